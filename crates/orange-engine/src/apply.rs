@@ -1,0 +1,351 @@
+//! The only fold from events to a task, live and in replay.
+
+use std::collections::BTreeMap;
+
+use crate::document::{SectionHash, SectionName};
+use crate::effect::{Effect, EffectId, EffectOutcome, Kill, PlannedEffect};
+use crate::event::{Created, Event, Fact, StatusChanged};
+use crate::language::hooks::OnError;
+use crate::names::RunId;
+use crate::role::Role;
+use crate::task::{
+    Entered, LastError, PendingEffect, PendingState, Run, RunState, Task, Workspace,
+};
+
+/// What one event makes of a task.
+///
+/// It never fails and never asks: an event is a fact, so whatever it says has happened.
+pub fn apply(mut task: Task, event: &Event) -> Task {
+    fold(&mut task, event);
+    task
+}
+
+/// `apply` in place, for a plan in the making.
+pub(crate) fn fold(task: &mut Task, event: &Event) {
+    task.version = event.version;
+    match &event.fact {
+        Fact::TaskCreated(created) => *task = begin(created, event),
+        Fact::TaskAmended {
+            summary, branch, ..
+        } => {
+            if let Some(summary) = summary {
+                task.summary.clone_from(summary);
+            }
+            if let Some(branch) = branch {
+                task.branch = branch.clone();
+            }
+        }
+        Fact::DocumentImported { by, sections } => import(task, by, sections),
+        Fact::StatusChanged(changed) => change_status(task, changed, event),
+        Fact::FieldSet { field, value } => {
+            task.fields.insert(field.clone(), *value);
+        }
+        Fact::EffectPlanned(planned) => plan_effect(task, planned),
+        Fact::EffectDone { effect, outcome } => finish_effect(task, *effect, outcome),
+        Fact::EffectGivenUp { effect, error } => give_up_effect(task, *effect, error),
+        Fact::EffectStopped { effect, .. } => {
+            set_pending(task, *effect, PendingState::Stopped);
+        }
+        Fact::EffectCancelled { effect } => cancel_effect(task, *effect),
+        Fact::EffectRetried { effect } => {
+            set_pending(task, *effect, PendingState::Waiting);
+            task.attention.clear();
+        }
+        Fact::HooksFinished => {
+            task.unsettled = None;
+            task.crash_count = 0;
+        }
+        Fact::RunEnded {
+            run,
+            role,
+            evidence,
+        } => {
+            let id = run.clone();
+            let state = RunState::Ended {
+                evidence: evidence.clone(),
+            };
+            task.runs.insert(role.clone(), Run { id, state });
+        }
+        Fact::AgentCrashed { crash_count, .. } => task.crash_count = *crash_count,
+        Fact::ErrorNoted { error } => note_error(task, error),
+        Fact::AttentionRaised { reason } => raise_attention(task, reason.clone()),
+        Fact::ReportReceived { report, .. } => task.report = Some(report.clone()),
+        Fact::ChildAdded { child } => {
+            task.children.entry(child.clone()).or_insert(None);
+        }
+        Fact::ChildEnded { child, status } => {
+            task.children.insert(child.clone(), Some(status.clone()));
+        }
+        // What is only remembered for `why`.
+        Fact::MergeStarted { .. }
+        | Fact::EditRejected { .. }
+        | Fact::PullRequestObserved { .. }
+        | Fact::MergeObserved { .. } => {}
+    }
+}
+
+/// Why a list of events is not the history of a task.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// There are none.
+    #[error("a task's history has no events")]
+    Empty,
+    /// The first is not the beginning.
+    #[error("a task's history does not begin with `task.created`")]
+    NoBeginning,
+    /// A version is missing, doubled, or out of order.
+    #[error("a task's history has version {found} where version {expected} belongs")]
+    Gap {
+        /// The version that belongs there.
+        expected: u64,
+        /// The version that stands there.
+        found: u64,
+    },
+}
+
+/// The task that a whole history makes.
+pub fn replay<'event>(
+    events: impl IntoIterator<Item = &'event Event>,
+) -> Result<Task, ReplayError> {
+    let mut events = events.into_iter();
+    let first = events.next().ok_or(ReplayError::Empty)?;
+    let mut task = born(first).ok_or(ReplayError::NoBeginning)?;
+    for event in events {
+        let expected = task.version + 1;
+        if event.version != expected {
+            let found = event.version;
+            return Err(ReplayError::Gap { expected, found });
+        }
+        task = apply(task, event);
+    }
+    Ok(task)
+}
+
+/// The task that a `task.created` event begins.
+pub fn born(event: &Event) -> Option<Task> {
+    match &event.fact {
+        Fact::TaskCreated(created) => Some(begin(created, event)),
+        _ => None,
+    }
+}
+
+pub(crate) fn begin(created: &Created, event: &Event) -> Task {
+    Task {
+        id: created.id.clone(),
+        project: created.project.clone(),
+        workflow: created.workflow.clone(),
+        version: event.version,
+        status: created.status.clone(),
+        entered: Entered {
+            from: None,
+            trigger: None,
+            by: created.by.clone(),
+            at: event.at,
+        },
+        summary: created.summary.clone(),
+        branch: created.branch.clone(),
+        harness: created.harness.clone(),
+        review_harness: created.review_harness.clone(),
+        fields: created.fields.clone(),
+        crash_count: 0,
+        last_error: None,
+        workspace: Workspace::None,
+        runs: BTreeMap::new(),
+        sections: BTreeMap::new(),
+        report: None,
+        children: BTreeMap::new(),
+        pending: Vec::new(),
+        unsettled: Some(event.version),
+        attention: Vec::new(),
+    }
+}
+
+fn import(task: &mut Task, by: &Role, sections: &BTreeMap<SectionName, Option<SectionHash>>) {
+    for (name, hash) in sections {
+        let memory = task.sections.entry(name.clone()).or_default();
+        if memory.hash != *hash {
+            memory.hash.clone_from(hash);
+            memory.imported_by.clear();
+        }
+        if hash.is_some() && !memory.imported_by.contains(by) {
+            memory.imported_by.push(by.clone());
+        }
+    }
+}
+
+fn change_status(task: &mut Task, changed: &StatusChanged, event: &Event) {
+    task.entered = Entered {
+        from: Some(changed.from.clone()),
+        trigger: Some(changed.trigger),
+        by: changed.by.clone(),
+        at: event.at,
+    };
+    task.status = changed.to.clone();
+    task.unsettled = Some(event.version);
+    task.attention.clear();
+    for memory in task.sections.values_mut() {
+        memory.at_entry.clone_from(&memory.hash);
+    }
+    // A person's decision begins a new account; the same error may be tried again.
+    if changed.by == Role::Human {
+        task.last_error = None;
+    }
+}
+
+fn note_error(task: &mut Task, error: &str) {
+    match &mut task.last_error {
+        Some(last) if last.error == error => last.times = last.times.saturating_add(1),
+        last => {
+            *last = Some(LastError {
+                error: error.to_owned(),
+                times: 1,
+            });
+        }
+    }
+}
+
+fn raise_attention(task: &mut Task, reason: String) {
+    if !task.attention.contains(&reason) {
+        task.attention.push(reason);
+    }
+}
+
+fn plan_effect(task: &mut Task, planned: &PlannedEffect) {
+    match &planned.effect {
+        Effect::AcquireWorkspace { .. } if !matches!(task.workspace, Workspace::Bound(_)) => {
+            task.workspace = Workspace::Wanted;
+        }
+        Effect::ReleaseWorkspace => {
+            task.workspace = match std::mem::replace(&mut task.workspace, Workspace::None) {
+                Workspace::Bound(name) => Workspace::Leaving(Some(name)),
+                Workspace::Wanted => Workspace::Leaving(None),
+                other => other,
+            };
+        }
+        Effect::Spawn(spawn) => {
+            // Somebody is being brought: what was missed until now is being seen to.
+            task.attention.clear();
+            start_run(task, &spawn.role, &spawn.run, RunState::Starting);
+        }
+        Effect::Kill(kill) => {
+            for run in task.runs.values_mut() {
+                if kill.runs.contains(&run.id) && run.state.is_live() {
+                    run.state = RunState::Ending;
+                }
+            }
+        }
+        _ => {}
+    }
+    task.pending.push(PendingEffect {
+        planned: planned.clone(),
+        state: PendingState::Waiting,
+    });
+}
+
+/// A new run of a role replaces the earlier one; a headless report belongs to its own run.
+fn start_run(task: &mut Task, role: &Role, run: &RunId, state: RunState) {
+    task.report = None;
+    let id = run.clone();
+    task.runs.insert(role.clone(), Run { id, state });
+}
+
+fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutcome) {
+    let Some(pending) = take_pending(task, id) else {
+        return;
+    };
+    match (pending.planned.effect, outcome) {
+        (Effect::AcquireWorkspace { .. }, EffectOutcome::Bound(name)) => {
+            task.workspace = match task.workspace {
+                Workspace::Leaving(_) => Workspace::Leaving(Some(name.clone())),
+                _ => Workspace::Bound(name.clone()),
+            };
+        }
+        (Effect::ReleaseWorkspace, _) => {
+            if matches!(task.workspace, Workspace::Leaving(_)) {
+                task.workspace = Workspace::None;
+            }
+        }
+        (Effect::Spawn(spawn), _) => set_alive(task, &spawn.role, &spawn.run),
+        (Effect::Kill(kill), _) => forget_killed(task, &kill),
+        (Effect::NotifyRole(notify), EffectOutcome::SpawnedInstead) => {
+            if let Some(spawn) = &notify.otherwise {
+                start_run(task, &spawn.role, &spawn.run, RunState::Alive);
+            }
+        }
+        (Effect::ArchiveSection { section }, _) => {
+            task.sections.remove(&section);
+        }
+        (Effect::Route, EffectOutcome::Routed(harness)) => task.harness = harness.clone(),
+        _ => {}
+    }
+}
+
+fn set_alive(task: &mut Task, role: &Role, id: &RunId) {
+    if let Some(run) = task.runs.get_mut(role)
+        && run.id == *id
+        && run.state == RunState::Starting
+    {
+        run.state = RunState::Alive;
+    }
+}
+
+fn forget_killed(task: &mut Task, kill: &Kill) {
+    task.runs
+        .retain(|_, run| !(kill.runs.contains(&run.id) && run.state == RunState::Ending));
+}
+
+fn give_up_effect(task: &mut Task, id: EffectId, error: &str) {
+    let Some(index) = position(task, id) else {
+        return;
+    };
+    let planned = task.pending[index].planned.clone();
+    undo_promise(task, &planned);
+    raise_attention(task, format!("{}: {error}", planned.effect.label()));
+    if planned.on_error == OnError::Continue {
+        task.pending.remove(index);
+    } else {
+        let error = error.to_owned();
+        task.pending[index].state = PendingState::GivenUp { error };
+    }
+}
+
+fn cancel_effect(task: &mut Task, id: EffectId) {
+    if let Some(pending) = take_pending(task, id) {
+        undo_promise(task, &pending.planned);
+    }
+}
+
+/// What was promised when the effect was planned does not come about.
+fn undo_promise(task: &mut Task, planned: &PlannedEffect) {
+    match &planned.effect {
+        Effect::Spawn(spawn) => {
+            let starting = task
+                .runs
+                .get(&spawn.role)
+                .is_some_and(|run| run.id == spawn.run && run.state == RunState::Starting);
+            if starting {
+                task.runs.remove(&spawn.role);
+            }
+        }
+        Effect::AcquireWorkspace { .. } if task.workspace == Workspace::Wanted => {
+            task.workspace = Workspace::None;
+        }
+        _ => {}
+    }
+}
+
+fn set_pending(task: &mut Task, id: EffectId, state: PendingState) {
+    if let Some(index) = position(task, id) {
+        task.pending[index].state = state;
+    }
+}
+
+fn take_pending(task: &mut Task, id: EffectId) -> Option<PendingEffect> {
+    position(task, id).map(|index| task.pending.remove(index))
+}
+
+fn position(task: &Task, id: EffectId) -> Option<usize> {
+    task.pending
+        .iter()
+        .position(|pending| pending.planned.id == id)
+}

@@ -1,0 +1,122 @@
+//! The beginning of a task.
+
+use super::hints;
+use super::hooks;
+use super::steps::Steps;
+use super::transition::change_fields;
+use crate::apply::begin;
+use crate::decision::Decision;
+use crate::event::{Created, Event, Fact};
+use crate::input::{Input, NewTask};
+use crate::language::Workflow;
+use crate::language::hooks::Hook;
+use crate::language::workflow::Entry;
+use crate::names::{FieldName, Status};
+use crate::refusal::{Attempt, Missing, Refusal};
+use crate::task::Task;
+
+/// Decides whether and where a task begins; its plan starts with `task.created`.
+pub fn create(workflow: &Workflow, new: &NewTask, input: &Input) -> Decision {
+    let mut closed = None;
+    for entry in &workflow.entries {
+        if new
+            .status
+            .as_ref()
+            .is_some_and(|asked| *asked != entry.status)
+        {
+            continue;
+        }
+        let (event, task) = beginning(workflow, new, entry, input);
+        match guard(entry, &task) {
+            None => return enter(workflow, entry, task, event, input),
+            Some(missing) => {
+                closed.get_or_insert(missing);
+            }
+        }
+    }
+    let missing = closed.unwrap_or_else(|| no_entry(workflow, new));
+    let mut refusal = Refusal {
+        task: new.id.clone(),
+        by: new.by.clone(),
+        attempt: Attempt::Create {
+            status: new.status.clone(),
+        },
+        missing: vec![missing],
+        unchecked: Vec::new(),
+        hints: Vec::new(),
+    };
+    refusal.hints = hints::for_refusal(&refusal);
+    Decision::Refusal(refusal)
+}
+
+fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, input: &Input) -> (Event, Task) {
+    let created = Created {
+        id: new.id.clone(),
+        project: new.project.clone(),
+        workflow: workflow.name.clone(),
+        by: new.by.clone(),
+        status: entry.status.clone(),
+        summary: new.summary.clone(),
+        branch: new.branch.clone(),
+        harness: new.harness.clone(),
+        review_harness: new.review_harness.clone(),
+        fields: workflow.fields.clone(),
+    };
+    let event = Event {
+        version: 1,
+        at: input.at,
+        fact: Fact::TaskCreated(created.clone()),
+    };
+    let task = begin(&created, &event);
+    (event, task)
+}
+
+fn guard(entry: &Entry, task: &Task) -> Option<Missing> {
+    let when = entry.when.as_ref()?;
+    if when.holds(|field| task.value(field)) {
+        return None;
+    }
+    let values: Vec<(FieldName, i64)> = when
+        .comparisons()
+        .iter()
+        .map(|comparison| (comparison.field.clone(), task.value(&comparison.field)))
+        .collect();
+    let when = when.text().to_owned();
+    Some(Missing::GuardFailed { when, values })
+}
+
+fn enter(workflow: &Workflow, entry: &Entry, task: Task, event: Event, input: &Input) -> Decision {
+    let plan = event.version;
+    let mut steps = Steps::begin(workflow, task, event, input);
+    change_fields(&mut steps, &entry.set);
+    let state = workflow.state(&entry.status);
+    let on_enter = state.map_or(&[] as &[Hook], |state| &state.on_enter);
+    let all: Vec<&Hook> = entry.hooks.iter().chain(on_enter).collect();
+    hooks::plan(
+        &mut steps,
+        &all,
+        &hooks::Context {
+            plan,
+            message: "",
+            live: &[],
+        },
+    );
+    steps.settle();
+    steps.finish()
+}
+
+fn no_entry(workflow: &Workflow, new: &NewTask) -> Missing {
+    match &new.status {
+        Some(status) if workflow.state(status).is_none() => Missing::UnknownStatus {
+            status: status.clone(),
+        },
+        _ => Missing::NoEntry {
+            entries: entry_names(workflow),
+        },
+    }
+}
+
+fn entry_names(workflow: &Workflow) -> Vec<Status> {
+    let entries = workflow.entries.iter();
+    entries.map(|entry| entry.status.clone()).collect()
+}

@@ -1,0 +1,178 @@
+//! Which edge is open, and what stands in the way otherwise.
+
+use super::gates::{self, Answer};
+use super::steps::Steps;
+use crate::input::FactNeeded;
+use crate::language::gates::GateKind;
+use crate::language::workflow::{Edge, Target, Trigger};
+use crate::names::{FieldName, Status};
+use crate::refusal::Missing;
+use crate::role::Role;
+
+/// What asking for one of several edges comes to.
+pub(super) enum Choice<'a> {
+    /// This one is taken, because all of this was shown.
+    Open {
+        edge: &'a Edge,
+        because: Vec<String>,
+    },
+    /// None is open.
+    Closed(Closed),
+    /// It cannot be told without these.
+    Needs(Vec<FactNeeded>),
+}
+
+/// Why no edge is open.
+pub(super) struct Closed {
+    pub(super) missing: Vec<Missing>,
+    pub(super) unchecked: Vec<String>,
+    /// Whether role and guard would have let the asker through.
+    pub(super) reachable: bool,
+}
+
+/// Who asks, and what was answered beforehand.
+#[derive(Clone, Copy)]
+pub(super) struct Asker<'a> {
+    pub(super) role: &'a Role,
+    pub(super) confirmed: bool,
+}
+
+impl Asker<'static> {
+    /// The engine, which nobody asks back.
+    pub(super) const ENGINE: Asker<'static> = Asker {
+        role: &Role::Engine,
+        confirmed: true,
+    };
+}
+
+/// Where an edge leads for this task.
+pub(super) fn target(edge: &Edge, steps: &Steps<'_>) -> Option<Status> {
+    match &edge.to {
+        Target::Status(status) => Some(status.clone()),
+        Target::Previous => steps.task.entered.from.clone(),
+    }
+}
+
+/// The edges from the present status that lead to `to` by `trigger`.
+pub(super) fn leading<'a>(steps: &Steps<'a>, to: &Status, trigger: Trigger) -> Vec<&'a Edge> {
+    let from = steps.workflow.edges.iter();
+    from.filter(|edge| {
+        edge.from == steps.task.status
+            && edge.trigger == trigger
+            && target(edge, steps).as_ref() == Some(to)
+    })
+    .collect()
+}
+
+/// The edges an exit rule may take: its own trigger's, else those a request of the engine may.
+pub(super) fn leading_by_rule<'a>(
+    steps: &Steps<'a>,
+    to: &Status,
+    trigger: Trigger,
+) -> Vec<&'a Edge> {
+    let own = leading(steps, to, trigger);
+    if own.is_empty() {
+        return leading(steps, to, Trigger::Request);
+    }
+    own
+}
+
+/// Chooses among edges to one target: role, then guard, then gates.
+///
+/// Load rule 7 leaves at most one edge that role and guard let through. What is reported as
+/// missing is about that edge, or about the first one when there is none.
+pub(super) fn choose<'a>(edges: &[&'a Edge], asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
+    let open = |edge: &&&'a Edge| edge.is_open_to(asker.role);
+    let guarded = |edge: &&&'a Edge| guard_holds(edge, steps);
+    let edge = edges
+        .iter()
+        .find(|edge| open(edge) && guarded(edge))
+        .or_else(|| edges.iter().find(open))
+        .or_else(|| edges.first());
+    match edge {
+        Some(edge) => ask(edge, asker, steps),
+        None => Choice::Closed(Closed {
+            missing: Vec::new(),
+            unchecked: Vec::new(),
+            reachable: false,
+        }),
+    }
+}
+
+pub(super) fn guard_holds(edge: &Edge, steps: &Steps<'_>) -> bool {
+    edge.when
+        .as_ref()
+        .is_none_or(|when| when.holds(|field| steps.task.value(field)))
+}
+
+fn ask<'a>(edge: &'a Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
+    let mut missing = Vec::new();
+    let mut because = Vec::new();
+    if !edge.is_open_to(asker.role) {
+        missing.push(Missing::NotAllowed {
+            role: asker.role.clone(),
+            by: edge.by.clone(),
+        });
+    }
+    if let Some(when) = &edge.when {
+        let values: Vec<(FieldName, i64)> = when
+            .comparisons()
+            .iter()
+            .map(|comparison| {
+                let field = comparison.field.clone();
+                let value = steps.task.value(&field);
+                (field, value)
+            })
+            .collect();
+        if guard_holds(edge, steps) {
+            because.push(format!("`{when}` holds"));
+        } else {
+            let when = when.text().to_owned();
+            missing.push(Missing::GuardFailed { when, values });
+        }
+    }
+    let reachable = missing.is_empty();
+    let mut needs = Vec::new();
+    let mut commands = Vec::new();
+    for gate in &edge.gates {
+        match gates::ask(gate, steps) {
+            Answer::Holds(shown) => because.push(shown),
+            Answer::Fails(failures) => {
+                let failures = failures.into_iter();
+                missing.extend(failures.map(|failure| Missing::GateFailed { failure }));
+            }
+            Answer::Needs(fact) if matches!(gate.kind, GateKind::Command(_)) => commands.push(fact),
+            Answer::Needs(fact) => needs.push(fact),
+        }
+    }
+    if let Some(question) = &edge.confirm
+        && !asker.confirmed
+    {
+        let question = question.clone();
+        missing.push(Missing::ConfirmationNeeded { question });
+    }
+    // A command may take minutes, so it is run only when nothing else is in the way.
+    if reachable && needs.is_empty() && missing.is_empty() {
+        needs.append(&mut commands);
+    }
+    if reachable && !needs.is_empty() {
+        needs.sort();
+        needs.dedup();
+        return Choice::Needs(needs);
+    }
+    if missing.is_empty() {
+        return Choice::Open { edge, because };
+    }
+    Choice::Closed(Closed {
+        missing,
+        unchecked: commands.iter().map(shown_command).collect(),
+        reachable,
+    })
+}
+
+fn shown_command(fact: &FactNeeded) -> String {
+    match fact {
+        FactNeeded::Command { command, .. } => command.join(" "),
+        _ => String::new(),
+    }
+}

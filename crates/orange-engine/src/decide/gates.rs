@@ -1,0 +1,233 @@
+//! Whether a gate holds, fails, or needs a fact.
+
+use super::steps::Steps;
+use crate::document::Section;
+use crate::document::reading::{self, VerdictReading};
+use crate::input::{CommandResult, FactNeeded};
+use crate::language::gates::{
+    CommandGate, Gate, GateKind, GitGate, PullRequestGate, ReportField, ReportGate, ReportWanted,
+    SectionGate,
+};
+use crate::refusal::GateFailure;
+use crate::report::Report;
+
+/// The answer of a gate.
+pub(super) enum Answer {
+    /// It holds, and this is what was shown.
+    Holds(String),
+    /// It does not hold, for these reasons.
+    Fails(Vec<GateFailure>),
+    /// It cannot be told without this.
+    Needs(FactNeeded),
+}
+
+impl Answer {
+    fn from_failures(failures: Vec<GateFailure>, shown: impl FnOnce() -> String) -> Answer {
+        if failures.is_empty() {
+            Answer::Holds(shown())
+        } else {
+            Answer::Fails(failures)
+        }
+    }
+}
+
+pub(super) fn ask(gate: &Gate, steps: &Steps<'_>) -> Answer {
+    match &gate.kind {
+        GateKind::Section(gate) => ask_section(gate, steps),
+        GateKind::Report(gate) => ask_report(gate, steps.task.report.as_ref()),
+        GateKind::Git(gate) => ask_git(gate, steps),
+        GateKind::PullRequest(gate) => ask_pull_request(gate, steps),
+        GateKind::Command(gate) => ask_command(gate, steps),
+    }
+}
+
+fn ask_section(gate: &SectionGate, steps: &Steps<'_>) -> Answer {
+    let Some(document) = steps.document() else {
+        return Answer::Needs(FactNeeded::Document);
+    };
+    let name = &gate.section;
+    let Some(section) = document.section(name) else {
+        return Answer::Fails(vec![GateFailure::SectionMissing {
+            section: name.clone(),
+            fields: gate.fields.clone(),
+            verdict: gate.verdict,
+        }]);
+    };
+    let content = document.content(section);
+    if !reading::has_content(content) {
+        return Answer::Fails(vec![GateFailure::SectionEmpty {
+            section: name.clone(),
+            fields: gate.fields.clone(),
+            verdict: gate.verdict,
+        }]);
+    }
+    let mut failures = Vec::new();
+    let mut shown = format!("`{name}` is there");
+    if !gate.fields.is_empty() {
+        match reading::field_with_content(content, &gate.fields) {
+            Some(field) => shown = format!("`{name}` has {field}"),
+            None => failures.push(GateFailure::FieldsMissing {
+                section: name.clone(),
+                fields: gate.fields.clone(),
+                empty: reading::empty_fields(content, &gate.fields)
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
+            }),
+        }
+    }
+    match ask_verdict(gate, content) {
+        Ok(Some(verdict)) => shown = verdict,
+        Ok(None) => {}
+        Err(failure) => failures.push(failure),
+    }
+    failures.extend(ask_memory(gate, section, steps));
+    Answer::from_failures(failures, || shown)
+}
+
+fn ask_verdict(gate: &SectionGate, content: &str) -> Result<Option<String>, GateFailure> {
+    let Some(wanted) = gate.verdict else {
+        return Ok(None);
+    };
+    let section = gate.section.clone();
+    match reading::verdict(content, gate.verdict_mode) {
+        VerdictReading::Found(found) if found == wanted => {
+            Ok(Some(format!("`{section}` says {found}")))
+        }
+        VerdictReading::Found(found) => Err(GateFailure::VerdictWrong {
+            section,
+            found,
+            wanted,
+        }),
+        VerdictReading::Absent => Err(GateFailure::VerdictUnreadable {
+            section,
+            line: None,
+            wanted,
+        }),
+        VerdictReading::Unreadable { line } => Err(GateFailure::VerdictUnreadable {
+            section,
+            line: Some(line),
+            wanted,
+        }),
+        VerdictReading::Both { line } => Err(GateFailure::VerdictBoth { section, line }),
+    }
+}
+
+/// Freshness and origin come from what was imported, never from the document itself.
+fn ask_memory(gate: &SectionGate, section: &Section, steps: &Steps<'_>) -> Vec<GateFailure> {
+    let memory = steps.task.sections.get(&gate.section);
+    let known = memory.filter(|memory| memory.hash.as_ref() == Some(&section.hash()));
+    let mut failures = Vec::new();
+    if gate.fresh && !known.is_some_and(crate::task::SectionMemory::is_fresh) {
+        failures.push(GateFailure::NotFresh {
+            section: gate.section.clone(),
+            since: steps.task.status.clone(),
+        });
+    }
+    let brought = known.is_some_and(|memory| {
+        let mut roles = gate.from_role.iter();
+        roles.any(|role| memory.imported_by.contains(role))
+    });
+    if !gate.from_role.is_empty() && !brought {
+        failures.push(GateFailure::NotFromRole {
+            section: gate.section.clone(),
+            roles: gate.from_role.clone(),
+        });
+    }
+    failures
+}
+
+fn ask_report(gate: &ReportGate, report: Option<&Report>) -> Answer {
+    let Some(report) = report else {
+        return Answer::Fails(vec![GateFailure::ReportMissing]);
+    };
+    let found = read_report(gate.field, report);
+    let holds = match &gate.wanted {
+        ReportWanted::Is(words) => words.contains(&found),
+        ReportWanted::Empty(wanted) => found.is_empty() == *wanted,
+    };
+    if holds {
+        return Answer::Holds(format!("the report's `{}` is `{found}`", gate.field));
+    }
+    Answer::Fails(vec![GateFailure::ReportDiffers {
+        field: gate.field,
+        found,
+        wanted: gate.wanted.clone(),
+    }])
+}
+
+fn read_report(field: ReportField, report: &Report) -> String {
+    match field {
+        ReportField::Status => report.status.clone().unwrap_or_default(),
+        ReportField::Outcome => report.outcome().to_string(),
+        ReportField::Summary => report.summary.clone(),
+        ReportField::Reason => report.reason.clone(),
+        ReportField::Accomplished => report.accomplished.join(", "),
+        ReportField::Remaining => report.remaining.join(", "),
+        ReportField::Blockers => report.blockers.join(", "),
+        ReportField::FilesChanged => report.files_changed.join(", "),
+        ReportField::NeedsHelp => report.needs_help.to_string(),
+        ReportField::Delegations => {
+            let titles = report.delegations.iter();
+            let titles: Vec<&str> = titles.map(|child| child.title.as_str()).collect();
+            titles.join(", ")
+        }
+    }
+}
+
+fn ask_git(gate: &GitGate, steps: &Steps<'_>) -> Answer {
+    let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
+        return Answer::Needs(FactNeeded::Git);
+    };
+    let failures = gate
+        .conditions
+        .iter()
+        .filter(|condition| !git.holds.contains(condition))
+        .map(|condition| GateFailure::Git {
+            condition: *condition,
+        })
+        .collect();
+    Answer::from_failures(failures, || format!("git is in order at {}", git.head))
+}
+
+fn ask_pull_request(gate: &PullRequestGate, steps: &Steps<'_>) -> Answer {
+    let Some(known) = steps.facts().and_then(|facts| facts.pull_request) else {
+        return Answer::Needs(FactNeeded::PullRequest);
+    };
+    let Some(found) = known else {
+        return Answer::Fails(vec![GateFailure::PullRequestMissing]);
+    };
+    let mut failures = Vec::new();
+    if let Some(wanted) = gate.state
+        && found.state != wanted
+    {
+        let found = found.state;
+        failures.push(GateFailure::PullRequestState { found, wanted });
+    }
+    if let Some(wanted) = gate.checks
+        && found.checks != Some(wanted)
+    {
+        let found = found.checks;
+        failures.push(GateFailure::PullRequestChecks { found, wanted });
+    }
+    Answer::from_failures(failures, || String::from("the pull request is as needed"))
+}
+
+fn ask_command(gate: &CommandGate, steps: &Steps<'_>) -> Answer {
+    let known = steps
+        .facts()
+        .and_then(|facts| facts.commands.get(&gate.command));
+    match known {
+        Some(CommandResult::Exited(0)) => {
+            Answer::Holds(format!("`{}` succeeded", gate.command.join(" ")))
+        }
+        Some(result) => Answer::Fails(vec![GateFailure::Command {
+            command: gate.command.clone(),
+            result: *result,
+        }]),
+        None => Answer::Needs(FactNeeded::Command {
+            command: gate.command.clone(),
+            timeout: gate.timeout,
+        }),
+    }
+}

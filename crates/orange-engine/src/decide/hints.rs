@@ -1,0 +1,173 @@
+//! What to do next: each hint stands alone and can be run.
+
+use crate::language::gates::GitCondition;
+use crate::language::verbs::Verb;
+use crate::names::Status;
+use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
+use crate::refusal_wording::how_to_write;
+use crate::role::Role;
+
+/// A hint for each thing that stands in the way, without repetition.
+pub(super) fn for_refusal(refusal: &Refusal) -> Vec<String> {
+    let mut hints: Vec<String> = Vec::new();
+    for missing in &refusal.missing {
+        if let Some(hint) = hint(missing, refusal)
+            && !hints.contains(&hint)
+        {
+            hints.push(hint);
+        }
+    }
+    hints
+}
+
+fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
+    let task = &refusal.task;
+    let again = again(refusal);
+    Some(match missing {
+        Missing::Terminal { .. } => {
+            String::from("create a new task for further work with `orange task create`")
+        }
+        Missing::NoTransition { allowed } if !allowed.is_empty() => {
+            let commands: Vec<String> = allowed
+                .iter()
+                .map(|status| format!("`{}`", move_command(refusal, status)))
+                .collect();
+            format!("from here you can run {}", commands.join(" or "))
+        }
+        Missing::NotByRequest { triggers } if triggers.iter().any(|name| name == "merged") => {
+            format!("merge the branch with `orange task merge {task}`")
+        }
+        Missing::NotAllowed { by, .. } => not_allowed(by, refusal),
+        Missing::GuardFailed { .. } => {
+            format!("see how the task came here with `orange task why {task}`")
+        }
+        Missing::GateFailed { failure } => return gate_hint(failure, &again),
+        Missing::ConfirmationNeeded { .. } => format!("to answer yes, run `{again} --yes`"),
+        Missing::UnknownStatus { .. } | Missing::NoPrevious | Missing::VerbUnavailable { .. } => {
+            format!("see where the task can go with `orange task show {task}`")
+        }
+        Missing::SameStatus { .. }
+        | Missing::NothingToDo
+        | Missing::NoTransition { .. }
+        | Missing::NotByRequest { .. } => {
+            format!("see what the task waits for with `orange task show {task}`")
+        }
+        Missing::NoRespawn { .. } => format!("see who should run with `orange task show {task}`"),
+        Missing::StillRunning { .. } => format!("look at it with `orange task attach {task}`"),
+        Missing::NoWorkspace => format!("start the task with `orange task spawn {task}`"),
+        Missing::NoEntry { entries } => {
+            let status = entries.first()?;
+            format!("run `orange task create --status {status}`")
+        }
+    })
+}
+
+/// The command that would ask for the same again.
+fn again(refusal: &Refusal) -> String {
+    let task = &refusal.task;
+    match &refusal.attempt {
+        Attempt::Move { to, .. } => move_command(refusal, to),
+        Attempt::Verb { verb, .. } => match verb {
+            Verb::Merge | Verb::Spawn | Verb::Cancel if refusal.by == Role::Human => {
+                format!("orange task {verb} {task}")
+            }
+            _ => format!("orange task {verb}"),
+        },
+        Attempt::Respawn { .. } => format!("orange task respawn {task}"),
+        Attempt::Amend => String::from("orange task update"),
+        Attempt::RetryEffects => format!("orange task retry {task}"),
+        Attempt::Create { .. } => String::from("orange task create"),
+    }
+}
+
+/// An agent calls from inside its workspace, where the task needs no name.
+fn move_command(refusal: &Refusal, to: &Status) -> String {
+    if refusal.by == Role::Human {
+        format!("orange task update {} --status {to}", refusal.task)
+    } else {
+        format!("orange task update --status {to}")
+    }
+}
+
+fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
+    let task = &refusal.task;
+    if by.contains(&Role::Human) {
+        return format!(
+            "ask the person to run `{}` outside the agents' sessions",
+            match &refusal.attempt {
+                Attempt::Move { to, .. } => format!("orange task update {task} --status {to}"),
+                Attempt::Verb { verb, .. } => format!("orange task {verb} {task}"),
+                Attempt::Respawn { .. } => format!("orange task respawn {task}"),
+                Attempt::Amend => format!("orange task update {task}"),
+                Attempt::RetryEffects => format!("orange task retry {task}"),
+                Attempt::Create { .. } => String::from("orange task create"),
+            }
+        );
+    }
+    format!("wait; see what the task waits for with `orange task show {task}`")
+}
+
+fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
+    Some(match failure {
+        GateFailure::SectionMissing {
+            section,
+            fields,
+            verdict,
+        }
+        | GateFailure::SectionEmpty {
+            section,
+            fields,
+            verdict,
+        } => {
+            let what = how_to_write(section, fields, *verdict);
+            format!("add {what} to TASK.md, then run `{again}`")
+        }
+        GateFailure::FieldsMissing {
+            section, fields, ..
+        } => {
+            let what = how_to_write(section, fields, None);
+            format!("write {what} in TASK.md, then run `{again}`")
+        }
+        GateFailure::VerdictWrong {
+            section, wanted, ..
+        } => format!(
+            "only if the verdict is {wanted}: write `Verdict: {wanted}` as the first line of \
+             `{section}` in TASK.md, then run `{again}`"
+        ),
+        GateFailure::VerdictUnreadable { section, .. }
+        | GateFailure::VerdictBoth { section, .. } => {
+            format!(
+                "make `Verdict: PASS` or `Verdict: FAIL` the first line of `{section}` in TASK.md, \
+                 then run `{again}`"
+            )
+        }
+        GateFailure::NotFromRole { roles, .. } => {
+            let who: Vec<String> = roles.iter().map(|role| format!("the {role}")).collect();
+            format!("{} must run `{again}`", who.join(" or "))
+        }
+        GateFailure::NotFresh { section, .. } => {
+            format!("bring `{section}` in TASK.md up to date, then run `{again}`")
+        }
+        GateFailure::Git { condition } => match condition {
+            GitCondition::Clean | GitCondition::CommitsAhead => {
+                format!("commit your work with `git add` and `git commit`, then run `{again}`")
+            }
+            GitCondition::BranchNotDefault => {
+                format!("switch to a branch with `git switch -c <name>`, then run `{again}`")
+            }
+            GitCondition::TaskFileUntracked => format!(
+                "take it out with `git rm --cached TASK.md` and `git commit`, then run `{again}`"
+            ),
+        },
+        GateFailure::PullRequestMissing => {
+            format!("open one with `orange task create-pr`, then run `{again}`")
+        }
+        GateFailure::PullRequestState { .. } | GateFailure::PullRequestChecks { .. } => {
+            format!("look at it with `gh pr view`, then run `{again}`")
+        }
+        GateFailure::Command { command, .. } => {
+            format!("make `{}` succeed, then run `{again}`", command.join(" "))
+        }
+        GateFailure::ReportMissing | GateFailure::ReportDiffers { .. } => return None,
+    })
+}

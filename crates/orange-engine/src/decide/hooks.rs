@@ -1,0 +1,164 @@
+//! Turns hooks into effects, every parameter filled in.
+
+use super::respawn;
+use super::steps::Steps;
+use super::transition::change_fields;
+use crate::effect::{Effect, Kill, NotifyRole, Spawn};
+use crate::language::hooks::{Action, HarnessChoice, Hook, SpawnHook};
+use crate::language::prompt::Prompt;
+use crate::language::workflow::{Change, NewValue};
+use crate::names::{FieldName, HarnessName, RunId};
+use crate::role::Role;
+
+/// What hooks must know beside the task.
+pub(super) struct Context<'a> {
+    /// The plan their effects belong to.
+    pub(super) plan: u64,
+    /// What the asker said.
+    pub(super) message: &'a str,
+    /// The runs that were live before the transition.
+    pub(super) live: &'a [(Role, RunId)],
+}
+
+pub(super) fn plan(steps: &mut Steps<'_>, hooks: &[&Hook], context: &Context<'_>) {
+    for hook in hooks {
+        if let Some(effect) = effect(steps, hook, context) {
+            steps.plan_timed_effect(context.plan, effect, hook.on_error, hook.timeout);
+        }
+    }
+}
+
+/// The effect of a hook; a hook that only changes a field has none.
+fn effect(steps: &mut Steps<'_>, hook: &Hook, context: &Context<'_>) -> Option<Effect> {
+    let branch = steps.task.branch.clone();
+    Some(match &hook.action {
+        Action::AcquireWorkspace { restore } => Effect::AcquireWorkspace { restore: *restore },
+        Action::ReleaseWorkspace => Effect::ReleaseWorkspace,
+        Action::SpawnAgent(spawn) => Effect::Spawn(start(steps, spawn, context)),
+        Action::KillSession => Effect::Kill(kill(None, context)),
+        Action::KillRole { role } => Effect::Kill(kill(Some(role.clone()), context)),
+        Action::NotifyWorker { message } => {
+            let message = fill(message, steps, context.message);
+            let otherwise = respawn::spawn(steps, &Role::Worker, 0, context.message);
+            Effect::NotifyRole(NotifyRole {
+                role: Role::Worker,
+                message,
+                otherwise,
+            })
+        }
+        Action::SpawnNext => Effect::SpawnNext,
+        Action::PushBranch => Effect::PushBranch { branch },
+        Action::CreatePr => Effect::CreatePr {
+            branch,
+            title: steps.task.summary.clone(),
+        },
+        Action::DeleteRemoteBranch => Effect::DeleteRemoteBranch { branch },
+        Action::SetField(change) => {
+            change_fields(steps, std::slice::from_ref(change));
+            return None;
+        }
+        Action::ArchiveSection { section } => Effect::ArchiveSection {
+            section: section.clone(),
+        },
+        Action::Notify { message, via } => Effect::Notify {
+            message: fill(message, steps, context.message),
+            via: via.clone(),
+        },
+        Action::RunCommand { command } => Effect::RunCommand {
+            command: command.clone(),
+        },
+        Action::Route => Effect::Route,
+        Action::CreateChildren => Effect::CreateChildren {
+            delegations: steps
+                .task
+                .report
+                .as_ref()
+                .map(|report| report.delegations.clone())
+                .unwrap_or_default(),
+        },
+        Action::CommentIssue { message } => Effect::CommentIssue {
+            message: fill(message, steps, context.message),
+        },
+        Action::LabelIssue { label } => Effect::LabelIssue {
+            label: label.clone(),
+        },
+        Action::CloseIssue => Effect::CloseIssue,
+    })
+}
+
+/// Counts first, then names the window and writes the prompt with the new count.
+fn start(steps: &mut Steps<'_>, hook: &SpawnHook, context: &Context<'_>) -> Spawn {
+    if let Some(field) = &hook.increment {
+        let change = Change {
+            field: field.clone(),
+            to: NewValue::Increment,
+        };
+        change_fields(steps, &[change]);
+    }
+    Spawn {
+        run: steps.fresh_run(),
+        role: hook.role.clone(),
+        harness: harness(steps, hook.harness),
+        permissions: hook.permissions,
+        window: fill(&hook.window, steps, context.message),
+        prompt: steps
+            .workflow
+            .prompts
+            .get(&hook.prompt)
+            .map(|prompt| fill(prompt, steps, context.message))
+            .unwrap_or_default(),
+        headless: hook.headless,
+        delay: 0,
+    }
+}
+
+fn kill(role: Option<Role>, context: &Context<'_>) -> Kill {
+    let runs = context
+        .live
+        .iter()
+        .filter(|(live, _)| role.as_ref().is_none_or(|role| role == live))
+        .map(|(_, run)| run.clone())
+        .collect();
+    Kill { role, runs }
+}
+
+pub(super) fn harness(steps: &Steps<'_>, choice: HarnessChoice) -> HarnessName {
+    match choice {
+        HarnessChoice::Task => steps.task.harness.clone(),
+        HarnessChoice::Review => steps.task.review_harness.clone(),
+    }
+}
+
+/// Fills a text in with the task as it is now.
+pub(super) fn fill(prompt: &Prompt, steps: &Steps<'_>, message: &str) -> String {
+    let task = &steps.task;
+    prompt.fill(|name| {
+        Some(match name {
+            "id" => task.id.to_string(),
+            "summary" => task.summary.clone(),
+            "project" => task.project.to_string(),
+            "branch" => task.branch.to_string(),
+            "status" => task.status.to_string(),
+            "previous" => {
+                let from = task.entered.from.as_ref();
+                from.map(ToString::to_string).unwrap_or_default()
+            }
+            "harness" => task.harness.to_string(),
+            "message" => message.to_owned(),
+            "report" => {
+                let report = task.report.as_ref();
+                report
+                    .map(|report| report.summary.clone())
+                    .unwrap_or_default()
+            }
+            "last_error" => {
+                let last = task.last_error.as_ref();
+                last.map(|last| last.error.clone()).unwrap_or_default()
+            }
+            other => match steps.workflow.limits.get(other) {
+                Some(limit) => limit.to_string(),
+                None => task.value(&FieldName::new(other)).to_string(),
+            },
+        })
+    })
+}

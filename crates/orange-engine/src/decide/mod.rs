@@ -1,0 +1,34 @@
+//! `decide`: what follows from an input, and nothing else.
+//!
+//! It has no clock, file, environment or randomness, so the same three arguments always give the
+//! same answer; `clippy.toml` and the architecture test hold that. Every status change of the
+//! product goes through [`transition`], and a plan's events are made by folding them through
+//! `apply` one by one, so what was decided and what a replay gives cannot differ.
+
+mod create;
+mod edges;
+mod exit;
+mod gates;
+mod hints;
+mod hooks;
+mod merge;
+mod observation;
+mod request;
+mod respawn;
+mod steps;
+mod transition;
+
+use crate::decision::Decision;
+use crate::input::{Cause, Input};
+use crate::language::Workflow;
+use crate::task::Task;
+
+pub use create::create;
+
+/// Decides what an input means for a task.
+pub fn decide(workflow: &Workflow, task: &Task, input: &Input) -> Decision {
+    match &input.cause {
+        Cause::Request(request) => request::decide(workflow, task, input, request),
+        Cause::Observation(observation) => observation::decide(workflow, task, input, observation),
+    }
+}

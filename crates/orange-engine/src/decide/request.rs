@@ -1,0 +1,347 @@
+//! What a request comes to.
+
+use super::edges::{self, Asker, Choice, Closed};
+use super::hints;
+use super::merge::{self, Blocked};
+use super::respawn;
+use super::steps::Steps;
+use super::transition::{self, Taken};
+use crate::decision::{Decision, Needs, Plan};
+use crate::effect::MergeStrategy;
+use crate::event::Fact;
+use crate::input::{Ask, FactNeeded, Input, Request};
+use crate::language::Workflow;
+use crate::language::verbs::Verb;
+use crate::language::workflow::{Edge, Kind, Target, Trigger};
+use crate::names::{BranchName, Status};
+use crate::refusal::{Attempt, Missing, Refusal};
+use crate::role::Role;
+use crate::task::{PendingState, Task};
+
+pub(super) fn decide(
+    workflow: &Workflow,
+    task: &Task,
+    input: &Input,
+    request: &Request,
+) -> Decision {
+    let steps = Steps::new(workflow, task, input);
+    let asking = Asking { steps, request };
+    match &request.ask {
+        Ask::Move { to } => asking.move_to(to),
+        Ask::Verb(Verb::Merge) => asking.merge(MergeStrategy::default()),
+        Ask::Verb(verb) => asking.verb(*verb),
+        Ask::Merge { strategy } => asking.merge(*strategy),
+        Ask::Respawn { role } => asking.respawn(role.as_ref()),
+        Ask::HandEdit { to, version } => asking.hand_edit(to, *version),
+        Ask::Amend { summary, branch } => asking.amend(summary.as_deref(), branch.as_ref()),
+        Ask::RetryEffects => asking.retry_effects(),
+    }
+}
+
+struct Asking<'a> {
+    steps: Steps<'a>,
+    request: &'a Request,
+}
+
+impl<'a> Asking<'a> {
+    fn move_to(mut self, to: &Status) -> Decision {
+        let attempt = Attempt::Move {
+            from: self.steps.task.status.clone(),
+            to: to.clone(),
+        };
+        if self.is_already_in(to) {
+            return already();
+        }
+        if let Some(missing) = self.unreachable(to) {
+            return self.refuse(attempt, closed_by(missing));
+        }
+        self.steps.import(&self.request.by);
+        let edges = edges::leading(&self.steps, to, Trigger::Request);
+        match edges::choose(&edges, self.asker(), &self.steps) {
+            Choice::Open { edge, because } => self.take(edge, to.clone(), because),
+            Choice::Closed(closed) => self.refuse(attempt, closed),
+            Choice::Needs(facts) => self.need(facts),
+        }
+    }
+
+    /// The first target that role and guard let through decides; else the first there is.
+    ///
+    /// Having been there already is an answer only where the verb leads no further.
+    fn verb(mut self, verb: Verb) -> Decision {
+        let attempt = self.attempt_of(verb);
+        let targets = self.targets(verb);
+        let is_already = targets.iter().any(|to| self.is_already_in(to));
+        if let Some(missing) = self.terminal().or_else(|| self.not_queued(verb)) {
+            if is_already {
+                return already();
+            }
+            return self.refuse(attempt, closed_by(missing));
+        }
+        self.steps.import(&self.request.by);
+        let mut first = None;
+        for to in targets {
+            let edges = edges::leading(&self.steps, &to, Trigger::Request);
+            match edges::choose(&edges, self.asker(), &self.steps) {
+                Choice::Open { edge, because } => return self.take(edge, to, because),
+                Choice::Needs(facts) => return self.need(facts),
+                Choice::Closed(closed) if closed.reachable => return self.refuse(attempt, closed),
+                Choice::Closed(closed) if closed.missing.is_empty() => {}
+                Choice::Closed(closed) => {
+                    first.get_or_insert(closed);
+                }
+            }
+        }
+        if is_already {
+            return already();
+        }
+        let closed = first.unwrap_or_else(|| closed_by(Missing::VerbUnavailable { verb }));
+        self.refuse(attempt, closed)
+    }
+
+    fn merge(mut self, strategy: MergeStrategy) -> Decision {
+        let attempt = self.attempt_of(Verb::Merge);
+        // The engine made the last step of a merge, whoever asked for it.
+        let targets = self.targets(Verb::Merge);
+        let is_merged = targets.contains(&self.steps.task.status)
+            && self.steps.task.entered.trigger == Some(Trigger::Merged);
+        if is_merged || self.steps.task.merging().is_some() {
+            return already();
+        }
+        if let Some(missing) = self.terminal() {
+            return self.refuse(attempt, closed_by(missing));
+        }
+        self.steps.import(&self.request.by);
+        let asker = self.asker();
+        match merge::start(&mut self.steps, strategy, asker) {
+            Ok(()) => self.steps.finish(),
+            Err(Blocked::Refused(closed)) => self.refuse(attempt, closed),
+            Err(Blocked::Needs(facts)) => self.need(facts),
+        }
+    }
+
+    fn respawn(mut self, role: Option<&Role>) -> Decision {
+        let from = self.steps.task.status.clone();
+        let attempt = Attempt::Respawn { from };
+        if let Some(missing) = self.terminal().or_else(|| self.only_human()) {
+            return self.refuse(attempt, closed_by(missing));
+        }
+        match respawn::bring_back(&mut self.steps, role, 0) {
+            Ok(()) => self.steps.finish(),
+            Err(missing) => self.refuse(
+                attempt,
+                Closed {
+                    missing,
+                    unchecked: Vec::new(),
+                    reachable: false,
+                },
+            ),
+        }
+    }
+
+    /// A stale version is a file rewritten from memory, not a wish. A wish that is refused is
+    /// remembered, because the line is put back and its author should learn why.
+    fn hand_edit(self, to: &Status, version: u64) -> Decision {
+        let task = &self.steps.task;
+        if version != task.version || *to == task.status {
+            return Decision::Plan(Plan::nothing());
+        }
+        let mut rejected = self.steps.clone();
+        match self.move_to(to) {
+            Decision::Refusal(refusal) => {
+                rejected.record(Fact::EditRejected {
+                    by: refusal.by.clone(),
+                    to: to.clone(),
+                    reason: refusal.to_string(),
+                });
+                rejected.finish()
+            }
+            other => other,
+        }
+    }
+
+    fn amend(mut self, summary: Option<&str>, branch: Option<&BranchName>) -> Decision {
+        let task = &self.steps.task;
+        let summary = summary.filter(|summary| *summary != task.summary);
+        let branch = branch.filter(|branch| **branch != task.branch);
+        if let Some(missing) = self.terminal() {
+            return self.refuse(Attempt::Amend, closed_by(missing));
+        }
+        if summary.is_none() && branch.is_none() {
+            return already();
+        }
+        self.steps.record(Fact::TaskAmended {
+            by: self.request.by.clone(),
+            summary: summary.map(str::to_owned),
+            branch: branch.cloned(),
+        });
+        self.steps.finish()
+    }
+
+    /// Also for a task that has ended: it must not keep its workspace.
+    fn retry_effects(mut self) -> Decision {
+        if let Some(missing) = self.only_human() {
+            return self.refuse(Attempt::RetryEffects, closed_by(missing));
+        }
+        let pending = self.steps.task.pending.iter();
+        let failed: Vec<_> = pending
+            .filter(|pending| pending.state != PendingState::Waiting)
+            .map(|pending| pending.planned.id)
+            .collect();
+        if failed.is_empty() {
+            return self.refuse(Attempt::RetryEffects, closed_by(Missing::NothingToDo));
+        }
+        for effect in failed {
+            self.steps.record(Fact::EffectRetried { effect });
+        }
+        self.steps.finish()
+    }
+
+    fn take(mut self, edge: &Edge, to: Status, because: Vec<String>) -> Decision {
+        let taken = Taken {
+            edge,
+            to,
+            trigger: Trigger::Request,
+            by: self.request.by.clone(),
+            because,
+            message: self.request.message.clone(),
+        };
+        transition::take(&mut self.steps, taken);
+        self.steps.finish()
+    }
+
+    fn asker(&self) -> Asker<'a> {
+        Asker {
+            role: &self.request.by,
+            confirmed: self.request.confirmed,
+        }
+    }
+
+    fn attempt_of(&self, verb: Verb) -> Attempt {
+        Attempt::Verb {
+            verb,
+            from: self.steps.task.status.clone(),
+        }
+    }
+
+    fn targets(&self, verb: Verb) -> Vec<Status> {
+        let targets = self.steps.workflow.verbs.get(&verb).into_iter().flatten();
+        let previous = &self.steps.task.entered.from;
+        targets
+            .filter_map(|target| match target {
+                Target::Status(status) => Some(status.clone()),
+                Target::Previous => previous.clone(),
+            })
+            .collect()
+    }
+
+    /// Whether the asker's own earlier request brought the task where it asks to go.
+    fn is_already_in(&self, to: &Status) -> bool {
+        let task = &self.steps.task;
+        *to == task.status
+            && task.entered.from.is_some()
+            && task.entered.by == self.request.by
+            && edges::leading(&self.steps, to, Trigger::Request).is_empty()
+    }
+
+    fn terminal(&self) -> Option<Missing> {
+        let status = &self.steps.task.status;
+        let over = self.steps.workflow.is_terminal(status);
+        over.then(|| Missing::Terminal {
+            status: status.clone(),
+        })
+    }
+
+    /// Only what waits in a queue is started; elsewhere the same edges mean something else.
+    fn not_queued(&self, verb: Verb) -> Option<Missing> {
+        let state = self.steps.workflow.state(&self.steps.task.status);
+        let queued = state.is_some_and(|state| state.kind == Kind::Queued);
+        (verb == Verb::Spawn && !queued).then_some(Missing::VerbUnavailable { verb })
+    }
+
+    /// Agents do not bring each other back; that is for a person or the engine.
+    fn only_human(&self) -> Option<Missing> {
+        let role = &self.request.by;
+        role.is_agent().then(|| Missing::NotAllowed {
+            role: role.clone(),
+            by: vec![Role::Human],
+        })
+    }
+
+    /// Why no request at all leads there.
+    fn unreachable(&self, to: &Status) -> Option<Missing> {
+        if let Some(missing) = self.terminal() {
+            return Some(missing);
+        }
+        let workflow = self.steps.workflow;
+        if workflow.state(to).is_none() {
+            let status = to.clone();
+            return Some(Missing::UnknownStatus { status });
+        }
+        if !edges::leading(&self.steps, to, Trigger::Request).is_empty() {
+            return None;
+        }
+        let status = &self.steps.task.status;
+        if to == status {
+            let status = status.clone();
+            return Some(Missing::SameStatus { status });
+        }
+        let from_here = || workflow.edges.iter().filter(|edge| edge.from == *status);
+        let goes_back = from_here().any(|edge| edge.to == Target::Previous);
+        if goes_back && self.steps.task.entered.from.is_none() {
+            return Some(Missing::NoPrevious);
+        }
+        let triggers: Vec<String> = Trigger::ALL
+            .iter()
+            .filter(|(_, trigger)| !edges::leading(&self.steps, to, *trigger).is_empty())
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
+        if !triggers.is_empty() {
+            return Some(Missing::NotByRequest { triggers });
+        }
+        let mut allowed = Vec::new();
+        for edge in from_here().filter(|edge| edge.trigger == Trigger::Request) {
+            if let Some(status) = edges::target(edge, &self.steps)
+                && edge.is_open_to(&self.request.by)
+                && !allowed.contains(&status)
+            {
+                allowed.push(status);
+            }
+        }
+        Some(Missing::NoTransition { allowed })
+    }
+
+    fn need(&self, facts: Vec<FactNeeded>) -> Decision {
+        Decision::Needs(Needs {
+            version: self.steps.version(),
+            facts,
+        })
+    }
+
+    fn refuse(&self, attempt: Attempt, closed: Closed) -> Decision {
+        let mut refusal = Refusal {
+            task: self.steps.task.id.clone(),
+            by: self.request.by.clone(),
+            attempt,
+            missing: closed.missing,
+            unchecked: closed.unchecked,
+            hints: Vec::new(),
+        };
+        refusal.hints = hints::for_refusal(&refusal);
+        Decision::Refusal(refusal)
+    }
+}
+
+fn already() -> Decision {
+    Decision::Plan(Plan {
+        events: Vec::new(),
+        already: true,
+    })
+}
+
+fn closed_by(missing: Missing) -> Closed {
+    Closed {
+        missing: vec![missing],
+        unchecked: Vec::new(),
+        reachable: false,
+    }
+}

@@ -1,0 +1,104 @@
+//! Brings an agent back without a change of status.
+
+use super::hooks;
+use super::steps::Steps;
+use crate::effect::{Effect, Spawn};
+use crate::language::Workflow;
+use crate::language::hooks::{HarnessChoice, OnError, SpawnHook};
+use crate::language::workflow::State;
+use crate::refusal::Missing;
+use crate::role::Role;
+
+/// Plans the start of an agent that is gone, or says what stands in the way.
+pub(super) fn bring_back(
+    steps: &mut Steps<'_>,
+    role: Option<&Role>,
+    delay: u64,
+) -> Result<(), Vec<Missing>> {
+    let Some(role) = missing_role(steps, role) else {
+        return Err(vec![Missing::NoRespawn {
+            role: role.cloned(),
+        }]);
+    };
+    let mut missing = Vec::new();
+    if steps.task.is_live(&role) {
+        missing.push(Missing::StillRunning { role: role.clone() });
+    }
+    if !steps.task.workspace.is_held() {
+        missing.push(Missing::NoWorkspace);
+    }
+    if !missing.is_empty() {
+        return Err(missing);
+    }
+    steps.cancel_pending(|effect, _| matches!(effect, Effect::Spawn(spawn) if spawn.role == role));
+    let spawn = spawn(steps, &role, delay, "");
+    let plan = steps.next_version();
+    if let Some(spawn) = spawn {
+        steps.plan_effect(plan, Effect::Spawn(spawn), OnError::Stop);
+    }
+    Ok(())
+}
+
+/// The role that was asked for, else the first that can be brought back and is not there.
+fn missing_role(steps: &Steps<'_>, asked: Option<&Role>) -> Option<Role> {
+    let state = steps.workflow.state(&steps.task.status)?;
+    let can = |role: &&Role| state.respawn.contains_key(*role);
+    if let Some(role) = asked {
+        return can(&role).then(|| role.clone());
+    }
+    let gone = |role: &&Role| !steps.task.is_live(role);
+    let expected = state.expects.iter().filter(can);
+    expected
+        .clone()
+        .find(gone)
+        .or_else(|| state.respawn.keys().find(gone))
+        .or_else(|| state.respawn.keys().next())
+        .cloned()
+}
+
+/// The start that brings a role back into the present status, if the state knows how.
+pub(super) fn spawn(
+    steps: &mut Steps<'_>,
+    role: &Role,
+    delay: u64,
+    message: &str,
+) -> Option<Spawn> {
+    let workflow = steps.workflow;
+    let respawn = workflow.state(&steps.task.status)?.respawn.get(role)?;
+    let prompt = workflow.prompts.get(&respawn.prompt)?;
+    let first = first_start(workflow, role);
+    let harness = first.map_or_else(|| usual_harness(role), |hook| hook.harness);
+    let window = first.map_or_else(
+        || role.to_string(),
+        |hook| hooks::fill(&hook.window, steps, message),
+    );
+    Some(Spawn {
+        run: steps.fresh_run(),
+        role: role.clone(),
+        harness: hooks::harness(steps, harness),
+        permissions: respawn.permissions,
+        window,
+        prompt: hooks::fill(prompt, steps, message),
+        headless: first.is_some_and(|hook| hook.headless),
+        delay,
+    })
+}
+
+/// How the workflow starts this role at first; a respawn differs only in what it is told.
+fn first_start<'a>(workflow: &'a Workflow, role: &Role) -> Option<&'a SpawnHook> {
+    let edges = workflow.edges.iter().flat_map(|edge| &edge.hooks);
+    let entries = workflow.entries.iter().flat_map(|entry| &entry.hooks);
+    let states = workflow.states.iter();
+    edges
+        .chain(entries)
+        .chain(states.flat_map(|state: &State| &state.on_enter))
+        .filter_map(|hook| hook.action.spawn())
+        .find(|spawn| spawn.role == *role)
+}
+
+fn usual_harness(role: &Role) -> HarnessChoice {
+    match role {
+        Role::Reviewer => HarnessChoice::Review,
+        _ => HarnessChoice::Task,
+    }
+}

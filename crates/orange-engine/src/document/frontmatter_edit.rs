@@ -1,0 +1,192 @@
+//! Sets frontmatter keys without touching any other byte.
+
+use std::ops::Range;
+
+use super::fields::{Entry, Fields, MappingStyle};
+use super::frontmatter::{Frontmatter, Opening, read};
+use super::lines::{apply, line_break_for, line_end};
+use super::scalar::{FieldValue, text_to_yaml};
+
+/// The document's text with these keys set and every other byte as it was.
+///
+/// A damaged block, and a readable one in which YAML leaves no room for the
+/// change, becomes the first thing of the body, as a fenced code block: its
+/// keys stop counting, but none of its text is lost.
+pub(super) fn with_fields(text: &str, opening: &Opening, fields: &[(&str, FieldValue)]) -> String {
+    let fields = last_of_each(fields);
+    if fields.is_empty() {
+        return text.to_owned();
+    }
+    let block = &text[opening.start..opening.body];
+    let kept = match &opening.frontmatter {
+        Frontmatter::Absent => String::new(),
+        Frontmatter::Damaged(_) => fenced(block),
+        Frontmatter::Present(present) => match edited(text, opening, present, &fields) {
+            Some(edited) => return edited,
+            None => fenced(block),
+        },
+    };
+    let (mark, body) = (&text[..opening.start], &text[opening.body..]);
+    let line_break = line_break_for(&text[opening.start..]);
+    let keys = added(&fields, "", line_break);
+    format!("{mark}---{line_break}{keys}---{line_break}{kept}{body}")
+}
+
+/// The fields without those that a later one of the same key overrides.
+fn last_of_each<'a>(fields: &[(&'a str, FieldValue)]) -> Vec<(&'a str, FieldValue)> {
+    let mut kept: Vec<(&str, FieldValue)> = Vec::new();
+    for (key, value) in fields {
+        match kept.iter_mut().find(|(earlier, _)| earlier == key) {
+            Some((_, earlier)) => *earlier = value.clone(),
+            None => kept.push((key, value.clone())),
+        }
+    }
+    kept
+}
+
+/// One line per key.
+fn added(fields: &[(&str, FieldValue)], indent: &str, line_break: &str) -> String {
+    let mut lines = String::new();
+    for (key, value) in fields {
+        lines.extend([indent, &key_and_value(key, value), line_break]);
+    }
+    lines
+}
+
+fn key_and_value(key: &str, value: &FieldValue) -> String {
+    format!("{}: {}", text_to_yaml(key), value.to_yaml())
+}
+
+/// A damaged block as a code block that its own text cannot close.
+fn fenced(block: &str) -> String {
+    let ending = line_break_for(block);
+    let missing = if block.ends_with('\n') { "" } else { ending };
+    let runs = block.split(|character| character != '`').map(str::len);
+    let fence = "`".repeat(runs.max().map_or(3, |longest| 3.max(longest + 1)));
+    format!("{fence}damaged-frontmatter{ending}{block}{missing}{fence}{ending}")
+}
+
+/// The text with the edits made in place, if reading it back shows exactly them.
+fn edited(
+    text: &str,
+    opening: &Opening,
+    present: &Fields,
+    fields: &[(&str, FieldValue)],
+) -> Option<String> {
+    let yaml = &text[opening.yaml.clone()];
+    let mut edits = Vec::new();
+    let mut missing = Vec::new();
+    for (key, value) in fields {
+        match present.entry(key) {
+            Some(entry) if entry.holds(value) => {}
+            Some(entry) => edits.push(replacement(yaml, &present.style, entry, value)?),
+            None => missing.push((*key, value.clone())),
+        }
+    }
+    edits.sort_by_key(|(range, _)| range.start);
+    if !missing.is_empty() {
+        let line_break = line_break_for(&text[opening.start..]);
+        edits.push(addition(yaml, &present.style, &missing, line_break));
+    }
+    let disjoint = |pair: &[(Range<usize>, String)]| pair[0].0.end <= pair[1].0.start;
+    if !edits.windows(2).all(disjoint) {
+        return None;
+    }
+    let yaml = apply(yaml, &edits);
+    let edited = [
+        &text[..opening.yaml.start],
+        &yaml,
+        &text[opening.yaml.end..],
+    ]
+    .concat();
+    let reread = read(&edited);
+    let body_kept = text[opening.body..] == edited[reread.body..];
+    let Frontmatter::Present(after) = reread.frontmatter else {
+        return None;
+    };
+    (body_kept && is_update(present, &after, fields)).then_some(edited)
+}
+
+/// Whether the keys after an edit are those before, but for the fields set.
+fn is_update(before: &Fields, after: &Fields, fields: &[(&str, FieldValue)]) -> bool {
+    let is_set = |entry: &&Entry| fields.iter().any(|(key, _)| *key == entry.key);
+    let untouched = |entry: &&Entry| !is_set(entry);
+    let others_before = before.entries.iter().filter(untouched);
+    let others_after = after.entries.iter().filter(untouched);
+    others_before
+        .map(Entry::meaning)
+        .eq(others_after.map(Entry::meaning))
+        && fields
+            .iter()
+            .all(|(key, value)| after.entry(key).is_some_and(|entry| entry.holds(value)))
+}
+
+/// Where and how keys are added to the mapping.
+fn addition(
+    yaml: &str,
+    style: &MappingStyle,
+    missing: &[(&str, FieldValue)],
+    line_break: &str,
+) -> (Range<usize>, String) {
+    match style {
+        MappingStyle::Block { column } => {
+            let lines = added(missing, &" ".repeat(*column), line_break);
+            (yaml.len()..yaml.len(), lines)
+        }
+        MappingStyle::Flow { end, empty } => {
+            let pairs: Vec<_> = missing
+                .iter()
+                .map(|(key, value)| key_and_value(key, value))
+                .collect();
+            let separator = if *empty { "" } else { ", " };
+            (*end..*end, format!("{separator}{}", pairs.join(", ")))
+        }
+    }
+}
+
+/// The bytes to exchange for a new value; nothing when there is no place for it.
+fn replacement(
+    yaml: &str,
+    style: &MappingStyle,
+    entry: &Entry,
+    value: &FieldValue,
+) -> Option<(Range<usize>, String)> {
+    let Entry {
+        key_end,
+        value: old,
+        ..
+    } = entry;
+    let mut new = value.to_yaml().into_owned();
+    if let Some(anchor) = &old.anchor {
+        // Another key may refer to it.
+        new = format!("{} {new}", &yaml[anchor.clone()]);
+    }
+    let after_key = yaml[*key_end..].trim_start();
+    let colon_end = after_key
+        .starts_with(':')
+        .then_some(yaml.len() - after_key.len() + 1);
+    if old.range.is_empty() && !old.block {
+        return Some(match colon_end {
+            Some(at) => (at..at, format!(" {new}")),
+            None => (*key_end..*key_end, format!(": {new}")),
+        });
+    }
+    let has_room = match style {
+        MappingStyle::Block { column } => old.column > *column,
+        MappingStyle::Flow { .. } => true,
+    };
+    if has_room && !old.block {
+        return Some((old.range.clone(), new));
+    }
+    // A block starts anywhere after the colon, with `|` or on a later line, and
+    // its first column may be too far left for a scalar: the key's line never is.
+    let start = colon_end?;
+    let rest = &yaml[start..line_end(yaml, start)];
+    let comment = if rest.trim_start().starts_with('#') {
+        rest.trim_end()
+    } else {
+        ""
+    };
+    let end = old.range.end.max(line_end(yaml, start));
+    Some((start..end, format!(" {new}{comment}")))
+}

@@ -1,0 +1,166 @@
+//! TASK.md as a document: read in parts, rewritten byte by byte.
+//!
+//! Invariant: a rewrite changes the bytes it names and no others, for whatever
+//! text an agent or a person left. Each `with_…` therefore replaces ranges of the
+//! text and never prints a parsed form; the property tests in `tests/document`
+//! notice when one does not hold to that.
+
+mod demote;
+mod fields;
+mod frontmatter;
+mod frontmatter_edit;
+mod lines;
+pub mod reading;
+mod scalar;
+mod section_edit;
+mod section_hash;
+mod section_name;
+mod sections;
+
+pub use demote::demote_headings;
+pub use fields::Fields;
+pub use frontmatter::{Frontmatter, FrontmatterDamage};
+pub use scalar::FieldValue;
+pub use section_hash::{SectionHash, SectionHashError};
+pub use section_name::{SectionName, SectionNameError};
+pub use sections::Section;
+
+use frontmatter::Opening;
+
+/// The size above which a document is refused unread.
+pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024 * 4;
+
+/// Why bytes are not a document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// More bytes than a task's text can sensibly have.
+    #[error(
+        "document has `{bytes}` bytes, more than the limit of `{limit}`; \
+         move long logs and listings into files of their own"
+    )]
+    TooLarge {
+        /// How many bytes it has.
+        bytes: usize,
+        /// How many it may have.
+        limit: usize,
+    },
+    /// A byte that no UTF-8 text has at this place.
+    #[error(
+        "document is not UTF-8 at line `{line}`, column `{column}` (byte `{offset}`); \
+         save it again as UTF-8"
+    )]
+    NotUtf8 {
+        /// The offset of the byte.
+        offset: usize,
+        /// Its line, counted from 1.
+        line: usize,
+        /// Its column in characters, counted from 1.
+        column: usize,
+    },
+}
+
+/// A task's text: a frontmatter, then a body with sections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    text: String,
+    opening: Opening,
+    sections: Vec<Section>,
+}
+
+impl Document {
+    /// Reads a document; only its size and its encoding can be refused.
+    pub fn parse(bytes: &[u8]) -> Result<Document, DocumentError> {
+        if bytes.len() > MAX_DOCUMENT_BYTES {
+            return Err(DocumentError::TooLarge {
+                bytes: bytes.len(),
+                limit: MAX_DOCUMENT_BYTES,
+            });
+        }
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Document::read(text.to_owned())),
+            Err(error) => {
+                let offset = error.valid_up_to();
+                let before = String::from_utf8_lossy(&bytes[..offset]);
+                let (line, column) = lines::position(&before, offset);
+                Err(DocumentError::NotUtf8 {
+                    offset,
+                    line,
+                    column,
+                })
+            }
+        }
+    }
+
+    fn read(text: String) -> Document {
+        let opening = frontmatter::read(&text);
+        let sections = sections::sections(&text, opening.body);
+        Document {
+            text,
+            opening,
+            sections,
+        }
+    }
+
+    /// The whole text, byte for byte as it was read.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Everything after the frontmatter.
+    pub fn body(&self) -> &str {
+        &self.text[self.opening.body..]
+    }
+
+    /// What opens the document.
+    pub fn frontmatter(&self) -> &Frontmatter {
+        &self.opening.frontmatter
+    }
+
+    /// Every top-level level-2 section, in order.
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// The last section of a name, which is the one that counts.
+    pub fn section(&self, name: &SectionName) -> Option<&Section> {
+        self.sections.iter().rfind(|section| section.name() == name)
+    }
+
+    /// The content of one of its sections, empty for a section of another text.
+    pub fn content(&self, section: &Section) -> &str {
+        self.text.get(section.content()).unwrap_or_default()
+    }
+
+    /// The document with these frontmatter keys set and every other byte kept.
+    ///
+    /// A frontmatter that is damaged is kept as a fenced code block with the info
+    /// string `damaged-frontmatter` at the start of the body, below a fresh one.
+    /// An unclosed frontmatter is its `---` line only: what follows stays where it
+    /// is, so that every section is still found.
+    #[must_use]
+    pub fn with_fields(&self, fields: &[(&str, FieldValue)]) -> Document {
+        Document::read(frontmatter_edit::with_fields(
+            &self.text,
+            &self.opening,
+            fields,
+        ))
+    }
+
+    /// The document with the content of the last section of a name replaced, or
+    /// with the section added at the end.
+    ///
+    /// No other section changes, whatever the content is: content with headings or
+    /// an open code block that would change one has its headings demoted first. To
+    /// add a section after a code block or comment that is never closed, that is
+    /// closed first.
+    #[must_use]
+    pub fn with_section(&self, name: &SectionName, content: &str) -> Document {
+        section_edit::with_section(self, name, content)
+    }
+
+    /// The document with every section of a name renamed to `## <Name> (archived)`.
+    #[must_use]
+    pub fn with_section_archived(&self, name: &SectionName) -> Document {
+        section_edit::with_section_archived(self, name)
+    }
+}

@@ -1,0 +1,115 @@
+//! Replaces, adds and archives sections without touching the others.
+
+use super::demote::{demote_headings, quoted};
+use super::lines::{apply, line_break, line_break_for, lines, without_blank_ends};
+use super::{Document, Section, SectionHash, SectionName};
+
+/// See [`Document::with_section`].
+pub(super) fn with_section(document: &Document, name: &SectionName, content: &str) -> Document {
+    let content = without_blank_ends(content);
+    let old = document.section(name).map(|old| document.content(old));
+    if old.map(without_blank_ends) == Some(content) {
+        return document.clone();
+    }
+    let plain = placed(document, name, content, "");
+    if fits(document, &plain, name, content) {
+        return plain;
+    }
+    // Either the content breaks out of its section, or a block at the end of the
+    // document is open and takes the new section in. Demoting does not help against
+    // a `---` in the content that closes a frontmatter left open; quoting does.
+    for content in [demote_headings(content), quoted(content)] {
+        for closing in closings(document) {
+            let closed = placed(document, name, &content, &closing);
+            if fits(document, &closed, name, &content) {
+                return closed;
+            }
+        }
+    }
+    plain
+}
+
+/// The document with the content in place, after a line that closes what is open.
+fn placed(document: &Document, name: &SectionName, content: &str, closing: &str) -> Document {
+    let text = document.text();
+    let ending = line_break_for(text);
+    let when = |condition: bool| if condition { ending } else { "" };
+    let mut new = String::new();
+    let range = if let Some(section) = document.section(name) {
+        new.push_str(when(!text[section.heading()].ends_with('\n')));
+        section.content()
+    } else {
+        let last = lines(text).last().map_or("", |(_, line)| line);
+        new.push_str(when(
+            text.len() > document.opening.start && !last.ends_with('\n'),
+        ));
+        new.extend([closing, when(!closing.is_empty())]);
+        let separated = document.body().is_empty() || last.trim().is_empty();
+        new.push_str(when(!separated || !closing.is_empty()));
+        new.extend([&name.to_string(), ending]);
+        text.len()..text.len()
+    };
+    if !content.is_empty() {
+        new.extend([ending, content, ending]);
+    }
+    new.push_str(when(range.end < text.len()));
+    Document::read(apply(text, &[(range, new)]))
+}
+
+/// Whether the section has this content and all other sections are still there.
+fn fits(before: &Document, after: &Document, name: &SectionName, content: &str) -> bool {
+    let hash = after.section(name).map(Section::hash);
+    hash == Some(SectionHash::of(content))
+        && others(before, name)
+            .map(Section::name)
+            .eq(others(after, name).map(Section::name))
+}
+
+fn others<'a>(document: &'a Document, name: &'a SectionName) -> impl Iterator<Item = &'a Section> {
+    let last = document
+        .sections()
+        .iter()
+        .rposition(|section| section.name() == name);
+    let sections = document.sections().iter().enumerate();
+    sections
+        .filter(move |(index, _)| Some(*index) != last)
+        .map(|(_, section)| section)
+}
+
+/// Lines of which one ends whatever block is open at the end of a document.
+fn closings(document: &Document) -> impl Iterator<Item = String> {
+    let longest_run = |mark: char| {
+        let runs = document.text().split(move |character| character != mark);
+        mark.to_string()
+            .repeat(runs.map(str::len).max().unwrap_or(0).max(3))
+    };
+    let fences = ['`', '~'].map(longest_run);
+    let html = [
+        "-->",
+        "?>",
+        "]]>",
+        ">",
+        "</pre>",
+        "</script>",
+        "</style>",
+        "</textarea>",
+    ];
+    let closings = fences.into_iter().chain(html.map(str::to_owned));
+    std::iter::once(String::new()).chain(closings)
+}
+
+/// See [`Document::with_section_archived`].
+pub(super) fn with_section_archived(document: &Document, name: &SectionName) -> Document {
+    let text = document.text();
+    let edits: Vec<_> = document
+        .sections()
+        .iter()
+        .filter(|section| section.name() == name)
+        .map(|section| {
+            let archived = SectionName::titled(&format!("{} (archived)", section.name().title()));
+            let ending = line_break(&text[section.heading()]);
+            (section.heading(), format!("{archived}{ending}"))
+        })
+        .collect();
+    Document::read(apply(text, &edits))
+}

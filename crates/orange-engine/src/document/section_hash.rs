@@ -1,0 +1,89 @@
+//! Fingerprint of a section's content, blind to whitespace an editor changes.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use sha2::{Digest, Sha256};
+
+use super::lines::lines;
+
+/// What a section said, as a hash: equal for content that differs in line
+/// endings, trailing white space or surrounding blank lines only.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SectionHash([u8; 32]);
+
+/// Why a text is not a section hash.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a section hash; it takes 64 digits of lower-case hexadecimal")]
+pub struct SectionHashError {
+    text: String,
+}
+
+impl SectionHash {
+    /// Hashes the content of a section.
+    pub fn of(content: &str) -> SectionHash {
+        let mut hasher = Sha256::new();
+        let mut breaks = None;
+        for (_, line) in lines(content) {
+            let line = line.trim_end();
+            if !line.is_empty() {
+                for _ in 0..breaks.unwrap_or(0) {
+                    hasher.update(b"\n");
+                }
+                hasher.update(line.as_bytes());
+                breaks = Some(0);
+            }
+            breaks = breaks.map(|count: usize| count + 1);
+        }
+        SectionHash(hasher.finalize().into())
+    }
+
+    /// Reads back what `Display` writes.
+    pub fn parse(text: &str) -> Result<SectionHash, SectionHashError> {
+        let error = || SectionHashError {
+            text: super::lines::cut(text, 80),
+        };
+        let mut bytes = [0; 32];
+        if text.len() != 2 * bytes.len() {
+            return Err(error());
+        }
+        for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+            for digit in digits {
+                let value = match digit {
+                    b'0'..=b'9' => digit - b'0',
+                    b'a'..=b'f' => digit - b'a' + 10,
+                    _ => return Err(error()),
+                };
+                *byte = *byte << 4 | value;
+            }
+        }
+        Ok(SectionHash(bytes))
+    }
+}
+
+impl fmt::Display for SectionHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for SectionHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "SectionHash({self})")
+    }
+}
+
+impl Serialize for SectionHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for SectionHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        SectionHash::parse(&text).map_err(de::Error::custom)
+    }
+}

@@ -1,0 +1,255 @@
+//! Effects: hooks with every parameter filled in, ready to perform.
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::SectionName;
+use crate::language::hooks::{Channel, OnError};
+use crate::language::workflow::Permissions;
+use crate::names::{BranchName, CommitId, HarnessName, RunId, Status, WorkspaceName};
+use crate::report::Delegation;
+use crate::role::Role;
+
+/// The version of the event that planned an effect: unique within its task, and in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct EffectId(pub u64);
+
+impl std::fmt::Display for EffectId {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// An effect with what its performer must know besides.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PlannedEffect {
+    /// Which one it is.
+    pub id: EffectId,
+    /// The plan it belongs to; a failure stops only the later ones of the same plan.
+    pub plan: u64,
+    /// What to do.
+    pub effect: Effect,
+    /// Seconds it may take; the performer's own bound when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+    /// What its failure means for the later ones of its plan.
+    pub on_error: OnError,
+}
+
+/// Something to do in the world.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Effect {
+    /// Bind a workspace to the task.
+    AcquireWorkspace {
+        /// Whether work rescued earlier is brought back.
+        restore: bool,
+    },
+    /// Save what is unsaved, then free the workspace.
+    ReleaseWorkspace,
+    /// Start an agent.
+    Spawn(Spawn),
+    /// End agents and whatever they left running.
+    Kill(Kill),
+    /// Tell an agent something.
+    NotifyRole(NotifyRole),
+    /// Let the scheduler start the next queued task.
+    SpawnNext,
+    /// Push the branch.
+    PushBranch {
+        /// The branch.
+        branch: BranchName,
+    },
+    /// Open a pull request.
+    CreatePr {
+        /// The branch.
+        branch: BranchName,
+        /// The title.
+        title: String,
+    },
+    /// Remove the remote branch.
+    DeleteRemoteBranch {
+        /// The branch.
+        branch: BranchName,
+    },
+    /// Set a section of TASK.md aside.
+    ArchiveSection {
+        /// The section.
+        section: SectionName,
+    },
+    /// Tell the person something.
+    Notify {
+        /// What.
+        message: String,
+        /// By which ways.
+        via: Vec<Channel>,
+    },
+    /// Run a command in the workspace.
+    RunCommand {
+        /// Program and arguments.
+        command: Vec<String>,
+    },
+    /// Merge the branch.
+    Merge(Merge),
+    /// Choose agent, model and skills.
+    Route,
+    /// Create child tasks.
+    CreateChildren {
+        /// The children.
+        delegations: Vec<Delegation>,
+    },
+    /// Comment on the linked issue.
+    CommentIssue {
+        /// What.
+        message: String,
+    },
+    /// Label the linked issue.
+    LabelIssue {
+        /// The label.
+        label: String,
+    },
+    /// Close the linked issue.
+    CloseIssue,
+}
+
+/// How an agent is started.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Spawn {
+    /// The identity of this start.
+    pub run: RunId,
+    /// As what it runs.
+    pub role: Role,
+    /// The program.
+    pub harness: HarnessName,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// The name of its window, for people.
+    pub window: String,
+    /// What it is told, every variable filled in.
+    pub prompt: String,
+    /// Whether it runs without a terminal and reports as JSON.
+    pub headless: bool,
+    /// Seconds to wait first.
+    pub delay: u64,
+}
+
+/// Which agents are ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Kill {
+    /// One role, or every agent of the task.
+    pub role: Option<Role>,
+    /// The runs known when it was planned.
+    pub runs: Vec<RunId>,
+}
+
+/// A message to an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct NotifyRole {
+    /// To whom.
+    pub role: Role,
+    /// What.
+    pub message: String,
+    /// What to start when nobody is there to read it.
+    pub otherwise: Option<Spawn>,
+}
+
+/// A merge bound to the commits it was decided for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Merge {
+    /// How.
+    pub strategy: MergeStrategy,
+    /// The branch.
+    pub branch: BranchName,
+    /// The branch's commit when it was decided.
+    pub head: CommitId,
+    /// The default branch's commit when it was decided.
+    pub base: CommitId,
+    /// Where success leads.
+    pub to: Status,
+}
+
+/// How a branch is merged.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum MergeStrategy {
+    /// Fast-forward, or refuse.
+    #[default]
+    Ff,
+    /// A merge commit.
+    Merge,
+    /// One commit.
+    Squash,
+}
+
+/// What a crash of the performer means for an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EffectClass {
+    /// Looks whether its goal holds, acts if not, looks again; performing twice is safe.
+    Convergent,
+    /// Marked before it starts; after a crash it is shown, not repeated.
+    AtMostOnce,
+}
+
+/// What performing an effect brought to light.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectOutcome {
+    /// Nothing beyond its success.
+    Done,
+    /// The workspace that was bound.
+    Bound(WorkspaceName),
+    /// Nobody was there to be told, so the agent was started.
+    SpawnedInstead,
+    /// The commit the merge made.
+    Merged(CommitId),
+    /// The harness that was chosen.
+    Routed(HarnessName),
+}
+
+impl Effect {
+    /// What a crash of the performer means for this effect.
+    pub fn class(&self) -> EffectClass {
+        match self {
+            Effect::RunCommand { .. } => EffectClass::AtMostOnce,
+            Effect::Notify { via, .. } if via.contains(&Channel::Webhook) => {
+                EffectClass::AtMostOnce
+            }
+            _ => EffectClass::Convergent,
+        }
+    }
+
+    /// A short label for messages: the hook's name.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Effect::AcquireWorkspace { .. } => "acquire_workspace",
+            Effect::ReleaseWorkspace => "release_workspace",
+            Effect::Spawn(Spawn { headless: true, .. }) => "run_headless",
+            Effect::Spawn(_) => "spawn_agent",
+            Effect::Kill(Kill { role: None, .. }) => "kill_session",
+            Effect::Kill(_) => "kill_reviewer",
+            Effect::NotifyRole(_) => "notify_worker",
+            Effect::SpawnNext => "spawn_next",
+            Effect::PushBranch { .. } => "push_branch",
+            Effect::CreatePr { .. } => "create_pr",
+            Effect::DeleteRemoteBranch { .. } => "delete_remote_branch",
+            Effect::ArchiveSection { .. } => "archive_section",
+            Effect::Notify { .. } => "notify",
+            Effect::RunCommand { .. } => "run_command",
+            Effect::Merge(_) => "merge",
+            Effect::Route => "route",
+            Effect::CreateChildren { .. } => "create_children",
+            Effect::CommentIssue { .. } => "comment_issue",
+            Effect::LabelIssue { .. } => "label_issue",
+            Effect::CloseIssue => "close_issue",
+        }
+    }
+
+    /// Whether a later transition leaves it alone: what saves or ends something always runs.
+    pub fn always_runs(&self) -> bool {
+        matches!(
+            self,
+            Effect::Kill(_) | Effect::ReleaseWorkspace | Effect::ArchiveSection { .. }
+        )
+    }
+}

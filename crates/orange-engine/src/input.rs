@@ -1,0 +1,236 @@
+//! Inputs: somebody asks, or the world changed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::Document;
+use crate::effect::{EffectId, EffectOutcome, MergeStrategy};
+use crate::evidence::Evidence;
+use crate::language::gates::{ChecksState, GitCondition, PullRequestState};
+use crate::language::verbs::Verb;
+use crate::names::{
+    BranchName, CommitId, FreshId, HarnessName, ProjectName, RunId, Status, TaskId,
+};
+use crate::report::Report;
+use crate::role::Role;
+use crate::time::Timestamp;
+
+/// Everything `decide` may know besides the workflow and the task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The time.
+    pub at: Timestamp,
+    /// A text no earlier input carried.
+    pub fresh: FreshId,
+    /// TASK.md as it was just read; `None` when it was not read.
+    pub document: Option<Document>,
+    /// What is known about the world.
+    pub facts: Facts,
+    /// What it is about.
+    pub cause: Cause,
+}
+
+/// What an input is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Somebody asks.
+    Request(Request),
+    /// The world changed.
+    Observation(Observation),
+}
+
+/// Somebody asks for something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Who.
+    pub by: Role,
+    /// What.
+    pub ask: Ask,
+    /// Whether the question of the edge, if it has one, was answered with yes.
+    pub confirmed: bool,
+    /// What was said with it.
+    pub message: Option<String>,
+}
+
+/// What can be asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// This status.
+    Move {
+        /// Where to.
+        to: Status,
+    },
+    /// Whatever this verb means here.
+    Verb(Verb),
+    /// A merge, in a certain way.
+    Merge {
+        /// How.
+        strategy: MergeStrategy,
+    },
+    /// An agent that died, in the same status.
+    Respawn {
+        /// Which one; the first that is missing when absent.
+        role: Option<Role>,
+    },
+    /// A status that was written into TASK.md by hand.
+    HandEdit {
+        /// Where to.
+        to: Status,
+        /// The version that stood beside it.
+        version: u64,
+    },
+    /// Another summary or branch.
+    Amend {
+        /// The new summary.
+        summary: Option<String>,
+        /// The new branch.
+        branch: Option<BranchName>,
+    },
+    /// Another try at the effects that were given up.
+    RetryEffects,
+}
+
+/// The world changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observation {
+    /// TASK.md was read on somebody's call, whatever came of the call.
+    DocumentRead {
+        /// On whose call.
+        by: Role,
+    },
+    /// An agent's process ended.
+    RunEnded {
+        /// Which run.
+        run: RunId,
+        /// How we know.
+        evidence: Evidence,
+    },
+    /// An effect was done.
+    EffectDone {
+        /// Which one.
+        effect: EffectId,
+        /// What it brought to light.
+        outcome: EffectOutcome,
+    },
+    /// An effect failed for good.
+    EffectGivenUp {
+        /// Which one.
+        effect: EffectId,
+        /// Why.
+        error: String,
+    },
+    /// The branch is merged, without our doing.
+    Merged {
+        /// The commit that contains it.
+        commit: CommitId,
+    },
+    /// The forge's word on the pull request.
+    PullRequest {
+        /// Its state.
+        state: PullRequestState,
+    },
+    /// The status has lasted for some time.
+    TimedOut,
+    /// A headless run reported.
+    ReportArrived {
+        /// Which run.
+        run: RunId,
+        /// What it reported.
+        report: Report,
+    },
+    /// A child task was created.
+    ChildAdded {
+        /// The child.
+        child: TaskId,
+    },
+    /// A child task reached its end.
+    ChildEnded {
+        /// The child.
+        child: TaskId,
+        /// How.
+        status: Status,
+    },
+}
+
+/// What is known about the world, gathered for one version of the task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The task's version they were gathered for; facts for another version do not count.
+    pub version: u64,
+    /// Branch and worktree.
+    pub git: Option<GitFacts>,
+    /// The pull request; `Some(None)` when there is none.
+    pub pull_request: Option<Option<PullRequestFacts>>,
+    /// How commands ended, by program and arguments.
+    pub commands: BTreeMap<Vec<String>, CommandResult>,
+}
+
+/// What is known about branch and worktree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GitFacts {
+    /// The branch's commit.
+    pub head: CommitId,
+    /// The default branch's commit.
+    pub base: CommitId,
+    /// The conditions that hold.
+    pub holds: Vec<GitCondition>,
+}
+
+/// What is known about the pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PullRequestFacts {
+    /// Its state.
+    pub state: PullRequestState,
+    /// How its checks stand; `None` when it has none.
+    pub checks: Option<ChecksState>,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandResult {
+    /// With this exit code.
+    Exited(i32),
+    /// Not in time.
+    TimedOut,
+}
+
+/// A fact that a decision needs and does not have.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FactNeeded {
+    /// TASK.md, read now.
+    Document,
+    /// Branch and worktree.
+    Git,
+    /// The pull request.
+    PullRequest,
+    /// How a command ends.
+    Command {
+        /// Program and arguments.
+        command: Vec<String>,
+        /// Seconds it may take.
+        timeout: u64,
+    },
+}
+
+/// A task that somebody wants to begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewTask {
+    /// Its identity.
+    pub id: TaskId,
+    /// Its project.
+    pub project: ProjectName,
+    /// Who asks.
+    pub by: Role,
+    /// Where it begins; the first entry that is open when absent.
+    pub status: Option<Status>,
+    /// What is to be done.
+    pub summary: String,
+    /// Where it is done.
+    pub branch: BranchName,
+    /// With what.
+    pub harness: HarnessName,
+    /// With what it is reviewed.
+    pub review_harness: HarnessName,
+}

@@ -1,0 +1,205 @@
+//! What version 1 means where a file says nothing.
+//!
+//! The one place that knows the usual names of states; `docs/workflow-language.md` has the same
+//! table for people.
+
+use std::collections::BTreeMap;
+
+use super::hooks::{Action, HarnessChoice};
+use super::problem::Position;
+use super::prompt::Prompt;
+use super::read::Draft;
+use super::verbs::{Verb, Verbs};
+use super::workflow::{Edge, Entry, Kind, Permissions, Respawn, Target};
+use crate::names::{FieldName, Status};
+use crate::role::Role;
+
+/// Seconds between two looks when the file does not say.
+pub(crate) const POLL_INTERVAL: u32 = 30;
+
+/// Seconds a gate's command may take when the file does not say.
+pub(crate) const COMMAND_TIMEOUT: u64 = 600;
+
+/// A respawned agent asks before it does more than edit.
+pub(crate) const RESPAWN_PERMISSIONS: Permissions = Permissions::Reduced;
+
+/// Counts the agent reviews since the last human decision.
+pub(crate) const REVIEW_ROUND: &str = "review_round";
+
+/// Counts the crashes in the present status; only the engine changes it.
+pub(crate) const CRASH_COUNT: &str = "crash_count";
+
+/// Counts how often the latest error came in a row; only the engine changes it.
+pub(crate) const SAME_ERRORS: &str = "same_errors";
+
+/// The length of the summary, without surrounding blanks.
+pub(crate) const SUMMARY_CHARS: &str = "summary_chars";
+
+/// How many child tasks have not ended.
+pub(crate) const CHILDREN_OPEN: &str = "children_open";
+
+/// Fields that follow from the task; a workflow reads them and cannot set them.
+pub(crate) const DERIVED_FIELDS: [&str; 4] =
+    [SUMMARY_CHARS, CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS];
+
+/// Variables of prompts that are texts; every field and limit is a variable too.
+pub(crate) const TEXT_VARIABLES: [&str; 10] = [
+    "id",
+    "summary",
+    "project",
+    "branch",
+    "status",
+    "previous",
+    "harness",
+    "message",
+    "report",
+    "last_error",
+];
+
+pub(crate) fn is_derived(field: &str) -> bool {
+    DERIVED_FIELDS.contains(&field)
+}
+
+pub(crate) fn is_text_variable(name: &str) -> bool {
+    TEXT_VARIABLES.contains(&name)
+}
+
+/// Fields every workflow has, with their first values.
+pub(crate) fn fields() -> BTreeMap<FieldName, i64> {
+    let names = [
+        REVIEW_ROUND,
+        "attempts",
+        "clarifications",
+        "delegations",
+        "spawn_failures",
+    ];
+    names
+        .into_iter()
+        .map(|name| (FieldName::new(name), 0))
+        .collect()
+}
+
+/// Where too many crashes lead when a rule does not say: `stuck`, if there is one.
+pub(crate) fn crash_target(exists: impl Fn(&str) -> bool) -> Option<Status> {
+    exists("stuck").then(|| Status::new("stuck"))
+}
+
+/// A review harness runs a reviewer; the task's harness runs a worker.
+pub(crate) fn role_of(harness: HarnessChoice) -> Role {
+    match harness {
+        HarnessChoice::Task => Role::Worker,
+        HarnessChoice::Review => Role::Reviewer,
+    }
+}
+
+/// A reviewer needs fewer permissions than a worker.
+pub(crate) fn permissions(harness: HarnessChoice) -> Permissions {
+    match harness {
+        HarnessChoice::Task => Permissions::Full,
+        HarnessChoice::Review => Permissions::Reduced,
+    }
+}
+
+/// A reviewer's window carries its round; any other is named after its role.
+pub(crate) fn window(role: &Role) -> Prompt {
+    let text = match role {
+        Role::Reviewer => "review-{review_round}",
+        other => other.as_str(),
+    };
+    Prompt::parse(text).unwrap_or_else(|_| Prompt::empty())
+}
+
+pub(crate) fn plain_entry(status: Status, at: Position) -> Entry {
+    Entry {
+        status,
+        when: None,
+        set: Vec::new(),
+        hooks: Vec::new(),
+        at,
+    }
+}
+
+/// The first state is the entry.
+pub(crate) fn entries(states: &[Draft]) -> Vec<Entry> {
+    let first = states.first();
+    first
+        .map(|state| plain_entry(state.name.clone(), Position { line: 1, column: 1 }))
+        .into_iter()
+        .collect()
+}
+
+/// Each verb leads to the states of the usual names that exist.
+pub(crate) fn verbs(mut written: Verbs, states: &[Draft], entries: &[Entry]) -> Verbs {
+    let usual: [(Verb, &[&str]); 6] = [
+        (Verb::Spawn, &["planning", "working", "clarification"]),
+        (Verb::Merge, &["done"]),
+        (Verb::Cancel, &["cancelled"]),
+        (Verb::Complete, &["agent-review", "reviewing"]),
+        (Verb::Stuck, &["stuck"]),
+        (Verb::RequestChanges, &["working"]),
+    ];
+    for (verb, names) in usual {
+        let targets = || {
+            names
+                .iter()
+                .filter(|name| states.iter().any(|state| state.name.as_str() == **name))
+                .map(|name| Target::Status(Status::new(name)))
+                .collect()
+        };
+        written.entry(verb).or_insert_with(targets);
+    }
+    for verb in [Verb::Retry, Verb::Unblock] {
+        let first = entries.first().map(|entry| entry.status.clone());
+        written
+            .entry(verb)
+            .or_insert_with(|| first.into_iter().map(Target::Status).collect());
+    }
+    written
+}
+
+/// Answers what states leave open: roles, kind, and whom `respawn_prompt` is for.
+pub(crate) fn fill_states(states: &mut [Draft], edges: &[Edge], entries: &[Entry]) {
+    for (index, state) in states.iter_mut().enumerate() {
+        let into = edges
+            .iter()
+            .filter(|edge| matches!(&edge.to, Target::Status(to) if *to == state.name))
+            .flat_map(|edge| &edge.hooks)
+            .chain(
+                entries
+                    .iter()
+                    .filter(|entry| entry.status == state.name)
+                    .flat_map(|entry| &entry.hooks),
+            )
+            .chain(&state.on_enter);
+        let mut spawned: Vec<Role> = Vec::new();
+        for role in into.filter_map(|hook| role_brought(&hook.action)) {
+            if !spawned.contains(&role) {
+                spawned.push(role);
+            }
+        }
+        state.kind = Some(state.kind.unwrap_or(match (index, spawned.is_empty()) {
+            (_, false) => Kind::Agent,
+            (0, true) => Kind::Queued,
+            (_, true) => Kind::Human,
+        }));
+        if state.kind == Some(Kind::Terminal) {
+            spawned.clear();
+        }
+        let expects = state.expects.get_or_insert(spawned);
+        if let Some(prompt) = state.respawn_prompt.take() {
+            // Without an expected role the prompt can only be for the worker.
+            let role = expects.first().cloned().unwrap_or(Role::Worker);
+            state.respawn.entry(role).or_insert(Respawn {
+                prompt,
+                permissions: RESPAWN_PERMISSIONS,
+            });
+        }
+    }
+}
+
+fn role_brought(action: &Action) -> Option<Role> {
+    match action {
+        Action::SpawnAgent(spawn) => Some(spawn.role.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,198 @@
+//! Gates: what must be shown before an edge is taken.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::SectionName;
+use crate::document::reading::{Verdict, VerdictMode};
+use crate::names::GateName;
+use crate::role::Role;
+
+/// A condition on the document, the report, or the world.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Gate {
+    /// Its name, when the file gave it one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<GateName>,
+    /// What it asks for.
+    #[serde(flatten)]
+    pub kind: GateKind,
+}
+
+/// The kinds of gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateKind {
+    /// A section of TASK.md.
+    Section(SectionGate),
+    /// A field of the report of this attempt's headless run.
+    Report(ReportGate),
+    /// Facts about the task's branch and worktree.
+    Git(GitGate),
+    /// Facts about the pull request.
+    PullRequest(PullRequestGate),
+    /// The exit status of a command in the workspace.
+    Command(CommandGate),
+}
+
+/// What a section must be; it must always exist and have content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SectionGate {
+    /// The section.
+    pub section: SectionName,
+    /// At least one of these fields has content; empty means no field is asked for.
+    pub fields: Vec<String>,
+    /// The verdict it must give.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// How the verdict is read.
+    pub verdict_mode: VerdictMode,
+    /// Whose call must have brought it; empty means anyone's.
+    pub from_role: Vec<Role>,
+    /// Whether it must differ from what it was when the status was entered.
+    pub fresh: bool,
+}
+
+/// What a field of the report must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReportGate {
+    /// The field.
+    pub field: ReportField,
+    /// What it must be.
+    pub wanted: ReportWanted,
+}
+
+/// The condition on a report's field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportWanted {
+    /// One of these texts.
+    Is(Vec<String>),
+    /// Empty, or not.
+    Empty(bool),
+}
+
+/// The fields of a report that a gate can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportField {
+    /// What the run claims.
+    Status,
+    /// What the claim amounts to: `done` that is not finished is `unfinished`.
+    Outcome,
+    /// The summary.
+    Summary,
+    /// Why it is blocked or needs review.
+    Reason,
+    /// What was done.
+    Accomplished,
+    /// What is left.
+    Remaining,
+    /// What stands in the way.
+    Blockers,
+    /// Files that were changed.
+    FilesChanged,
+    /// Whether help is asked for.
+    NeedsHelp,
+    /// Child tasks that are asked for.
+    Delegations,
+}
+
+impl ReportField {
+    /// Every field, by the name a file uses.
+    pub const ALL: [(&'static str, ReportField); 10] = [
+        ("status", ReportField::Status),
+        ("outcome", ReportField::Outcome),
+        ("summary", ReportField::Summary),
+        ("reason", ReportField::Reason),
+        ("accomplished", ReportField::Accomplished),
+        ("remaining", ReportField::Remaining),
+        ("blockers", ReportField::Blockers),
+        ("files_changed", ReportField::FilesChanged),
+        ("needs_help", ReportField::NeedsHelp),
+        ("delegations", ReportField::Delegations),
+    ];
+}
+
+impl fmt::Display for ReportField {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = ReportField::ALL.iter().find(|(_, field)| field == self);
+        formatter.write_str(name.map_or("", |(name, _)| name))
+    }
+}
+
+/// Which facts about git must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GitGate {
+    /// The conditions, all of which must hold.
+    pub conditions: Vec<GitCondition>,
+}
+
+/// A fact about the branch or the worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GitCondition {
+    /// Nothing uncommitted and nothing untracked.
+    Clean,
+    /// At least one commit that the default branch does not have.
+    CommitsAhead,
+    /// The branch is not the default branch.
+    BranchNotDefault,
+    /// TASK.md is not in the branch's commits.
+    TaskFileUntracked,
+}
+
+impl GitCondition {
+    /// Every condition, by the name a file uses.
+    pub const ALL: [(&'static str, GitCondition); 4] = [
+        ("clean", GitCondition::Clean),
+        ("commits_ahead", GitCondition::CommitsAhead),
+        ("branch_not_default", GitCondition::BranchNotDefault),
+        ("task_file_untracked", GitCondition::TaskFileUntracked),
+    ];
+}
+
+/// What the pull request must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PullRequestGate {
+    /// The state it must have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<PullRequestState>,
+    /// How its checks must stand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checks: Option<ChecksState>,
+}
+
+/// The state of a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PullRequestState {
+    /// Open.
+    Open,
+    /// Merged.
+    Merged,
+    /// Closed without a merge.
+    Closed,
+}
+
+/// How the checks of a pull request stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChecksState {
+    /// All passed.
+    Passing,
+    /// At least one failed.
+    Failing,
+    /// Still running.
+    Pending,
+}
+
+/// A command whose exit status decides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CommandGate {
+    /// Program and arguments; no shell reads them.
+    pub command: Vec<String>,
+    /// Seconds it may take.
+    pub timeout: u64,
+}

@@ -1,0 +1,21 @@
+//! The workflow language: YAML in, a checked workflow or every problem out.
+
+mod defaults;
+pub mod exit_rules;
+pub mod gates;
+pub mod hooks;
+pub mod intervals;
+mod problem;
+pub mod prompt;
+mod read;
+mod rules;
+pub mod verbs;
+pub mod when;
+pub mod workflow;
+mod yaml;
+
+pub(crate) use defaults::{CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS, SUMMARY_CHARS};
+pub use problem::{Position, Problem, ProblemCode};
+pub use read::{Loaded, load};
+pub use workflow::Workflow;
+pub use yaml::MAX_WORKFLOW_BYTES;

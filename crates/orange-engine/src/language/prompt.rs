@@ -1,0 +1,128 @@
+//! Prompts: text with strict variables, filled in one pass.
+
+use std::fmt::Write as _;
+
+use serde::{Serialize, Serializer};
+
+/// A text with variables; `{{` and `}}` stand for braces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    text: String,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Variable(String),
+}
+
+/// Why a prompt does not parse, and at which character of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PromptError {
+    /// Characters before the trouble.
+    pub offset: usize,
+    /// What is wrong, and how to write it.
+    pub message: String,
+}
+
+impl Prompt {
+    /// Reads a prompt; whether its variables exist is asked elsewhere.
+    pub fn parse(text: &str) -> Result<Prompt, PromptError> {
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut characters = text.chars().enumerate().peekable();
+        while let Some((offset, character)) = characters.next() {
+            let is_brace = matches!(character, '{' | '}');
+            let doubled = is_brace && characters.next_if(|(_, next)| *next == character).is_some();
+            match character {
+                '{' if !doubled => {
+                    let mut name = String::new();
+                    while let Some((_, next)) = characters.next_if(|(_, next)| is_name_part(*next))
+                    {
+                        name.push(next);
+                    }
+                    let closed = characters.next_if(|(_, next)| *next == '}').is_some();
+                    if name.is_empty() || !closed {
+                        let message =
+                            "a `{` begins a variable like `{summary}`; write `{{` for a brace";
+                        return Err(PromptError {
+                            offset,
+                            message: message.to_owned(),
+                        });
+                    }
+                    if !plain.is_empty() {
+                        parts.push(Part::Text(std::mem::take(&mut plain)));
+                    }
+                    parts.push(Part::Variable(name));
+                }
+                '}' if !doubled => {
+                    let message = "a `}` ends no variable; write `}}` for a brace";
+                    return Err(PromptError {
+                        offset,
+                        message: message.to_owned(),
+                    });
+                }
+                _ => plain.push(character),
+            }
+        }
+        if !plain.is_empty() {
+            parts.push(Part::Text(plain));
+        }
+        Ok(Prompt {
+            text: text.to_owned(),
+            parts,
+        })
+    }
+
+    /// A prompt that says nothing.
+    pub(crate) fn empty() -> Prompt {
+        Prompt {
+            text: String::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// The prompt as its author wrote it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The variables it uses, in order.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Variable(name) => Some(name.as_str()),
+            Part::Text(_) => None,
+        })
+    }
+
+    /// Fills the variables in. A value is never read again, whatever braces it has.
+    ///
+    /// A variable without a value stays as it is written; loading refuses those.
+    pub fn fill(&self, value_of: impl Fn(&str) -> Option<String>) -> String {
+        let mut filled = String::with_capacity(self.text.len());
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => filled.push_str(text),
+                Part::Variable(name) => match value_of(name) {
+                    Some(value) => filled.push_str(&value),
+                    None => {
+                        let _ = write!(filled, "{{{name}}}");
+                    }
+                },
+            }
+        }
+        filled
+    }
+}
+
+fn is_name_part(character: char) -> bool {
+    character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_'
+}
+
+impl Serialize for Prompt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}

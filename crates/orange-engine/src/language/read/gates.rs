@@ -1,0 +1,214 @@
+//! Reads gates, named and inline.
+
+use super::Reader;
+use super::mapping::{Mapping, items, known};
+use crate::document::SectionName;
+use crate::document::reading::{Verdict, VerdictMode};
+use crate::language::defaults;
+use crate::language::gates::{
+    ChecksState, CommandGate, Gate, GateKind, GitCondition, GitGate, PullRequestGate,
+    PullRequestState, ReportField, ReportGate, ReportWanted, SectionGate,
+};
+use crate::language::problem::ProblemCode;
+use crate::language::yaml::{Node, Value};
+use crate::names::GateName;
+use crate::role::Role;
+
+const VERDICTS: [(&str, Verdict); 2] = [("PASS", Verdict::Pass), ("FAIL", Verdict::Fail)];
+
+const VERDICT_MODES: [(&str, VerdictMode); 2] = [
+    ("first_line", VerdictMode::FirstLine),
+    ("scan", VerdictMode::Scan),
+];
+
+const PULL_REQUEST_STATES: [(&str, PullRequestState); 3] = [
+    ("open", PullRequestState::Open),
+    ("merged", PullRequestState::Merged),
+    ("closed", PullRequestState::Closed),
+];
+
+const CHECKS: [(&str, ChecksState); 3] = [
+    ("passing", ChecksState::Passing),
+    ("failing", ChecksState::Failing),
+    ("pending", ChecksState::Pending),
+];
+
+impl Reader<'_> {
+    pub(super) fn named_gates(&mut self, node: &Node) {
+        for (key, value) in self.entries(node, "`gates`") {
+            self.check_name(&key.text, key.at, &format!("gate `{}`", key.text));
+            if let Some(mut gate) = self.gate(value) {
+                let name = GateName::new(&key.text);
+                gate.name = Some(name.clone());
+                self.gates.insert(name, gate);
+            }
+        }
+    }
+
+    /// One gate or several, each a name or written out.
+    pub(super) fn gate_list(&mut self, node: &Node) -> Vec<Gate> {
+        let items = items(node).iter();
+        items.filter_map(|item| self.gate(item)).collect()
+    }
+
+    fn gate(&mut self, node: &Node) -> Option<Gate> {
+        if let Value::Scalar { text, .. } = &node.value {
+            let gate = self.gates.get(text.as_str()).cloned();
+            if gate.is_none() {
+                let names: Vec<&str> = self.gates.keys().map(GateName::as_str).collect();
+                let message = format!("gate `{text}` does not exist");
+                let hint = known("gates", &names);
+                self.problems
+                    .add_with_hint(ProblemCode::GateUnknown, node.at, message, hint);
+            }
+            return gate;
+        }
+        let mut gate = self.mapping(node, "a gate")?;
+        let kinds = ["section", "report", "git", "pr", "command"];
+        let written: Vec<&'static str> = kinds
+            .into_iter()
+            .filter(|kind| gate.take(kind).is_some())
+            .collect();
+        let [kind] = written.as_slice() else {
+            let message = "a gate needs exactly one of `section`, `report`, `git`, `pr`, `command`";
+            self.problems
+                .add(ProblemCode::InvalidValue, node.at, message);
+            return None;
+        };
+        let kind = match *kind {
+            "section" => self.section_gate(&mut gate).map(GateKind::Section),
+            "report" => self.report_gate(&mut gate).map(GateKind::Report),
+            "git" => self.git_gate(&mut gate).map(GateKind::Git),
+            "pr" => self.pull_request_gate(&mut gate).map(GateKind::PullRequest),
+            _ => self.command_gate(&mut gate).map(GateKind::Command),
+        };
+        self.finish(&gate, "this gate");
+        Some(Gate {
+            name: None,
+            kind: kind?,
+        })
+    }
+
+    pub(super) fn section(&mut self, node: &Node) -> Option<SectionName> {
+        let text = self.text(node, "`section`")?;
+        SectionName::parse(text)
+            .map_err(|error| {
+                let code = ProblemCode::InvalidValue;
+                self.problems.add(code, node.at, error.to_string());
+            })
+            .ok()
+    }
+
+    fn section_gate(&mut self, gate: &mut Mapping<'_>) -> Option<SectionGate> {
+        let section = gate.take("section");
+        let required = gate.take("required");
+        let fields = gate.take("fields");
+        let verdict = gate.take("verdict");
+        let verdict_mode = gate.take("verdict_mode");
+        let from_role = gate.take("from_role");
+        let fresh = gate.take("fresh");
+
+        let section = section.and_then(|node| self.section(node));
+        if let Some(node) = required
+            && self.boolean(node, "`required`") == Some(false)
+        {
+            let message = "a gate always requires its section; leave `required: false` out";
+            self.problems
+                .add(ProblemCode::InvalidValue, node.at, message);
+        }
+        let fields = fields
+            .map(|node| {
+                let items = items(node).iter();
+                items
+                    .filter_map(|item| self.text(item, "`fields`").map(str::to_owned))
+                    .collect()
+            })
+            .unwrap_or_default();
+        let verdict = verdict.and_then(|node| self.one_of(node, "`verdict`", &VERDICTS));
+        let mode =
+            verdict_mode.and_then(|node| self.one_of(node, "`verdict_mode`", &VERDICT_MODES));
+        let from_role: Vec<Role> = from_role
+            .map(|node| {
+                let items = items(node).iter();
+                items
+                    .filter_map(|item| self.role(item, "`from_role`"))
+                    .collect()
+            })
+            .unwrap_or_default();
+        let fresh = fresh.and_then(|node| self.boolean(node, "`fresh`"));
+        Some(SectionGate {
+            section: section?,
+            fields,
+            verdict,
+            verdict_mode: mode.unwrap_or_default(),
+            from_role,
+            fresh: fresh.unwrap_or(false),
+        })
+    }
+
+    fn report_gate(&mut self, gate: &mut Mapping<'_>) -> Option<ReportGate> {
+        let field = gate.take("report")?;
+        let is = gate.take("is");
+        let empty = gate.take("empty");
+        let at = gate.at;
+        let field = self.one_of(field, "`report`", &ReportField::ALL);
+        let is: Option<Vec<String>> = is.map(|node| {
+            let items = items(node).iter();
+            items
+                .filter_map(|item| self.text(item, "`is`").map(str::to_owned))
+                .collect()
+        });
+        let empty = empty.and_then(|node| self.boolean(node, "`empty`"));
+        let wanted = match (is, empty) {
+            (Some(words), None) => ReportWanted::Is(words),
+            (None, Some(empty)) => ReportWanted::Empty(empty),
+            _ => {
+                let message = "a `report` gate needs exactly one of `is` and `empty`";
+                self.problems.add(ProblemCode::InvalidValue, at, message);
+                return None;
+            }
+        };
+        Some(ReportGate {
+            field: field?,
+            wanted,
+        })
+    }
+
+    fn git_gate(&mut self, gate: &mut Mapping<'_>) -> Option<GitGate> {
+        let node = gate.take("git")?;
+        let items = items(node).iter();
+        let conditions: Vec<GitCondition> = items
+            .filter_map(|item| self.one_of(item, "`git`", &GitCondition::ALL))
+            .collect();
+        (!conditions.is_empty()).then_some(GitGate { conditions })
+    }
+
+    fn pull_request_gate(&mut self, gate: &mut Mapping<'_>) -> Option<PullRequestGate> {
+        let node = gate.take("pr")?;
+        let mut mapping = self.mapping(node, "`pr`")?;
+        let state = mapping.take("state");
+        let checks = mapping.take("checks");
+        self.finish(&mapping, "`pr`");
+        if state.is_none() && checks.is_none() {
+            let message = "`pr` needs `state`, `checks` or both";
+            self.problems
+                .add(ProblemCode::InvalidValue, node.at, message);
+            return None;
+        }
+        Some(PullRequestGate {
+            state: state.and_then(|node| self.one_of(node, "`state`", &PULL_REQUEST_STATES)),
+            checks: checks.and_then(|node| self.one_of(node, "`checks`", &CHECKS)),
+        })
+    }
+
+    fn command_gate(&mut self, gate: &mut Mapping<'_>) -> Option<CommandGate> {
+        let command = gate.take("command")?;
+        let timeout = gate.take("timeout");
+        let command = self.command(command, "`command`");
+        let timeout = timeout.and_then(|node| self.duration(node, "`timeout`"));
+        Some(CommandGate {
+            command: command?,
+            timeout: timeout.unwrap_or(defaults::COMMAND_TIMEOUT),
+        })
+    }
+}

@@ -1,0 +1,242 @@
+//! Takes a mapping apart and reports every key it does not know.
+
+use super::Reader;
+use crate::language::problem::{Position, ProblemCode};
+use crate::language::yaml::{Key, Node, Value};
+
+/// A mapping whose keys are taken one by one; what is left over is unknown.
+pub(super) struct Mapping<'node> {
+    pub(super) at: Position,
+    entries: &'node [(Key, Node)],
+    taken: Vec<&'static str>,
+}
+
+impl<'node> Mapping<'node> {
+    /// The value of a key, which counts as known from now on.
+    pub(super) fn take(&mut self, key: &'static str) -> Option<&'node Node> {
+        self.taken.push(key);
+        self.entries
+            .iter()
+            .find(|(entry, _)| entry.text == key)
+            .map(|(_, node)| node)
+    }
+
+    /// Where a key stands.
+    pub(super) fn key_at(&self, key: &str) -> Position {
+        self.entries
+            .iter()
+            .find(|(entry, _)| entry.text == key)
+            .map_or(self.at, |(entry, _)| entry.at)
+    }
+}
+
+impl Reader<'_> {
+    /// Opens a node as a mapping; `what` names it in messages.
+    pub(super) fn mapping<'node>(
+        &mut self,
+        node: &'node Node,
+        what: &str,
+    ) -> Option<Mapping<'node>> {
+        let Value::Mapping(entries) = &node.value else {
+            self.wrong_type(node, what, "a mapping");
+            return None;
+        };
+        Some(Mapping {
+            at: node.at,
+            entries,
+            taken: Vec::new(),
+        })
+    }
+
+    /// Reports the keys that nobody took.
+    pub(super) fn finish(&mut self, mapping: &Mapping<'_>, what: &str) {
+        for (key, _) in mapping.entries {
+            if !mapping.taken.contains(&key.text.as_str()) {
+                let message = format!("{what} has no key `{}`", key.text);
+                let hint = format!("it takes {}", listed(&mapping.taken));
+                self.problems
+                    .add_with_hint(ProblemCode::UnknownKey, key.at, message, hint);
+            }
+        }
+    }
+
+    /// The value of a key that must be there.
+    pub(super) fn require<'node>(
+        &mut self,
+        mapping: &mut Mapping<'node>,
+        key: &'static str,
+        what: &str,
+    ) -> Option<&'node Node> {
+        let node = mapping.take(key);
+        if node.is_none() {
+            let message = format!("{what} needs the key `{key}`");
+            self.problems
+                .add(ProblemCode::MissingKey, mapping.at, message);
+        }
+        node
+    }
+
+    /// The entries of a mapping whose keys are the author's own names.
+    pub(super) fn entries<'node>(&mut self, node: &'node Node, what: &str) -> &'node [(Key, Node)] {
+        match &node.value {
+            Value::Mapping(entries) => entries,
+            // `states:` with nothing below it reads as an empty text.
+            Value::Scalar {
+                text,
+                quoted: false,
+            } if text.is_empty() => &[],
+            _ => {
+                self.wrong_type(node, what, "a mapping");
+                &[]
+            }
+        }
+    }
+
+    /// The items of what must be a list.
+    pub(super) fn list<'node>(&mut self, node: &'node Node, what: &str) -> &'node [Node] {
+        match &node.value {
+            Value::Sequence(items) => items,
+            Value::Scalar {
+                text,
+                quoted: false,
+            } if text.is_empty() => &[],
+            _ => {
+                self.wrong_type(node, what, "a list");
+                &[]
+            }
+        }
+    }
+
+    /// A single value as text.
+    pub(super) fn text<'node>(&mut self, node: &'node Node, what: &str) -> Option<&'node str> {
+        let Value::Scalar { text, .. } = &node.value else {
+            self.wrong_type(node, what, "a single value");
+            return None;
+        };
+        Some(text)
+    }
+
+    /// A whole number that is not negative.
+    pub(super) fn number(&mut self, node: &Node, what: &str) -> Option<i64> {
+        let text = self.text(node, what)?;
+        match text.parse::<i64>() {
+            Ok(number) if (0..=i64::from(u32::MAX)).contains(&number) => Some(number),
+            _ => {
+                let message = format!("{what} must be a whole number from 0, not `{text}`");
+                self.problems.add(ProblemCode::WrongType, node.at, message);
+                None
+            }
+        }
+    }
+
+    /// `true` or `false`.
+    pub(super) fn boolean(&mut self, node: &Node, what: &str) -> Option<bool> {
+        match self.text(node, what)? {
+            "true" => Some(true),
+            "false" => Some(false),
+            other => {
+                let message = format!("{what} must be `true` or `false`, not `{other}`");
+                self.problems.add(ProblemCode::WrongType, node.at, message);
+                None
+            }
+        }
+    }
+
+    /// One of a fixed set of words.
+    pub(super) fn one_of<T: Copy>(
+        &mut self,
+        node: &Node,
+        what: &str,
+        words: &[(&'static str, T)],
+    ) -> Option<T> {
+        let text = self.text(node, what)?;
+        let found = words.iter().find(|(word, _)| *word == text);
+        if found.is_none() {
+            let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let message = format!("{what} must be {}, not `{text}`", either(&known));
+            self.problems
+                .add(ProblemCode::InvalidValue, node.at, message);
+        }
+        found.map(|(_, value)| *value)
+    }
+
+    /// Seconds, written as `90`, `90s`, `30m`, `2h` or `1d`.
+    pub(super) fn duration(&mut self, node: &Node, what: &str) -> Option<u64> {
+        let text = self.text(node, what)?;
+        let (digits, unit) = match text.char_indices().last() {
+            Some((last, 's')) => (&text[..last], 1),
+            Some((last, 'm')) => (&text[..last], 60),
+            Some((last, 'h')) => (&text[..last], 3600),
+            Some((last, 'd')) => (&text[..last], 86_400),
+            _ => (text, 1),
+        };
+        if let Ok(count) = digits.parse::<u32>() {
+            return Some(u64::from(count) * unit);
+        }
+        let message =
+            format!("{what} must be a time like `90s`, `30m`, `2h` or `1d`, not `{text}`");
+        self.problems.add(ProblemCode::WrongType, node.at, message);
+        None
+    }
+
+    /// Program and arguments, each a text of its own.
+    pub(super) fn command(&mut self, node: &Node, what: &str) -> Option<Vec<String>> {
+        let items = self.list(node, what);
+        let words: Vec<String> = items
+            .iter()
+            .filter_map(|item| self.text(item, what).map(str::to_owned))
+            .collect();
+        if words.is_empty() {
+            let message = format!("{what} must be a list of a program and its arguments");
+            let hint = "write it like `[cargo, test]`; no shell reads it";
+            self.problems
+                .add_with_hint(ProblemCode::InvalidValue, node.at, message, hint);
+            return None;
+        }
+        Some(words)
+    }
+
+    pub(super) fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
+        let message = format!("{what} must be {wanted}, not {}", node.value.shape());
+        self.problems.add(ProblemCode::WrongType, node.at, message);
+    }
+}
+
+/// The items of a list; a single value stands for a list of one.
+pub(super) fn items(node: &Node) -> &[Node] {
+    match &node.value {
+        Value::Sequence(items) => items,
+        Value::Scalar {
+            text,
+            quoted: false,
+        } if text.is_empty() => &[],
+        _ => std::slice::from_ref(node),
+    }
+}
+
+/// What exists of a kind that the file declares itself.
+pub(super) fn known(kind: &str, names: &[&str]) -> String {
+    if names.is_empty() {
+        return format!("the file declares no {kind}; add it under `{kind}`");
+    }
+    format!("the {kind} are {}", listed(names))
+}
+
+/// `a`, `b` and `c`.
+pub(super) fn listed(words: &[&str]) -> String {
+    joined(words, "and")
+}
+
+/// `a`, `b` or `c`.
+pub(super) fn either(words: &[&str]) -> String {
+    joined(words, "or")
+}
+
+fn joined(words: &[&str], last: &str) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    match quoted.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((end, rest)) => format!("{} {last} {end}", rest.join(", ")),
+    }
+}

@@ -1,0 +1,168 @@
+//! Reads a workflow file; every problem is collected, none stops the rest.
+
+mod edges;
+mod exit_rules;
+mod gates;
+mod hooks;
+mod mapping;
+mod names;
+mod states;
+
+use std::collections::BTreeMap;
+
+use super::defaults;
+use super::gates::Gate;
+use super::problem::{Problem, ProblemCode, Problems};
+use super::prompt::Prompt;
+use super::rules;
+use super::when::Limits;
+use super::workflow::{Kind, Workflow};
+use super::yaml::{self, Node};
+use crate::names::{FieldName, GateName, PromptName, Status, WorkflowName};
+use crate::role::Role;
+
+/// What came of loading a file.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The workflow, when the file had the shape of one; bind it only without problems.
+    pub workflow: Option<Workflow>,
+    /// Everything that is wrong, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+impl Loaded {
+    /// The workflow, if nothing is wrong with it.
+    pub fn into_result(self) -> Result<Workflow, Vec<Problem>> {
+        match self.workflow {
+            Some(workflow) if self.problems.is_empty() => Ok(workflow),
+            _ => Err(self.problems),
+        }
+    }
+}
+
+/// Reads and checks a workflow.
+pub fn load(source: &str) -> Loaded {
+    let mut reader = Reader {
+        problems: Problems::new(source),
+        limits: Limits::new(),
+        fields: defaults::fields(),
+        roles: Vec::new(),
+        gates: BTreeMap::new(),
+        states: BTreeMap::new(),
+        prompts: BTreeMap::new(),
+    };
+    let workflow = yaml::parse(source, &mut reader.problems)
+        .and_then(|root| reader.workflow(&root))
+        .inspect(|workflow| rules::check(workflow, &mut reader.problems));
+    Loaded {
+        workflow,
+        problems: reader.problems.into_sorted(),
+    }
+}
+
+/// What is known while the rest of the file is read.
+struct Reader<'source> {
+    problems: Problems<'source>,
+    limits: Limits,
+    fields: BTreeMap<FieldName, i64>,
+    roles: Vec<Role>,
+    gates: BTreeMap<GateName, Gate>,
+    /// Every declared state and whether it is terminal.
+    states: BTreeMap<Status, bool>,
+    prompts: BTreeMap<PromptName, Prompt>,
+}
+
+impl Reader<'_> {
+    fn workflow(&mut self, root: &Node) -> Option<Workflow> {
+        let what = "a workflow";
+        let mut top = self.mapping(root, what)?;
+        let name = self.require(&mut top, "name", what);
+        let version = self.require(&mut top, "version", what);
+        let description = top.take("description");
+        let roles = top.take("roles");
+        let limits = top.take("limits");
+        let fields = top.take("fields");
+        let gates = top.take("gates");
+        let states = self.require(&mut top, "states", what);
+        let entry = top.take("entry");
+        let transitions = self.require(&mut top, "transitions", what);
+        let verbs = top.take("verbs");
+        let exit_monitoring = top.take("exit_monitoring");
+        let prompts = top.take("prompts");
+        self.finish(&top, what);
+
+        // Names come first, so that what refers to them can be checked where it stands.
+        let name = name.and_then(|node| self.name(node, "`name`"));
+        self.version(version);
+        let description = description
+            .and_then(|node| self.text(node, "`description`"))
+            .map(str::to_owned);
+        if let Some(node) = roles {
+            self.roles(node);
+        }
+        if let Some(node) = limits {
+            self.limits(node);
+        }
+        if let Some(node) = fields {
+            self.fields(node);
+        }
+        if let Some(node) = prompts {
+            self.prompts(node);
+        }
+        if let Some(node) = states {
+            self.state_names(node);
+        }
+        if let Some(node) = gates {
+            self.named_gates(node);
+        }
+
+        let mut states = states.map(|node| self.states(node)).unwrap_or_default();
+        let edges = transitions.map(|node| self.edges(node)).unwrap_or_default();
+        let entries = entry.map(|node| self.entries_of(node));
+        let entries = entries.unwrap_or_else(|| defaults::entries(&states));
+        let (poll_interval, exit_rules) = exit_monitoring
+            .map(|node| self.exit_monitoring(node))
+            .unwrap_or_default();
+        let verbs = verbs.map(|node| self.verbs(node)).unwrap_or_default();
+        let verbs = defaults::verbs(verbs, &states, &entries);
+        defaults::fill_states(&mut states, &edges, &entries);
+        let workflow = Workflow {
+            name: WorkflowName::new(name?),
+            version: 1,
+            description,
+            roles: self.roles.clone(),
+            limits: self.limits.clone(),
+            fields: self.fields.clone(),
+            gates: self.gates.clone(),
+            states: states.into_iter().map(Draft::into_state).collect(),
+            entries,
+            edges,
+            verbs,
+            exit_rules,
+            poll_interval: poll_interval.unwrap_or(defaults::POLL_INTERVAL),
+            prompts: self.prompts.clone(),
+            gated_sections: Vec::new(),
+        }
+        .with_gated_sections();
+        let at = top.key_at("states");
+        if workflow.states.is_empty() {
+            // A missing key was told before.
+            if at != root.at {
+                let message = "a workflow needs at least one state";
+                self.problems.add(ProblemCode::MissingKey, at, message);
+            }
+            return None;
+        }
+        if workflow
+            .states
+            .iter()
+            .all(|state| state.kind != Kind::Terminal)
+        {
+            let message = "a workflow needs at least one terminal state, or no task ever ends";
+            self.problems.add(ProblemCode::MissingKey, at, message);
+        }
+        Some(workflow)
+    }
+}
+
+pub(in crate::language) use states::Draft;

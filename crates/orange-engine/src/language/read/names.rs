@@ -1,0 +1,325 @@
+//! Reads what gives names: version, roles, limits, fields, prompts, verbs.
+
+use super::Reader;
+use super::mapping::{either, items, known, listed};
+use crate::language::defaults;
+use crate::language::problem::{Position, ProblemCode};
+use crate::language::prompt::Prompt;
+use crate::language::verbs::{Verb, Verbs};
+use crate::language::when::{When, is_name};
+use crate::language::workflow::{Change, NewValue, Target};
+use crate::language::yaml::{Node, Value};
+use crate::names::{FieldName, LimitName, PromptName, Status};
+use crate::role::Role;
+
+impl Reader<'_> {
+    pub(super) fn version(&mut self, node: Option<&Node>) {
+        let Some(node) = node else { return };
+        let Some(text) = self.text(node, "`version`") else {
+            return;
+        };
+        if text != "1" {
+            let message = format!("version `{text}` is not known; this program reads version 1");
+            let code = ProblemCode::UnknownVersion;
+            self.problems.add(code, node.at, message);
+        }
+    }
+
+    /// A name of a state, gate, prompt or workflow.
+    pub(super) fn name<'node>(&mut self, node: &'node Node, what: &str) -> Option<&'node str> {
+        let text = self.text(node, what)?;
+        self.check_name(text, node.at, what).then_some(text)
+    }
+
+    pub(super) fn check_name(&mut self, text: &str, at: Position, what: &str) -> bool {
+        let fits = !text.is_empty()
+            && text.len() <= 64
+            && text.starts_with(|first: char| first.is_ascii_lowercase())
+            && text.chars().all(|character| {
+                character.is_ascii_lowercase()
+                    || character.is_ascii_digit()
+                    || matches!(character, '-' | '_')
+            });
+        if !fits {
+            let message = format!(
+                "{what} must be a name of lower-case letters, digits, `-` and `_`, at most 64 \
+                 characters, beginning with a letter"
+            );
+            self.problems.add(ProblemCode::InvalidValue, at, message);
+        }
+        fits
+    }
+
+    pub(super) fn roles(&mut self, node: &Node) {
+        for item in items(node) {
+            if let Some(name) = self.name(item, "a role") {
+                let role = Role::named(name);
+                if !matches!(role, Role::Other(_)) || self.roles.contains(&role) {
+                    let message = format!("role `{name}` is already there");
+                    self.problems
+                        .add(ProblemCode::InvalidValue, item.at, message);
+                } else {
+                    self.roles.push(role);
+                }
+            }
+        }
+    }
+
+    /// A role that is built in or declared.
+    pub(super) fn role(&mut self, node: &Node, what: &str) -> Option<Role> {
+        let role = Role::named(self.text(node, what)?);
+        if matches!(role, Role::Other(_)) && !self.roles.contains(&role) {
+            let mut known = vec!["worker", "reviewer", "human", "engine"];
+            known.extend(self.roles.iter().map(Role::as_str));
+            let hint = format!("use {}, or declare it under `roles`", either(&known));
+            let message = format!("{what}: role `{role}` does not exist");
+            self.problems
+                .add_with_hint(ProblemCode::RoleUnknown, node.at, message, hint);
+            return None;
+        }
+        Some(role)
+    }
+
+    /// A role that can run as a process.
+    pub(super) fn agent_role(&mut self, node: &Node, what: &str) -> Option<Role> {
+        let role = self.role(node, what)?;
+        if !role.is_agent() {
+            let message = format!("{what}: `{role}` is not an agent");
+            self.problems
+                .add(ProblemCode::InvalidValue, node.at, message);
+            return None;
+        }
+        Some(role)
+    }
+
+    pub(super) fn limits(&mut self, node: &Node) {
+        for (key, value) in self.entries(node, "`limits`") {
+            let what = format!("limit `{}`", key.text);
+            let number = self.number(value, &what);
+            if self.check_number_name(&key.text, key.at, &what)
+                && let Some(number) = number
+            {
+                self.limits.insert(LimitName::new(&key.text), number);
+            }
+        }
+    }
+
+    pub(super) fn fields(&mut self, node: &Node) {
+        for (key, value) in self.entries(node, "`fields`") {
+            let what = format!("field `{}`", key.text);
+            if defaults::is_derived(&key.text) {
+                let message = format!("{what} is kept by orange and cannot be declared");
+                self.problems
+                    .add(ProblemCode::InvalidValue, key.at, message);
+                continue;
+            }
+            if self.limits.contains_key(key.text.as_str()) {
+                let message = format!("{what} has the name of a limit");
+                self.problems
+                    .add(ProblemCode::InvalidValue, key.at, message);
+                continue;
+            }
+            let number = self.number(value, &what);
+            if self.check_number_name(&key.text, key.at, &what)
+                && let Some(number) = number
+            {
+                self.fields.insert(FieldName::new(&key.text), number);
+            }
+        }
+    }
+
+    fn check_number_name(&mut self, text: &str, at: Position, what: &str) -> bool {
+        let fits = is_name(text) && text != "and" && !defaults::is_text_variable(text);
+        if !fits {
+            let message = format!(
+                "{what} needs a name of lower-case letters, digits and `_` that is not taken"
+            );
+            self.problems.add(ProblemCode::InvalidValue, at, message);
+        }
+        fits
+    }
+
+    pub(super) fn prompts(&mut self, node: &Node) {
+        for (key, value) in self.entries(node, "`prompts`") {
+            let what = format!("prompt `{}`", key.text);
+            self.check_name(&key.text, key.at, &what);
+            if let Some(prompt) = self.prompt(value, &what) {
+                self.prompts.insert(PromptName::new(&key.text), prompt);
+            }
+        }
+    }
+
+    /// A text with variables, each of which exists.
+    pub(super) fn prompt(&mut self, node: &Node, what: &str) -> Option<Prompt> {
+        let text = self.text(node, what)?;
+        let prompt = match Prompt::parse(text) {
+            Ok(prompt) => prompt,
+            Err(error) => {
+                let at = inside(node, error.offset);
+                let message = format!("{what}: {error}");
+                self.problems.add(ProblemCode::InvalidValue, at, message);
+                return None;
+            }
+        };
+        for variable in prompt.variables() {
+            if !defaults::is_text_variable(variable)
+                && !self.fields.contains_key(variable)
+                && !self.limits.contains_key(variable)
+                && !defaults::is_derived(variable)
+            {
+                let mut known: Vec<&str> = defaults::TEXT_VARIABLES.to_vec();
+                known.extend(self.fields.keys().map(FieldName::as_str));
+                known.extend(self.limits.keys().map(LimitName::as_str));
+                let hint = format!("the variables are {}", listed(&known));
+                let message = format!("{what} uses `{{{variable}}}`, which does not exist");
+                let offset = text.find(&format!("{{{variable}}}")).unwrap_or(0);
+                let at = inside(node, text[..offset].chars().count());
+                let code = ProblemCode::VariableUnknown;
+                self.problems.add_with_hint(code, at, message, hint);
+            }
+        }
+        Some(prompt)
+    }
+
+    /// Whether a prompt of this name exists; reports it otherwise.
+    pub(super) fn prompt_name(
+        &mut self,
+        node: &Node,
+        what: &str,
+        code: ProblemCode,
+    ) -> Option<PromptName> {
+        let text = self.text(node, what)?;
+        if !self.prompts.contains_key(text) {
+            let names: Vec<&str> = self.prompts.keys().map(PromptName::as_str).collect();
+            let hint = known("prompts", &names);
+            let message = format!("{what} uses prompt `{text}`, which does not exist");
+            self.problems.add_with_hint(code, node.at, message, hint);
+            return None;
+        }
+        Some(PromptName::new(text))
+    }
+
+    pub(super) fn when(&mut self, node: &Node) -> Option<When> {
+        let text = self.text(node, "`when`")?;
+        match When::parse(text, &self.limits) {
+            Ok(when) => {
+                let mut known = true;
+                for comparison in when.comparisons() {
+                    known &= self.check_field(&comparison.field, node);
+                }
+                known.then_some(when)
+            }
+            Err(error) => {
+                let at = inside(node, error.offset);
+                self.problems
+                    .add(ProblemCode::WhenInvalid, at, error.to_string());
+                None
+            }
+        }
+    }
+
+    fn check_field(&mut self, field: &FieldName, node: &Node) -> bool {
+        let known = self.fields.contains_key(field) || defaults::is_derived(field.as_str());
+        if !known {
+            let mut names: Vec<&str> = self.fields.keys().map(FieldName::as_str).collect();
+            names.extend(defaults::DERIVED_FIELDS);
+            let hint = format!(
+                "the fields are {}; declare more under `fields`",
+                listed(&names)
+            );
+            let message = format!("field `{field}` does not exist");
+            self.problems
+                .add_with_hint(ProblemCode::FieldUnknown, node.at, message, hint);
+        }
+        known
+    }
+
+    /// A field that a workflow may change.
+    pub(super) fn settable_field(&mut self, text: &str, node: &Node) -> Option<FieldName> {
+        if defaults::is_derived(text) {
+            let message = format!("field `{text}` is kept by orange and cannot be set");
+            self.problems
+                .add(ProblemCode::InvalidValue, node.at, message);
+            return None;
+        }
+        let field = FieldName::new(text);
+        self.check_field(&field, node).then_some(field)
+    }
+
+    /// A number, or the word `increment`.
+    pub(super) fn new_value(&mut self, node: &Node, what: &str) -> Option<NewValue> {
+        if self.text(node, what)? == "increment" {
+            return Some(NewValue::Increment);
+        }
+        self.number(node, what).map(NewValue::Exactly)
+    }
+
+    pub(super) fn set(&mut self, node: &Node) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for (key, value) in self.entries(node, "`set`") {
+            let what = format!("`set` of `{}`", key.text);
+            let to = self.new_value(value, &what);
+            if let (Some(field), Some(to)) = (self.settable_field(&key.text, value), to) {
+                changes.push(Change { field, to });
+            }
+        }
+        changes
+    }
+
+    pub(super) fn verbs(&mut self, node: &Node) -> Verbs {
+        let mut verbs = Verbs::new();
+        for (key, value) in self.entries(node, "`verbs`") {
+            let Some((_, verb)) = Verb::ALL.iter().find(|(name, _)| *name == key.text) else {
+                let names: Vec<&str> = Verb::ALL.iter().map(|(name, _)| *name).collect();
+                let message = format!("verb `{}` does not exist", key.text);
+                let hint = format!("the verbs are {}", listed(&names));
+                self.problems
+                    .add_with_hint(ProblemCode::UnknownKey, key.at, message, hint);
+                continue;
+            };
+            let what = format!("verb `{verb}`");
+            let targets = items(value).iter();
+            let targets = targets
+                .filter_map(|item| self.target(item, &what))
+                .collect();
+            verbs.insert(*verb, targets);
+        }
+        verbs
+    }
+
+    /// A state or `@previous`.
+    pub(super) fn target(&mut self, node: &Node, what: &str) -> Option<Target> {
+        if matches!(&node.value, Value::Scalar { text, .. } if text == Target::PREVIOUS) {
+            return Some(Target::Previous);
+        }
+        self.status(node, what, ProblemCode::StateUnknown)
+            .map(Target::Status)
+    }
+
+    /// A declared state.
+    pub(super) fn status(&mut self, node: &Node, what: &str, code: ProblemCode) -> Option<Status> {
+        let text = self.text(node, what)?;
+        if !self.states.contains_key(text) {
+            let names: Vec<&str> = self.states.keys().map(Status::as_str).collect();
+            let hint = known("states", &names);
+            let message = format!("{what}: state `{text}` does not exist");
+            self.problems.add_with_hint(code, node.at, message, hint);
+            return None;
+        }
+        Some(Status::new(text))
+    }
+}
+
+/// The place of a character inside a value; a block of text begins at its first line.
+fn inside(node: &Node, offset: usize) -> Position {
+    let Value::Scalar { text, quoted } = &node.value else {
+        return node.at;
+    };
+    let before: String = text.chars().take(offset).collect();
+    let in_line = before.rsplit('\n').next().unwrap_or_default();
+    let mark = usize::from(*quoted && !text.contains('\n'));
+    Position {
+        line: node.at.line + before.matches('\n').count(),
+        column: node.at.column + in_line.chars().count() + mark,
+    }
+}

@@ -1,0 +1,81 @@
+//! Load rules that need the whole workflow.
+
+use super::intervals::{self, Witness};
+use super::problem::{ProblemCode, Problems};
+use super::workflow::{Edge, Trigger, Workflow};
+use crate::language::workflow::Target;
+
+/// Adds what is wrong between the parts of a workflow.
+pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
+    check_ambiguity(workflow, problems);
+    check_timeouts(workflow, problems);
+}
+
+/// Load rule 7: of one source, target and trigger, at most one edge may hold for anyone.
+///
+/// Triggers other than a request choose by the order of the file, but two edges to the same
+/// target would still leave the second without meaning.
+fn check_ambiguity(workflow: &Workflow, problems: &mut Problems<'_>) {
+    let mut groups: std::collections::BTreeMap<(&str, String, Trigger), Vec<&Edge>> =
+        std::collections::BTreeMap::new();
+    for edge in &workflow.edges {
+        let key = (edge.from.as_str(), edge.to.to_string(), edge.trigger);
+        groups.entry(key).or_default().push(edge);
+    }
+    for ((from, to, _), edges) in groups {
+        for (index, edge) in edges.iter().enumerate() {
+            let clash = edges[..index].iter().find_map(|earlier| {
+                let witness = intervals::overlap(edge.when.as_ref(), earlier.when.as_ref())?;
+                share_a_role(edge, earlier).then_some((earlier, witness))
+            });
+            if let Some((earlier, witness)) = clash {
+                let when = if witness.is_empty() {
+                    String::from("always")
+                } else {
+                    format!("when {}", shown(&witness))
+                };
+                let message = format!(
+                    "transitions `{from}` -> `{to}` are ambiguous: this one and the one in line {} \
+                     both hold {when}",
+                    earlier.at.line
+                );
+                let hint = "give them a `when` that cannot hold at once, or different `by`";
+                let code = ProblemCode::TransitionAmbiguous;
+                problems.add_with_hint(code, edge.at, message, hint);
+            }
+        }
+    }
+}
+
+fn share_a_role(one: &Edge, other: &Edge) -> bool {
+    one.by.is_empty() || other.by.is_empty() || one.by.iter().any(|role| other.by.contains(role))
+}
+
+/// A timeout takes an edge, so the edge must be there.
+fn check_timeouts(workflow: &Workflow, problems: &mut Problems<'_>) {
+    for state in &workflow.states {
+        let Some(timeout) = &state.timeout else {
+            continue;
+        };
+        let has_edge = workflow.edges_from(&state.name).any(|edge| {
+            edge.trigger == Trigger::Timeout
+                && matches!(&edge.to, Target::Status(to) if *to == timeout.then)
+        });
+        if !has_edge {
+            let message = format!(
+                "state `{}` times out to `{}`, but no transition with `trigger: timeout` leads there",
+                state.name, timeout.then
+            );
+            problems.add(ProblemCode::StateUnknown, state.at, message);
+        }
+    }
+}
+
+/// `review_round = 2 and crash_count = 0`.
+pub(super) fn shown(witness: &Witness) -> String {
+    let values: Vec<String> = witness
+        .iter()
+        .map(|(field, value)| format!("{field} = {value}"))
+        .collect();
+    values.join(" and ")
+}

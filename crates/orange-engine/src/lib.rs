@@ -1,0 +1,31 @@
+//! Decides: one pure function from what is known to what follows.
+//!
+//! [`decide()`] takes a workflow, a task and an input and answers with a plan, a refusal, or a need
+//! for facts. [`apply()`] is the only fold from events to a task. Nothing here touches the world.
+
+pub mod apply;
+pub mod decide;
+pub mod decision;
+pub mod document;
+pub mod effect;
+pub mod event;
+pub mod evidence;
+pub mod input;
+pub mod language;
+pub mod names;
+pub mod refusal;
+mod refusal_wording;
+pub mod report;
+pub mod role;
+pub mod shipped;
+pub mod task;
+pub mod time;
+pub mod why;
+
+pub use apply::{apply, replay};
+pub use decide::{create, decide};
+pub use decision::{Decision, Needs, Plan};
+pub use input::{Cause, Input};
+pub use language::{Workflow, load};
+pub use refusal::Refusal;
+pub use task::Task;

@@ -1,0 +1,83 @@
+//! Newtypes for every id and name that crosses a function.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Declares a cheap-to-clone string newtype.
+macro_rules! name {
+    ($(#[$meta:meta] $name:ident),+ $(,)?) => {$(
+        #[$meta]
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Wraps a text as this kind of name.
+            pub fn new(text: impl AsRef<str>) -> Self {
+                Self(Arc::from(text.as_ref()))
+            }
+
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer).map(Self::new)
+            }
+        }
+    )+};
+}
+
+name! {
+    /// Where a task is: a name from its workflow, never a Rust enum.
+    Status,
+    /// The opaque, short identity of a task.
+    TaskId,
+    /// A registered project.
+    ProjectName,
+    /// A git branch; a task's branch may be renamed, its id never.
+    BranchName,
+    /// A coding-agent program.
+    HarnessName,
+    /// One start of an agent.
+    RunId,
+    /// A slot of the workspace pool.
+    WorkspaceName,
+    /// A git commit.
+    CommitId,
+    /// The name of a workflow.
+    WorkflowName,
+    /// A gate that the workflow names.
+    GateName,
+    /// A prompt of the workflow.
+    PromptName,
+    /// A numeric field of a task, as `when` reads it.
+    FieldName,
+    /// A limit that the workflow declares once.
+    LimitName,
+    /// An opaque text that no earlier input carried; run ids are made from it.
+    FreshId,
+}

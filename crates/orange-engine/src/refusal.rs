@@ -1,0 +1,335 @@
+//! Refusals: everything that is missing, as data, with one wording.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::document::SectionName;
+use crate::document::reading::Verdict;
+use crate::input::CommandResult;
+use crate::language::gates::{
+    ChecksState, GitCondition, PullRequestState, ReportField, ReportWanted,
+};
+use crate::language::verbs::Verb;
+use crate::names::{FieldName, Status, TaskId};
+use crate::role::Role;
+
+/// Why a request is not followed. It changes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refusal {
+    /// The task.
+    pub task: TaskId,
+    /// Who asked.
+    pub by: Role,
+    /// What was attempted.
+    pub attempt: Attempt,
+    /// Everything that stands in the way.
+    pub missing: Vec<Missing>,
+    /// Commands whose outcome was not asked for, because the rest does not hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
+    /// What to do next; each stands alone.
+    pub hints: Vec<String>,
+}
+
+/// What was attempted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Attempt {
+    /// A change of status.
+    Move {
+        /// From where.
+        from: Status,
+        /// To where.
+        to: Status,
+    },
+    /// A verb.
+    Verb {
+        /// Which one.
+        verb: Verb,
+        /// From where.
+        from: Status,
+    },
+    /// Bringing an agent back.
+    Respawn {
+        /// In which status.
+        from: Status,
+    },
+    /// A change of summary or branch.
+    Amend,
+    /// Another try at effects.
+    RetryEffects,
+    /// A new task.
+    Create {
+        /// Where it was to begin.
+        status: Option<Status>,
+    },
+}
+
+/// One thing that stands in the way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum Missing {
+    /// The workflow has no such status.
+    UnknownStatus {
+        /// The status.
+        status: Status,
+    },
+    /// The task has ended.
+    Terminal {
+        /// How.
+        status: Status,
+    },
+    /// The task is there already, and somebody else brought it there.
+    SameStatus {
+        /// The status.
+        status: Status,
+    },
+    /// The workflow has no such edge.
+    NoTransition {
+        /// Where a request can lead from here.
+        allowed: Vec<Status>,
+    },
+    /// Only an event leads there, not a request.
+    NotByRequest {
+        /// The events, by trigger.
+        triggers: Vec<String>,
+    },
+    /// The edge leads back, but there is nothing to go back to.
+    NoPrevious,
+    /// The asker may not ask for this.
+    NotAllowed {
+        /// Who asked.
+        role: Role,
+        /// Who may.
+        by: Vec<Role>,
+    },
+    /// The guard does not hold.
+    GuardFailed {
+        /// The guard.
+        when: String,
+        /// The values it read.
+        values: Vec<(FieldName, i64)>,
+    },
+    /// A gate does not hold.
+    GateFailed {
+        /// Why.
+        failure: GateFailure,
+    },
+    /// The edge asks the person a question first.
+    ConfirmationNeeded {
+        /// The question.
+        question: String,
+    },
+    /// The verb leads nowhere from here.
+    VerbUnavailable {
+        /// The verb.
+        verb: Verb,
+    },
+    /// No agent can be brought back in this status.
+    NoRespawn {
+        /// The role that was asked for.
+        role: Option<Role>,
+    },
+    /// The agent is not gone.
+    StillRunning {
+        /// The role.
+        role: Role,
+    },
+    /// There is no workspace to work in.
+    NoWorkspace,
+    /// A task cannot begin in this status.
+    NoEntry {
+        /// Where it can.
+        entries: Vec<Status>,
+    },
+    /// There is nothing to change or to try again.
+    NothingToDo,
+}
+
+/// Why a gate does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum GateFailure {
+    /// The section is not there.
+    SectionMissing {
+        /// The section.
+        section: SectionName,
+        /// The fields it needs one of.
+        fields: Vec<String>,
+        /// The verdict it needs.
+        verdict: Option<Verdict>,
+    },
+    /// The section is there, without content.
+    SectionEmpty {
+        /// The section.
+        section: SectionName,
+        /// The fields it needs one of.
+        fields: Vec<String>,
+        /// The verdict it needs.
+        verdict: Option<Verdict>,
+    },
+    /// None of the fields has content.
+    FieldsMissing {
+        /// The section.
+        section: SectionName,
+        /// The fields it needs one of.
+        fields: Vec<String>,
+        /// Those that are there, but empty.
+        empty: Vec<String>,
+    },
+    /// The verdict is the other one.
+    VerdictWrong {
+        /// The section.
+        section: SectionName,
+        /// What it says.
+        found: Verdict,
+        /// What this edge needs.
+        wanted: Verdict,
+    },
+    /// There is no verdict, or none that can be read.
+    VerdictUnreadable {
+        /// The section.
+        section: SectionName,
+        /// The line that was read.
+        line: Option<String>,
+        /// What this edge needs.
+        wanted: Verdict,
+    },
+    /// The line names both verdicts.
+    VerdictBoth {
+        /// The section.
+        section: SectionName,
+        /// The line.
+        line: String,
+    },
+    /// Nobody who may say this has said it.
+    NotFromRole {
+        /// The section.
+        section: SectionName,
+        /// Who may.
+        roles: Vec<Role>,
+    },
+    /// The section is as it was when the status was entered.
+    NotFresh {
+        /// The section.
+        section: SectionName,
+        /// The status.
+        since: Status,
+    },
+    /// There is no report of this attempt.
+    ReportMissing,
+    /// The report says something else.
+    ReportDiffers {
+        /// The field.
+        field: ReportField,
+        /// What it is.
+        found: String,
+        /// What this edge needs.
+        wanted: ReportWanted,
+    },
+    /// A fact about git does not hold.
+    Git {
+        /// The fact.
+        condition: GitCondition,
+    },
+    /// There is no pull request.
+    PullRequestMissing,
+    /// The pull request is in another state.
+    PullRequestState {
+        /// What it is.
+        found: PullRequestState,
+        /// What this edge needs.
+        wanted: PullRequestState,
+    },
+    /// The checks stand otherwise.
+    PullRequestChecks {
+        /// How they stand.
+        found: Option<ChecksState>,
+        /// What this edge needs.
+        wanted: ChecksState,
+    },
+    /// The command did not succeed.
+    Command {
+        /// Program and arguments.
+        command: Vec<String>,
+        /// How it ended.
+        result: CommandResult,
+    },
+}
+
+impl Missing {
+    /// The stable code that scripts match on.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Missing::UnknownStatus { .. } => "unknown-status",
+            Missing::Terminal { .. } => "terminal",
+            Missing::SameStatus { .. } => "same-status",
+            Missing::NoTransition { .. } => "no-transition",
+            Missing::NotByRequest { .. } => "not-by-request",
+            Missing::NoPrevious => "no-previous",
+            Missing::NotAllowed { .. } => "not-allowed",
+            Missing::GuardFailed { .. } => "guard-failed",
+            Missing::GateFailed { .. } => "gate-failed",
+            Missing::ConfirmationNeeded { .. } => "confirmation-needed",
+            Missing::VerbUnavailable { .. } => "verb-unavailable",
+            Missing::NoRespawn { .. } => "no-respawn",
+            Missing::StillRunning { .. } => "still-running",
+            Missing::NoWorkspace => "no-workspace",
+            Missing::NoEntry { .. } => "no-entry",
+            Missing::NothingToDo => "nothing-to-do",
+        }
+    }
+}
+
+impl Refusal {
+    /// The stable code of the first thing that stands in the way.
+    pub fn code(&self) -> &'static str {
+        self.missing.first().map_or("refused", Missing::code)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let task = &self.task;
+        match &self.attempt {
+            Attempt::Move { from, to } => {
+                write!(
+                    formatter,
+                    "cannot move task `{task}` from `{from}` to `{to}`"
+                )?;
+            }
+            Attempt::Verb { verb, from } => match verb {
+                Verb::Stuck => write!(formatter, "cannot call task `{task}` stuck in `{from}`")?,
+                Verb::RequestChanges => {
+                    write!(
+                        formatter,
+                        "cannot request changes of task `{task}` in `{from}`"
+                    )?;
+                }
+                verb => write!(formatter, "cannot {verb} task `{task}` in `{from}`")?,
+            },
+            Attempt::Respawn { from } => {
+                write!(
+                    formatter,
+                    "cannot respawn an agent of task `{task}` in `{from}`"
+                )?;
+            }
+            Attempt::Amend => write!(formatter, "cannot change task `{task}`")?,
+            Attempt::RetryEffects => write!(formatter, "cannot retry for task `{task}`")?,
+            Attempt::Create {
+                status: Some(status),
+            } => {
+                write!(formatter, "cannot create task `{task}` in `{status}`")?;
+            }
+            Attempt::Create { status: None } => write!(formatter, "cannot create task `{task}`")?,
+        }
+        for (index, missing) in self.missing.iter().enumerate() {
+            let separator = if index == 0 { ": " } else { "; " };
+            write!(formatter, "{separator}{missing}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,257 @@
+//! The one wording of what stands in the way.
+
+use std::fmt;
+
+use crate::document::SectionName;
+use crate::document::reading::Verdict;
+use crate::input::CommandResult;
+use crate::language::gates::{ChecksState, GitCondition, PullRequestState, ReportWanted};
+use crate::refusal::{GateFailure, Missing};
+use crate::role::Role;
+
+impl fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Missing::UnknownStatus { status } => {
+                write!(formatter, "its workflow has no status `{status}`")
+            }
+            Missing::Terminal { status } => write!(formatter, "it has ended as `{status}`"),
+            Missing::SameStatus { status } => write!(formatter, "it is in `{status}` already"),
+            Missing::NoTransition { .. } => {
+                formatter.write_str("its workflow has no such transition")
+            }
+            Missing::NotByRequest { triggers } => {
+                let events = joined(triggers.iter().map(|trigger| event_of(trigger)), "or");
+                write!(formatter, "this happens when {events}, never by request")
+            }
+            Missing::NoPrevious => formatter.write_str("there is no earlier status to go back to"),
+            Missing::NotAllowed { role, by } => {
+                write!(
+                    formatter,
+                    "the {role} may not ask for this, only {}",
+                    roles(by)
+                )
+            }
+            Missing::GuardFailed { when, values } => {
+                let values = values
+                    .iter()
+                    .map(|(field, value)| format!("{field} is {value}"));
+                write!(
+                    formatter,
+                    "`{when}` does not hold: {}",
+                    joined(values, "and")
+                )
+            }
+            Missing::GateFailed { failure } => failure.fmt(formatter),
+            Missing::ConfirmationNeeded { question } => {
+                write!(formatter, "a person must answer first: {question}")
+            }
+            Missing::VerbUnavailable { verb } => {
+                write!(
+                    formatter,
+                    "`orange task {verb}` leads nowhere from this status"
+                )
+            }
+            Missing::NoRespawn { role: Some(role) } => {
+                write!(
+                    formatter,
+                    "this status has no prompt to bring the {role} back with"
+                )
+            }
+            Missing::NoRespawn { role: None } => {
+                formatter.write_str("this status has no agent to bring back")
+            }
+            Missing::StillRunning { role } => write!(formatter, "the {role} still runs"),
+            Missing::NoWorkspace => formatter.write_str("it holds no workspace"),
+            Missing::NoEntry { entries } => {
+                let names = entries.iter().map(|status| format!("`{status}`"));
+                write!(
+                    formatter,
+                    "a task can begin only in {}",
+                    joined(names, "or")
+                )
+            }
+            Missing::NothingToDo => formatter.write_str("there is nothing to do"),
+        }
+    }
+}
+
+impl fmt::Display for GateFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GateFailure::SectionMissing { section, .. } => {
+                write!(formatter, "`{section}` is missing in TASK.md")
+            }
+            GateFailure::SectionEmpty { section, .. } => {
+                write!(formatter, "`{section}` in TASK.md is empty")
+            }
+            GateFailure::FieldsMissing {
+                section,
+                fields,
+                empty,
+            } => {
+                let wanted = joined(fields.iter().map(|field| format!("`{field}:`")), "or");
+                write!(
+                    formatter,
+                    "`{section}` in TASK.md has no line {wanted} with content"
+                )?;
+                if !empty.is_empty() {
+                    let empty = joined(empty.iter().map(|field| format!("`{field}:`")), "and");
+                    write!(formatter, " ({empty} is empty)")?;
+                }
+                Ok(())
+            }
+            GateFailure::VerdictWrong {
+                section,
+                found,
+                wanted,
+            } => write!(
+                formatter,
+                "`{section}` says {found}, and this needs {wanted}"
+            ),
+            GateFailure::VerdictUnreadable {
+                section,
+                line: Some(line),
+                ..
+            } => write!(
+                formatter,
+                "the first line of `{section}` is not a verdict: `{line}`"
+            ),
+            GateFailure::VerdictUnreadable {
+                section,
+                line: None,
+                ..
+            } => write!(formatter, "`{section}` has no verdict"),
+            GateFailure::VerdictBoth { section, line } => {
+                write!(formatter, "the verdict of `{section}` names both: `{line}`")
+            }
+            GateFailure::NotFromRole {
+                section,
+                roles: allowed,
+            } => write!(
+                formatter,
+                "`{section}` counts only when {} brings it",
+                roles(allowed)
+            ),
+            GateFailure::NotFresh { section, since } => write!(
+                formatter,
+                "`{section}` has not changed since the task entered `{since}`"
+            ),
+            failure => fmt_world(failure, formatter),
+        }
+    }
+}
+
+/// What a report or the world shows, beside TASK.md.
+fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match failure {
+        GateFailure::ReportMissing => formatter.write_str("this attempt has no report"),
+        GateFailure::ReportDiffers {
+            field,
+            found,
+            wanted,
+        } => {
+            let wanted = match wanted {
+                ReportWanted::Is(words) => {
+                    joined(words.iter().map(|word| format!("`{word}`")), "or")
+                }
+                ReportWanted::Empty(true) => String::from("empty"),
+                ReportWanted::Empty(false) => String::from("something"),
+            };
+            write!(
+                formatter,
+                "the report's `{field}` is `{found}`, and this needs {wanted}"
+            )
+        }
+        GateFailure::Git { condition } => formatter.write_str(match condition {
+            GitCondition::Clean => "the worktree has changes that are not committed",
+            GitCondition::CommitsAhead => "the branch has no commit of its own",
+            GitCondition::BranchNotDefault => "the task is on the default branch",
+            GitCondition::TaskFileUntracked => "TASK.md was committed to the branch",
+        }),
+        GateFailure::PullRequestMissing => formatter.write_str("there is no pull request"),
+        GateFailure::PullRequestState { found, wanted } => write!(
+            formatter,
+            "the pull request is {}, and this needs it {}",
+            state_word(*found),
+            state_word(*wanted)
+        ),
+        GateFailure::PullRequestChecks { found, wanted } => write!(
+            formatter,
+            "the checks of the pull request are {}, and this needs them {}",
+            found.map_or("absent", checks_word),
+            checks_word(*wanted)
+        ),
+        GateFailure::Command { command, result } => {
+            let command = command.join(" ");
+            match result {
+                CommandResult::Exited(code) => {
+                    write!(formatter, "`{command}` ended with exit code {code}")
+                }
+                CommandResult::TimedOut => write!(formatter, "`{command}` did not end in time"),
+            }
+        }
+        // Sections are told above.
+        _ => Ok(()),
+    }
+}
+
+/// What to write into TASK.md to make a section pass.
+pub(crate) fn how_to_write(
+    section: &SectionName,
+    fields: &[String],
+    verdict: Option<Verdict>,
+) -> String {
+    match (fields, verdict) {
+        (_, Some(verdict)) => format!("`{section}` whose first line is `Verdict: {verdict}`"),
+        ([], None) => format!("`{section}` with some content"),
+        (fields, None) => format!(
+            "`{section}` with at least one of {}, each as `NAME: text` on one line",
+            fields.join(", ")
+        ),
+    }
+}
+
+fn event_of(trigger: &str) -> String {
+    String::from(match trigger {
+        "exit" => "an agent ends with its work done",
+        "crash" => "an agent has crashed too often",
+        "timeout" => "the status has lasted too long",
+        "spawn_failed" => "an agent could not be started",
+        "merged" => "the branch is merged",
+        "pr_merged" => "the pull request is merged",
+        "pr_closed" => "the pull request is closed",
+        "children_done" => "every child task has ended",
+        "report" => "a run reports",
+        other => return format!("`{other}` occurs"),
+    })
+}
+
+fn roles(roles: &[Role]) -> String {
+    joined(roles.iter().map(|role| format!("the {role}")), "or")
+}
+
+pub(crate) fn joined(words: impl Iterator<Item = String>, last: &str) -> String {
+    let words: Vec<String> = words.collect();
+    match words.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((end, rest)) => format!("{} {last} {end}", rest.join(", ")),
+    }
+}
+
+fn state_word(state: PullRequestState) -> &'static str {
+    match state {
+        PullRequestState::Open => "open",
+        PullRequestState::Merged => "merged",
+        PullRequestState::Closed => "closed",
+    }
+}
+
+fn checks_word(checks: ChecksState) -> &'static str {
+    match checks {
+        ChecksState::Passing => "passing",
+        ChecksState::Failing => "failing",
+        ChecksState::Pending => "pending",
+    }
+}

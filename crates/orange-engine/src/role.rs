@@ -1,0 +1,68 @@
+//! Who asks, and which agent is meant.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A party of the lifecycle: a person, the engine itself, or a kind of agent.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// The person at the keyboard.
+    Human,
+    /// The engine acting on an observation, or the scheduler acting on the queue.
+    Engine,
+    /// The agent that does the work.
+    Worker,
+    /// The agent that judges the work.
+    Reviewer,
+    /// A further agent role that the workflow declares under `roles:`.
+    Other(Arc<str>),
+}
+
+impl Role {
+    /// Reads a role; any name that is not built in becomes a further agent role.
+    pub fn named(name: &str) -> Role {
+        match name {
+            "human" => Role::Human,
+            "engine" => Role::Engine,
+            "worker" => Role::Worker,
+            "reviewer" => Role::Reviewer,
+            other => Role::Other(Arc::from(other)),
+        }
+    }
+
+    /// The role's name as the YAML writes it.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Role::Human => "human",
+            Role::Engine => "engine",
+            Role::Worker => "worker",
+            Role::Reviewer => "reviewer",
+            Role::Other(name) => name,
+        }
+    }
+
+    /// Whether a process of this role can run.
+    pub fn is_agent(&self) -> bool {
+        !matches!(self, Role::Human | Role::Engine)
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Role {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Role {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|name| Role::named(&name))
+    }
+}

@@ -1,0 +1,226 @@
+//! A task: the fold of its events.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::{SectionHash, SectionName};
+use crate::effect::{Effect, EffectId, PlannedEffect};
+use crate::evidence::Evidence;
+use crate::language;
+use crate::language::workflow::Trigger;
+use crate::names::{
+    BranchName, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName,
+    WorkspaceName,
+};
+use crate::report::Report;
+use crate::role::Role;
+use crate::time::Timestamp;
+
+/// Everything that was decided about a task, and nothing that was only observed.
+///
+/// It is made and changed by [`apply`](crate::apply::apply) alone, live and in replay.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Task {
+    /// Its identity; never changes.
+    pub id: TaskId,
+    /// Its project.
+    pub project: ProjectName,
+    /// The workflow it is pinned to.
+    pub workflow: WorkflowName,
+    /// How many events made it what it is.
+    pub version: u64,
+    /// Where it is.
+    pub status: Status,
+    /// How it came there.
+    pub entered: Entered,
+    /// What is to be done.
+    pub summary: String,
+    /// Where it is done.
+    pub branch: BranchName,
+    /// With what.
+    pub harness: HarnessName,
+    /// With what it is reviewed.
+    pub review_harness: HarnessName,
+    /// The fields a workflow counts in.
+    pub fields: BTreeMap<FieldName, i64>,
+    /// Crashes in the present status.
+    pub crash_count: i64,
+    /// The latest error and how often it came in a row.
+    pub last_error: Option<LastError>,
+    /// Whether a workspace is held.
+    pub workspace: Workspace,
+    /// The latest run of each role that was not ended by us.
+    pub runs: BTreeMap<Role, Run>,
+    /// What gates remember of each section they read.
+    pub sections: BTreeMap<SectionName, SectionMemory>,
+    /// The report of the present attempt's run.
+    pub report: Option<Report>,
+    /// Child tasks, with how they ended.
+    pub children: BTreeMap<TaskId, Option<Status>>,
+    /// Effects that are not done.
+    pub pending: Vec<PendingEffect>,
+    /// The plan of the latest transition while its effects are not all done.
+    pub unsettled: Option<u64>,
+    /// Why a person should look; emptied by the next transition.
+    pub attention: Vec<String>,
+}
+
+/// How a task came into its status.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Entered {
+    /// From which status; `None` at the beginning.
+    pub from: Option<Status>,
+    /// Set off by what; `None` at the beginning.
+    pub trigger: Option<Trigger>,
+    /// Who asked.
+    pub by: Role,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// An error that may come again.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LastError {
+    /// Its text.
+    pub error: String,
+    /// How often it came in a row.
+    pub times: i64,
+}
+
+/// Whether a task holds a workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "state", content = "name", rename_all = "snake_case")]
+pub enum Workspace {
+    /// It holds none.
+    None,
+    /// One is being bound.
+    Wanted,
+    /// It holds this one.
+    Bound(WorkspaceName),
+    /// The one it holds is being given back.
+    Leaving(Option<WorkspaceName>),
+}
+
+impl Workspace {
+    /// Whether an agent can be started in it, now or once it is bound.
+    pub fn is_held(&self) -> bool {
+        matches!(self, Workspace::Wanted | Workspace::Bound(_))
+    }
+}
+
+/// One start of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Run {
+    /// Its identity.
+    pub id: RunId,
+    /// How far it has come.
+    pub state: RunState,
+}
+
+/// How far a run has come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum RunState {
+    /// It is being started.
+    Starting,
+    /// It was started and is not known to have ended.
+    Alive,
+    /// We are ending it, so its death means nothing.
+    Ending,
+    /// It ended by itself; its death was judged.
+    Ended {
+        /// How we know.
+        evidence: Evidence,
+    },
+}
+
+impl RunState {
+    /// Whether it runs, or will.
+    pub fn is_live(&self) -> bool {
+        matches!(self, RunState::Starting | RunState::Alive)
+    }
+}
+
+/// What gates remember of a section.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SectionMemory {
+    /// What it is now.
+    pub hash: Option<SectionHash>,
+    /// What it was when the status was entered.
+    pub at_entry: Option<SectionHash>,
+    /// On whose calls it was imported as it is now, in order.
+    pub imported_by: Vec<Role>,
+}
+
+impl SectionMemory {
+    /// Whether it is there and differs from what it was when the status was entered.
+    pub fn is_fresh(&self) -> bool {
+        self.hash.is_some() && self.hash != self.at_entry
+    }
+}
+
+/// An effect that is not done.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PendingEffect {
+    /// The effect.
+    #[serde(flatten)]
+    pub planned: PlannedEffect,
+    /// Whether it will be performed.
+    pub state: PendingState,
+}
+
+/// Whether a pending effect will be performed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum PendingState {
+    /// It waits for its turn.
+    Waiting,
+    /// It failed for good.
+    GivenUp {
+        /// Why.
+        error: String,
+    },
+    /// An earlier one of its plan failed.
+    Stopped,
+}
+
+impl Task {
+    /// The number a guard reads; a field the task does not have counts as zero.
+    pub fn value(&self, field: &FieldName) -> i64 {
+        match field.as_str() {
+            language::CRASH_COUNT => self.crash_count,
+            language::SAME_ERRORS => self.last_error.as_ref().map_or(0, |last| last.times),
+            language::SUMMARY_CHARS => count(self.summary.trim().chars().count()),
+            language::CHILDREN_OPEN => {
+                count(self.children.values().filter(|end| end.is_none()).count())
+            }
+            _ => self.fields.get(field).copied().unwrap_or(0),
+        }
+    }
+
+    /// The pending effect of this id.
+    pub fn pending_effect(&self, id: EffectId) -> Option<&PendingEffect> {
+        self.pending.iter().find(|pending| pending.planned.id == id)
+    }
+
+    /// Whether an agent of this role runs, or will.
+    pub fn is_live(&self, role: &Role) -> bool {
+        self.runs.get(role).is_some_and(|run| run.state.is_live())
+    }
+
+    /// The merge that is on its way.
+    pub fn merging(&self) -> Option<EffectId> {
+        self.pending
+            .iter()
+            .find(|pending| {
+                matches!(pending.planned.effect, Effect::Merge(_))
+                    && pending.state == PendingState::Waiting
+            })
+            .map(|pending| pending.planned.id)
+    }
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

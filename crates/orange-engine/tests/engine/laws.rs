@@ -1,0 +1,496 @@
+//! Laws that hold for any history. `PROPTEST_CASES=100000` makes it a long run.
+
+use std::sync::LazyLock;
+
+use orange_engine::decision::Decision;
+use orange_engine::event::{Event, Fact};
+use orange_engine::evidence::Evidence;
+use orange_engine::input::{Ask, Cause, CommandResult, Observation, PullRequestFacts, Request};
+use orange_engine::language::gates::{ChecksState, GitCondition, PullRequestState};
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::{Target, Trigger};
+use orange_engine::names::{BranchName, CommitId, RunId, TaskId};
+use orange_engine::report::{Delegation, Report};
+use orange_engine::role::Role;
+use orange_engine::task::Task;
+use orange_engine::{Workflow, replay, shipped};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+use crate::kit::{World, git_facts, load_clean, shipped_workflow, status};
+
+static WORKFLOWS: LazyLock<Vec<Workflow>> = LazyLock::new(|| {
+    let mut all: Vec<Workflow> = shipped::ALL
+        .iter()
+        .map(|shipped| shipped_workflow(shipped.name))
+        .collect();
+    all.push(load_clean(include_str!("seeds/large.yml")));
+    all.push(load_clean(include_str!("seeds/minimal.yml")));
+    all.push(load_clean(include_str!("everything.yml")));
+    all
+});
+
+/// Something that may happen to a task, with what it needs chosen only when it happens.
+#[derive(Clone, Debug)]
+enum Happening {
+    Write(&'static str),
+    WriteAnything(String),
+    Move(Role, Index, bool),
+    Verb(Role, Verb, bool),
+    Respawn(Role, Option<Role>),
+    /// A hand edit; the version is off by this much.
+    HandEdit(Role, Index, u64),
+    Amend(Role, String),
+    Retry(Role),
+    Import(Role),
+    Done(Index),
+    GivenUp(Index),
+    Ends(Role, Evidence),
+    StrangeEnd,
+    Merged,
+    PullRequest(PullRequestState),
+    Later,
+    Report(Report),
+    ChildAdded(u8),
+    ChildEnded(u8),
+    Facts(bool),
+}
+
+const FILES: [&str; 9] = [
+    "",
+    "## Plan\n\nAPPROACH: steps\n",
+    "## Plan\n\nAPPROACH: steps\n\n## Handoff\n\nDONE: a\n",
+    "## Handoff\n\nDONE: b\n",
+    "## Handoff\n\nDONE:\n",
+    "## Handoff\n\nDONE: b\n\n## Review\n\nVerdict: PASS\n",
+    "## Handoff\n\nDONE: b\n\n## Review\n\nVerdict: FAIL\n\nno\n",
+    "## Review\n\n**Verdict: PASS**\n",
+    "## Review\n\nVerdict: PASS or FAIL\n",
+];
+
+fn any_role() -> impl Strategy<Value = Role> {
+    select(vec![
+        Role::Worker,
+        Role::Reviewer,
+        Role::Human,
+        Role::Engine,
+    ])
+}
+
+fn agent() -> impl Strategy<Value = Role> {
+    select(vec![Role::Worker, Role::Reviewer])
+}
+
+fn any_evidence() -> impl Strategy<Value = Evidence> {
+    select(vec![
+        Evidence::Exit { code: 0 },
+        Evidence::Exit { code: 1 },
+        Evidence::Signal { signal: 9 },
+        Evidence::OutOfMemory,
+        Evidence::Closed,
+        Evidence::Environment,
+        Evidence::Quota { until: None },
+        Evidence::Login,
+        Evidence::MissingProgram,
+    ])
+}
+
+fn any_report() -> impl Strategy<Value = Report> {
+    let status = select(vec![
+        None,
+        Some("done"),
+        Some("in_progress"),
+        Some("blocked"),
+        Some("needs_review"),
+        Some("?"),
+    ]);
+    (status, any::<bool>(), any::<bool>(), any::<bool>(), 0..3u8).prop_map(
+        |(status, remaining, files, delegates, reason)| Report {
+            status: status.map(str::to_owned),
+            remaining: remaining.then(|| String::from("r")).into_iter().collect(),
+            files_changed: files.then(|| String::from("f")).into_iter().collect(),
+            delegations: delegates.then(Delegation::default).into_iter().collect(),
+            reason: format!("reason {reason}"),
+            ..Report::default()
+        },
+    )
+}
+
+fn any_verb() -> impl Strategy<Value = Verb> {
+    select(Verb::ALL.map(|(_, verb)| verb).to_vec())
+}
+
+/// What agents and the world can do: everything but a person's part.
+fn without_people() -> BoxedStrategy<Happening> {
+    let asker = || select(vec![Role::Worker, Role::Reviewer, Role::Engine]);
+    prop_oneof![
+        4 => select(FILES.to_vec()).prop_map(Happening::Write),
+        8 => (asker(), any::<Index>()).prop_map(|(role, to)| Happening::Move(role, to, true)),
+        3 => (asker(), any_verb()).prop_map(|(role, verb)| Happening::Verb(role, verb, true)),
+        2 => (agent(), any::<Index>(), 0..3u64).prop_map(|(role, to, off)| Happening::HandEdit(role, to, off)),
+        1 => asker().prop_map(Happening::Import),
+        8 => any::<Index>().prop_map(Happening::Done),
+        1 => any::<Index>().prop_map(Happening::GivenUp),
+        3 => (agent(), any_evidence()).prop_map(|(role, evidence)| Happening::Ends(role, evidence)),
+        1 => Just(Happening::StrangeEnd),
+        1 => Just(Happening::Later),
+        3 => any_report().prop_map(Happening::Report),
+        2 => (0..3u8).prop_map(Happening::ChildAdded),
+        2 => (0..3u8).prop_map(Happening::ChildEnded),
+        1 => any::<bool>().prop_map(Happening::Facts),
+    ]
+    .boxed()
+}
+
+fn anything() -> BoxedStrategy<Happening> {
+    prop_oneof![
+        12 => without_people(),
+        4 => (any_role(), any::<Index>(), any::<bool>()).prop_map(|(role, to, yes)| Happening::Move(role, to, yes)),
+        3 => (any_role(), any_verb(), any::<bool>()).prop_map(|(role, verb, yes)| Happening::Verb(role, verb, yes)),
+        1 => (any_role(), proptest::option::of(agent())).prop_map(|(by, role)| Happening::Respawn(by, role)),
+        1 => (any_role(), ".{0,12}").prop_map(|(role, text)| Happening::Amend(role, text)),
+        1 => any_role().prop_map(Happening::Retry),
+        1 => "(?s).{0,80}".prop_map(Happening::WriteAnything),
+        1 => Just(Happening::Merged),
+        1 => select(vec![PullRequestState::Open, PullRequestState::Merged, PullRequestState::Closed]).prop_map(Happening::PullRequest),
+    ]
+    .boxed()
+}
+
+/// Turns a happening into an input for the task as it is; `None` when there is nothing to it.
+fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Cause> {
+    let workflow = world.workflow;
+    let target = |index: &Index| index.get(&workflow.states).name.clone();
+    let pending = |index: &Index| {
+        let pending = &world.task.pending;
+        (!pending.is_empty()).then(|| index.get(pending).planned.clone())
+    };
+    let observed = |observation| Some(Cause::Observation(observation));
+    let asked = |by: &Role, ask, confirmed| {
+        Some(Cause::Request(Request {
+            by: by.clone(),
+            ask,
+            confirmed,
+            message: Some(String::from("please")),
+        }))
+    };
+    match happening {
+        Happening::Write(text) => {
+            world.file = Some((*text).to_owned());
+            None
+        }
+        Happening::WriteAnything(text) => {
+            world.file = Some(text.clone());
+            None
+        }
+        Happening::Move(by, to, yes) => asked(by, Ask::Move { to: target(to) }, *yes),
+        Happening::Verb(by, verb, yes) => asked(by, Ask::Verb(*verb), *yes),
+        Happening::Respawn(by, role) => asked(by, Ask::Respawn { role: role.clone() }, false),
+        Happening::HandEdit(by, to, off) => {
+            let version = world.task.version.saturating_sub(*off);
+            asked(
+                by,
+                Ask::HandEdit {
+                    to: target(to),
+                    version,
+                },
+                false,
+            )
+        }
+        Happening::Amend(by, text) => {
+            let summary = Some(text.clone());
+            let branch = Some(BranchName::new(text));
+            asked(by, Ask::Amend { summary, branch }, false)
+        }
+        Happening::Retry(by) => asked(by, Ask::RetryEffects, false),
+        Happening::Import(by) => observed(Observation::DocumentRead { by: by.clone() }),
+        Happening::Done(index) => {
+            let planned = pending(index)?;
+            let outcome = world.outcome_of(&planned.effect);
+            observed(Observation::EffectDone {
+                effect: planned.id,
+                outcome,
+            })
+        }
+        Happening::GivenUp(index) => {
+            let effect = pending(index)?.id;
+            let error = String::from("it broke");
+            observed(Observation::EffectGivenUp { effect, error })
+        }
+        Happening::Ends(role, evidence) => {
+            let run = world.task.runs.get(role)?.id.clone();
+            let evidence = evidence.clone();
+            observed(Observation::RunEnded { run, evidence })
+        }
+        Happening::StrangeEnd => observed(Observation::RunEnded {
+            run: RunId::new("nobody"),
+            evidence: Evidence::Exit { code: 0 },
+        }),
+        Happening::Merged => observed(Observation::Merged {
+            commit: CommitId::new("abc"),
+        }),
+        Happening::PullRequest(state) => observed(Observation::PullRequest { state: *state }),
+        Happening::Later => observed(Observation::TimedOut),
+        Happening::Report(report) => {
+            let run = world.task.runs.get(&Role::Worker)?.id.clone();
+            let report = report.clone();
+            observed(Observation::ReportArrived { run, report })
+        }
+        Happening::ChildAdded(child) => {
+            let child = TaskId::new(format!("child{child}"));
+            observed(Observation::ChildAdded { child })
+        }
+        Happening::ChildEnded(child) => {
+            let child = TaskId::new(format!("child{child}"));
+            observed(Observation::ChildEnded {
+                child,
+                status: status("done"),
+            })
+        }
+        Happening::Facts(good) => {
+            let holds = GitCondition::ALL.map(|(_, condition)| condition);
+            world.facts.git = Some(git_facts(if *good { &holds } else { &[] }));
+            world.facts.pull_request = Some(good.then_some(PullRequestFacts {
+                state: PullRequestState::Open,
+                checks: Some(ChecksState::Passing),
+            }));
+            let code = i32::from(!*good);
+            world
+                .facts
+                .commands
+                .insert(vec![String::from("true")], CommandResult::Exited(code));
+            None
+        }
+    }
+}
+
+/// Lets something happen and holds the laws of one step against it.
+fn happen(world: &mut World<'_>, happening: &Happening) -> Result<Option<Decision>, TestCaseError> {
+    let Some(cause) = cause(world, happening) else {
+        return Ok(None);
+    };
+    let before = world.task.clone();
+    let recorded = world.events.len();
+    let decision = world.step(cause.clone());
+    let new = &world.events[recorded..];
+    match &decision {
+        Decision::Plan(plan) => prop_assert_eq!(&plan.events[..], new),
+        // A refused request, or one that waits for facts, changes nothing.
+        Decision::Refusal(refusal) => {
+            prop_assert_eq!(&world.task, &before);
+            prop_assert!(
+                matches!(cause, Cause::Request(_)),
+                "an observation is never refused"
+            );
+            prop_assert!(!refusal.missing.is_empty());
+            prop_assert!(refusal.to_string().contains(before.id.as_str()));
+        }
+        Decision::Needs(needs) => {
+            prop_assert_eq!(&world.task, &before);
+            prop_assert!(!needs.facts.is_empty());
+            prop_assert_eq!(needs.version, before.version);
+        }
+    }
+    one_edge_fires(world.workflow, &before, new, &cause)?;
+    if world.workflow.is_terminal(&before.status) {
+        prop_assert_eq!(&world.task.status, &before.status);
+    }
+    Ok(Some(decision))
+}
+
+/// At most one status change per decision, along an edge that was open.
+fn one_edge_fires(
+    workflow: &Workflow,
+    before: &Task,
+    new: &[Event],
+    cause: &Cause,
+) -> Result<(), TestCaseError> {
+    let changes: Vec<_> = new
+        .iter()
+        .filter_map(|event| match &event.fact {
+            Fact::StatusChanged(changed) => Some(changed),
+            _ => None,
+        })
+        .collect();
+    prop_assert!(changes.len() <= 1);
+    let Some(changed) = changes.first() else {
+        return Ok(());
+    };
+    prop_assert_eq!(&changed.from, &before.status);
+    let leads = |target: &Target| match target {
+        Target::Status(to) => *to == changed.to,
+        Target::Previous => before.entered.from.as_ref() == Some(&changed.to),
+    };
+    let along: Vec<_> = workflow
+        .edges_from(&before.status)
+        .filter(|edge| leads(&edge.to) && matches!(edge.trigger, trigger if trigger == changed.trigger || trigger == Trigger::Request))
+        .collect();
+    prop_assert!(
+        !along.is_empty(),
+        "no edge {} -> {}",
+        changed.from,
+        changed.to
+    );
+    if let Cause::Request(request) = cause {
+        prop_assert_eq!(changed.trigger, Trigger::Request);
+        let open = along.iter().filter(|edge| {
+            edge.trigger == Trigger::Request
+                && edge.is_open_to(&request.by)
+                && edge
+                    .when
+                    .as_ref()
+                    .is_none_or(|when| when.holds(|field| before.value(field)))
+        });
+        prop_assert_eq!(open.count(), 1);
+    } else {
+        prop_assert_eq!(&changed.by, &Role::Engine);
+    }
+    Ok(())
+}
+
+fn begin(workflow: &Workflow) -> World<'_> {
+    World::begin(workflow)
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn any_history_obeys_the_laws(
+        which in 0..7usize,
+        history in proptest::collection::vec(anything(), 0..60),
+    ) {
+        let workflow = &WORKFLOWS[which];
+        let mut world = begin(workflow);
+        for happening in &history {
+            happen(&mut world, happening)?;
+        }
+        // Replay equals live, also after the trip through JSON that a store makes.
+        prop_assert_eq!(&replay(&world.events).unwrap(), &world.task);
+        let json = serde_json::to_string(&world.events).unwrap();
+        let read: Vec<Event> = serde_json::from_str(&json).unwrap();
+        prop_assert_eq!(&read, &world.events);
+        let json = serde_json::to_string(&world.task).unwrap();
+        prop_assert_eq!(&serde_json::from_str::<Task>(&json).unwrap(), &world.task);
+        // The status is explained by the events alone.
+        let why = orange_engine::why::why(&world.events).unwrap();
+        prop_assert_eq!(&why.status, &world.task.status);
+        prop_assert!(why.to_string().contains(world.task.status.as_str()));
+    }
+
+    #[test]
+    fn a_decision_depends_on_nothing_but_its_arguments(
+        which in 0..7usize,
+        history in proptest::collection::vec(anything(), 0..40),
+        last in anything(),
+    ) {
+        let workflow = &WORKFLOWS[which];
+        let mut world = begin(workflow);
+        for happening in &history {
+            happen(&mut world, happening)?;
+        }
+        if let Some(cause) = cause(&mut world, &last) {
+            let mut again = world.clone();
+            prop_assert_eq!(world.decide(cause.clone()), again.decide(cause));
+        }
+    }
+
+    #[test]
+    fn the_worker_never_leads_its_task_out_of_agent_review(
+        round in 1..3i64,
+        history in proptest::collection::vec(workers_tricks(), 0..40),
+    ) {
+        let workflow = &WORKFLOWS[0];
+        let mut world = World::placed(workflow, "agent-review");
+        world.set("review_round", round);
+        world.task.runs.insert(Role::Worker, orange_engine::task::Run {
+            id: RunId::new("run-worker"),
+            state: orange_engine::task::RunState::Alive,
+        });
+        for happening in &history {
+            happen(&mut world, happening)?;
+            let status = world.task.status.as_str();
+            // A reviewer that keeps dying without a word ends in stuck; nothing else may happen.
+            let crashed = status == "stuck" && world.task.entered.trigger == Some(Trigger::Crash);
+            prop_assert!(status == "agent-review" || crashed, "{status} after {history:?}");
+            if crashed {
+                break;
+            }
+        }
+    }
+
+    #[test]
+    fn default_stays_within_its_bounds_whatever_agents_do(
+        history in proptest::collection::vec(without_people(), 0..250),
+    ) {
+        let workflow = &WORKFLOWS[0];
+        let mut world = begin(workflow);
+        for happening in &history {
+            happen(&mut world, happening)?;
+            let value = |name: &str| world.task.value(&orange_engine::names::FieldName::new(name));
+            prop_assert!(value("review_round") <= 2);
+            prop_assert!(value("crash_count") <= 2);
+            prop_assert!(value("clarifications") <= 3);
+            prop_assert!(value("delegations") <= 2);
+            prop_assert!(value("spawn_failures") <= 3 + 1);
+        }
+        let entered = |name: &str| changes(&world.events).filter(|to| *to == name).count();
+        prop_assert!(entered("agent-review") <= 2);
+        prop_assert!(entered("delegated") <= 2);
+        prop_assert!(entered("clarification") <= 4 + 4);
+        prop_assert!(changes(&world.events).count() <= 40, "{}", changes(&world.events).count());
+        // No agent and no event of the world ends a task of this workflow.
+        prop_assert!(entered("done") == 0 && entered("cancelled") == 0 && entered("reviewing") <= 2);
+    }
+
+    #[test]
+    fn autopilot_stays_within_its_bounds_whatever_agents_do(
+        history in proptest::collection::vec(without_people(), 0..250),
+    ) {
+        let workflow = WORKFLOWS.iter().find(|workflow| workflow.name.as_str() == "autopilot").unwrap();
+        let mut world = begin(workflow);
+        for happening in &history {
+            happen(&mut world, happening)?;
+            let attempts = world.task.value(&orange_engine::names::FieldName::new("attempts"));
+            prop_assert!((1..=5).contains(&attempts));
+        }
+        let runs = changes(&world.events).filter(|to| *to == "in_progress").count();
+        prop_assert!(runs <= 5, "{runs} runs");
+    }
+}
+
+/// What a worker can try while its work is reviewed, and what may befall the reviewer meanwhile.
+fn workers_tricks() -> BoxedStrategy<Happening> {
+    prop_oneof![
+        4 => select(FILES.to_vec()).prop_map(Happening::Write),
+        1 => "(?s).{0,60}".prop_map(Happening::WriteAnything),
+        4 => any::<Index>().prop_map(|to| Happening::Move(Role::Worker, to, true)),
+        2 => any_verb().prop_map(|verb| Happening::Verb(Role::Worker, verb, true)),
+        3 => (any::<Index>(), 0..3u64).prop_map(|(to, off)| Happening::HandEdit(Role::Worker, to, off)),
+        2 => Just(Happening::Import(Role::Worker)),
+        1 => Just(Happening::Import(Role::Engine)),
+        2 => any_evidence().prop_map(|evidence| Happening::Ends(Role::Worker, evidence)),
+        1 => any_evidence().prop_map(|evidence| Happening::Ends(Role::Reviewer, evidence)),
+        3 => any::<Index>().prop_map(Happening::Done),
+        1 => Just(Happening::Respawn(Role::Worker, None)),
+        1 => Just(Happening::Retry(Role::Worker)),
+        1 => any_report().prop_map(Happening::Report),
+        1 => Just(Happening::Later),
+        1 => any::<bool>().prop_map(Happening::Facts),
+    ]
+    .boxed()
+}
+
+fn changes(events: &[Event]) -> impl Iterator<Item = &str> {
+    events.iter().filter_map(|event| match &event.fact {
+        Fact::StatusChanged(changed) => Some(changed.to.as_str()),
+        _ => None,
+    })
+}

@@ -1,0 +1,490 @@
+//! Each load rule, an example that breaks it, the exact message.
+
+use orange_engine::language::{Problem, ProblemCode};
+use orange_engine::load;
+
+/// A small workflow; tests replace one of its lines.
+const BASE: &str = r###"name: tiny
+version: 1
+limits:
+  max_rounds: 2
+gates:
+  done: { section: "## Done", required: true }
+states:
+  waiting:
+    terminal: false
+  working:
+    terminal: false
+    respawn_prompt: work
+  ended:
+    terminal: true
+transitions:
+  - from: waiting
+    to: working
+    hooks:
+      - action: acquire_workspace
+      - action: spawn_agent
+        prompt: work
+  - from: working
+    to: ended
+    gate: done
+    when: "review_round < 2"
+  - from: working
+    to: ended
+    when: "review_round >= 2"
+exit_monitoring:
+  rules:
+    - status: working
+      has_artifact: done
+      then_when:
+        - when: "review_round < 2"
+          then: ended
+        - when: "review_round >= 2"
+          then: waiting
+prompts:
+  work: |
+    Do {summary}.
+"###;
+
+fn problems(source: &str) -> Vec<Problem> {
+    load(source).problems
+}
+
+/// The one problem that replacing a piece of the base makes.
+fn problem(from: &str, to: &str) -> Problem {
+    assert!(BASE.contains(from), "the base has no `{from}`");
+    let source = BASE.replacen(from, to, 1);
+    let problems = problems(&source);
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    problems.into_iter().next().unwrap()
+}
+
+fn expect(from: &str, to: &str, code: ProblemCode, at: (usize, usize), message: &str) {
+    let problem = problem(from, to);
+    assert_eq!(problem.message, message);
+    assert_eq!(problem.code, code);
+    assert_eq!((problem.at.line, problem.at.column), at, "{problem:#?}");
+    let line = load_line(from, to, problem.at.line);
+    assert_eq!(problem.excerpt, line);
+}
+
+fn load_line(from: &str, to: &str, line: usize) -> String {
+    let source = BASE.replacen(from, to, 1);
+    source.lines().nth(line - 1).unwrap().to_owned()
+}
+
+#[test]
+fn the_base_is_clean() {
+    assert_eq!(problems(BASE), Vec::new());
+}
+
+#[test]
+fn rule_1_a_target_must_exist() {
+    expect(
+        "    to: working\n    hooks",
+        "    to: wroking\n    hooks",
+        ProblemCode::TransitionTargetUnknown,
+        (17, 9),
+        "transition `waiting` -> `wroking`: state `wroking` does not exist",
+    );
+}
+
+#[test]
+fn rule_2_a_source_must_exist() {
+    expect(
+        "  - from: waiting\n",
+        "  - from: wating\n",
+        ProblemCode::TransitionSourceUnknown,
+        (16, 11),
+        "transition `wating` -> `working`: state `wating` does not exist",
+    );
+}
+
+#[test]
+fn rule_3_nothing_leaves_a_terminal_state() {
+    expect(
+        "  - from: waiting\n",
+        "  - from: ended\n",
+        ProblemCode::TransitionFromTerminal,
+        (16, 11),
+        "transition `ended` -> `working`: `ended` is terminal, so nothing may leave it",
+    );
+}
+
+#[test]
+fn rule_4_a_hooks_prompt_must_exist() {
+    expect(
+        "        prompt: work\n",
+        "        prompt: wrok\n",
+        ProblemCode::PromptUnknown,
+        (21, 17),
+        "hook `spawn_agent` uses prompt `wrok`, which does not exist",
+    );
+}
+
+#[test]
+fn rule_5_a_respawn_prompt_must_exist() {
+    expect(
+        "    respawn_prompt: work\n",
+        "    respawn_prompt: wrok\n",
+        ProblemCode::RespawnPromptUnknown,
+        (12, 21),
+        "state `working` uses prompt `wrok`, which does not exist",
+    );
+}
+
+#[test]
+fn rule_6_an_exit_target_must_exist() {
+    expect(
+        "          then: waiting\n",
+        "          then: wating\n",
+        ProblemCode::ExitTargetUnknown,
+        (37, 17),
+        "exit rule for `working`: state `wating` does not exist",
+    );
+}
+
+#[test]
+fn rule_7_transitions_of_one_pair_must_exclude_each_other() {
+    let problem = problem(
+        "when: \"review_round >= 2\"\nexit",
+        "when: \"review_round >= 1\"\nexit",
+    );
+    assert_eq!(problem.code, ProblemCode::TransitionAmbiguous);
+    assert_eq!(
+        problem.message,
+        "transitions `working` -> `ended` are ambiguous: this one and the one in line 22 both hold \
+         when review_round = 1"
+    );
+    assert_eq!((problem.at.line, problem.at.column), (26, 5));
+}
+
+#[test]
+fn rule_7_two_unguarded_transitions_are_always_ambiguous() {
+    let source = BASE
+        .replacen("    when: \"review_round < 2\"\n", "", 1)
+        .replacen("    when: \"review_round >= 2\"\nexit", "exit", 1);
+    let messages: Vec<String> = problems(&source).into_iter().map(|p| p.message).collect();
+    assert_eq!(
+        messages,
+        [
+            "transitions `working` -> `ended` are ambiguous: this one and the one in line 22 both hold always"
+        ]
+    );
+}
+
+#[test]
+fn rule_7_different_askers_do_not_clash() {
+    let source = BASE
+        .replacen("    when: \"review_round < 2\"\n", "    by: worker\n", 1)
+        .replacen(
+            "    when: \"review_round >= 2\"\nexit",
+            "    by: human\nexit",
+            1,
+        );
+    assert_eq!(problems(&source), Vec::new());
+}
+
+#[test]
+fn rule_8_a_when_must_parse() {
+    expect(
+        "    when: \"review_round < 2\"\n",
+        "    when: \"review_round < two rounds\"\n",
+        ProblemCode::WhenInvalid,
+        (25, 27),
+        "`when` does not parse: `two` is neither an integer nor declared under `limits`",
+    );
+}
+
+#[test]
+fn rule_9_a_then_when_must_answer_every_case() {
+    let problem = problem(
+        "        - when: \"review_round >= 2\"\n          then: waiting\n",
+        "        - when: \"review_round > 2\"\n          then: waiting\n",
+    );
+    assert_eq!(problem.code, ProblemCode::ThenWhenNotExhaustive);
+    assert_eq!(
+        problem.message,
+        "exit rule for `working`: `then_when` has no answer when review_round = 2"
+    );
+    assert_eq!(
+        problem.hint.as_deref(),
+        Some("add a case for it, or end with `- else: <state>`")
+    );
+}
+
+#[test]
+fn rule_9_else_answers_the_rest() {
+    let source = BASE.replacen(
+        "        - when: \"review_round >= 2\"\n          then: waiting\n",
+        "        - else: waiting\n",
+        1,
+    );
+    assert_eq!(problems(&source), Vec::new());
+}
+
+#[test]
+fn every_problem_is_reported_at_once_in_the_order_of_the_file() {
+    let source = BASE
+        .replacen("version: 1", "version: 7", 1)
+        .replacen("respawn_prompt: work", "respawn_prompt: a", 1)
+        .replacen("    to: working", "    to: b", 1)
+        .replacen("action: acquire_workspace", "action: c", 1)
+        .replacen("gate: done", "gate: d", 1)
+        .replacen("review_round < 2\"\n  - from", "e < 2\"\n  - from", 1)
+        .replacen("Do {summary}", "Do {f}", 1);
+    let problems = problems(&source);
+    let codes: Vec<&str> = problems
+        .iter()
+        .map(|problem| problem.code.as_str())
+        .collect();
+    assert_eq!(
+        codes,
+        [
+            "unknown-version",
+            "respawn-prompt-unknown",
+            "transition-target-unknown",
+            "action-unknown",
+            "gate-unknown",
+            "field-unknown",
+            "variable-unknown",
+        ]
+    );
+    assert!(problems.is_sorted_by_key(|problem| problem.at));
+}
+
+#[test]
+fn the_vocabulary_is_closed() {
+    let cases: [(&str, &str, &str); 24] = [
+        (
+            "name: tiny\n",
+            "name: Tiny!\n",
+            "`name` must be a name of lower-case letters, digits, `-` and `_`, at most 64 characters, beginning with a letter",
+        ),
+        (
+            "version: 1\n",
+            "version: 2\n",
+            "version `2` is not known; this program reads version 1",
+        ),
+        (
+            "limits:\n",
+            "extra: 1\nlimits:\n",
+            "a workflow has no key `extra`",
+        ),
+        (
+            "limits:\n",
+            "roles: [worker]\nlimits:\n",
+            "role `worker` is already there",
+        ),
+        (
+            "    terminal: false\n  working",
+            "    terminal: maybe\n  working",
+            "`terminal` must be `true` or `false`, not `maybe`",
+        ),
+        (
+            "    terminal: false\n  working",
+            "    kind: idle\n  working",
+            "`kind` must be `queued`, `agent`, `human`, `waiting` or `terminal`, not `idle`",
+        ),
+        (
+            "    terminal: false\n  working",
+            "    expects: [robot]\n  working",
+            "`expects`: role `robot` does not exist",
+        ),
+        (
+            "    terminal: false\n  working",
+            "    expects: [human]\n  working",
+            "`expects`: `human` is not an agent",
+        ),
+        (
+            "    terminal: false\n  working",
+            "    timeout: { after: soon, then: ended }\n  working",
+            "`after` must be a time like `90s`, `30m`, `2h` or `1d`, not `soon`",
+        ),
+        (
+            "    terminal: false\n  working",
+            "    timeout: { after: 5m, then: ended }\n  working",
+            "state `waiting` times out to `ended`, but no transition with `trigger: timeout` leads there",
+        ),
+        (
+            "  - from: waiting\n",
+            "  - from: waiting\n    trigger: magic\n",
+            "`trigger` must be `request`, `exit`, `crash`, `timeout`, `spawn_failed`, `merged`, `pr_merged`, `pr_closed`, `children_done` or `report`, not `magic`",
+        ),
+        (
+            "  - from: waiting\n",
+            "  - from: waiting\n    by: boss\n",
+            "transition `waiting` -> `working`: role `boss` does not exist",
+        ),
+        (
+            "  - from: waiting\n",
+            "  - from: [waiting, waiting]\n",
+            "transition `waiting, waiting` -> `working`: `waiting` stands twice in `from`",
+        ),
+        (
+            "  - from: waiting\n",
+            "  - from: waiting\n    set: { summary_chars: 1 }\n",
+            "field `summary_chars` is kept by orange and cannot be set",
+        ),
+        (
+            "  - from: waiting\n",
+            "  - from: waiting\n    set: { crash_count: 0 }\n",
+            "field `crash_count` is kept by orange and cannot be set",
+        ),
+        (
+            "  - from: waiting\n",
+            "  - from: waiting\n    set: { review_round: more }\n",
+            "`set` of `review_round` must be a whole number from 0, not `more`",
+        ),
+        (
+            "    gate: done\n",
+            "    gate: { section: \"## Done\", required: false }\n",
+            "a gate always requires its section; leave `required: false` out",
+        ),
+        (
+            "    gate: done\n",
+            "    gate: { section: \"# Done\" }\n",
+            "section-name",
+        ),
+        (
+            "    gate: done\n",
+            "    gate: { git: [spotless] }\n",
+            "`git` must be `clean`, `commits_ahead`, `branch_not_default` or `task_file_untracked`, not `spotless`",
+        ),
+        (
+            "    gate: done\n",
+            "    gate: { command: cargo test }\n",
+            "`command` must be a list, not a single value",
+        ),
+        (
+            "    gate: done\n",
+            "    gate: { section: \"## Done\", git: clean }\n",
+            "a gate needs exactly one of `section`, `report`, `git`, `pr`, `command`",
+        ),
+        (
+            "        prompt: work\n",
+            "        prompt: work\n        window: \"{f}\"\n",
+            "hook `spawn_agent` uses `{f}`, which does not exist",
+        ),
+        (
+            "        prompt: work\n",
+            "        prompt: work\n        wait: 1\n",
+            "hook `spawn_agent` has no key `wait`",
+        ),
+        (
+            "    Do {summary}.\n",
+            "    Do {summary.\n",
+            "prompt `work`: a `{` begins a variable like `{summary}`; write `{{` for a brace",
+        ),
+    ];
+    for (from, to, message) in cases {
+        let source = BASE.replacen(from, to, 1);
+        let found: Vec<String> = problems(&source).into_iter().map(|p| p.message).collect();
+        if message == "section-name" {
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].contains("# Done"), "{found:?}");
+        } else {
+            assert!(found.contains(&message.to_owned()), "{to}: {found:#?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_yaml_is_reported_with_its_place() {
+    let cases = [
+        ("name: [tiny\n", ProblemCode::YamlSyntax),
+        (
+            "name: tiny\nname: again\nversion: 1\nstates: {}\ntransitions: []\n",
+            ProblemCode::DuplicateKey,
+        ),
+        ("", ProblemCode::MissingKey),
+        ("just a text", ProblemCode::WrongType),
+        ("- a\n- b\n", ProblemCode::WrongType),
+        ("name: tiny\n---\nname: other\n", ProblemCode::YamlSyntax),
+        ("? [a]\n: b\n", ProblemCode::WrongType),
+        ("a: &x [*x]\n", ProblemCode::YamlSyntax),
+        ("a: *nobody\n", ProblemCode::YamlSyntax),
+    ];
+    for (source, code) in cases {
+        let problems = problems(source);
+        assert!(
+            problems.iter().any(|problem| problem.code == code),
+            "{source}: {problems:#?}"
+        );
+        assert!(
+            problems
+                .iter()
+                .all(|problem| problem.at.line >= 1 && problem.at.column >= 1)
+        );
+        assert!(load(source).workflow.is_none(), "{source}");
+    }
+}
+
+#[test]
+fn an_alias_bomb_is_refused_quickly() {
+    use std::fmt::Write as _;
+    let mut source = String::from("name: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..12 {
+        let before = level - 1;
+        let _ = writeln!(
+            source,
+            "k{level}: &a{level} [*a{before}, *a{before}, *a{before}, *a{before}, *a{before}, *a{before}, *a{before}, *a{before}]"
+        );
+    }
+    let problems = problems(&source);
+    assert_eq!(problems[0].code, ProblemCode::TooLarge);
+}
+
+#[test]
+fn a_huge_file_is_refused_unread() {
+    let source = format!(
+        "{BASE}# {}",
+        "x".repeat(orange_engine::language::MAX_WORKFLOW_BYTES)
+    );
+    let problems = problems(&source);
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].code, ProblemCode::TooLarge);
+}
+
+#[test]
+fn aliases_and_lists_and_short_hooks_read_like_the_long_form() {
+    let long = load(BASE).workflow.unwrap();
+    let short = BASE.replacen(
+        "      - action: acquire_workspace\n",
+        "      - acquire_workspace\n",
+        1,
+    );
+    let short = load(&short).into_result().unwrap();
+    assert_eq!(
+        long.edges[0].hooks[0].action,
+        short.edges[0].hooks[0].action
+    );
+}
+
+#[test]
+fn a_picture_points_at_the_column() {
+    let problem = problem("    to: working\n    hooks", "    to: wroking\n    hooks");
+    assert_eq!(problem.picture(), "17 |     to: wroking\n   |         ^");
+    assert_eq!(
+        problem.to_string(),
+        "17:9: transition `waiting` -> `wroking`: state `wroking` does not exist"
+    );
+    assert_eq!(
+        problem.hint.as_deref(),
+        Some("the states are `ended`, `waiting` and `working`")
+    );
+}
+
+#[test]
+fn an_unknown_variable_deep_in_a_prompt_is_pointed_at() {
+    let problem = problem(
+        "    Do {summary}.\n",
+        "    Do {summary}.\n    Then {nothing}.\n",
+    );
+    assert_eq!(
+        problem.message,
+        "prompt `work` uses `{nothing}`, which does not exist"
+    );
+    assert_eq!(problem.at.line, 41, "{problem:#?}");
+    assert!(problem.excerpt.contains("{nothing}"), "{problem:#?}");
+}

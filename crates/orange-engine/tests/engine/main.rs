@@ -1,0 +1,22 @@
+//! Tests of the language and of `decide` through the public interface.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::result_large_err,
+    clippy::too_many_lines,
+    reason = "a test stops at the first thing that is not as it should be, and tables are long"
+)]
+
+mod fuzz_corpus;
+mod guards;
+mod kit;
+mod laws;
+mod lessons;
+mod load_rules;
+mod prompts;
+mod seeds;
+mod shipped;
+mod stories;
+mod table;
+mod times;

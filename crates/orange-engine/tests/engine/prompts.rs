@@ -1,0 +1,64 @@
+//! Prompts: strict variables, filled in one pass.
+
+use orange_engine::language::prompt::Prompt;
+use proptest::prelude::*;
+
+fn filled(text: &str) -> String {
+    Prompt::parse(text).unwrap().fill(|name| match name {
+        "summary" => Some(String::from("use {branch} }{ {{x}}")),
+        "branch" => Some(String::from("fix/it")),
+        _ => None,
+    })
+}
+
+#[test]
+fn variables_are_filled_and_values_are_never_read_again() {
+    assert_eq!(
+        filled("on {branch}: {summary}"),
+        "on fix/it: use {branch} }{ {{x}}"
+    );
+    assert_eq!(filled("{{branch}} {{{branch}}}"), "{branch} {fix/it}");
+    assert_eq!(filled("a }} b {{ c"), "a } b { c");
+    assert_eq!(filled("see {nobody}"), "see {nobody}");
+    assert_eq!(filled(""), "");
+}
+
+#[test]
+fn a_lone_brace_is_pointed_at() {
+    for (text, offset) in [
+        ("a { b", 2),
+        ("é{Summary}", 1),
+        ("{}", 0),
+        ("{summary", 0),
+        ("{sum mary}", 0),
+        ("x } y", 2),
+        ("{{{", 2),
+    ] {
+        let error = Prompt::parse(text).unwrap_err();
+        assert_eq!(error.offset, offset, "{text}");
+        assert!(error.to_string().contains("for a brace"), "{error}");
+    }
+}
+
+#[test]
+fn variables_are_listed_in_order() {
+    let prompt = Prompt::parse("{b} {{c}} {a} {b}").unwrap();
+    assert_eq!(prompt.variables().collect::<Vec<_>>(), ["b", "a", "b"]);
+    assert_eq!(prompt.text(), "{b} {{c}} {a} {b}");
+}
+
+proptest! {
+    #[test]
+    fn a_doubled_text_means_itself(text in "(?s).{0,60}") {
+        let doubled = text.replace('{', "{{").replace('}', "}}");
+        let prompt = Prompt::parse(&doubled).unwrap();
+        prop_assert_eq!(prompt.fill(|_| None), text);
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_panic(text in "(?s)[{}a-z ]{0,40}") {
+        if let Ok(prompt) = Prompt::parse(&text) {
+            let _ = prompt.fill(|_| Some(String::from("{x}")));
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! The documents and the table that the shipped workflows come from.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use orange_engine::Decision;
+use orange_engine::effect::Effect;
+use orange_engine::evidence::Evidence;
+use orange_engine::input::Observation;
+use orange_engine::language::exit_rules::{ExitOutcome, OnCrash};
+use orange_engine::language::gates::GitCondition;
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::{Kind, Permissions, Target, Trigger};
+use orange_engine::load;
+use orange_engine::names::PromptName;
+use orange_engine::role::Role;
+
+use crate::kit::{World, git_facts, load_clean, shipped_workflow, status};
+
+/// The structure of both documents, with prompts in our own words.
+const LARGE: &str = include_str!("seeds/large.yml");
+const MINIMAL: &str = include_str!("seeds/minimal.yml");
+
+#[test]
+fn both_documents_load_without_a_problem() {
+    assert_eq!(load_clean(LARGE).states.len(), 8);
+    assert_eq!(load_clean(MINIMAL).states.len(), 5);
+}
+
+/// The documents themselves lie beside the checkout, not in it. Where they do, they must load
+/// unchanged and differ from the copies above in nothing but the text of their prompts.
+#[test]
+fn the_original_documents_load_unchanged_where_they_are_at_hand() {
+    let Some(folder) = seed_folder() else {
+        return;
+    };
+    let text = seed_text(&folder, "002_");
+    let documents: Vec<&str> = text
+        .split("```yaml\n")
+        .skip(1)
+        .filter_map(|block| block.split("```").next())
+        .filter(|block| block.starts_with("name:"))
+        .collect();
+    assert_eq!(documents.len(), 2);
+    for (document, copy) in documents.iter().zip([LARGE, MINIMAL]) {
+        let mut original = load_clean(document);
+        let copy = load_clean(copy);
+        let names: Vec<&PromptName> = original.prompts.keys().collect();
+        assert_eq!(names, copy.prompts.keys().collect::<Vec<_>>());
+        original.prompts = copy.prompts.clone();
+        assert_eq!(without_places(&original), without_places(&copy));
+    }
+}
+
+/// Everything but line numbers, which the comments of the original shift.
+fn without_places(workflow: &orange_engine::Workflow) -> String {
+    serde_json::to_string(workflow).unwrap()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the original documents are files beside the checkout"
+)]
+fn seed_folder() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
+    fs::canonicalize(beside).ok()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the original documents are files beside the checkout"
+)]
+fn seed_text(folder: &Path, prefix: &str) -> String {
+    let file = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with(prefix))
+        })
+        .unwrap();
+    fs::read_to_string(file).unwrap()
+}
+
+#[test]
+fn version_1_fills_in_what_the_documents_leave_out() {
+    let workflow = load_clean(LARGE);
+    let state = |name: &str| workflow.state(&status(name)).unwrap();
+    assert_eq!(workflow.entries.len(), 1);
+    assert_eq!(workflow.entries[0].status, status("pending"));
+    assert_eq!(state("pending").kind, Kind::Queued);
+    assert_eq!(state("working").kind, Kind::Agent);
+    assert_eq!(state("agent-review").kind, Kind::Agent);
+    assert_eq!(state("reviewing").kind, Kind::Human);
+    assert_eq!(state("stuck").kind, Kind::Human);
+    assert_eq!(state("done").kind, Kind::Terminal);
+    assert_eq!(state("working").expects, [Role::Worker]);
+    assert_eq!(state("agent-review").expects, [Role::Reviewer]);
+    assert_eq!(state("clarification").expects, [Role::Worker]);
+    assert_eq!(state("reviewing").expects, []);
+    let respawn = &state("agent-review").respawn[&Role::Reviewer];
+    assert_eq!(respawn.prompt.as_str(), "reviewer");
+    assert_eq!(respawn.permissions, Permissions::Reduced);
+    assert_eq!(
+        state("stuck").respawn[&Role::Worker].prompt.as_str(),
+        "stuck_fix"
+    );
+    assert!(workflow.edges.iter().all(|edge| edge.by.is_empty()));
+    assert!(
+        workflow
+            .edges
+            .iter()
+            .all(|edge| edge.trigger == Trigger::Request)
+    );
+    let crash = workflow
+        .exit_rules
+        .iter()
+        .find_map(|rule| match &rule.outcome {
+            ExitOutcome::Crash(crash) => Some(crash),
+            _ => None,
+        });
+    let crash = crash.unwrap();
+    assert_eq!(crash.stuck_after, Some(2));
+    assert_eq!(crash.then, Some(status("stuck")));
+    assert_eq!(crash.on_crash, OnCrash::Mark);
+    let verb = |verb| workflow.verbs[&verb].clone();
+    let to = |name: &str| Target::Status(status(name));
+    assert_eq!(verb(Verb::Spawn), [to("working"), to("clarification")]);
+    assert_eq!(verb(Verb::Merge), [to("done")]);
+    assert_eq!(verb(Verb::Cancel), [to("cancelled")]);
+    assert_eq!(verb(Verb::Complete), [to("agent-review"), to("reviewing")]);
+    assert_eq!(verb(Verb::Stuck), [to("stuck")]);
+    assert_eq!(verb(Verb::RequestChanges), [to("working")]);
+    assert_eq!(verb(Verb::Retry), [to("pending")]);
+    assert_eq!(verb(Verb::Unblock), [to("pending")]);
+    assert_eq!(workflow.poll_interval, 30);
+}
+
+#[test]
+fn the_small_document_counts_crashes_towards_nothing() {
+    let workflow = load_clean(MINIMAL);
+    let mut world = World::placed(&workflow, "working");
+    world.set("crash_count", 1);
+    world.ends(&Role::Worker, Evidence::Exit { code: 1 });
+    assert_eq!(world.task.status, status("working"));
+    assert_eq!(world.task.crash_count, 2);
+    assert_eq!(
+        world.task.attention,
+        [
+            "the worker exited with code 1; it crashed 2 times in this status, and the workflow names \
+          no state for that"
+        ]
+    );
+}
+
+#[test]
+fn the_large_document_cannot_leave_agent_review_after_crashes() {
+    let workflow = load_clean(LARGE);
+    let mut world = World::placed(&workflow, "agent-review");
+    world.set("review_round", 1);
+    world.set("crash_count", 1);
+    world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
+    assert_eq!(world.task.status, status("agent-review"));
+    assert_eq!(world.task.attention.len(), 1);
+    assert!(
+        world.task.attention[0].contains("nothing could be done"),
+        "{:?}",
+        world.task.attention
+    );
+}
+
+/// A row of the table that `default` comes from: from, to, what it needs, what it does.
+struct Row {
+    from: &'static str,
+    to: &'static str,
+    /// What TASK.md must say, and in which round.
+    given: Given,
+    hooks: &'static [&'static str],
+    /// How `default` differs on purpose, if it does.
+    differs: Option<(&'static [&'static str], &'static str)>,
+}
+
+#[derive(Clone, Copy)]
+enum Given {
+    Nothing,
+    Plan,
+    Handoff,
+    Pass,
+    Fail(i64),
+}
+
+const fn row(
+    from: &'static str,
+    to: &'static str,
+    given: Given,
+    hooks: &'static [&'static str],
+) -> Row {
+    Row {
+        from,
+        to,
+        given,
+        hooks,
+        differs: None,
+    }
+}
+
+const LET_GO: &[&str] = &["kill_session", "release_workspace"];
+
+static TABLE: [Row; 20] = [
+    row(
+        "pending",
+        "planning",
+        Given::Nothing,
+        &["acquire_workspace", "spawn_agent"],
+    ),
+    row("pending", "cancelled", Given::Nothing, &[]),
+    row("planning", "working", Given::Plan, &[]),
+    row("planning", "clarification", Given::Nothing, &[]),
+    row("planning", "cancelled", Given::Nothing, LET_GO),
+    Row {
+        differs: Some((
+            &["clarifications"],
+            "leaving is counted, so that a worker tires of it",
+        )),
+        ..row("clarification", "planning", Given::Nothing, &[])
+    },
+    row("clarification", "cancelled", Given::Nothing, LET_GO),
+    Row {
+        differs: Some((
+            &["archive_section", "review_round", "spawn_agent"],
+            "the round is counted before the spawn that uses it, and an old review is set aside",
+        )),
+        ..row(
+            "working",
+            "agent-review",
+            Given::Handoff,
+            &["spawn_agent", "review_round"],
+        )
+    },
+    row("working", "clarification", Given::Nothing, &[]),
+    Row {
+        differs: Some((
+            &["notify_worker"],
+            "entering stuck makes sure that an agent is there",
+        )),
+        ..row("working", "stuck", Given::Nothing, &[])
+    },
+    row("working", "cancelled", Given::Nothing, LET_GO),
+    row("agent-review", "reviewing", Given::Pass, &["kill_reviewer"]),
+    row(
+        "agent-review",
+        "working",
+        Given::Fail(1),
+        &["kill_reviewer", "notify_worker"],
+    ),
+    Row {
+        differs: Some((
+            &["kill_reviewer", "notify_worker"],
+            "entering stuck makes sure that an agent is there",
+        )),
+        ..row("agent-review", "stuck", Given::Fail(2), &["kill_reviewer"])
+    },
+    row(
+        "agent-review",
+        "cancelled",
+        Given::Nothing,
+        &["kill_reviewer", "kill_session", "release_workspace"],
+    ),
+    Row {
+        differs: Some((
+            &[
+                "review_round",
+                "clarifications",
+                "delegations",
+                "notify_worker",
+            ],
+            "a person's decision begins a new account",
+        )),
+        ..row("reviewing", "working", Given::Nothing, &["notify_worker"])
+    },
+    row(
+        "reviewing",
+        "done",
+        Given::Nothing,
+        &[
+            "kill_session",
+            "release_workspace",
+            "delete_remote_branch",
+            "spawn_next",
+        ],
+    ),
+    row("reviewing", "cancelled", Given::Nothing, LET_GO),
+    Row {
+        differs: Some((
+            &["review_round", "clarifications", "delegations"],
+            "a person's decision begins a new account",
+        )),
+        ..row("stuck", "reviewing", Given::Nothing, &[])
+    },
+    row("stuck", "cancelled", Given::Nothing, LET_GO),
+];
+
+#[test]
+fn the_table_of_the_first_seed_is_a_subset_of_default() {
+    let workflow = shipped_workflow("default");
+    for row in &TABLE {
+        let done = take(&workflow, row);
+        let wanted = row.differs.map_or(row.hooks, |(hooks, _)| hooks);
+        let set_by_a_start = ["spawn_failures"];
+        let done: Vec<&str> = done
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !set_by_a_start.contains(name))
+            .collect();
+        assert_eq!(done, wanted, "{} -> {}", row.from, row.to);
+        if let Some((hooks, reason)) = row.differs {
+            assert_ne!(hooks, row.hooks, "{reason}");
+        }
+    }
+}
+
+/// What the table asks for is asked for: without it, the same row is refused.
+#[test]
+fn every_gate_of_the_first_seed_is_a_gate_of_default() {
+    let workflow = shipped_workflow("default");
+    let gated = TABLE
+        .iter()
+        .filter(|row| !matches!(row.given, Given::Nothing));
+    assert_eq!(gated.clone().count(), 5);
+    for row in gated {
+        let mut world = World::placed(&workflow, row.from);
+        if let Given::Fail(round) = row.given {
+            world.set("review_round", round);
+        }
+        let refusal = world.refused(asker(row), row.to);
+        assert_eq!(refusal.code(), "gate-failed", "{} -> {}", row.from, row.to);
+    }
+    // The other round leads elsewhere.
+    for (round, to) in [(2, "working"), (1, "stuck")] {
+        let mut world = World::placed(&workflow, "agent-review");
+        world.write(&[("## Review", "Verdict: FAIL")]);
+        world.set("review_round", round);
+        assert_eq!(world.refused(Role::Reviewer, to).code(), "guard-failed");
+    }
+}
+
+/// Whom the seed's prompts tell to run the command, else the person.
+fn asker(row: &Row) -> Role {
+    match (row.from, row.to) {
+        (_, "cancelled" | "done") | ("pending" | "reviewing" | "stuck", _) => Role::Human,
+        ("agent-review", _) => Role::Reviewer,
+        _ => Role::Worker,
+    }
+}
+
+fn take(workflow: &orange_engine::Workflow, row: &Row) -> Vec<String> {
+    let mut world = World::placed(workflow, row.from);
+    match row.given {
+        Given::Nothing => {}
+        Given::Plan => world.write(&[("## Plan", "TOUCHING: src")]),
+        Given::Handoff => world.write(&[("## Handoff", "UNCERTAIN: the name")]),
+        Given::Pass => world.write(&[("## Review", "Verdict: PASS")]),
+        Given::Fail(round) => {
+            world.write(&[("## Review", "Verdict: FAIL")]);
+            world.set("review_round", round);
+        }
+    }
+    let decision = if row.to == "done" {
+        // Only a merge that happened leads there: no role can just claim it.
+        assert_eq!(world.refused(Role::Human, "done").code(), "not-by-request");
+        world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+        world.verb(Role::Human, Verb::Merge);
+        let merge = world.task.merging().unwrap();
+        let effect = world
+            .task
+            .pending_effect(merge)
+            .unwrap()
+            .planned
+            .effect
+            .clone();
+        assert!(matches!(effect, Effect::Merge(_)));
+        let outcome = world.outcome_of(&effect);
+        let plan = world.observe(Observation::EffectDone {
+            effect: merge,
+            outcome,
+        });
+        Decision::Plan(plan)
+    } else {
+        world.move_to(asker(row), row.to)
+    };
+    let Decision::Plan(plan) = decision else {
+        panic!("{} -> {}: {decision:#?}", row.from, row.to)
+    };
+    assert_eq!(world.task.status, status(row.to));
+    plan.events
+        .iter()
+        .filter_map(|event| match &event.fact {
+            orange_engine::event::Fact::EffectPlanned(planned) => {
+                Some(planned.effect.label().to_owned())
+            }
+            orange_engine::event::Fact::FieldSet { field, .. } => Some(field.to_string()),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn an_unreadable_document_is_never_a_workflow() {
+    assert!(load("name: x\nversion: 1\n").workflow.is_none());
+}

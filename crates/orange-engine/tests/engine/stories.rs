@@ -1,0 +1,1363 @@
+//! Whole lifecycles and the corners between them.
+
+use orange_engine::decision::Decision;
+use orange_engine::effect::{Effect, EffectClass, EffectOutcome, MergeStrategy};
+use orange_engine::event::Fact;
+use orange_engine::evidence::Evidence;
+use orange_engine::input::{
+    Ask, Cause, CommandResult, FactNeeded, Observation, PullRequestFacts, Request,
+};
+use orange_engine::language::gates::{ChecksState, GitCondition, PullRequestState};
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::Permissions;
+use orange_engine::names::{BranchName, CommitId, FieldName, TaskId, WorkspaceName};
+use orange_engine::report::{Delegation, Report};
+use orange_engine::role::Role;
+use orange_engine::task::{PendingState, RunState, Workspace};
+use orange_engine::why::why;
+use orange_engine::{Workflow, replay};
+
+use crate::kit::{
+    World, git_facts, load_clean, new_task, request, shipped_workflow, shown, status,
+};
+
+fn default() -> Workflow {
+    shipped_workflow("default")
+}
+
+fn everything() -> Workflow {
+    load_clean(include_str!("everything.yml"))
+}
+
+fn done(status: &str) -> Report {
+    Report {
+        status: Some(status.to_owned()),
+        ..Report::default()
+    }
+}
+
+/// Up to working, with a live worker.
+fn working(workflow: &Workflow) -> World<'_> {
+    let mut world = World::begin(workflow);
+    world.verb(Role::Human, Verb::Spawn);
+    world.settle();
+    world.write(&[("## Plan", "APPROACH: steps")]);
+    world.must(Role::Worker, "working");
+    world
+}
+
+fn in_review(workflow: &Workflow) -> World<'_> {
+    let mut world = working(workflow);
+    world.write(&[("## Handoff", "DONE: all")]);
+    world.must(Role::Worker, "agent-review");
+    world
+}
+
+#[test]
+fn from_pending_to_done() {
+    let workflow = default();
+    let mut world = in_review(&workflow);
+    assert_eq!(world.task.fields["review_round"], 1);
+    assert!(world.task.is_live(&Role::Worker) && world.task.is_live(&Role::Reviewer));
+    world.write(&[("## Handoff", "DONE: all"), ("## Review", "Verdict: PASS")]);
+    world.must(Role::Reviewer, "reviewing");
+    assert!(world.task.is_live(&Role::Worker) && !world.task.is_live(&Role::Reviewer));
+    let facts = git_facts(&[GitCondition::TaskFileUntracked]);
+    assert_eq!(shown(&world.verb(Role::Human, Verb::Merge)), "needs git");
+    world.facts.git = Some(facts);
+    let Decision::Plan(plan) = world.verb(Role::Human, Verb::Merge) else {
+        panic!()
+    };
+    let merge = plan.effects().next().unwrap();
+    let Effect::Merge(asked) = &merge.effect else {
+        panic!()
+    };
+    assert_eq!((asked.head.as_str(), asked.base.as_str()), ("head", "base"));
+    assert_eq!(world.task.status, status("reviewing"));
+    // Asking again while it runs, and after it has succeeded, is no second merge.
+    assert_eq!(shown(&world.verb(Role::Human, Verb::Merge)), "already");
+    world.settle();
+    assert_eq!(world.task.status, status("done"));
+    assert_eq!(world.task.workspace, Workspace::None);
+    assert!(world.task.runs.is_empty());
+    assert!(world.task.pending.is_empty());
+    assert_eq!(shown(&world.verb(Role::Human, Verb::Merge)), "already");
+    assert_eq!(
+        shown(&world.verb(Role::Human, Verb::Cancel)),
+        "refused terminal"
+    );
+    assert_eq!(replay(&world.events).unwrap(), world.task);
+}
+
+#[test]
+fn a_failed_merge_leaves_the_status_and_says_why() {
+    let workflow = default();
+    let mut world = World::placed(&workflow, "reviewing");
+    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    world.verb(Role::Human, Verb::Merge);
+    let effect = world.task.merging().unwrap();
+    let error = String::from("conflict in a.rs");
+    world.observe(Observation::EffectGivenUp { effect, error });
+    assert_eq!(world.task.status, status("reviewing"));
+    assert_eq!(world.task.attention, ["merge: conflict in a.rs"]);
+    assert_eq!(world.task.merging(), None);
+    // The next try replaces the failed one.
+    let strategy = MergeStrategy::Squash;
+    world.ask(Role::Human, Ask::Merge { strategy });
+    assert_eq!(world.task.pending.len(), 1);
+    world.settle();
+    assert_eq!(world.task.status, status("done"));
+}
+
+#[test]
+fn a_merge_asks_its_gates_and_its_question() {
+    let workflow = default();
+    let mut world = World::placed(&workflow, "reviewing");
+    world.facts.git = Some(git_facts(&[]));
+    let decision = world.verb(Role::Human, Verb::Merge);
+    assert_eq!(
+        shown(&decision),
+        "refused gate-failed (TASK.md was committed to the branch)"
+    );
+    let mut world = World::placed(&workflow, "working");
+    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    let Decision::Refusal(refusal) = world.verb(Role::Human, Verb::Merge) else {
+        panic!()
+    };
+    assert_eq!(refusal.code(), "confirmation-needed");
+    assert_eq!(
+        refusal.hints,
+        ["to answer yes, run `orange task merge k3f9 --yes`"]
+    );
+    let Cause::Request(mut asked) = request(Role::Human, Ask::Verb(Verb::Merge)) else {
+        panic!()
+    };
+    asked.confirmed = true;
+    world.step(Cause::Request(asked));
+    world.settle();
+    assert_eq!(world.task.status, status("done"));
+}
+
+#[test]
+fn a_seed_workflow_merges_along_its_request_edge() {
+    let workflow = load_clean(include_str!("seeds/minimal.yml"));
+    let mut world = World::placed(&workflow, "reviewing");
+    world.facts.git = Some(git_facts(&[]));
+    world.verb(Role::Human, Verb::Merge);
+    world.settle();
+    assert_eq!(world.task.status, status("done"));
+    // What happens outside, and has no edge there, is told once.
+    let mut world = World::placed(&workflow, "reviewing");
+    let merged = || Observation::Merged {
+        commit: CommitId::new("abc"),
+    };
+    assert_eq!(world.observe(merged()).events.len(), 2);
+    assert_eq!(world.observe(merged()).events.len(), 0);
+    assert_eq!(world.task.attention.len(), 1);
+}
+
+#[test]
+fn a_failed_review_sends_the_worker_back_or_brings_a_new_one() {
+    let workflow = default();
+    let mut world = in_review(&workflow);
+    world.write(&[
+        ("## Handoff", "DONE: all"),
+        ("## Review", "Verdict: FAIL\nno tests"),
+    ]);
+    let Decision::Plan(plan) = world.move_to(Role::Reviewer, "working") else {
+        panic!()
+    };
+    let notify = plan.effects().find_map(|planned| match &planned.effect {
+        Effect::NotifyRole(notify) => Some(notify),
+        _ => None,
+    });
+    let notify = notify.unwrap();
+    assert!(
+        notify
+            .message
+            .contains("The review of round 1 did not pass"),
+        "{}",
+        notify.message
+    );
+    let spawn = notify.otherwise.as_ref().unwrap();
+    assert_eq!(spawn.role, Role::Worker);
+    assert_eq!(spawn.permissions, Permissions::Reduced);
+    assert_eq!(spawn.window, "worker");
+    assert!(spawn.prompt.contains("Status: working"), "{}", spawn.prompt);
+    // Nobody was there: the message became a start.
+    let id = plan
+        .effects()
+        .find(|planned| planned.effect.label() == "notify_worker")
+        .unwrap()
+        .id;
+    let run = spawn.run.clone();
+    world.observe(Observation::EffectDone {
+        effect: id,
+        outcome: EffectOutcome::SpawnedInstead,
+    });
+    assert_eq!(world.task.runs[&Role::Worker].id, run);
+    assert!(world.task.is_live(&Role::Worker));
+}
+
+#[test]
+fn two_failed_reviews_are_stuck_and_a_person_leads_out() {
+    let workflow = default();
+    let mut world = in_review(&workflow);
+    for (round, next) in [(1, "working"), (2, "stuck")] {
+        assert_eq!(world.task.fields["review_round"], round);
+        let review = format!("Verdict: FAIL\nround {round}");
+        world.write(&[("## Review", &review)]);
+        world.must(Role::Reviewer, next);
+        if next == "working" {
+            world.write(&[("## Handoff", "DONE: second")]);
+            world.must(Role::Worker, "agent-review");
+        }
+    }
+    assert_eq!(
+        world.refused(Role::Worker, "reviewing").code(),
+        "not-allowed"
+    );
+    world.write(&[("## Handoff", "DONE: third")]);
+    world.must(Role::Human, "agent-review");
+    assert_eq!(world.task.fields["review_round"], 1);
+}
+
+#[test]
+fn an_empty_summary_is_clarified_first() {
+    let workflow = default();
+    let mut world = World::create(&workflow, &new_task("  ", None)).unwrap();
+    assert_eq!(world.task.status, status("pending"));
+    world.verb(Role::Engine, Verb::Spawn);
+    assert_eq!(world.task.status, status("clarification"));
+    world.settle();
+    let summary = Some(String::from("Add a thing"));
+    world.ask(
+        Role::Worker,
+        Ask::Amend {
+            summary,
+            branch: None,
+        },
+    );
+    assert_eq!(world.task.summary, "Add a thing");
+    for turn in 1..=3 {
+        world.must(Role::Worker, "planning");
+        assert_eq!(world.task.fields["clarifications"], turn);
+        world.must(Role::Worker, "clarification");
+    }
+    assert_eq!(
+        world.refused(Role::Worker, "planning").code(),
+        "guard-failed"
+    );
+    world.must(Role::Human, "planning");
+    assert_eq!(world.task.fields["clarifications"], 0);
+}
+
+#[test]
+fn a_task_begins_where_its_workflow_lets_it() {
+    let workflow = default();
+    let world = World::create(&workflow, &new_task("x", Some("agent-review"))).unwrap();
+    assert_eq!(world.effects(), ["acquire_workspace", "spawn_agent"]);
+    assert_eq!(world.task.fields["review_round"], 1);
+    assert_eq!(world.task.unsettled, Some(1));
+    let world = World::create(&workflow, &new_task("x", Some("pending"))).unwrap();
+    assert_eq!(world.task.unsettled, None);
+    let refused = |summary, entry| {
+        World::create(&workflow, &new_task(summary, Some(entry)))
+            .err()
+            .unwrap()
+    };
+    let refusal = refused("x", "clarification");
+    assert_eq!(
+        refusal.to_string(),
+        "cannot create task `k3f9` in `clarification`: `summary_chars == 0` does not hold: \
+         summary_chars is 1"
+    );
+    assert_eq!(refused("x", "done").code(), "no-entry");
+    assert_eq!(
+        refused("x", "done").hints,
+        ["run `orange task create --status pending`"]
+    );
+    assert_eq!(refused("x", "nowhere").code(), "unknown-status");
+    let workflow = everything();
+    let world = World::create(&workflow, &new_task("long enough", None)).unwrap();
+    assert_eq!(world.task.fields["loops"], 1);
+}
+
+#[test]
+fn crashes_add_up_only_within_one_status() {
+    let workflow = default();
+    let mut world = working(&workflow);
+    let plan = world.ends(&Role::Worker, Evidence::Exit { code: 3 });
+    assert_eq!(world.task.crash_count, 1);
+    assert_eq!(
+        world.task.attention,
+        ["the worker exited with code 3; it crashed once in this status"]
+    );
+    // The same death again means nothing.
+    let again = world.ends(&Role::Worker, Evidence::Exit { code: 3 });
+    assert_eq!(again.events, []);
+    assert!(!plan.events.is_empty());
+    world.ask(Role::Human, Ask::Respawn { role: None });
+    assert_eq!(world.effects(), ["spawn_agent"]);
+    world.settle();
+    assert!(world.task.is_live(&Role::Worker));
+    assert_eq!(world.task.crash_count, 1, "a respawn is not a success");
+    world.write(&[("## Handoff", "DONE: x")]);
+    world.move_to(Role::Worker, "agent-review");
+    assert_eq!(
+        world.task.crash_count, 1,
+        "not before the hooks have finished"
+    );
+    world.settle();
+    assert_eq!(world.task.crash_count, 0);
+}
+
+#[test]
+fn a_second_crash_is_stuck_with_somebody_to_talk_to() {
+    let workflow = default();
+    let mut world = working(&workflow);
+    world.ends(&Role::Worker, Evidence::Signal { signal: 11 });
+    world.ask(Role::Human, Ask::Respawn { role: None });
+    world.settle();
+    world.ends(&Role::Worker, Evidence::Closed);
+    assert_eq!(world.task.status, status("stuck"));
+    assert_eq!(world.effects(), ["notify_worker"]);
+    world.settle();
+    assert!(world.task.is_live(&Role::Worker));
+    assert_eq!(world.task.crash_count, 0);
+}
+
+#[test]
+fn a_dead_reviewer_is_brought_back_with_patience() {
+    let workflow = default();
+    let mut world = in_review(&workflow);
+    let first = world.task.runs[&Role::Reviewer].id.clone();
+    let plan = world.ends(&Role::Reviewer, Evidence::OutOfMemory);
+    let spawn = plan.effects().find_map(|planned| match &planned.effect {
+        Effect::Spawn(spawn) => Some(spawn.clone()),
+        _ => None,
+    });
+    let spawn = spawn.unwrap();
+    assert_eq!(
+        (spawn.delay, spawn.window.as_str(), spawn.harness.as_str()),
+        (10, "review-1", "codex")
+    );
+    assert_ne!(spawn.run, first);
+    assert_eq!(world.task.fields["review_round"], 1, "the same round");
+    world.settle();
+    world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
+    assert_eq!(world.task.status, status("stuck"));
+}
+
+#[test]
+fn backoff_doubles_and_ends_at_an_hour() {
+    let text =
+        include_str!("everything.yml").replace("stuck_after: max_rounds\n", "stuck_after: 40\n");
+    let workflow = load_clean(&text);
+    for (crashes, delay) in [(0, 2), (1, 4), (2, 8), (9, 1024), (11, 3600), (38, 3600)] {
+        let mut world = World::placed(&workflow, "busy");
+        world.set("crash_count", crashes);
+        let plan = world.ends(&Role::Worker, Evidence::Exit { code: 1 });
+        let found = plan.effects().find_map(|planned| match &planned.effect {
+            Effect::Spawn(spawn) => Some(spawn.delay),
+            _ => None,
+        });
+        assert_eq!(found, Some(delay), "after {crashes}");
+    }
+}
+
+#[test]
+fn a_run_we_end_ourselves_is_no_crash() {
+    let workflow = shipped_workflow("respawn");
+    let mut world = World::begin(&workflow);
+    world.verb(Role::Human, Verb::Spawn);
+    world.settle();
+    let worker = world.task.runs[&Role::Worker].id.clone();
+    world.write(&[("## Handoff", "all done")]);
+    world.move_to(Role::Worker, "agent-review");
+    assert_eq!(world.task.runs[&Role::Worker].state, RunState::Ending);
+    let evidence = Evidence::Signal { signal: 1 };
+    let plan = world.observe(Observation::RunEnded {
+        run: worker.clone(),
+        evidence,
+    });
+    assert_eq!(plan.events, []);
+    let kill = world
+        .task
+        .pending
+        .iter()
+        .find_map(|pending| match &pending.planned.effect {
+            Effect::Kill(kill) => Some(kill.clone()),
+            _ => None,
+        });
+    assert_eq!(kill.unwrap().runs, [worker]);
+    world.settle();
+    assert_eq!(
+        world.task.runs.keys().collect::<Vec<_>>(),
+        [&Role::Reviewer]
+    );
+}
+
+#[test]
+fn a_death_before_the_start_is_reported_is_still_a_death() {
+    let workflow = default();
+    let mut world = World::begin(&workflow);
+    world.verb(Role::Human, Verb::Spawn);
+    let spawn = world.task.pending[1].planned.id;
+    world.ends(&Role::Worker, Evidence::Exit { code: 127 });
+    assert_eq!(world.task.crash_count, 1);
+    world.observe(Observation::EffectDone {
+        effect: spawn,
+        outcome: EffectOutcome::Done,
+    });
+    assert!(matches!(
+        world.task.runs[&Role::Worker].state,
+        RunState::Ended { .. }
+    ));
+}
+
+#[test]
+fn a_start_that_fails_leads_back_to_the_queue() {
+    let workflow = default();
+    let mut world = World::begin(&workflow);
+    for failures in 1..=3 {
+        assert!(matches!(
+            world.verb(Role::Engine, Verb::Spawn),
+            Decision::Plan(_)
+        ));
+        let acquire = world.task.pending[0].planned.id;
+        let error = String::from("no space left");
+        world.observe(Observation::EffectGivenUp {
+            effect: acquire,
+            error,
+        });
+        assert_eq!(world.task.status, status("pending"));
+        assert_eq!(world.task.fields["spawn_failures"], failures);
+        assert_eq!(world.effects(), ["kill_session", "release_workspace"]);
+        world.settle();
+        assert_eq!(world.task.workspace, Workspace::None);
+        assert!(world.task.runs.is_empty());
+    }
+    let Decision::Refusal(refusal) = world.verb(Role::Engine, Verb::Spawn) else {
+        panic!()
+    };
+    assert_eq!(refusal.code(), "guard-failed");
+    world.verb(Role::Human, Verb::Spawn);
+    assert_eq!(world.task.status, status("planning"));
+    assert_eq!(world.task.fields["spawn_failures"], 0);
+}
+
+#[test]
+fn a_respawn_that_fails_leaves_the_status() {
+    let workflow = default();
+    let mut world = working(&workflow);
+    world.ends(&Role::Worker, Evidence::Environment);
+    assert_eq!(world.task.crash_count, 0);
+    world.ask(
+        Role::Human,
+        Ask::Respawn {
+            role: Some(Role::Worker),
+        },
+    );
+    let effect = world.task.pending[0].planned.id;
+    world.observe(Observation::EffectGivenUp {
+        effect,
+        error: String::from("no tmux"),
+    });
+    assert_eq!(world.task.status, status("working"));
+    assert_eq!(world.task.attention, ["spawn_agent: no tmux"]);
+    assert!(!world.task.is_live(&Role::Worker));
+    // Another respawn replaces the failed one.
+    world.ask(
+        Role::Human,
+        Ask::Respawn {
+            role: Some(Role::Worker),
+        },
+    );
+    assert_eq!(world.task.pending.len(), 1);
+    world.settle();
+    assert!(world.task.is_live(&Role::Worker));
+}
+
+#[test]
+fn a_failed_effect_stops_the_later_ones_of_its_plan() {
+    let workflow = default();
+    let mut world = working(&workflow);
+    world.verb(Role::Human, Verb::Cancel);
+    let kill = world.task.pending[0].planned.id;
+    world.observe(Observation::EffectGivenUp {
+        effect: kill,
+        error: String::from("immortal"),
+    });
+    let states: Vec<&PendingState> = world
+        .task
+        .pending
+        .iter()
+        .map(|pending| &pending.state)
+        .collect();
+    assert_eq!(
+        states,
+        [
+            &PendingState::GivenUp {
+                error: String::from("immortal")
+            },
+            &PendingState::Stopped
+        ]
+    );
+    assert!(matches!(world.task.workspace, Workspace::Leaving(Some(_))));
+    assert!(world.task.unsettled.is_some());
+    // Giving up twice is one fact.
+    let again = world.observe(Observation::EffectGivenUp {
+        effect: kill,
+        error: String::from("immortal"),
+    });
+    assert_eq!(again.events, []);
+    // An ended task must not keep its slot: both are tried again, in order.
+    assert_eq!(
+        shown(&world.ask(Role::Worker, Ask::RetryEffects)),
+        "refused not-allowed (only human)"
+    );
+    assert!(matches!(
+        world.ask(Role::Engine, Ask::RetryEffects),
+        Decision::Plan(_)
+    ));
+    assert_eq!(world.task.attention, [""; 0]);
+    world.settle();
+    assert_eq!(world.task.workspace, Workspace::None);
+    assert_eq!(world.task.status, status("cancelled"));
+    assert_eq!(
+        shown(&world.ask(Role::Human, Ask::RetryEffects)),
+        "refused nothing-to-do"
+    );
+}
+
+#[test]
+fn some_failures_stop_nothing() {
+    let workflow = default();
+    let mut world = World::placed(&workflow, "reviewing");
+    world.observe(Observation::PullRequest {
+        state: PullRequestState::Merged,
+    });
+    assert_eq!(
+        world.effects(),
+        [
+            "kill_session",
+            "release_workspace",
+            "delete_remote_branch",
+            "spawn_next"
+        ]
+    );
+    let delete = world.task.pending[2].planned.id;
+    world.observe(Observation::EffectGivenUp {
+        effect: delete,
+        error: String::from("offline"),
+    });
+    assert_eq!(
+        world.effects(),
+        ["kill_session", "release_workspace", "spawn_next"]
+    );
+    assert!(
+        world
+            .task
+            .pending
+            .iter()
+            .all(|pending| pending.state == PendingState::Waiting)
+    );
+    world.settle();
+    assert_eq!(
+        world.task.unsettled, None,
+        "a failure that may be passed over does not count"
+    );
+    assert_eq!(world.task.attention, ["delete_remote_branch: offline"]);
+}
+
+#[test]
+fn a_transition_calls_off_what_is_no_longer_wanted() {
+    let workflow = default();
+    // The reviewer's start is called off when the person cancels; kills and releases run.
+    let mut world = working(&workflow);
+    world.write(&[("## Handoff", "DONE: x")]);
+    world.move_to(Role::Worker, "agent-review");
+    assert_eq!(world.effects(), ["archive_section", "spawn_agent"]);
+    world.move_to(Role::Human, "cancelled");
+    assert_eq!(
+        world.effects(),
+        [
+            "archive_section",
+            "kill_reviewer",
+            "kill_session",
+            "release_workspace"
+        ]
+    );
+    // The worker's start is still wanted where the worker is still expected.
+    let mut world = World::begin(&workflow);
+    world.verb(Role::Human, Verb::Spawn);
+    world.move_to(Role::Human, "clarification");
+    assert_eq!(world.effects(), ["acquire_workspace", "spawn_agent"]);
+    // A merge that has not happened is called off by any change of status.
+    let mut world = World::placed(&workflow, "reviewing");
+    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    world.verb(Role::Human, Verb::Merge);
+    world.move_to(Role::Human, "working");
+    assert_eq!(world.effects(), ["notify_worker"]);
+    // A message to the worker is called off by a message that replaces it.
+    world.move_to(Role::Human, "stuck");
+    assert_eq!(world.effects(), ["notify_worker"]);
+}
+
+#[test]
+fn what_was_given_up_belongs_to_the_transition_before() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::placed(&workflow, "in_progress");
+    let run = world.task.runs[&Role::Worker].id.clone();
+    world.observe(Observation::ReportArrived {
+        run,
+        report: done("blocked"),
+    });
+    assert_eq!(
+        world.effects(),
+        [
+            "kill_session",
+            "comment_issue",
+            "label_issue",
+            "release_workspace"
+        ]
+    );
+    let comment = world.task.pending[1].planned.id;
+    world.observe(Observation::EffectGivenUp {
+        effect: comment,
+        error: String::from("offline"),
+    });
+    world.verb(Role::Human, Verb::Retry);
+    assert_eq!(world.task.status, status("new"));
+    assert_eq!(
+        world.effects(),
+        [
+            "kill_session",
+            "release_workspace",
+            "kill_session",
+            "release_workspace"
+        ]
+    );
+}
+
+#[test]
+fn a_late_outcome_of_a_called_off_effect_means_nothing() {
+    let workflow = default();
+    let mut world = World::begin(&workflow);
+    world.verb(Role::Human, Verb::Spawn);
+    let spawn = world.task.pending[1].planned.id;
+    world.verb(Role::Human, Verb::Cancel);
+    assert!(world.task.pending_effect(spawn).is_none());
+    let late = world.observe(Observation::EffectDone {
+        effect: spawn,
+        outcome: EffectOutcome::Done,
+    });
+    assert_eq!(late.events, []);
+    let late = world.observe(Observation::EffectGivenUp {
+        effect: spawn,
+        error: String::new(),
+    });
+    assert_eq!(late.events, []);
+    // The workspace that was still being bound is given back all the same.
+    world.settle();
+    assert_eq!(world.task.workspace, Workspace::None);
+}
+
+#[test]
+fn a_workspace_bound_late_is_given_back() {
+    let workflow = default();
+    let mut world = World::begin(&workflow);
+    world.verb(Role::Human, Verb::Spawn);
+    let acquire = world.task.pending[0].planned.id;
+    world.verb(Role::Human, Verb::Cancel);
+    assert_eq!(world.task.workspace, Workspace::Leaving(None));
+    let name = WorkspaceName::new("coffee--3");
+    world.observe(Observation::EffectDone {
+        effect: acquire,
+        outcome: EffectOutcome::Bound(name.clone()),
+    });
+    assert_eq!(world.task.workspace, Workspace::Leaving(Some(name)));
+    world.settle();
+    assert_eq!(world.task.workspace, Workspace::None);
+}
+
+#[test]
+fn hand_edits_are_requests_of_the_day() {
+    let workflow = default();
+    let mut world = working(&workflow);
+    world.write(&[("## Handoff", "DONE: x")]);
+    let version = world.task.version;
+    let edit = |to: &str, version| Ask::HandEdit {
+        to: status(to),
+        version,
+    };
+    // From memory: not a wish. The same status: nothing to wish for.
+    let Decision::Plan(stale) = world.ask(Role::Worker, edit("agent-review", version - 1)) else {
+        panic!()
+    };
+    assert_eq!(stale.events, []);
+    let Decision::Plan(same) = world.ask(Role::Worker, edit("working", version)) else {
+        panic!()
+    };
+    assert_eq!(same.events, []);
+    let Decision::Plan(rejected) = world.ask(Role::Worker, edit("done", version)) else {
+        panic!()
+    };
+    assert_eq!(rejected.events.len(), 1);
+    assert!(
+        matches!(&rejected.events[0].fact, Fact::EditRejected { reason, .. } if reason.contains("never by request"))
+    );
+    assert_eq!(world.task.version, version + 1);
+    let version = world.task.version;
+    world.ask(Role::Worker, edit("agent-review", version));
+    assert_eq!(world.task.status, status("agent-review"));
+}
+
+#[test]
+fn repeating_ones_own_request_is_a_success_without_events() {
+    let workflow = default();
+    let mut world = in_review(&workflow);
+    let Decision::Plan(plan) = world.move_to(Role::Worker, "agent-review") else {
+        panic!()
+    };
+    assert!(plan.already && plan.events.is_empty());
+    assert_eq!(
+        world.refused(Role::Reviewer, "agent-review").code(),
+        "same-status"
+    );
+    let mut world = World::begin(&workflow);
+    assert_eq!(world.refused(Role::Human, "pending").code(), "same-status");
+    world.verb(Role::Human, Verb::Cancel);
+    assert_eq!(shown(&world.verb(Role::Human, Verb::Cancel)), "already");
+    assert_eq!(
+        shown(&world.verb(Role::Engine, Verb::Cancel)),
+        "refused terminal"
+    );
+    assert_eq!(shown(&world.move_to(Role::Human, "cancelled")), "already");
+    assert_eq!(
+        shown(&world.ask(
+            Role::Human,
+            Ask::Amend {
+                summary: Some(String::from("y")),
+                branch: None
+            }
+        )),
+        "refused terminal"
+    );
+}
+
+#[test]
+fn summary_and_branch_can_be_changed() {
+    let workflow = default();
+    let mut world = World::begin(&workflow);
+    let amend = |summary: Option<&str>, branch: Option<&str>| Ask::Amend {
+        summary: summary.map(str::to_owned),
+        branch: branch.map(BranchName::new),
+    };
+    world.ask(Role::Worker, amend(None, Some("fix-v1.2")));
+    assert_eq!(world.task.branch.as_str(), "fix-v1.2");
+    assert_eq!(world.task.summary, "Add a thing");
+    assert_eq!(
+        shown(&world.ask(Role::Worker, amend(Some("Add a thing"), Some("fix-v1.2")))),
+        "already"
+    );
+    assert_eq!(
+        shown(&world.ask(Role::Worker, amend(None, None))),
+        "already"
+    );
+}
+
+#[test]
+fn a_parent_waits_for_its_children_and_wakes() {
+    let workflow = default();
+    let mut world = working(&workflow);
+    assert_eq!(
+        world.refused(Role::Worker, "delegated").code(),
+        "guard-failed"
+    );
+    let child = |name: &str| TaskId::new(name);
+    world.observe(Observation::ChildAdded { child: child("a") });
+    world.observe(Observation::ChildAdded { child: child("b") });
+    assert_eq!(
+        world
+            .observe(Observation::ChildAdded { child: child("b") })
+            .events,
+        []
+    );
+    assert_eq!(world.task.value(&FieldName::new("children_open")), 2);
+    world.must(Role::Worker, "delegated");
+    assert_eq!(world.task.workspace, Workspace::None);
+    let ended = |name: &str| Observation::ChildEnded {
+        child: child(name),
+        status: status("done"),
+    };
+    world.observe(ended("a"));
+    assert_eq!(world.task.status, status("delegated"));
+    assert_eq!(world.observe(ended("stranger")).events, []);
+    world.observe(ended("b"));
+    assert_eq!(world.task.status, status("resuming"));
+    assert_eq!(world.observe(ended("b")).events, []);
+    world.verb(Role::Engine, Verb::Spawn);
+    assert_eq!(world.task.status, status("working"));
+    let restores = world
+        .task
+        .pending
+        .iter()
+        .any(|pending| pending.planned.effect == Effect::AcquireWorkspace { restore: true });
+    assert!(restores);
+}
+
+#[test]
+fn autopilot_goes_from_new_to_done() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::begin(&workflow);
+    world.verb(Role::Engine, Verb::Spawn);
+    assert_eq!(world.task.status, status("routed"));
+    world.settle();
+    assert_eq!(
+        world.task.harness.as_str(),
+        "codex",
+        "routing chose a harness"
+    );
+    let Decision::Plan(plan) = world.verb(Role::Engine, Verb::Spawn) else {
+        panic!()
+    };
+    let Some(Effect::Spawn(spawn)) = plan.effects().nth(1).map(|planned| &planned.effect) else {
+        panic!()
+    };
+    assert!(spawn.headless);
+    assert_eq!(spawn.harness.as_str(), "codex");
+    assert!(spawn.prompt.contains("Attempt: 1 of 5"));
+    assert!(spawn.prompt.contains("{\n  \"status\""), "{}", spawn.prompt);
+    world.settle();
+    let run = world.task.runs[&Role::Worker].id.clone();
+    world.observe(Observation::ReportArrived {
+        run,
+        report: Report {
+            summary: String::from("all of it"),
+            ..done("done")
+        },
+    });
+    assert_eq!(world.task.status, status("done"));
+    let comment = world
+        .task
+        .pending
+        .iter()
+        .find_map(|pending| match &pending.planned.effect {
+            Effect::CommentIssue { message } => Some(message.clone()),
+            _ => None,
+        });
+    assert_eq!(comment.as_deref(), Some("Done in attempt 1. all of it"));
+    world.settle();
+    assert_eq!(world.task.workspace, Workspace::None);
+}
+
+#[test]
+fn autopilot_delegates_and_wakes() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::placed(&workflow, "in_progress");
+    world.set("attempts", 1);
+    let run = world.task.runs[&Role::Worker].id.clone();
+    let child = Delegation {
+        title: String::from("Tests"),
+        ..Delegation::default()
+    };
+    let report = Report {
+        delegations: vec![child.clone()],
+        ..done("in_progress")
+    };
+    world.observe(Observation::ReportArrived { run, report });
+    assert_eq!(world.task.status, status("delegated"));
+    let created = world
+        .task
+        .pending
+        .iter()
+        .find_map(|pending| match &pending.planned.effect {
+            Effect::CreateChildren { delegations } => Some(delegations.clone()),
+            _ => None,
+        });
+    assert_eq!(created.unwrap(), [child]);
+    world.settle();
+    let child = TaskId::new("c1");
+    world.observe(Observation::ChildAdded {
+        child: child.clone(),
+    });
+    world.observe(Observation::ChildEnded {
+        child,
+        status: status("cancelled"),
+    });
+    assert_eq!(world.task.status, status("new"));
+    assert_eq!(world.task.fields["attempts"], 2);
+}
+
+#[test]
+fn a_report_of_a_new_run_does_not_carry_the_old_one() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::placed(&workflow, "in_progress");
+    let run = world.task.runs[&Role::Worker].id.clone();
+    world.observe(Observation::ReportArrived {
+        run,
+        report: done("in_progress"),
+    });
+    assert_eq!(world.task.status, status("new"));
+    assert!(world.task.report.is_some());
+    world.settle();
+    world.must(Role::Engine, "routed");
+    world.must(Role::Engine, "in_progress");
+    assert_eq!(world.task.report, None);
+}
+
+#[test]
+fn commands_are_asked_for_last_and_only_then() {
+    let workflow = everything();
+    let mut world = World::placed(&workflow, "busy");
+    let Decision::Refusal(refusal) = world.move_to(Role::Worker, "asking") else {
+        panic!()
+    };
+    assert_eq!(refusal.unchecked, ["true"]);
+    world.write(&[("## Plan", "APPROACH: x")]);
+    let Decision::Needs(needs) = world.move_to(Role::Worker, "asking") else {
+        panic!()
+    };
+    assert_eq!(
+        needs.facts,
+        [FactNeeded::Command {
+            command: vec![String::from("true")],
+            timeout: 300
+        }]
+    );
+    assert_eq!(needs.version, world.task.version);
+    let run = |world: &mut World<'_>, result| {
+        world
+            .facts
+            .commands
+            .insert(vec![String::from("true")], result);
+        shown(&world.move_to(Role::Worker, "asking"))
+    };
+    assert_eq!(
+        run(&mut world, CommandResult::TimedOut),
+        "refused gate-failed (`true` did not end in time)"
+    );
+    assert_eq!(
+        run(&mut world, CommandResult::Exited(2)),
+        "refused gate-failed (`true` ended with exit code 2)"
+    );
+    assert!(run(&mut world, CommandResult::Exited(0)).starts_with("-> asking"));
+}
+
+#[test]
+fn facts_for_another_version_do_not_count() {
+    let workflow = everything();
+    let mut world = World::placed(&workflow, "asking");
+    let holds = GitCondition::ALL.map(|(_, condition)| condition);
+    world.facts.git = Some(git_facts(&holds));
+    world.facts.pull_request = Some(None);
+    let cause = request(Role::Human, Ask::Verb(Verb::Retry));
+    let mut input = world.input(cause.clone());
+    input.facts.version += 1;
+    let decision = orange_engine::decide(&workflow, &world.task, &input);
+    assert_eq!(shown(&decision), "needs git, pullrequest");
+    assert_eq!(
+        shown(&world.decide(cause)),
+        "refused gate-failed (there is no pull request)"
+    );
+}
+
+#[test]
+fn pull_request_gates_name_what_differs() {
+    let workflow = everything();
+    let holds = GitCondition::ALL.map(|(_, condition)| condition);
+    for (state, checks, answer) in [
+        (
+            PullRequestState::Closed,
+            Some(ChecksState::Passing),
+            "refused gate-failed (the pull request is closed, and this needs it open)",
+        ),
+        (
+            PullRequestState::Open,
+            Some(ChecksState::Failing),
+            "refused gate-failed (the checks of the pull request are failing, and this needs them passing)",
+        ),
+        (
+            PullRequestState::Merged,
+            None,
+            "refused gate-failed (the pull request is merged, and this needs it open) + gate-failed (the checks of the pull request are absent, and this needs them passing)",
+        ),
+        (
+            PullRequestState::Open,
+            Some(ChecksState::Passing),
+            "-> queued loops=1 kill_session",
+        ),
+    ] {
+        let mut world = World::placed(&workflow, "asking");
+        world.set("loops", 0);
+        world.facts.git = Some(git_facts(&holds));
+        world.facts.pull_request = Some(Some(PullRequestFacts { state, checks }));
+        assert_eq!(shown(&world.verb(Role::Human, Verb::Retry)), answer);
+    }
+    let mut world = World::placed(&workflow, "asking");
+    world.facts.git = Some(git_facts(&[GitCondition::Clean]));
+    world.facts.pull_request = Some(None);
+    let decision = world.verb(Role::Human, Verb::Retry);
+    for reason in [
+        "the branch has no commit of its own",
+        "the task is on the default branch",
+        "TASK.md was committed to the branch",
+        "there is no pull request",
+    ] {
+        assert!(shown(&decision).contains(reason), "{}", shown(&decision));
+    }
+}
+
+#[test]
+fn previous_leads_back_and_is_refused_without_one() {
+    let workflow = everything();
+    let mut world = World::create(&workflow, &new_task("long enough", Some("asking"))).unwrap();
+    world.settle();
+    assert_eq!(world.refused(Role::Human, "busy").code(), "no-previous");
+    assert_eq!(
+        shown(&world.verb(Role::Human, Verb::Retry)),
+        "refused verb-unavailable"
+    );
+}
+
+#[test]
+fn a_timeout_takes_its_time() {
+    let workflow = everything();
+    let mut world = World::placed(&workflow, "busy");
+    let entered = world.task.entered.at.millis();
+    let at = |world: &mut World<'_>, seconds: i64| {
+        let mut input = world.input(Cause::Observation(Observation::TimedOut));
+        input.at = orange_engine::time::Timestamp::from_millis(entered + seconds * 1000);
+        shown(&orange_engine::decide(&workflow, &world.task, &input))
+    };
+    assert_eq!(at(&mut world, -5), "stays");
+    assert_eq!(at(&mut world, 9), "stays");
+    assert_eq!(at(&mut world, 10), "-> asking");
+}
+
+#[test]
+fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
+    let workflow = everything();
+    let mut world = World::begin(&workflow);
+    let Decision::Plan(plan) = world.verb(Role::Human, Verb::Spawn) else {
+        panic!()
+    };
+    let qa = Role::named("qa");
+    let spawns: Vec<(String, String, String)> = plan
+        .effects()
+        .filter_map(|planned| match &planned.effect {
+            Effect::Spawn(spawn) => Some((
+                spawn.role.to_string(),
+                spawn.window.clone(),
+                spawn.prompt.clone(),
+            )),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        spawns,
+        [
+            (
+                String::from("worker"),
+                String::from("w-2"),
+                String::from("{Add a thing} 2/2 0")
+            ),
+            (
+                String::from("qa"),
+                String::from("qa"),
+                String::from("{Add a thing} 2/2 0")
+            ),
+        ]
+    );
+    let runs: Vec<&str> = world
+        .task
+        .runs
+        .values()
+        .map(|run| run.id.as_str())
+        .collect();
+    assert_eq!(runs.len(), 2);
+    assert_ne!(runs[0], runs[1]);
+    world.settle();
+    world.ends(&qa, Evidence::Exit { code: 1 });
+    assert_eq!(world.task.attention, ["the qa exited with code 1"]);
+    world.ask(
+        Role::Human,
+        Ask::Respawn {
+            role: Some(qa.clone()),
+        },
+    );
+    let Effect::Spawn(spawn) = &world.task.pending[0].planned.effect else {
+        panic!()
+    };
+    assert_eq!(
+        (
+            spawn.harness.as_str(),
+            spawn.window.as_str(),
+            spawn.permissions
+        ),
+        ("codex", "qa", Permissions::Reduced)
+    );
+    assert_eq!(
+        shown(&world.ask(
+            Role::Human,
+            Ask::Respawn {
+                role: Some(Role::Reviewer)
+            }
+        )),
+        "refused no-respawn"
+    );
+    assert_eq!(
+        shown(&world.ask(
+            Role::Human,
+            Ask::Respawn {
+                role: Some(Role::Worker)
+            }
+        )),
+        "refused still-running"
+    );
+}
+
+#[test]
+fn an_agent_without_a_workspace_is_not_brought_back() {
+    let workflow = default();
+    let mut world = World::placed(&workflow, "working");
+    world.task.runs.clear();
+    world.task.workspace = Workspace::None;
+    let Decision::Refusal(refusal) = world.ask(Role::Human, Ask::Respawn { role: None }) else {
+        panic!()
+    };
+    assert_eq!(refusal.code(), "no-workspace");
+    assert_eq!(
+        refusal.to_string(),
+        "cannot respawn an agent of task `k3f9` in `working`: it holds no workspace"
+    );
+    assert_eq!(
+        refusal.hints,
+        ["start the task with `orange task spawn k3f9`"]
+    );
+}
+
+#[test]
+fn what_a_person_says_reaches_the_worker() {
+    let workflow = default();
+    let mut world = World::placed(&workflow, "reviewing");
+    let asked = Request {
+        by: Role::Human,
+        ask: Ask::Verb(Verb::RequestChanges),
+        confirmed: false,
+        message: Some(String::from("use {branch} and $(rm -rf /)")),
+    };
+    let Decision::Plan(plan) = world.step(Cause::Request(asked)) else {
+        panic!()
+    };
+    let Some(Effect::NotifyRole(notify)) = plan.effects().next().map(|planned| &planned.effect)
+    else {
+        panic!()
+    };
+    assert!(
+        notify
+            .message
+            .starts_with("The person asks for changes: use {branch} and $(rm -rf /)\n"),
+        "{}",
+        notify.message
+    );
+    let said = world.events.iter().find_map(|event| match &event.fact {
+        Fact::StatusChanged(changed) => changed.message.clone(),
+        _ => None,
+    });
+    assert_eq!(said.as_deref(), Some("use {branch} and $(rm -rf /)"));
+}
+
+#[test]
+fn why_tells_the_story_from_the_events() {
+    let workflow = default();
+    let mut world = working(&workflow);
+    world.ends(&Role::Worker, Evidence::Exit { code: 3 });
+    let text = why(&world.events).unwrap().to_string();
+    assert!(
+        text.contains("the worker asked for it in `planning`"),
+        "{text}"
+    );
+    assert!(text.contains("because `## Plan` has APPROACH"), "{text}");
+    assert!(
+        text.contains("the worker is considered dead because it exited with code 3"),
+        "{text}"
+    );
+    assert!(
+        text.contains("that was crash 1 of the worker in this status"),
+        "{text}"
+    );
+    assert!(text.contains("needs a person"), "{text}");
+    world.write(&[("## Handoff", "DONE: x")]);
+    world.ask(Role::Human, Ask::Respawn { role: None });
+    world.settle();
+    world.ends(&Role::Worker, Evidence::Exit { code: 0 });
+    let text = why(&world.events).unwrap().to_string();
+    assert!(
+        text.contains("in `agent-review`") && text.contains("exit in `working`"),
+        "{text}"
+    );
+    assert!(
+        text.contains("because the worker exited with code 0"),
+        "{text}"
+    );
+    let archive = world.task.pending[0].planned.id;
+    world.observe(Observation::EffectGivenUp {
+        effect: archive,
+        error: String::from("read-only"),
+    });
+    let text = why(&world.events).unwrap().to_string();
+    assert!(
+        text.contains("archive_section was given up: read-only"),
+        "{text}"
+    );
+    assert!(
+        text.contains("spawn_agent was not started because archive_section failed"),
+        "{text}"
+    );
+    assert_eq!(why(&[]), None);
+}
+
+#[test]
+fn a_repeated_death_is_counted_and_another_one_begins_anew() {
+    let workflow = default();
+    let mut world = working(&workflow);
+    let same = FieldName::new("same_errors");
+    world.ends(&Role::Worker, Evidence::Exit { code: 3 });
+    assert_eq!(world.task.value(&same), 1);
+    world.ask(Role::Human, Ask::Respawn { role: None });
+    world.settle();
+    world.ends(&Role::Worker, Evidence::Exit { code: 3 });
+    assert_eq!(world.task.value(&same), 2);
+    assert_eq!(world.task.status, status("stuck"));
+    world.must(Role::Human, "working");
+    assert_eq!(
+        world.task.value(&same),
+        0,
+        "a person's decision begins a new account"
+    );
+}
+
+#[test]
+fn effects_say_whether_they_may_be_repeated() {
+    use orange_engine::language::hooks::Channel;
+    let command = Effect::RunCommand {
+        command: vec![String::from("make")],
+    };
+    assert_eq!(command.class(), EffectClass::AtMostOnce);
+    let told = |via| Effect::Notify {
+        message: String::new(),
+        via,
+    };
+    assert_eq!(
+        told(vec![Channel::Desktop, Channel::Bell]).class(),
+        EffectClass::Convergent
+    );
+    assert_eq!(
+        told(vec![Channel::Bell, Channel::Webhook]).class(),
+        EffectClass::AtMostOnce
+    );
+    assert_eq!(Effect::ReleaseWorkspace.class(), EffectClass::Convergent);
+}
+
+#[test]
+fn a_history_with_a_gap_is_not_a_history() {
+    let workflow = default();
+    let world = in_review(&workflow);
+    let mut events = world.events.clone();
+    assert_eq!(
+        replay(&events[1..]).unwrap_err().to_string(),
+        "a task's history does not begin with `task.created`"
+    );
+    assert_eq!(
+        replay(&[]).unwrap_err().to_string(),
+        "a task's history has no events"
+    );
+    events.remove(3);
+    assert_eq!(
+        replay(&events).unwrap_err().to_string(),
+        "a task's history has version 5 where version 4 belongs"
+    );
+}
+
+#[test]
+fn without_a_document_the_gates_that_read_it_ask_for_it() {
+    let workflow = default();
+    let mut world = World::placed(&workflow, "working");
+    world.file = None;
+    assert_eq!(
+        shown(&world.move_to(Role::Worker, "agent-review")),
+        "needs document"
+    );
+    let run = world.task.runs[&Role::Worker].id.clone();
+    let ended = Observation::RunEnded {
+        run,
+        evidence: Evidence::Exit { code: 0 },
+    };
+    assert_eq!(
+        shown(&world.step(Cause::Observation(ended))),
+        "needs document"
+    );
+    assert!(
+        world.task.is_live(&Role::Worker),
+        "a death that cannot be judged is not yet judged"
+    );
+    assert_eq!(
+        shown(&world.step(Cause::Observation(Observation::DocumentRead {
+            by: Role::Human
+        }))),
+        "needs document"
+    );
+    // What needs no document does not wait for one.
+    assert!(shown(&world.move_to(Role::Human, "cancelled")).starts_with("-> cancelled"));
+}
+
+#[test]
+fn every_refusal_has_a_code_a_reason_and_a_next_step() {
+    let workflow = default();
+    let mut world = working(&workflow);
+    let refusal = world.refused(Role::Worker, "agent-review");
+    assert_eq!(
+        refusal.to_string(),
+        "cannot move task `k3f9` from `working` to `agent-review`: `## Handoff` is missing in TASK.md"
+    );
+    assert_eq!(
+        refusal.hints,
+        [
+            "add `## Handoff` with at least one of DONE, REMAINING, DECISIONS, UNCERTAIN, each as \
+          `NAME: text` on one line to TASK.md, then run `orange task update --status agent-review`"
+        ]
+    );
+    let refusal = world.refused(Role::Worker, "reviewing");
+    assert_eq!(refusal.hints.len(), 1);
+    assert!(
+        refusal.hints[0].contains("`orange task update --status agent-review`"),
+        "{:?}",
+        refusal.hints
+    );
+    let refusal = world.refused(Role::Worker, "nowhere");
+    assert_eq!(
+        refusal.to_string(),
+        "cannot move task `k3f9` from `working` to `nowhere`: its workflow has no status `nowhere`"
+    );
+    let refusal = world.refused(Role::Worker, "done");
+    assert_eq!(
+        refusal.hints,
+        ["merge the branch with `orange task merge k3f9`"]
+    );
+    let refusal = world.refused(Role::Worker, "cancelled");
+    assert_eq!(
+        refusal.to_string(),
+        "cannot move task `k3f9` from `working` to `cancelled`: the worker may not ask for this, only the human"
+    );
+    assert_eq!(
+        refusal.hints,
+        [
+            "ask the person to run `orange task update k3f9 --status cancelled` outside the agents' sessions"
+        ]
+    );
+    let json = serde_json::to_value(&refusal).unwrap();
+    assert_eq!(json["missing"][0]["code"], "not-allowed");
+}

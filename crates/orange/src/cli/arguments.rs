@@ -1,0 +1,109 @@
+//! Turns what was typed into a command.
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{FromArgMatches as _, Parser, Subcommand};
+
+use super::error::Error;
+use super::exit::Exit;
+use super::{help, usage, workflow};
+use crate::config::Environment;
+use crate::output::{Output, Text};
+
+/// Runs many coding agents in parallel, and lets none of them talk its way to done.
+///
+/// A workflow says which states a task goes through (plan, work, agent review, human review,
+/// merge) and what must be shown before it moves on. It is a YAML file: take a shipped one, or
+/// write your own.
+///
+/// This version lists, shows and checks workflows. Running agents comes with later versions.
+#[derive(Debug, Parser)]
+#[command(name = "orange", version, args_override_self = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What orange can be asked.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    #[command(subcommand, disable_help_subcommand = true)]
+    Workflow(workflow::Command),
+}
+
+/// Why there is no command to run.
+#[derive(Debug)]
+pub enum Stopped {
+    /// Help or the version was asked for.
+    Help(Text),
+    /// The command line makes no sense.
+    Usage(Error),
+}
+
+impl Command {
+    /// Whether a program reads the answer.
+    pub fn is_json(&self) -> bool {
+        match self {
+            Command::Workflow(command) => command.is_json(),
+        }
+    }
+
+    /// Runs it.
+    pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+        match self {
+            Command::Workflow(command) => command.run(environment, output),
+        }
+    }
+}
+
+impl Arguments {
+    /// Reads a command line, the program's own name first.
+    pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, Stopped> {
+        let command = help::command(output.answer_width());
+        let matches = command.clone().try_get_matches_from(typed);
+        let parsed = matches.and_then(|matches| Self::from_arg_matches(&matches));
+        parsed.map_err(|error| match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stopped::Help(rendered(&error)),
+            // Somebody who typed only the name of a group gets what `--help` shows.
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                let asking = typed.iter().cloned().chain([OsString::from("--help")]);
+                let help = command.try_get_matches_from(asking).err().unwrap_or(error);
+                Stopped::Help(rendered(&help))
+            }
+            _ => Stopped::Usage(usage::error(&error, command)),
+        })
+    }
+}
+
+fn rendered(help: &clap::Error) -> Text {
+    let rendered = help.render().ansi().to_string();
+    // Lines between paragraphs hold nothing but spaces.
+    let lines: Vec<&str> = rendered.trim_end().lines().map(str::trim_end).collect();
+    Text::styled(lines.join("\n") + "\n")
+}
+
+/// Whether a command line that makes no sense asks for JSON nevertheless.
+pub fn ask_for_json(typed: &[OsString]) -> bool {
+    typed
+        .iter()
+        .take_while(|argument| *argument != "--")
+        .any(|argument| argument == "--json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        help::command(None).debug_assert();
+    }
+
+    #[test]
+    fn json_is_asked_for_before_the_double_dash() {
+        let typed = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
+        assert!(ask_for_json(&typed("orange --json nonsense")));
+        assert!(!ask_for_json(&typed("orange nonsense -- --json")));
+    }
+}

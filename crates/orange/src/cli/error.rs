@@ -1,0 +1,177 @@
+//! Everything a command can fail with, worded once.
+
+use std::io;
+
+use serde_json::json;
+
+use super::counted::counted;
+use super::exit::Exit;
+use super::json::{Answer, ErrorBody};
+use super::workflow::{Missing, ProblemBody};
+use crate::config::{CatalogError, Finding, HomeError, ReadError, reason};
+use crate::output::{Output, Paragraph, Style, Text};
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The command line makes no sense.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong with it.
+        message: String,
+        /// How it is used.
+        hints: Vec<String>,
+    },
+    /// There is no home.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The home is there and cannot be read.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// What was named does not exist.
+    #[error(transparent)]
+    WorkflowNotFound(#[from] Missing),
+    /// What was named has no text.
+    #[error("cannot show `{name}`: {reason}")]
+    WorkflowUnreadable {
+        /// What was named.
+        name: String,
+        /// What stood in the way.
+        reason: ReadError,
+    },
+    /// What was named has a text that is no workflow.
+    #[error("cannot resolve `{name}`: it has {}", counted(.findings.len(), "problem"))]
+    WorkflowInvalid {
+        /// What was named.
+        name: String,
+        /// Everything that is wrong.
+        findings: Vec<Finding>,
+    },
+    /// The answer could not be printed.
+    #[error("cannot print the answer: {}", reason(.0))]
+    Print(#[from] io::Error),
+    /// The answer could not be put into JSON.
+    #[error("cannot put the answer into JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Error {
+    /// The stable name of its kind; scripts may match on it.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Usage { .. } => "usage",
+            Error::Home(HomeError::Unknown) => "home-unknown",
+            Error::Home(HomeError::Relative(_)) => "home-not-absolute",
+            Error::Catalog(_) => "home-unreadable",
+            Error::WorkflowNotFound(_) => "workflow-not-found",
+            Error::WorkflowUnreadable { .. } => "workflow-unreadable",
+            Error::WorkflowInvalid { .. } => "workflow-invalid",
+            Error::Print(_) => "answer-not-printed",
+            Error::Json(_) => "answer-not-json",
+        }
+    }
+
+    /// How the command ends.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Error::Usage { .. } | Error::Home(_) => Exit::Usage,
+            Error::Catalog(_)
+            | Error::WorkflowUnreadable { .. }
+            | Error::WorkflowInvalid { .. } => Exit::Refused,
+            Error::WorkflowNotFound(_) => Exit::NotFound,
+            Error::Print(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
+            Error::Print(_) | Error::Json(_) => Exit::Unexpected,
+        }
+    }
+
+    /// What to do about it; each stands alone.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Error::Usage { hints, .. } => hints.clone(),
+            Error::Home(_) => {
+                let example = "export ORANGE_HOME=\"$PWD/orange\"";
+                vec![format!("name it by an absolute path, such as `{example}`")]
+            }
+            Error::Catalog(CatalogError { path, .. }) => {
+                let look = format!("ls -ld {}", path.display());
+                vec![format!("run `{look}`: it must be a directory you may read")]
+            }
+            Error::WorkflowNotFound(missing) => missing.hints(),
+            Error::WorkflowUnreadable { .. } => {
+                vec!["run `orange workflow list` to see what can be shown".to_owned()]
+            }
+            Error::WorkflowInvalid { name, .. } => {
+                vec![format!("run `orange workflow check {name}` to see them")]
+            }
+            Error::Print(_) | Error::Json(_) => Vec::new(),
+        }
+    }
+
+    /// The data behind the message.
+    pub fn details(&self) -> serde_json::Value {
+        match self {
+            Error::Home(HomeError::Relative(path)) => json!({ "path": path.to_string_lossy() }),
+            Error::Catalog(CatalogError { path, reason }) => {
+                json!({ "path": path.to_string_lossy(), "reason": reason })
+            }
+            Error::WorkflowNotFound(missing) => missing.details(),
+            Error::WorkflowUnreadable { name, reason } => {
+                json!({ "name": name, "reason": reason.to_string() })
+            }
+            Error::WorkflowInvalid { name, findings } => {
+                let problems: Vec<_> = findings.iter().map(ProblemBody::from).collect();
+                json!({ "name": name, "problems": problems })
+            }
+            Error::Usage { .. }
+            | Error::Home(HomeError::Unknown)
+            | Error::Print(_)
+            | Error::Json(_) => json!({}),
+        }
+    }
+
+    /// Tells whoever asked: a program by the answer, a person by the narration.
+    pub fn report(&self, is_json: bool, output: &mut Output) -> Exit {
+        let exit = self.exit();
+        if exit == Exit::Ok {
+            return exit;
+        }
+        let answer = Answer {
+            schema: "orange.error/1",
+            body: ErrorBody::from(self),
+        };
+        match answer.to_text() {
+            // Who does not hear the answer still sees the exit code.
+            Ok(text) if is_json && output.answer_exactly(text.as_bytes()).is_ok() => {}
+            _ => output.narrate(&self.to_text(output.narration_width())),
+        }
+        exit
+    }
+
+    fn to_text(&self, width: Option<usize>) -> Text {
+        let mut text = Text::new();
+        let error = Paragraph {
+            lead: &[(Style::Bad, "error:")],
+            body: &self.to_string(),
+            margin: 0,
+            indent: "error: ".len(),
+        };
+        text.push_paragraph(&error, width);
+        for (number, hint) in self.hints().iter().enumerate() {
+            if number == 0 {
+                text.end_line();
+            }
+            text.push_paragraph(&hint_paragraph(hint, 0), width);
+        }
+        text
+    }
+}
+
+/// What to do next, as a person reads it.
+pub fn hint_paragraph(hint: &str, margin: usize) -> Paragraph<'_> {
+    Paragraph {
+        lead: &[(Style::Hint, "hint:")],
+        body: hint,
+        margin,
+        indent: margin + "hint: ".len(),
+    }
+}

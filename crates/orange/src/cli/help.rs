@@ -1,0 +1,78 @@
+//! Help that a newcomer can start from.
+
+use clap::builder::styling::{AnsiColor, Style, Styles};
+use clap::{Command, CommandFactory as _};
+
+use super::arguments::Arguments;
+
+/// Longer lines are hard to read, however wide the terminal is.
+const WIDEST: usize = 100;
+
+/// How wide help is where no terminal says otherwise.
+const USUAL: usize = 80;
+
+const HEADING: Style = Style::new().bold();
+const LITERAL: Style = AnsiColor::Cyan.on_default();
+
+/// The command line, with one line per command in the help of the program itself.
+pub fn command(terminal_width: Option<usize>) -> Command {
+    let command = Arguments::command();
+    let overview = overview(&command);
+    let template = format!(
+        "{{about-with-newline}}
+{{usage-heading}} {{usage}}
+
+{HEADING}Commands:{HEADING:#}
+{overview}
+{HEADING}Options:{HEADING:#}
+{{options}}{{after-help}}"
+    );
+    let after = format!(
+        "{HEADING}Start here:{HEADING:#}
+  {LITERAL}orange workflow list{LITERAL:#}
+  {LITERAL}orange workflow show default{LITERAL:#}
+  {LITERAL}orange workflow check my-flow.yml{LITERAL:#}
+
+{HEADING}Your own workflows:{HEADING:#}
+  Put them into ~/orange/workflows/NAME.yml; ORANGE_HOME names another home than ~/orange.
+
+Every command explains itself: {LITERAL}orange help workflow check{LITERAL:#}"
+    );
+    let styles = Styles::styled()
+        .header(HEADING)
+        .usage(HEADING)
+        .literal(LITERAL);
+    // Somebody who asks for help briefly is new here as well.
+    let about = command.get_long_about().cloned().unwrap_or_default();
+    command
+        .about(about)
+        .long_about(None)
+        .styles(styles)
+        .term_width(terminal_width.unwrap_or(USUAL).min(WIDEST))
+        .help_template(template)
+        .after_help(after)
+}
+
+/// Every command with what it does, one per line.
+fn overview(command: &Command) -> String {
+    let mut lines = Vec::new();
+    collect(command, "", &mut lines);
+    let widest = lines.iter().map(|(name, _)| name.len()).max();
+    let widest = widest.unwrap_or_default();
+    let line = |(name, about): &(String, String)| {
+        format!("  {LITERAL}{name:widest$}{LITERAL:#}  {about}\n")
+    };
+    lines.iter().map(line).collect()
+}
+
+fn collect(command: &Command, before: &str, lines: &mut Vec<(String, String)>) {
+    for command in command.get_subcommands() {
+        let name = format!("{before}{}", command.get_name());
+        if command.has_subcommands() {
+            collect(command, &format!("{name} "), lines);
+        } else {
+            let about = command.get_about().map(ToString::to_string);
+            lines.push((name, about.unwrap_or_default()));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Asks in words: one file per command.
+
+mod arguments;
+mod counted;
+mod error;
+pub mod exit;
+mod help;
+mod json;
+mod usage;
+mod workflow;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::config::Environment;
+use crate::output::Output;
+use arguments::{Arguments, Stopped};
+use error::Error;
+use exit::Exit;
+
+/// Runs the command that this process was started with.
+pub fn main() -> ExitCode {
+    let size = terminal_size::terminal_size();
+    let mut output = Output::new(size.map(|(width, _)| width.0.into()));
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    run(&typed, &mut output).into()
+}
+
+fn run(typed: &[OsString], output: &mut Output) -> Exit {
+    let (is_json, result) = match Arguments::parse(typed, output) {
+        Ok(arguments) => (
+            arguments.command.is_json(),
+            arguments.command.run(&Environment::read(), output),
+        ),
+        Err(Stopped::Help(text)) => {
+            let answered = output.answer(&text).map_err(Error::Print);
+            (false, answered.map(|()| Exit::Ok))
+        }
+        Err(Stopped::Usage(error)) => (arguments::ask_for_json(typed), Err(error)),
+    };
+    result.unwrap_or_else(|error| error.report(is_json, output))
+}

@@ -1,0 +1,129 @@
+//! `orange workflow list`.
+
+use serde::Serialize;
+
+use super::{Format, SourceBody, target};
+use crate::cli::counted::counted;
+use crate::cli::error::{Error, hint_paragraph};
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::{Environment, Examined, Home, Source, examine};
+use crate::output::{Alignment, Cell, Output, Style, Table, Text};
+
+/// List the shipped workflows and your own.
+///
+/// Your own are the files `workflows/*.yml` in the home of orange (`ORANGE_HOME`, else
+/// `~/orange`). One with the name of a shipped workflow overrides it. A file with problems is
+/// listed too; `orange workflow check` says what they are.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    workflows: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    #[serde(flatten)]
+    source: SourceBody<'a>,
+    overrides_shipped: bool,
+    description: Option<&'a str>,
+    states: Option<usize>,
+    transitions: Option<usize>,
+    problems: usize,
+}
+
+/// Prints the list.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let home = Home::resolve(environment)?;
+    let catalog = target::catalog(environment)?;
+    let examined: Vec<(&Source, Examined)> = catalog
+        .sources()
+        .iter()
+        .map(|source| (source, examine(source)))
+        .collect();
+    if args.format.json {
+        let workflows = examined.iter().map(row).collect();
+        let answer = Answer {
+            schema: "orange.workflow.list/1",
+            body: Body { workflows },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    output.answer(&table(&examined, &home).to_text(output.answer_width()))?;
+    let broken = examined.iter().filter(|(_, it)| !it.findings.is_empty());
+    if let Some(hint) = hint(&broken.map(|(source, _)| *source).collect::<Vec<_>>()) {
+        let mut narration = Text::new();
+        narration.end_line();
+        narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
+        output.narrate(&narration);
+    }
+    Ok(Exit::Ok)
+}
+
+/// How to see what is wrong.
+fn hint(broken: &[&Source]) -> Option<String> {
+    let command = match broken {
+        [] => return None,
+        [source] => format!("orange workflow check {}", source.name),
+        _ => "orange workflow check".to_owned(),
+    };
+    Some(format!("run `{command}` to see the problems"))
+}
+
+fn row<'a>((source, examined): &'a (&Source, Examined)) -> Row<'a> {
+    let workflow = examined.workflow.as_ref();
+    Row {
+        source: SourceBody::from(*source),
+        overrides_shipped: source.overrides_shipped(),
+        description: workflow.and_then(|workflow| workflow.description.as_deref()),
+        states: workflow.map(|workflow| workflow.states.len()),
+        transitions: workflow.map(|workflow| workflow.edges.len()),
+        problems: examined.findings.len(),
+    }
+}
+
+fn table(examined: &[(&Source, Examined)], home: &Home) -> Table<3> {
+    let columns = [
+        ("NAME", Alignment::Left),
+        ("FROM", Alignment::Left),
+        ("STATES", Alignment::Right),
+    ];
+    let mut table = Table::new(columns, "DESCRIPTION");
+    for (source, examined) in examined {
+        let path = source.path().map(|path| home.relative(path).display());
+        let from = path.map_or_else(|| "shipped".to_owned(), |path| path.to_string());
+        let states = examined.workflow.as_ref().map(|it| it.states.len());
+        let states = states.map_or_else(|| "-".to_owned(), |states| states.to_string());
+        let row = [
+            Cell::new(Style::Bold, &source.name),
+            Cell::new(Style::Plain, &from),
+            Cell::new(Style::Plain, &states),
+        ];
+        table.push(row, description(source, examined));
+    }
+    table
+}
+
+fn description(source: &Source, examined: &Examined) -> Cell {
+    let mark = if source.overrides_shipped() {
+        "[overrides shipped] "
+    } else {
+        ""
+    };
+    match &examined.workflow {
+        None => {
+            let problems = counted(examined.findings.len(), "problem");
+            Cell::new(Style::Bad, &format!("{mark}{problems}"))
+        }
+        Some(workflow) => {
+            let description = workflow.description.as_deref().unwrap_or_default();
+            Cell::new(Style::Plain, &format!("{mark}{description}"))
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `orange workflow`: which lifecycles there are, and whether they hold.
+
+mod check;
+mod finding;
+mod list;
+mod show;
+mod target;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::error::Error;
+use super::exit::Exit;
+use crate::config::{Environment, Origin, Source};
+use crate::output::Output;
+pub use finding::ProblemBody;
+pub use target::Missing;
+
+/// List, show and check workflows.
+///
+/// A workflow is one YAML file: states, transitions, gates, hooks, exit rules and prompts.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    List(list::Args),
+    Show(show::Args),
+    Check(check::Args),
+}
+
+/// How an answer is given.
+#[derive(Debug, Args)]
+pub struct Format {
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Command {
+    /// Whether a program reads the answer.
+    pub fn is_json(&self) -> bool {
+        match self {
+            Command::List(args) => args.format.json,
+            Command::Show(args) => args.format.json,
+            Command::Check(args) => args.format.json,
+        }
+    }
+
+    /// Runs it.
+    pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+        match self {
+            Command::List(args) => list::run(args, environment, output),
+            Command::Show(args) => show::run(args, environment, output),
+            Command::Check(args) => check::run(args, environment, output),
+        }
+    }
+}
+
+/// Which workflow an answer is about.
+#[derive(Serialize)]
+struct SourceBody<'a> {
+    name: &'a str,
+    from: &'static str,
+    path: Option<String>,
+}
+
+impl<'a> From<&'a Source> for SourceBody<'a> {
+    fn from(source: &'a Source) -> Self {
+        Self {
+            name: &source.name,
+            from: match source.origin {
+                Origin::Shipped(_) => "shipped",
+                Origin::Home { .. } => "home",
+                Origin::File(_) => "file",
+                Origin::Stdin => "stdin",
+            },
+            path: source.path().map(|path| path.display().to_string()),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `orange workflow show`.
+
+use orange_engine::Workflow;
+use serde::Serialize;
+
+use super::target::{Target, resolve};
+use super::{Format, SourceBody};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::{Environment, Source, examine};
+use crate::output::Output;
+
+/// Show one workflow.
+///
+/// Prints its text byte for byte, comments included, so that it can become yours:
+/// `orange workflow show minimal > mine.yml`. With `--json` it prints the workflow as orange
+/// understands it: names resolved, defaults filled in.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The name of a workflow, the path of a file, or `-` for the standard input.
+    ///
+    /// What has a path separator or ends in `.yml` or `.yaml` is a file. Else it is a name: your
+    /// own workflow first, then the shipped one.
+    #[arg(value_name = "NAME|FILE", value_parser = Target::parser())]
+    pub workflow: Target,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(flatten)]
+    source: SourceBody<'a>,
+    workflow: Workflow,
+}
+
+/// Prints the workflow.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    for source in resolve("show", std::slice::from_ref(&args.workflow), environment)? {
+        if args.format.json {
+            print_resolved(&source, output)?;
+        } else {
+            print_text(&source, output)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+fn print_text(source: &Source, output: &mut Output) -> Result<(), Error> {
+    let bytes = source.read().map_err(|reason| Error::WorkflowUnreadable {
+        name: source.name.clone(),
+        reason,
+    })?;
+    Ok(output.answer_exactly(&bytes)?)
+}
+
+fn print_resolved(source: &Source, output: &mut Output) -> Result<(), Error> {
+    let examined = examine(source);
+    let workflow = examined.workflow.ok_or_else(|| Error::WorkflowInvalid {
+        name: source.name.clone(),
+        findings: examined.findings,
+    })?;
+    let answer = Answer {
+        schema: "orange.workflow.show/1",
+        body: Body {
+            source: SourceBody::from(source),
+            workflow,
+        },
+    };
+    Ok(output.answer_exactly(answer.to_text()?.as_bytes())?)
+}

@@ -1,0 +1,155 @@
+//! What a person means by NAME or FILE.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf, is_separator};
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use serde_json::json;
+
+use super::Error;
+use crate::config::{Catalog, Environment, Home, Source};
+
+/// One workflow, as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// `-`.
+    Stdin,
+    /// Something with a path separator or a YAML ending.
+    File(PathBuf),
+    /// Anything else.
+    Name(String),
+}
+
+impl From<OsString> for Target {
+    fn from(typed: OsString) -> Self {
+        let text = typed.to_string_lossy();
+        let ending = Path::new(&typed).extension().and_then(OsStr::to_str);
+        if text == "-" {
+            Target::Stdin
+        } else if text.contains(is_separator) || matches!(ending, Some("yml" | "yaml")) {
+            Target::File(typed.into())
+        } else {
+            Target::Name(text.into_owned())
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Stdin => formatter.write_str("-"),
+            Target::File(path) => path.display().fmt(formatter),
+            Target::Name(name) => formatter.write_str(name),
+        }
+    }
+}
+
+impl Target {
+    /// Reads a target from the command line, whatever its bytes are.
+    pub fn parser() -> impl TypedValueParser<Value = Target> {
+        OsStringValueParser::new().map(Target::from)
+    }
+}
+
+/// Finds every target, or says about all of them which do not exist.
+pub fn resolve(
+    verb: &'static str,
+    targets: &[Target],
+    environment: &Environment,
+) -> Result<Vec<Source>, Error> {
+    let mut found = Vec::new();
+    let mut missing = Vec::new();
+    for target in targets {
+        let source = match target {
+            Target::Stdin => Some(Source::stdin()),
+            Target::File(path) => Source::file(path),
+            Target::Name(name) => catalog(environment)?.named(name).cloned(),
+        };
+        match source {
+            // The standard input can be read only once, and nobody wants an answer twice.
+            Some(source) if found.contains(&source) => {}
+            Some(source) => found.push(source),
+            None => missing.push(target.clone()),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(found);
+    }
+    let names = catalog(environment)?.names();
+    Err(Error::from(Missing {
+        verb,
+        targets: missing,
+        names,
+    }))
+}
+
+/// Every workflow that a name can mean here.
+pub fn catalog(environment: &Environment) -> Result<Catalog, Error> {
+    Ok(Catalog::load(&Home::resolve(environment)?)?)
+}
+
+/// Targets that do not exist.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot {verb} {}: {}", quoted(.targets), cause(.targets))]
+pub struct Missing {
+    verb: &'static str,
+    targets: Vec<Target>,
+    names: Vec<String>,
+}
+
+fn quoted(values: &[impl fmt::Display]) -> String {
+    let quoted: Vec<_> = values.iter().map(|value| format!("`{value}`")).collect();
+    quoted.join(", ")
+}
+
+fn cause(targets: &[Target]) -> &'static str {
+    match targets {
+        [Target::File(_)] => "there is no such file",
+        [_] => "there is no workflow of that name",
+        _ => "there are no such workflows or files",
+    }
+}
+
+impl Missing {
+    /// What to do about it.
+    pub fn hints(&self) -> Vec<String> {
+        let verb = self.verb;
+        let meant = self.targets.iter().filter_map(|target| match target {
+            Target::File(path) => path.file_stem()?.to_str(),
+            Target::Name(_) | Target::Stdin => None,
+        });
+        let meant = meant.filter(|stem| self.names.iter().any(|name| name == stem));
+        let mut hints: Vec<_> = meant
+            .map(|name| format!("`{name}` is a workflow: run `orange workflow {verb} {name}`"))
+            .collect();
+        let names = quoted(&self.names);
+        hints.push(format!(
+            "the workflows are {names}; `orange workflow list` describes them"
+        ));
+        hints
+    }
+
+    /// The data behind the message.
+    pub fn details(&self) -> serde_json::Value {
+        let missing: Vec<_> = self.targets.iter().map(ToString::to_string).collect();
+        json!({ "missing": missing, "names": self.names })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_separator_or_a_yaml_ending_makes_a_file() {
+        let target = |typed: &str| Target::from(OsString::from(typed));
+        for typed in ["./default", "a/b", "x.yml", "x.yaml", "/"] {
+            assert_eq!(target(typed), Target::File(typed.into()), "{typed}");
+        }
+        for typed in ["default", "yml", "x.yml.bak", "", "--"] {
+            assert_eq!(target(typed), Target::Name(typed.into()), "{typed}");
+        }
+        assert_eq!(target("-"), Target::Stdin);
+    }
+}

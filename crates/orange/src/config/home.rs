@@ -1,0 +1,68 @@
+//! The directory in which orange keeps its files.
+
+use std::path::{Path, PathBuf};
+
+use super::Environment;
+
+/// The home; it need not exist.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home(PathBuf);
+
+/// Why there is no home.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HomeError {
+    /// No variable says where it is.
+    #[error("cannot tell where orange keeps its files: neither `ORANGE_HOME` nor `HOME` is set")]
+    Unknown,
+    /// It would be another directory wherever a command is run.
+    #[error("cannot use `{}` as the home of orange: it is not an absolute path", .0.display())]
+    Relative(PathBuf),
+}
+
+impl Home {
+    /// Finds the home: `ORANGE_HOME`, else `~/orange`.
+    pub fn resolve(environment: &Environment) -> Result<Self, HomeError> {
+        let default = || environment.home.as_ref().map(|home| home.join("orange"));
+        let path = environment.orange_home.clone().or_else(default);
+        match path {
+            None => Err(HomeError::Unknown),
+            Some(path) if path.is_relative() => Err(HomeError::Relative(path)),
+            Some(path) => Ok(Self(path)),
+        }
+    }
+
+    /// The directory of the person's own workflows.
+    pub fn workflows(&self) -> PathBuf {
+        self.0.join("workflows")
+    }
+
+    /// A path as seen from the home, when it lies inside.
+    pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.0).unwrap_or(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(orange_home: Option<&str>, home: Option<&str>) -> Result<Home, HomeError> {
+        Home::resolve(&Environment {
+            orange_home: orange_home.map(PathBuf::from),
+            home: home.map(PathBuf::from),
+        })
+    }
+
+    #[test]
+    fn the_variable_wins_over_the_default() {
+        assert_eq!(resolve(Some("/a"), Some("/b")), Ok(Home("/a".into())));
+        assert_eq!(resolve(None, Some("/b")), Ok(Home("/b/orange".into())));
+    }
+
+    #[test]
+    fn a_home_is_known_and_absolute() {
+        assert_eq!(resolve(None, None), Err(HomeError::Unknown));
+        let relative = HomeError::Relative("a".into());
+        assert_eq!(resolve(Some("a"), Some("/b")), Err(relative));
+    }
+}

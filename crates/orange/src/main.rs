@@ -1,0 +1,7 @@
+//! The `orange` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    orange::cli::main()
+}

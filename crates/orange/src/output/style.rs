@@ -1,0 +1,30 @@
+//! How a word looks where colour is wanted.
+
+/// What a word is, which decides its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Nothing special.
+    Plain,
+    /// A heading or a name.
+    Bold,
+    /// What is wrong.
+    Bad,
+    /// What is right.
+    Good,
+    /// What to do next.
+    Hint,
+}
+
+impl Style {
+    /// The text with this style's escape sequences around it.
+    pub(super) fn paint(self, text: &str) -> String {
+        let parameters = match self {
+            Style::Plain => return text.to_owned(),
+            Style::Bold => "1",
+            Style::Bad => "1;31",
+            Style::Good => "32",
+            Style::Hint => "36",
+        };
+        format!("\u{1b}[{parameters}m{text}\u{1b}[0m")
+    }
+}

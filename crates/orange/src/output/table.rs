@@ -1,0 +1,172 @@
+//! Rows in columns, the last of which is folded to fit.
+
+use super::fold::{Room, count, words};
+use super::{Style, Text};
+
+const GAP: &str = "  ";
+
+/// A sentence is moved below its row when its column would be narrower than this.
+const NARROWEST: usize = 30;
+
+/// How far the last column is indented when it stands below its row.
+const BELOW: usize = 4;
+
+/// On which side a column's words stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alignment {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// One field of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    style: Style,
+    text: String,
+}
+
+impl Cell {
+    /// A field; every run of white space in it becomes one space.
+    pub fn new(style: Style, text: &str) -> Self {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        Self {
+            style,
+            text: words.join(" "),
+        }
+    }
+}
+
+/// A table of `N` narrow columns and a last one that holds sentences.
+#[derive(Clone, Debug)]
+pub struct Table<const N: usize> {
+    alignments: [Alignment; N],
+    rows: Vec<([Cell; N], Cell)>,
+}
+
+impl<const N: usize> Table<N> {
+    /// A table with nothing but its headings.
+    pub fn new(columns: [(&str, Alignment); N], last: &str) -> Self {
+        let headings = columns.map(|(heading, _)| Cell::new(Style::Bold, heading));
+        Self {
+            alignments: columns.map(|(_, alignment)| alignment),
+            rows: vec![(headings, Cell::new(Style::Bold, last))],
+        }
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: [Cell; N], last: Cell) {
+        self.rows.push((row, last));
+    }
+
+    /// The table as text that fits into `width`; without one nothing is folded.
+    pub fn to_text(&self, width: Option<usize>) -> Text {
+        let widths = self.widths();
+        let narrow: usize = widths.iter().map(|width| width + GAP.len()).sum();
+        let beside = width.map_or(usize::MAX, |width| width.saturating_sub(narrow));
+
+        let mut text = Text::new();
+        for (row, last) in &self.rows {
+            let padding = self.push_narrow(&mut text, row, &widths);
+            let needed = count(&last.text);
+            if needed > beside && beside < NARROWEST {
+                text.end_line();
+                text.push(Style::Plain, &" ".repeat(BELOW));
+                push_last(&mut text, last, BELOW, width);
+            } else if needed > 0 {
+                text.push(Style::Plain, &padding);
+                push_last(&mut text, last, narrow, width);
+            }
+            text.end_line();
+        }
+        text
+    }
+
+    /// Adds the narrow columns; answers with the spaces before whatever follows them.
+    fn push_narrow(&self, text: &mut Text, row: &[Cell; N], widths: &[usize; N]) -> String {
+        let mut padding = String::new();
+        for ((cell, width), alignment) in row.iter().zip(widths).zip(self.alignments) {
+            let missing = " ".repeat(width.saturating_sub(count(&cell.text)));
+            let (before, after) = match alignment {
+                Alignment::Left => (String::new(), missing),
+                Alignment::Right => (missing, String::new()),
+            };
+            text.push(Style::Plain, &(padding + &before));
+            text.push(cell.style, &cell.text);
+            padding = after + GAP;
+        }
+        padding
+    }
+
+    fn widths(&self) -> [usize; N] {
+        std::array::from_fn(|column| {
+            let widths = self.rows.iter().map(|(row, _)| count(&row[column].text));
+            widths.max().unwrap_or_default()
+        })
+    }
+}
+
+fn push_last(text: &mut Text, cell: &Cell, column: usize, end: Option<usize>) {
+    let words = words(&cell.text).map(|word| (cell.style, word));
+    let room = Room {
+        first: column,
+        later: column,
+        end,
+    };
+    text.push_folded(words, room);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table<2> {
+        let columns = [("NAME", Alignment::Left), ("STATES", Alignment::Right)];
+        let mut table = Table::new(columns, "DESCRIPTION");
+        let plain = |text: &str| Cell::new(Style::Plain, text);
+        let sentence = "An agent works,\n  a person reviews and merges.";
+        table.push([plain("minimal"), plain("5")], plain(sentence));
+        table.push([plain("ä"), plain("12")], plain(""));
+        table
+    }
+
+    fn plain(text: &Text) -> String {
+        text.as_str()
+            .replace("\u{1b}[1m", "")
+            .replace("\u{1b}[0m", "")
+    }
+
+    #[test]
+    fn nothing_is_folded_without_a_terminal() {
+        assert_eq!(
+            plain(&table().to_text(None)),
+            "NAME     STATES  DESCRIPTION\n\
+             minimal       5  An agent works, a person reviews and merges.\n\
+             ä            12\n"
+        );
+    }
+
+    #[test]
+    fn the_last_column_is_folded_beside_the_others() {
+        assert_eq!(
+            plain(&table().to_text(Some(50))),
+            "NAME     STATES  DESCRIPTION\n\
+             minimal       5  An agent works, a person reviews\n\
+             \u{20}                and merges.\n\
+             ä            12\n"
+        );
+    }
+
+    #[test]
+    fn the_last_column_moves_below_when_it_would_be_narrow() {
+        assert_eq!(
+            plain(&table().to_text(Some(40))),
+            "NAME     STATES  DESCRIPTION\n\
+             minimal       5\n\
+             \u{20}   An agent works, a person reviews and\n\
+             \u{20}   merges.\n\
+             ä            12\n"
+        );
+    }
+}

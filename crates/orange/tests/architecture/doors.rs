@@ -1,0 +1,146 @@
+//! Dangerous calls of the product happen behind one door each.
+//!
+//! Clippy holds the same doors by meaning (`clippy.toml`), but an `#[expect]` opens
+//! them anywhere; this law says in which file that may be.
+
+use crate::source::Source;
+use crate::verdict::Violation;
+
+struct Door {
+    /// The file, or the folder when it ends in `/`, below `crates/orange/src`.
+    place: &'static str,
+    behind: &'static [&'static [&'static str]],
+}
+
+const DOORS: &[Door] = &[
+    Door {
+        place: "effects/command.rs",
+        behind: &[&["std", "process", "Command"], &["Command", "new"]],
+    },
+    Door {
+        place: "config/env.rs",
+        behind: &[
+            &["std", "env", "var"],
+            &["std", "env", "var_os"],
+            &["std", "env", "vars"],
+            &["std", "env", "vars_os"],
+            &["std", "env", "home_dir"],
+            &["std", "env", "current_dir"],
+            &["std", "env", "temp_dir"],
+        ],
+    },
+    Door {
+        place: "clock.rs",
+        behind: &[
+            &["std", "time", "SystemTime", "now"],
+            &["std", "time", "Instant", "now"],
+            &["SystemTime", "now"],
+            &["Instant", "now"],
+        ],
+    },
+    Door {
+        place: "output/",
+        behind: &[
+            &["std", "io", "stdout"],
+            &["std", "io", "stderr"],
+            &["anstream"],
+        ],
+    },
+];
+
+/// Where a file of the product goes around a door.
+pub fn check(source: &Source) -> Vec<Violation> {
+    let Some(inside) = source.path.strip_prefix("crates/orange/src/") else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for path in source.paths() {
+        let around = DOORS.iter().find(|door| {
+            let at_home = if door.place.ends_with('/') {
+                inside.starts_with(door.place)
+            } else {
+                inside == door.place
+            };
+            !at_home && door.behind.iter().any(|target| path.leads_to(target))
+        });
+        if let Some(door) = around {
+            let rule = format!("`{}`: only `{}` may name it", path.text(), door.place);
+            found.push(Violation::new(&source.path, path.line, rule));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        check(&Source::new(path, text))
+            .iter()
+            .map(|found| found.line)
+            .collect()
+    }
+
+    const ELSEWHERE: &str = "crates/orange/src/effects/git.rs";
+
+    #[test]
+    fn going_around_a_door_is_found() {
+        for planted in [
+            "use std::process::Command;",
+            "use std::process::{Command as C, Stdio};",
+            "use std::process::*;",
+            "fn f() { Command::new(x); }",
+            "fn f() { process::Command::new(x); }",
+            "use std::env::var;",
+            "fn f() { std::env::var_os(x); }",
+            "fn f() { env::vars(); }",
+            "fn f() { env::current_dir(); }",
+            "use std::env as e;",
+            "fn f() { SystemTime::now(); }",
+            "fn f() { std::time::Instant::now(); }",
+            "fn f() { std::io::stdout(); }",
+            "fn f() { io::stderr(); }",
+            "use anstream::AutoStream;",
+            "fn f() { anstream::stdout(); }",
+        ] {
+            assert_eq!(
+                lines(ELSEWHERE, &format!("//! A.\n{planted}")),
+                [2],
+                "{planted}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_door_opens_in_its_own_place_only() {
+        let at = |place: &str, text: &str| lines(&format!("crates/orange/src/{place}"), text).len();
+        assert_eq!(at("effects/command.rs", "use std::process::Command;"), 0);
+        assert_eq!(
+            at("cli/effects/command.rs", "use std::process::Command;"),
+            1
+        );
+        assert_eq!(at("config/env.rs", "use std::env::var;"), 0);
+        assert_eq!(at("config/env.rs", "use std::process::Command;"), 1);
+        assert_eq!(
+            at("clock.rs", "fn f() { std::time::SystemTime::now(); }"),
+            0
+        );
+        assert_eq!(at("output/mod.rs", "fn f() { std::io::stdout(); }"), 0);
+        assert_eq!(at("output.rs", "fn f() { std::io::stdout(); }"), 1);
+    }
+
+    #[test]
+    fn neighbours_of_a_door_are_free() {
+        let text = "use std::process::ExitCode;\nuse std::io;\nuse std::time::Duration;\nfn f() { std::env::args_os(); clap::Command::new(x); env!(y); }";
+        assert_eq!(lines(ELSEWHERE, text).len(), 0);
+    }
+
+    #[test]
+    fn tests_of_the_whole_program_are_free() {
+        assert_eq!(
+            lines("crates/orange/tests/cli.rs", "use std::process::Command;").len(),
+            0
+        );
+    }
+}

@@ -1,0 +1,21 @@
+//! Runs the real program in a sealed environment and keeps transcripts.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests start programs: the real `orange`, and tmux around it"
+)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot set the stage must fail loudly"
+)]
+
+mod check;
+mod documentation;
+mod help;
+mod home;
+mod list;
+mod printing;
+mod sandbox;
+mod show;
+mod terminal;
+mod usage;

@@ -1,0 +1,88 @@
+//! Where words go: pipes that break, full disks, colour.
+
+use std::io;
+use std::process::Output;
+
+use crate::sandbox::{BROKEN, Sandbox, code, utf8};
+
+const LINES: [&str; 5] = [
+    "--help",
+    "workflow list",
+    "workflow list --json",
+    "workflow show default",
+    "workflow check broken.yml",
+];
+
+/// A pipe that nobody reads any more.
+fn broken_pipe() -> io::PipeWriter {
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    writer
+}
+
+#[test]
+fn a_reader_who_has_had_enough_is_no_failure() {
+    let sandbox = Sandbox::new().file("broken.yml", BROKEN);
+    for line in LINES {
+        let mut command = sandbox.command(line);
+        let output = command.stdout(broken_pipe()).output().unwrap();
+        assert_eq!(code(&output), 0, "{line}");
+        assert_eq!(utf8(&output.stderr), "", "{line}");
+    }
+}
+
+#[test]
+fn a_failure_that_nobody_hears_still_has_its_exit_code() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command("workflow show nothing");
+    let output = command.stderr(broken_pipe()).output().unwrap();
+    assert_eq!(code(&output), 4);
+    let mut command = sandbox.command("workflow show nothing --json");
+    let output = command.stdout(broken_pipe()).output().unwrap();
+    assert_eq!(code(&output), 4);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_printed_is_unexpected() {
+    let sandbox = Sandbox::new().file("broken.yml", BROKEN);
+    for line in LINES {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let mut command = sandbox.command(line);
+        let output = command.stdout(full).output().unwrap();
+        assert_eq!(code(&output), 1, "{line}");
+        let expected = "error: cannot print the answer: no storage space\n";
+        assert_eq!(utf8(&output.stderr), expected, "{line}");
+    }
+}
+
+#[test]
+fn colour_is_shown_only_where_it_is_wanted() {
+    let sandbox = Sandbox::new().file("broken.yml", BROKEN);
+    let run = |line: &str, variables: &[(&str, &str)]| -> Output {
+        let mut command = sandbox.command(line);
+        command.envs(variables.iter().copied()).output().unwrap()
+    };
+    let has_colour = |output: &Output| {
+        let both = [output.stdout.clone(), output.stderr.clone()].concat();
+        both.contains(&b'\x1b')
+    };
+    let lines = [
+        "--help",
+        "workflow list",
+        "workflow check broken.yml",
+        "workflow show nothing",
+    ];
+    for line in lines {
+        assert!(!has_colour(&run(line, &[])), "{line}");
+        assert!(has_colour(&run(line, &[("CLICOLOR_FORCE", "1")])), "{line}");
+        let refused = [("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")];
+        assert!(!has_colour(&run(line, &refused)), "{line}");
+    }
+    for line in ["workflow list --json", "workflow show default"] {
+        assert!(
+            !has_colour(&run(line, &[("CLICOLOR_FORCE", "1")])),
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! The program in a real terminal, which is tmux.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use insta::assert_snapshot;
+
+use crate::sandbox::{BROKEN, SMALL, Sandbox, utf8};
+
+/// Far longer than a run takes, so that only a hang reaches it.
+const DEADLINE: Duration = Duration::from_mins(1);
+
+/// A command line that has run in a tmux server of its own, which ends with it.
+struct Terminal {
+    sandbox: Sandbox,
+}
+
+impl Terminal {
+    /// Runs a shell's line, in which `orange` is the program under test, to its end.
+    fn run(columns: usize, line: &str) -> Self {
+        let terminal = Self { sandbox: sandbox() };
+        let program = format!("'{}'", env!("CARGO_BIN_EXE_orange"));
+        let line = line.replace("orange", &program);
+        let socket = terminal.socket();
+        let done = format!("tmux -S '{}' wait-for -S finished", socket.display());
+        let script = format!("{line}; echo \"[exit $?]\"; {done}; exec cat");
+        let columns = columns.to_string();
+        terminal.tmux(&["new-session", "-d", "-x", &columns, "-y", "60", &script]);
+        terminal.tmux(&["wait-for", "finished"]);
+        terminal
+    }
+
+    /// What the screen shows, with further options of `capture-pane`.
+    fn screen(&self, options: &[&str]) -> String {
+        let captured = self.tmux(&[&["capture-pane", "-p"], options].concat());
+        let text = utf8(&captured.stdout);
+        self.sandbox.without_paths(text.trim_end()) + "\n"
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.sandbox.root().join("tmux")
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> Output {
+        succeed(self.command(arguments))
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("tmux");
+        command
+            .args(["-u", "-f", "/dev/null", "-S"])
+            .arg(self.socket())
+            .args(arguments)
+            .current_dir(self.sandbox.work())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.sandbox.root().join("person"))
+            .env("ORANGE_HOME", self.sandbox.home())
+            .env("LC_ALL", "C.UTF-8")
+            .stdin(Stdio::null());
+        command
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // A test may have failed because the server never started.
+        let _ended = self.command(&["kill-server"]).output();
+    }
+}
+
+/// Runs a program to its end, or fails the test at the deadline.
+fn succeed(mut command: Command) -> Output {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(child.wait_with_output()));
+    let output = receiver.recv_timeout(DEADLINE).unwrap().unwrap();
+    assert!(output.status.success(), "{command:?}: {output:?}");
+    output
+}
+
+fn sandbox() -> Sandbox {
+    let long = "    when: review_round <";
+    let longer = format!("{long} {}", "and review_round < ".repeat(5));
+    Sandbox::new()
+        .own("default.yml", SMALL.replace("small", "default"))
+        .own("broken.yml", BROKEN)
+        .file("broken.yml", BROKEN.replace(long, &longer))
+}
+
+#[test]
+fn everything_fits_into_a_terminal() {
+    let lines = [
+        ("help", "orange --help"),
+        ("list", "orange workflow list"),
+        ("check", "orange workflow check broken.yml"),
+        ("not_found", "orange workflow show nothing"),
+    ];
+    for columns in [80, 60] {
+        for (name, line) in lines {
+            let terminal = Terminal::run(columns, line);
+            let screen = terminal.screen(&[]);
+            assert_snapshot!(format!("{name}_in_{columns}_columns"), screen);
+            // A line that the terminal had to break is joined by `-J`.
+            assert_eq!(terminal.screen(&["-J"]), screen, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_terminal_has_colour_unless_it_is_refused() {
+    let line = "orange workflow check broken.yml";
+    let coloured = Terminal::run(80, line).screen(&["-e"]);
+    assert!(coloured.contains("\x1b["), "{coloured}");
+    for refused in ["NO_COLOR=1", "CLICOLOR=0", "TERM=dumb"] {
+        let plain = Terminal::run(80, &format!("{refused} {line}")).screen(&["-e"]);
+        assert!(plain.contains("error["), "{plain}");
+        assert!(!plain.contains('\x1b'), "{refused}: {plain}");
+    }
+}

@@ -1,0 +1,9 @@
+//! Fuzzes `exercise::task_file`.
+
+#![no_main]
+
+#[path = "../exercise.rs"]
+#[expect(dead_code, reason = "each target uses one of the exercises")]
+mod exercise;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| exercise::task_file(data));

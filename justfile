@@ -1,0 +1,29 @@
+# Short names for what CONTRIBUTING.md explains.
+
+# Everything, exactly as the public CI does it.
+check:
+    .ci/run
+
+# Format the workspace.
+fmt:
+    cargo fmt --all
+
+# The tests.
+test *arguments:
+    cargo nextest run --workspace {{ arguments }}
+
+# The engine's laws, with many more cases than usual.
+laws cases="100000":
+    PROPTEST_CASES={{ cases }} cargo nextest run -p orange-engine laws
+
+# One fuzz target (task_file, workflow, when, prompt), for some seconds.
+fuzz target seconds="300":
+    cargo +nightly fuzz run {{ target }} -- -max_total_time={{ seconds }}
+
+# Changes the engine's code a little at a time: a test must notice each change.
+mutants *arguments:
+    cargo mutants -p orange-engine {{ arguments }}
+
+# The engine's benchmarks.
+bench:
+    cargo bench -p orange-engine
