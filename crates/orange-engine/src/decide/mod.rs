@@ -2,7 +2,7 @@
 //!
 //! It has no clock, file, environment or randomness, so the same three arguments always give the
 //! same answer; `clippy.toml` and the architecture test hold that. Every status change of the
-//! product goes through [`transition`], and a plan's events are made by folding them through
+//! product goes through `transition`, and a plan's events are made by folding them through
 //! `apply` one by one, so what was decided and what a replay gives cannot differ.
 
 mod create;

@@ -12,7 +12,7 @@ pub(super) fn with_section(document: &Document, name: &SectionName, content: &st
         return document.clone();
     }
     let plain = placed(document, name, content, "");
-    if fits(document, &plain, name, content) {
+    if holds(&plain, name, content) {
         return plain;
     }
     // Either the content breaks out of its section, or a block at the end of the
@@ -21,7 +21,7 @@ pub(super) fn with_section(document: &Document, name: &SectionName, content: &st
     for content in [demote_headings(content), quoted(content)] {
         for closing in closings(document) {
             let closed = placed(document, name, &content, &closing);
-            if fits(document, &closed, name, &content) {
+            if holds(&closed, name, &content) {
                 return closed;
             }
         }
@@ -56,24 +56,13 @@ fn placed(document: &Document, name: &SectionName, content: &str, closing: &str)
     Document::read(apply(text, &[(range, new)]))
 }
 
-/// Whether the section has this content and all other sections are still there.
-fn fits(before: &Document, after: &Document, name: &SectionName, content: &str) -> bool {
-    let hash = after.section(name).map(Section::hash);
+/// Whether the content became the section, whole.
+///
+/// Then the others are what they were: content that changed another section would
+/// have ended its own early, or would have taken in what follows.
+fn holds(document: &Document, name: &SectionName, content: &str) -> bool {
+    let hash = document.section(name).map(Section::hash);
     hash == Some(SectionHash::of(content))
-        && others(before, name)
-            .map(Section::name)
-            .eq(others(after, name).map(Section::name))
-}
-
-fn others<'a>(document: &'a Document, name: &'a SectionName) -> impl Iterator<Item = &'a Section> {
-    let last = document
-        .sections()
-        .iter()
-        .rposition(|section| section.name() == name);
-    let sections = document.sections().iter().enumerate();
-    sections
-        .filter(move |(index, _)| Some(*index) != last)
-        .map(|(_, section)| section)
 }
 
 /// Lines of which one ends whatever block is open at the end of a document.

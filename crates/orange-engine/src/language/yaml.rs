@@ -30,6 +30,14 @@ pub(crate) struct Key {
 }
 
 impl Value {
+    /// Whether nothing was written, as in `done:` with nothing below it.
+    pub(crate) fn is_nothing(&self) -> bool {
+        match self {
+            Value::Scalar { text, quoted } => !quoted && matches!(text.as_str(), "" | "~" | "null"),
+            _ => false,
+        }
+    }
+
     /// The shape's name, as messages use it.
     pub(crate) fn shape(&self) -> &'static str {
         match self {

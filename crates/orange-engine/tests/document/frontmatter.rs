@@ -43,6 +43,7 @@ pub(crate) const TABLE: &[Row<Expected>] = corpus! {
     ]),
     "frontmatter-lists" => Present(&["id=k3f9", "labels", "children", "owner", "status=working", "nested"]),
     "frontmatter-values-below" => Present(&["status=working", "version=7"]),
+    "frontmatter-flow-at-margin" => Present(&["status", "version=7"]),
     "frontmatter-multi-line-plain" => Present(&["title=one two three", "status=working"]),
     "frontmatter-anchor" => Present(&["status=working", "previous", "kind=5"]),
     "frontmatter-flow" => Present(&["id=k3f9", "status=working", "bare", "version=7"]),

@@ -158,6 +158,11 @@ fn changing_one_field_changes_only_its_line() {
             "status: &now new\n",
         ),
         (
+            "frontmatter-flow-at-margin",
+            "status:\n[a,\nb]\n",
+            "status: new\n",
+        ),
+        (
             "frontmatter-flow",
             "{id: k3f9, status: working, bare, version: 7,}\n",
             "{id: k3f9, status: new, bare, version: 7,}\n",

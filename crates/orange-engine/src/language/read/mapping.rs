@@ -81,10 +81,7 @@ impl Reader<'_> {
         match &node.value {
             Value::Mapping(entries) => entries,
             // `states:` with nothing below it reads as an empty text.
-            Value::Scalar {
-                text,
-                quoted: false,
-            } if text.is_empty() => &[],
+            value if value.is_nothing() => &[],
             _ => {
                 self.wrong_type(node, what, "a mapping");
                 &[]
@@ -96,10 +93,7 @@ impl Reader<'_> {
     pub(super) fn list<'node>(&mut self, node: &'node Node, what: &str) -> &'node [Node] {
         match &node.value {
             Value::Sequence(items) => items,
-            Value::Scalar {
-                text,
-                quoted: false,
-            } if text.is_empty() => &[],
+            value if value.is_nothing() => &[],
             _ => {
                 self.wrong_type(node, what, "a list");
                 &[]
@@ -206,10 +200,7 @@ impl Reader<'_> {
 pub(super) fn items(node: &Node) -> &[Node] {
     match &node.value {
         Value::Sequence(items) => items,
-        Value::Scalar {
-            text,
-            quoted: false,
-        } if text.is_empty() => &[],
+        value if value.is_nothing() => &[],
         _ => std::slice::from_ref(node),
     }
 }

@@ -91,7 +91,7 @@ impl Reader<'_> {
             at,
         };
         // `done:` with nothing below it is a state without anything to say.
-        if matches!(&node.value, Value::Scalar { text, quoted: false } if text.is_empty()) {
+        if node.value.is_nothing() {
             return draft;
         }
         let Some(mut state) = self.mapping(node, &what) else {
@@ -232,7 +232,7 @@ impl Reader<'_> {
 
     fn entry(&mut self, status: Status, at: Position, node: &Node) -> Entry {
         let mut entry = defaults::plain_entry(status, at);
-        if matches!(&node.value, Value::Scalar { text, quoted: false } if text.is_empty()) {
+        if node.value.is_nothing() {
             return entry;
         }
         let what = format!("entry `{}`", entry.status);
