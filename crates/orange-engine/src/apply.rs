@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::document::{SectionHash, SectionName};
-use crate::effect::{Effect, EffectId, EffectOutcome, Kill, PlannedEffect};
+use crate::effect::{Effect, EffectId, EffectOutcome, Kill, PlannedEffect, Spawn};
 use crate::event::{Created, Event, Fact, StatusChanged};
 use crate::language::hooks::OnError;
-use crate::names::RunId;
+use crate::names::{RunId, TaskId};
 use crate::role::Role;
 use crate::task::{
-    Entered, LastError, PendingEffect, PendingState, Run, RunState, Task, Workspace,
+    Entered, LastError, PendingEffect, PendingState, Run, RunState, SectionMemory, Task, Workspace,
 };
 
 /// What one event makes of a task.
@@ -35,7 +35,11 @@ pub(crate) fn fold(task: &mut Task, event: &Event) {
                 task.branch = branch.clone();
             }
         }
-        Fact::DocumentImported { by, sections } => import(task, by, sections),
+        Fact::DocumentImported {
+            by,
+            asked,
+            sections,
+        } => import(task, by, *asked, sections),
         Fact::StatusChanged(changed) => change_status(task, changed, event),
         Fact::FieldSet { field, value } => {
             task.fields.insert(field.clone(), *value);
@@ -43,36 +47,38 @@ pub(crate) fn fold(task: &mut Task, event: &Event) {
         Fact::EffectPlanned(planned) => plan_effect(task, planned),
         Fact::EffectDone { effect, outcome } => finish_effect(task, *effect, outcome),
         Fact::EffectGivenUp { effect, error } => give_up_effect(task, *effect, error),
-        Fact::EffectStopped { effect, .. } => {
-            set_pending(task, *effect, PendingState::Stopped);
-        }
+        Fact::EffectStopped { effect, .. } => stop_effect(task, *effect),
         Fact::EffectCancelled { effect } => cancel_effect(task, *effect),
-        Fact::EffectRetried { effect } => {
-            set_pending(task, *effect, PendingState::Waiting);
-            task.attention.clear();
-        }
+        Fact::EffectRetried { effect } => retry_effect(task, *effect),
         Fact::HooksFinished => {
             task.unsettled = None;
-            task.crash_count = 0;
+            if task.crashes_are_old {
+                task.crash_count = 0;
+            }
         }
         Fact::RunEnded {
             run,
             role,
             evidence,
         } => {
-            let id = run.clone();
-            let state = RunState::Ended {
-                evidence: evidence.clone(),
+            let headless = task.runs.get(role).is_some_and(|known| known.headless);
+            let run = Run {
+                id: run.clone(),
+                headless,
+                state: RunState::Ended {
+                    evidence: evidence.clone(),
+                },
             };
-            task.runs.insert(role.clone(), Run { id, state });
+            task.runs.insert(role.clone(), run);
         }
-        Fact::AgentCrashed { crash_count, .. } => task.crash_count = *crash_count,
+        Fact::AgentCrashed { crash_count, .. } => {
+            task.crash_count = *crash_count;
+            task.crashes_are_old = false;
+        }
         Fact::ErrorNoted { error } => note_error(task, error),
         Fact::AttentionRaised { reason } => raise_attention(task, reason.clone()),
         Fact::ReportReceived { report, .. } => task.report = Some(report.clone()),
-        Fact::ChildAdded { child } => {
-            task.children.entry(child.clone()).or_insert(None);
-        }
+        Fact::ChildAdded { child } => add_child(task, child),
         Fact::ChildEnded { child, status } => {
             task.children.insert(child.clone(), Some(status.clone()));
         }
@@ -141,6 +147,7 @@ pub(crate) fn begin(created: &Created, event: &Event) -> Task {
             trigger: None,
             by: created.by.clone(),
             at: event.at,
+            version: event.version,
         },
         summary: created.summary.clone(),
         branch: created.branch.clone(),
@@ -148,10 +155,15 @@ pub(crate) fn begin(created: &Created, event: &Event) -> Task {
         review_harness: created.review_harness.clone(),
         fields: created.fields.clone(),
         crash_count: 0,
+        crashes_are_old: false,
         last_error: None,
         workspace: Workspace::None,
         runs: BTreeMap::new(),
-        sections: BTreeMap::new(),
+        sections: created
+            .sections
+            .iter()
+            .map(|(name, hash)| (name.clone(), SectionMemory::old(*hash)))
+            .collect(),
         report: None,
         children: BTreeMap::new(),
         pending: Vec::new(),
@@ -160,15 +172,25 @@ pub(crate) fn begin(created: &Created, event: &Event) -> Task {
     }
 }
 
-fn import(task: &mut Task, by: &Role, sections: &BTreeMap<SectionName, Option<SectionHash>>) {
+fn add_child(task: &mut Task, child: &TaskId) {
+    task.children.entry(child.clone()).or_insert(None);
+}
+
+/// Only who asks for a status stands for what the document says; a look at it proves nothing.
+fn import(
+    task: &mut Task,
+    by: &Role,
+    asked: bool,
+    sections: &BTreeMap<SectionName, Option<SectionHash>>,
+) {
     for (name, hash) in sections {
         let memory = task.sections.entry(name.clone()).or_default();
         if memory.hash != *hash {
             memory.hash.clone_from(hash);
-            memory.imported_by.clear();
+            memory.brought_by.clear();
         }
-        if hash.is_some() && !memory.imported_by.contains(by) {
-            memory.imported_by.push(by.clone());
+        if asked && hash.is_some() {
+            memory.brought_by.insert(by.clone());
         }
     }
 }
@@ -179,7 +201,9 @@ fn change_status(task: &mut Task, changed: &StatusChanged, event: &Event) {
         trigger: Some(changed.trigger),
         by: changed.by.clone(),
         at: event.at,
+        version: event.version,
     };
+    task.crashes_are_old = true;
     task.status = changed.to.clone();
     task.unsettled = Some(event.version);
     task.attention.clear();
@@ -211,11 +235,20 @@ fn raise_attention(task: &mut Task, reason: String) {
 }
 
 fn plan_effect(task: &mut Task, planned: &PlannedEffect) {
+    promise(task, planned);
+    task.pending.push(PendingEffect {
+        planned: planned.clone(),
+        state: PendingState::Waiting,
+    });
+}
+
+/// What an effect will bring about counts from the moment it is planned.
+fn promise(task: &mut Task, planned: &PlannedEffect) {
     match &planned.effect {
         Effect::AcquireWorkspace { .. } if !matches!(task.workspace, Workspace::Bound(_)) => {
             task.workspace = Workspace::Wanted;
         }
-        Effect::ReleaseWorkspace => {
+        Effect::ReleaseWorkspace { .. } => {
             task.workspace = match std::mem::replace(&mut task.workspace, Workspace::None) {
                 Workspace::Bound(name) => Workspace::Leaving(Some(name)),
                 Workspace::Wanted => Workspace::Leaving(None),
@@ -225,7 +258,7 @@ fn plan_effect(task: &mut Task, planned: &PlannedEffect) {
         Effect::Spawn(spawn) => {
             // Somebody is being brought: what was missed until now is being seen to.
             task.attention.clear();
-            start_run(task, &spawn.role, &spawn.run, RunState::Starting);
+            start_run(task, spawn, RunState::Starting);
         }
         Effect::Kill(kill) => {
             for run in task.runs.values_mut() {
@@ -236,17 +269,17 @@ fn plan_effect(task: &mut Task, planned: &PlannedEffect) {
         }
         _ => {}
     }
-    task.pending.push(PendingEffect {
-        planned: planned.clone(),
-        state: PendingState::Waiting,
-    });
 }
 
 /// A new run of a role replaces the earlier one; a headless report belongs to its own run.
-fn start_run(task: &mut Task, role: &Role, run: &RunId, state: RunState) {
+fn start_run(task: &mut Task, spawn: &Spawn, state: RunState) {
     task.report = None;
-    let id = run.clone();
-    task.runs.insert(role.clone(), Run { id, state });
+    let run = Run {
+        id: spawn.run.clone(),
+        headless: spawn.headless,
+        state,
+    };
+    task.runs.insert(spawn.role.clone(), run);
 }
 
 fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutcome) {
@@ -260,7 +293,7 @@ fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutcome) {
                 _ => Workspace::Bound(name.clone()),
             };
         }
-        (Effect::ReleaseWorkspace, _) => {
+        (Effect::ReleaseWorkspace { .. }, _) => {
             if matches!(task.workspace, Workspace::Leaving(_)) {
                 task.workspace = Workspace::None;
             }
@@ -269,13 +302,18 @@ fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutcome) {
         (Effect::Kill(kill), _) => forget_killed(task, &kill),
         (Effect::NotifyRole(notify), EffectOutcome::SpawnedInstead) => {
             if let Some(spawn) = &notify.otherwise {
-                start_run(task, &spawn.role, &spawn.run, RunState::Alive);
+                start_run(task, spawn, RunState::Alive);
             }
         }
         (Effect::ArchiveSection { section }, _) => {
             task.sections.remove(&section);
         }
         (Effect::Route, EffectOutcome::Routed(harness)) => task.harness = harness.clone(),
+        (Effect::CreateChildren { .. }, EffectOutcome::Children(children)) => {
+            for child in children {
+                add_child(task, child);
+            }
+        }
         _ => {}
     }
 }
@@ -290,8 +328,7 @@ fn set_alive(task: &mut Task, role: &Role, id: &RunId) {
 }
 
 fn forget_killed(task: &mut Task, kill: &Kill) {
-    task.runs
-        .retain(|_, run| !(kill.runs.contains(&run.id) && run.state == RunState::Ending));
+    task.runs.retain(|_, run| !kill.runs.contains(&run.id));
 }
 
 fn give_up_effect(task: &mut Task, id: EffectId, error: &str) {
@@ -334,10 +371,21 @@ fn undo_promise(task: &mut Task, planned: &PlannedEffect) {
     }
 }
 
-fn set_pending(task: &mut Task, id: EffectId, state: PendingState) {
+fn stop_effect(task: &mut Task, id: EffectId) {
     if let Some(index) = position(task, id) {
-        task.pending[index].state = state;
+        task.pending[index].state = PendingState::Stopped;
+        let planned = task.pending[index].planned.clone();
+        undo_promise(task, &planned);
     }
+}
+
+fn retry_effect(task: &mut Task, id: EffectId) {
+    if let Some(index) = position(task, id) {
+        task.pending[index].state = PendingState::Waiting;
+        let planned = task.pending[index].planned.clone();
+        promise(task, &planned);
+    }
+    task.attention.clear();
 }
 
 fn take_pending(task: &mut Task, id: EffectId) -> Option<PendingEffect> {

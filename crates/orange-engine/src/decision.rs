@@ -30,8 +30,8 @@ pub struct Plan {
 /// Facts that are missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// The task's version they are needed for.
-    pub version: u64,
+    /// The version at which the status was entered that they are needed for.
+    pub entered: u64,
     /// Which ones, without repetition.
     pub facts: Vec<FactNeeded>,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::SectionName;
 use crate::language::hooks::{Channel, OnError};
 use crate::language::workflow::Permissions;
-use crate::names::{BranchName, CommitId, HarnessName, RunId, Status, WorkspaceName};
+use crate::names::{BranchName, CommitId, HarnessName, RunId, Status, TaskId, WorkspaceName};
 use crate::report::Delegation;
 use crate::role::Role;
 
@@ -45,7 +45,10 @@ pub enum Effect {
         restore: bool,
     },
     /// Save what is unsaved, then free the workspace.
-    ReleaseWorkspace,
+    ReleaseWorkspace {
+        /// The one that was bound when it was planned; another must not be touched.
+        workspace: Option<WorkspaceName>,
+    },
     /// Start an agent.
     Spawn(Spawn),
     /// End agents and whatever they left running.
@@ -132,13 +135,25 @@ pub struct Spawn {
     pub delay: u64,
 }
 
-/// Which agents are ended.
+/// Which agents are ended, with whatever they left running.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Kill {
-    /// One role, or every agent of the task.
-    pub role: Option<Role>,
-    /// The runs known when it was planned.
+    /// How far it reaches beyond the runs that are named.
+    pub scope: KillScope,
+    /// The runs known when it was planned, dead or alive.
     pub runs: Vec<RunId>,
+}
+
+/// How far a kill reaches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KillScope {
+    /// Every agent of the task.
+    Session,
+    /// Every agent of one role.
+    Role(Role),
+    /// Nothing but the runs that are named.
+    Runs,
 }
 
 /// A message to an agent.
@@ -205,6 +220,8 @@ pub enum EffectOutcome {
     Merged(CommitId),
     /// The harness that was chosen.
     Routed(HarnessName),
+    /// The child tasks that were created.
+    Children(Vec<TaskId>),
 }
 
 impl Effect {
@@ -223,11 +240,15 @@ impl Effect {
     pub fn label(&self) -> &'static str {
         match self {
             Effect::AcquireWorkspace { .. } => "acquire_workspace",
-            Effect::ReleaseWorkspace => "release_workspace",
+            Effect::ReleaseWorkspace { .. } => "release_workspace",
             Effect::Spawn(Spawn { headless: true, .. }) => "run_headless",
+            Effect::Spawn(spawn) if spawn.role == Role::Reviewer => "spawn_reviewer",
             Effect::Spawn(_) => "spawn_agent",
-            Effect::Kill(Kill { role: None, .. }) => "kill_session",
-            Effect::Kill(_) => "kill_reviewer",
+            Effect::Kill(kill) => match &kill.scope {
+                KillScope::Session => "kill_session",
+                KillScope::Role(Role::Reviewer) => "kill_reviewer",
+                KillScope::Role(_) | KillScope::Runs => "kill_agent",
+            },
             Effect::NotifyRole(_) => "notify_worker",
             Effect::SpawnNext => "spawn_next",
             Effect::PushBranch { .. } => "push_branch",
@@ -249,7 +270,7 @@ impl Effect {
     pub fn always_runs(&self) -> bool {
         matches!(
             self,
-            Effect::Kill(_) | Effect::ReleaseWorkspace | Effect::ArchiveSection { .. }
+            Effect::Kill(_) | Effect::ReleaseWorkspace { .. } | Effect::ArchiveSection { .. }
         )
     }
 }

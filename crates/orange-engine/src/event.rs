@@ -52,6 +52,8 @@ pub enum Fact {
     DocumentImported {
         /// On whose call.
         by: Role,
+        /// Whether the call asked for a status, and so stood for what the document says.
+        asked: bool,
         /// The sections that gates read; `None` for one that is not there.
         sections: BTreeMap<SectionName, Option<SectionHash>>,
     },
@@ -219,6 +221,9 @@ pub struct Created {
     pub review_harness: HarnessName,
     /// The first values of its fields.
     pub fields: BTreeMap<FieldName, i64>,
+    /// The sections that were there already; they decide nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sections: BTreeMap<SectionName, SectionHash>,
 }
 
 /// A change of status.

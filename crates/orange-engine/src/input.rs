@@ -98,6 +98,8 @@ pub enum Observation {
     DocumentRead {
         /// On whose call.
         by: Role,
+        /// Whether the call asked for a status, and so stood for what the document says.
+        asked: bool,
     },
     /// An agent's process ended.
     RunEnded {
@@ -153,17 +155,21 @@ pub enum Observation {
     },
 }
 
-/// What is known about the world, gathered for one version of the task.
+/// What is known about the world, gathered while the task was in its status.
+///
+/// Whoever gathers them gathers all of one input for one commit of the branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The task's version they were gathered for; facts for another version do not count.
-    pub version: u64,
+    /// The version at which the status was entered; facts for an earlier one do not count.
+    pub entered: u64,
     /// Branch and worktree.
     pub git: Option<GitFacts>,
     /// The pull request; `Some(None)` when there is none.
     pub pull_request: Option<Option<PullRequestFacts>>,
     /// How commands ended, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandResult>,
+    /// The report that a run left; `None` inside when it left none.
+    pub reports: BTreeMap<RunId, Option<Report>>,
 }
 
 /// What is known about branch and worktree.
@@ -205,6 +211,11 @@ pub enum FactNeeded {
     Git,
     /// The pull request.
     PullRequest,
+    /// The report of a headless run that has ended.
+    Report {
+        /// The run.
+        run: RunId,
+    },
     /// How a command ends.
     Command {
         /// Program and arguments.

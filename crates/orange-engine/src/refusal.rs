@@ -136,6 +136,15 @@ pub enum Missing {
         /// The role.
         role: Role,
     },
+    /// The agent is being brought back already.
+    OnItsWay {
+        /// The role.
+        role: Role,
+    },
+    /// A merge is on its way, and an agent must not overtake it.
+    Merging,
+    /// What the present status was entered with has not happened yet.
+    NotSettled,
     /// There is no workspace to work in.
     NoWorkspace,
     /// A task cannot begin in this status.
@@ -275,6 +284,9 @@ impl Missing {
             Missing::VerbUnavailable { .. } => "verb-unavailable",
             Missing::NoRespawn { .. } => "no-respawn",
             Missing::StillRunning { .. } => "still-running",
+            Missing::OnItsWay { .. } => "on-its-way",
+            Missing::Merging => "merging",
+            Missing::NotSettled => "not-settled",
             Missing::NoWorkspace => "no-workspace",
             Missing::NoEntry { .. } => "no-entry",
             Missing::NothingToDo => "nothing-to-do",

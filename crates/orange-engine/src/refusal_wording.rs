@@ -62,6 +62,11 @@ impl fmt::Display for Missing {
                 formatter.write_str("this status has no agent to bring back")
             }
             Missing::StillRunning { role } => write!(formatter, "the {role} still runs"),
+            Missing::OnItsWay { role } => write!(formatter, "the {role} is on its way already"),
+            Missing::Merging => formatter.write_str("a merge is on its way"),
+            Missing::NotSettled => {
+                formatter.write_str("what this status was entered with is still going on")
+            }
             Missing::NoWorkspace => formatter.write_str("it holds no workspace"),
             Missing::NoEntry { entries } => {
                 let names = entries.iter().map(|status| format!("`{status}`"));

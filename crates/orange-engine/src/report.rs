@@ -84,6 +84,7 @@ impl Report {
     /// What the report amounts to; a claim nobody knows needs a person.
     pub fn outcome(&self) -> Outcome {
         match self.status.as_deref() {
+            _ if self.needs_help => Outcome::NeedsReview,
             Some("done") if self.files_changed.is_empty() && !self.remaining.is_empty() => {
                 Outcome::Unfinished
             }

@@ -1,6 +1,6 @@
 //! A task: the fold of its events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +44,10 @@ pub struct Task {
     pub review_harness: HarnessName,
     /// The fields a workflow counts in.
     pub fields: BTreeMap<FieldName, i64>,
-    /// Crashes in the present status.
+    /// Crashes in the present status, or in the one before until its hooks have finished.
     pub crash_count: i64,
+    /// Whether those crashes were in the status before.
+    pub crashes_are_old: bool,
     /// The latest error and how often it came in a row.
     pub last_error: Option<LastError>,
     /// Whether a workspace is held.
@@ -77,6 +79,8 @@ pub struct Entered {
     pub by: Role,
     /// When.
     pub at: Timestamp,
+    /// By which event.
+    pub version: u64,
 }
 
 /// An error that may come again.
@@ -114,6 +118,8 @@ impl Workspace {
 pub struct Run {
     /// Its identity.
     pub id: RunId,
+    /// Whether it runs without a terminal and reports as JSON.
+    pub headless: bool,
     /// How far it has come.
     pub state: RunState,
 }
@@ -149,11 +155,20 @@ pub struct SectionMemory {
     pub hash: Option<SectionHash>,
     /// What it was when the status was entered.
     pub at_entry: Option<SectionHash>,
-    /// On whose calls it was imported as it is now, in order.
-    pub imported_by: Vec<Role>,
+    /// Who asked for a status with it as it is now.
+    pub brought_by: BTreeSet<Role>,
 }
 
 impl SectionMemory {
+    /// A section that was there when the status was entered.
+    pub(crate) fn old(hash: SectionHash) -> SectionMemory {
+        SectionMemory {
+            hash: Some(hash),
+            at_entry: Some(hash),
+            brought_by: BTreeSet::new(),
+        }
+    }
+
     /// Whether it is there and differs from what it was when the status was entered.
     pub fn is_fresh(&self) -> bool {
         self.hash.is_some() && self.hash != self.at_entry
@@ -207,6 +222,14 @@ impl Task {
     /// Whether an agent of this role runs, or will.
     pub fn is_live(&self, role: &Role) -> bool {
         self.runs.get(role).is_some_and(|run| run.state.is_live())
+    }
+
+    /// Whether a message is on its way that starts this role when nobody is there.
+    pub fn is_being_notified(&self, role: &Role) -> bool {
+        self.pending.iter().any(|pending| {
+            matches!(&pending.planned.effect, Effect::NotifyRole(notify) if notify.role == *role)
+                && pending.state == PendingState::Waiting
+        })
     }
 
     /// The merge that is on its way.

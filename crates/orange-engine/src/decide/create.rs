@@ -1,11 +1,14 @@
 //! The beginning of a task.
 
+use std::collections::BTreeMap;
+
 use super::hints;
 use super::hooks;
 use super::steps::Steps;
-use super::transition::change_fields;
+use super::transition::{self, change_fields};
 use crate::apply::begin;
 use crate::decision::Decision;
+use crate::document::{SectionHash, SectionName};
 use crate::event::{Created, Event, Fact};
 use crate::input::{Input, NewTask};
 use crate::language::Workflow;
@@ -61,6 +64,7 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, input: &Input) -
         harness: new.harness.clone(),
         review_harness: new.review_harness.clone(),
         fields: workflow.fields.clone(),
+        sections: existing_sections(workflow, input),
     };
     let event = Event {
         version: 1,
@@ -69,6 +73,17 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, input: &Input) -
     };
     let task = begin(&created, &event);
     (event, task)
+}
+
+/// What was written before the task began is old from the start.
+fn existing_sections(workflow: &Workflow, input: &Input) -> BTreeMap<SectionName, SectionHash> {
+    let names = workflow.gated_sections().iter();
+    names
+        .filter_map(|name| {
+            let section = input.document.as_ref()?.section(name)?;
+            Some((name.clone(), section.hash()))
+        })
+        .collect()
 }
 
 fn guard(entry: &Entry, task: &Task) -> Option<Missing> {
@@ -98,9 +113,10 @@ fn enter(workflow: &Workflow, entry: &Entry, task: Task, event: Event, input: &I
         &hooks::Context {
             plan,
             message: "",
-            live: &[],
+            known: &[],
         },
     );
+    transition::notice_absent(&mut steps);
     steps.settle();
     steps.finish()
 }

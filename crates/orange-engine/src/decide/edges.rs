@@ -55,13 +55,17 @@ pub(super) fn target(edge: &Edge, steps: &Steps<'_>) -> Option<Status> {
 
 /// The edges from the present status that lead to `to` by `trigger`.
 pub(super) fn leading<'a>(steps: &Steps<'a>, to: &Status, trigger: Trigger) -> Vec<&'a Edge> {
-    let from = steps.workflow.edges.iter();
-    from.filter(|edge| {
-        edge.from == steps.task.status
-            && edge.trigger == trigger
-            && target(edge, steps).as_ref() == Some(to)
-    })
-    .collect()
+    let mut edges = triggered(steps, trigger);
+    edges.retain(|edge| target(edge, steps).as_ref() == Some(to));
+    edges
+}
+
+/// The edges from the present status that `trigger` sets off, in the order of the file.
+pub(super) fn triggered<'a>(steps: &Steps<'a>, trigger: Trigger) -> Vec<&'a Edge> {
+    let edges = steps.workflow.edges.iter();
+    edges
+        .filter(|edge| edge.from == steps.task.status && edge.trigger == trigger)
+        .collect()
 }
 
 /// The edges an exit rule may take: its own trigger's, else those a request of the engine may.

@@ -1,13 +1,12 @@
 //! What the death of an agent means: exit rules, first match first.
 
-use super::edges::{self, Asker, Choice};
+use super::edges;
 use super::gates::{self, Answer};
 use super::respawn;
-use super::steps::Steps;
-use super::transition::{self, Taken};
+use super::steps::{Needed, Steps};
+use super::transition;
 use crate::event::Fact;
 use crate::evidence::Evidence;
-use crate::input::FactNeeded;
 use crate::language::exit_rules::{CrashRule, ExitCase, ExitOutcome, ExitRule, OnCrash};
 use crate::language::gates::Gate;
 use crate::language::workflow::Trigger;
@@ -15,17 +14,17 @@ use crate::names::{RunId, Status};
 use crate::refusal::Missing;
 use crate::role::Role;
 
-/// Facts that a rule needs before it can be judged.
-pub(super) type Needed = Vec<FactNeeded>;
-
 /// Judges a death, once. The run is known to have been live until now.
+///
+/// A death that is not the agent's own doing meets no rule: it counts nothing, moves nothing and
+/// starts nothing.
 pub(super) fn judge(
     steps: &mut Steps<'_>,
     run: &RunId,
     role: &Role,
     evidence: &Evidence,
 ) -> Result<(), Needed> {
-    steps.import(&Role::Engine);
+    steps.import_seen(&Role::Engine);
     steps.record(Fact::RunEnded {
         run: run.clone(),
         role: role.clone(),
@@ -35,22 +34,29 @@ pub(super) fn judge(
         return Ok(());
     };
     let expected = state.expects.contains(role);
-    if *evidence == Evidence::Environment {
-        if expected {
-            steps.raise_attention(format!("the {role} {evidence}"));
-        }
+    if evidence.is_the_agents_own() && follow_rules(steps, role, expected, evidence)? {
         return Ok(());
     }
+    if expected {
+        steps.raise_attention(format!("the {role} {evidence}"));
+    }
+    Ok(())
+}
+
+/// Whether a rule said all there is to say about a death.
+fn follow_rules(
+    steps: &mut Steps<'_>,
+    role: &Role,
+    expected: bool,
+    evidence: &Evidence,
+) -> Result<bool, Needed> {
     let mut noted = false;
     for rule in rules(steps, role, expected) {
-        let unconditional = rule.has_artifact.is_empty();
-        if unconditional && !evidence.is_the_agents_own() {
-            break;
-        }
         if !all_hold(&rule.has_artifact, steps)? {
             continue;
         }
-        if unconditional && !noted && !matches!(rule.outcome, ExitOutcome::MarkDead) {
+        let failed = rule.has_artifact.is_empty() && rule.outcome != ExitOutcome::MarkDead;
+        if failed && !noted {
             noted = true;
             let error = format!("the {role} {evidence}");
             steps.record(Fact::ErrorNoted { error });
@@ -59,17 +65,17 @@ pub(super) fn judge(
             // An advance that is refused leaves the matter to the rules below.
             ExitOutcome::Advance(cases) => {
                 if advance(steps, cases, role, evidence)? {
-                    return Ok(());
+                    return Ok(true);
                 }
             }
-            ExitOutcome::Crash(crash) => return count_crash(steps, crash, role, evidence),
-            ExitOutcome::MarkDead => break,
+            ExitOutcome::Crash(crash) => {
+                count_crash(steps, crash, role, evidence)?;
+                return Ok(true);
+            }
+            ExitOutcome::MarkDead => return Ok(false),
         }
     }
-    if expected {
-        steps.raise_attention(format!("the {role} {evidence}"));
-    }
-    Ok(())
+    Ok(false)
 }
 
 /// The rules for the present status and this role, in order.
@@ -113,7 +119,7 @@ fn advance(
         return Ok(false);
     };
     let reason = format!("the {role} {evidence}");
-    let taken = by_rule(steps, &case.then, Trigger::Exit, reason)?;
+    let taken = by_rule(steps, &case.then, Trigger::Exit, &reason)?;
     Ok(taken.is_ok())
 }
 
@@ -122,30 +128,10 @@ fn by_rule(
     steps: &mut Steps<'_>,
     to: &Status,
     trigger: Trigger,
-    reason: String,
+    reason: &str,
 ) -> Result<Result<(), Vec<Missing>>, Needed> {
     let edges = edges::leading_by_rule(steps, to, trigger);
-    match edges::choose(&edges, Asker::ENGINE, steps) {
-        Choice::Open { edge, mut because } => {
-            because.insert(0, reason);
-            let taken = Taken {
-                edge,
-                to: to.clone(),
-                trigger,
-                by: Role::Engine,
-                because,
-                message: None,
-            };
-            transition::take(steps, taken);
-            Ok(Ok(()))
-        }
-        Choice::Closed(closed) if closed.missing.is_empty() => {
-            let allowed = Vec::new();
-            Ok(Err(vec![Missing::NoTransition { allowed }]))
-        }
-        Choice::Closed(closed) => Ok(Err(closed.missing)),
-        Choice::Needs(facts) => Err(facts),
-    }
+    transition::by_engine(steps, &edges, to, trigger, reason)
 }
 
 fn count_crash(
@@ -154,7 +140,13 @@ fn count_crash(
     role: &Role,
     evidence: &Evidence,
 ) -> Result<(), Needed> {
-    let crash_count = steps.task.crash_count.saturating_add(1);
+    // What was counted in the status before is only kept until its successor is a success.
+    let before = if steps.task.crashes_are_old {
+        0
+    } else {
+        steps.task.crash_count
+    };
+    let crash_count = before.saturating_add(1);
     steps.record(Fact::AgentCrashed {
         role: role.clone(),
         crash_count,
@@ -167,7 +159,7 @@ fn count_crash(
     let what = format!("the {role} {evidence}; it crashed {times} in this status");
     let too_many = rule.stuck_after.is_some_and(|limit| crash_count >= limit);
     let in_the_way = match (&rule.then, too_many) {
-        (Some(to), true) => match by_rule(steps, to, Trigger::Crash, what.clone())? {
+        (Some(to), true) => match by_rule(steps, to, Trigger::Crash, &what)? {
             Ok(()) => return Ok(()),
             Err(missing) => Some(missing),
         },

@@ -126,7 +126,7 @@ fn ask_memory(gate: &SectionGate, section: &Section, steps: &Steps<'_>) -> Vec<G
     }
     let brought = known.is_some_and(|memory| {
         let mut roles = gate.from_role.iter();
-        roles.any(|role| memory.imported_by.contains(role))
+        roles.any(|role| memory.brought_by.contains(role))
     });
     if !gate.from_role.is_empty() && !brought {
         failures.push(GateFailure::NotFromRole {
@@ -141,10 +141,11 @@ fn ask_report(gate: &ReportGate, report: Option<&Report>) -> Answer {
     let Some(report) = report else {
         return Answer::Fails(vec![GateFailure::ReportMissing]);
     };
-    let found = read_report(gate.field, report);
+    let words = read_report(gate.field, report);
+    let found = words.join(", ");
     let holds = match &gate.wanted {
-        ReportWanted::Is(words) => words.contains(&found),
-        ReportWanted::Empty(wanted) => found.is_empty() == *wanted,
+        ReportWanted::Is(wanted) => wanted.contains(&found),
+        ReportWanted::Empty(wanted) => words.is_empty() == *wanted,
     };
     if holds {
         return Answer::Holds(format!("the report's `{}` is `{found}`", gate.field));
@@ -156,21 +157,25 @@ fn ask_report(gate: &ReportGate, report: Option<&Report>) -> Answer {
     }])
 }
 
-fn read_report(field: ReportField, report: &Report) -> String {
+/// The words of a field; a text that says nothing has none, an unnamed item is still an item.
+fn read_report(field: ReportField, report: &Report) -> Vec<String> {
+    let text = |text: &str| {
+        let said = !text.trim().is_empty();
+        said.then(|| text.to_owned()).into_iter().collect()
+    };
     match field {
-        ReportField::Status => report.status.clone().unwrap_or_default(),
-        ReportField::Outcome => report.outcome().to_string(),
-        ReportField::Summary => report.summary.clone(),
-        ReportField::Reason => report.reason.clone(),
-        ReportField::Accomplished => report.accomplished.join(", "),
-        ReportField::Remaining => report.remaining.join(", "),
-        ReportField::Blockers => report.blockers.join(", "),
-        ReportField::FilesChanged => report.files_changed.join(", "),
-        ReportField::NeedsHelp => report.needs_help.to_string(),
+        ReportField::Status => report.status.iter().cloned().collect(),
+        ReportField::Outcome => vec![report.outcome().to_string()],
+        ReportField::Summary => text(&report.summary),
+        ReportField::Reason => text(&report.reason),
+        ReportField::Accomplished => report.accomplished.clone(),
+        ReportField::Remaining => report.remaining.clone(),
+        ReportField::Blockers => report.blockers.clone(),
+        ReportField::FilesChanged => report.files_changed.clone(),
+        ReportField::NeedsHelp => vec![report.needs_help.to_string()],
         ReportField::Delegations => {
-            let titles = report.delegations.iter();
-            let titles: Vec<&str> = titles.map(|child| child.title.as_str()).collect();
-            titles.join(", ")
+            let children = report.delegations.iter();
+            children.map(|child| child.title.clone()).collect()
         }
     }
 }

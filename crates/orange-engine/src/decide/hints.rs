@@ -49,12 +49,15 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
         Missing::SameStatus { .. }
         | Missing::NothingToDo
         | Missing::NoTransition { .. }
-        | Missing::NotByRequest { .. } => {
+        | Missing::NotByRequest { .. }
+        | Missing::OnItsWay { .. }
+        | Missing::Merging
+        | Missing::NotSettled => {
             format!("see what the task waits for with `orange task show {task}`")
         }
         Missing::NoRespawn { .. } => format!("see who should run with `orange task show {task}`"),
         Missing::StillRunning { .. } => format!("look at it with `orange task attach {task}`"),
-        Missing::NoWorkspace => format!("start the task with `orange task spawn {task}`"),
+        Missing::NoWorkspace => format!("see what became of it with `orange task why {task}`"),
         Missing::NoEntry { entries } => {
             let status = entries.first()?;
             format!("run `orange task create --status {status}`")
@@ -75,7 +78,7 @@ fn again(refusal: &Refusal) -> String {
         },
         Attempt::Respawn { .. } => format!("orange task respawn {task}"),
         Attempt::Amend => String::from("orange task update"),
-        Attempt::RetryEffects => format!("orange task retry {task}"),
+        Attempt::RetryEffects => format!("orange task why {task}"),
         Attempt::Create { .. } => String::from("orange task create"),
     }
 }
@@ -99,7 +102,7 @@ fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
                 Attempt::Verb { verb, .. } => format!("orange task {verb} {task}"),
                 Attempt::Respawn { .. } => format!("orange task respawn {task}"),
                 Attempt::Amend => format!("orange task update {task}"),
-                Attempt::RetryEffects => format!("orange task retry {task}"),
+                Attempt::RetryEffects => format!("orange task why {task}"),
                 Attempt::Create { .. } => String::from("orange task create"),
             }
         );

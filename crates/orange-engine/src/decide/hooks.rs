@@ -3,12 +3,13 @@
 use super::respawn;
 use super::steps::Steps;
 use super::transition::change_fields;
-use crate::effect::{Effect, Kill, NotifyRole, Spawn};
+use crate::effect::{Effect, Kill, KillScope, NotifyRole, Spawn};
 use crate::language::hooks::{Action, HarnessChoice, Hook, SpawnHook};
 use crate::language::prompt::Prompt;
 use crate::language::workflow::{Change, NewValue};
 use crate::names::{FieldName, HarnessName, RunId};
 use crate::role::Role;
+use crate::task::{PendingState, Workspace};
 
 /// What hooks must know beside the task.
 pub(super) struct Context<'a> {
@@ -16,8 +17,50 @@ pub(super) struct Context<'a> {
     pub(super) plan: u64,
     /// What the asker said.
     pub(super) message: &'a str,
-    /// The runs that were live before the transition.
-    pub(super) live: &'a [(Role, RunId)],
+    /// The runs that were known before the transition.
+    pub(super) known: &'a [Known],
+}
+
+/// A run that a kill may have to end.
+pub(super) struct Known {
+    /// As what it ran; unknown for what a failed kill left behind.
+    role: Option<Role>,
+    run: RunId,
+}
+
+/// Every run that may still have a process, dead agents and failed kills included: a dead agent
+/// can leave children, and what a failed kill was for is still there.
+pub(super) fn known_runs(steps: &Steps<'_>) -> Vec<Known> {
+    let mut known: Vec<Known> = Vec::new();
+    let mut add = |role: Option<&Role>, run: &RunId| {
+        if known.iter().all(|other| other.run != *run) {
+            known.push(Known {
+                role: role.cloned(),
+                run: run.clone(),
+            });
+        }
+    };
+    for (role, run) in &steps.task.runs {
+        add(Some(role), &run.id);
+    }
+    for pending in &steps.task.pending {
+        match &pending.planned.effect {
+            Effect::NotifyRole(notify) => {
+                if let Some(start) = &notify.otherwise {
+                    add(Some(&start.role), &start.run);
+                }
+            }
+            Effect::Kill(kill) if pending.state != PendingState::Waiting => {
+                let role = match &kill.scope {
+                    KillScope::Role(role) => Some(role),
+                    KillScope::Session | KillScope::Runs => None,
+                };
+                kill.runs.iter().for_each(|run| add(role, run));
+            }
+            _ => {}
+        }
+    }
+    known
 }
 
 pub(super) fn plan(steps: &mut Steps<'_>, hooks: &[&Hook], context: &Context<'_>) {
@@ -33,10 +76,16 @@ fn effect(steps: &mut Steps<'_>, hook: &Hook, context: &Context<'_>) -> Option<E
     let branch = steps.task.branch.clone();
     Some(match &hook.action {
         Action::AcquireWorkspace { restore } => Effect::AcquireWorkspace { restore: *restore },
-        Action::ReleaseWorkspace => Effect::ReleaseWorkspace,
+        Action::ReleaseWorkspace => Effect::ReleaseWorkspace {
+            workspace: match &steps.task.workspace {
+                Workspace::Bound(name) => Some(name.clone()),
+                Workspace::Leaving(name) => name.clone(),
+                Workspace::None | Workspace::Wanted => None,
+            },
+        },
         Action::SpawnAgent(spawn) => Effect::Spawn(start(steps, spawn, context)),
-        Action::KillSession => Effect::Kill(kill(None, context)),
-        Action::KillRole { role } => Effect::Kill(kill(Some(role.clone()), context)),
+        Action::KillSession => Effect::Kill(kill(KillScope::Session, context)),
+        Action::KillRole { role } => Effect::Kill(kill(KillScope::Role(role.clone()), context)),
         Action::NotifyWorker { message } => {
             let message = fill(message, steps, context.message);
             let otherwise = respawn::spawn(steps, &Role::Worker, 0, context.message);
@@ -112,14 +161,14 @@ fn start(steps: &mut Steps<'_>, hook: &SpawnHook, context: &Context<'_>) -> Spaw
     }
 }
 
-fn kill(role: Option<Role>, context: &Context<'_>) -> Kill {
-    let runs = context
-        .live
-        .iter()
-        .filter(|(live, _)| role.as_ref().is_none_or(|role| role == live))
-        .map(|(_, run)| run.clone())
-        .collect();
-    Kill { role, runs }
+fn kill(scope: KillScope, context: &Context<'_>) -> Kill {
+    let reaches = |known: &&Known| match &scope {
+        KillScope::Role(role) => known.role.as_ref() == Some(role),
+        KillScope::Session | KillScope::Runs => true,
+    };
+    let runs = context.known.iter().filter(reaches);
+    let runs = runs.map(|known| known.run.clone()).collect();
+    Kill { scope, runs }
 }
 
 pub(super) fn harness(steps: &Steps<'_>, choice: HarnessChoice) -> HarnessName {

@@ -1,7 +1,7 @@
 //! A merge: an effect whose success moves the task.
 
 use super::edges::{self, Asker, Choice, Closed};
-use super::steps::Steps;
+use super::steps::{Needed, Steps};
 use super::transition::{self, Taken};
 use crate::effect::{Effect, Merge, MergeStrategy};
 use crate::event::Fact;
@@ -16,7 +16,7 @@ use crate::role::Role;
 /// What asking for a merge comes to, besides a plan.
 pub(super) enum Blocked {
     Refused(Closed),
-    Needs(Vec<FactNeeded>),
+    Needs(Needed),
 }
 
 /// Plans the merge; the status changes only when it has succeeded.
@@ -74,24 +74,23 @@ fn way<'a>(steps: &Steps<'a>) -> Option<(Status, Vec<&'a Edge>)> {
 }
 
 /// Moves the task after its own merge succeeded. Gates were asked before; now it is a fact.
-pub(super) fn finish(steps: &mut Steps<'_>, merge: &Merge, shown: String) {
+pub(super) fn finish(steps: &mut Steps<'_>, merge: &Merge, shown: String) -> Result<(), Needed> {
     let edges = edges::leading_by_rule(steps, &merge.to, Trigger::Merged);
     let edge = edges
         .iter()
         .find(|edge| edges::guard_holds(edge, steps))
         .or(edges.first());
-    match edge {
-        Some(edge) => {
-            let taken = Taken {
-                edge,
-                to: merge.to.clone(),
-                trigger: Trigger::Merged,
-                by: Role::Engine,
-                because: vec![shown],
-                message: None,
-            };
-            transition::take(steps, taken);
-        }
-        None => steps.raise_attention(format!("{shown}, and the workflow leads nowhere from here")),
-    }
+    let Some(edge) = edge else {
+        steps.raise_attention(format!("{shown}, and the workflow leads nowhere from here"));
+        return Ok(());
+    };
+    let taken = Taken {
+        edge,
+        to: merge.to.clone(),
+        trigger: Trigger::Merged,
+        by: Role::Engine,
+        because: vec![shown],
+        message: None,
+    };
+    transition::take(steps, taken)
 }

@@ -1,11 +1,11 @@
 //! What a change in the world means for a task.
 
-use super::edges::{self, Asker, Choice};
+use super::edges;
 use super::exit;
 use super::merge;
-use super::steps::Steps;
+use super::steps::{Needed, Steps};
 use super::transition::{self, Taken};
-use crate::decision::{Decision, Needs};
+use crate::decision::Decision;
 use crate::effect::{Effect, EffectId, EffectOutcome};
 use crate::event::Fact;
 use crate::evidence::Evidence;
@@ -13,8 +13,8 @@ use crate::input::{FactNeeded, Input, Observation};
 use crate::language::Workflow;
 use crate::language::gates::PullRequestState;
 use crate::language::hooks::OnError;
-use crate::language::workflow::{Edge, Trigger};
-use crate::names::{RunId, Status, TaskId};
+use crate::language::workflow::Trigger;
+use crate::names::{CommitId, RunId, Status, TaskId};
 use crate::report::Report;
 use crate::role::Role;
 use crate::task::{PendingState, Task};
@@ -27,25 +27,12 @@ pub(super) fn decide(
 ) -> Decision {
     let mut steps = Steps::new(workflow, task, input);
     let needed = match observation {
-        Observation::DocumentRead { by } => read_document(&mut steps, by),
+        Observation::DocumentRead { by, asked } => read_document(&mut steps, by, *asked),
         Observation::RunEnded { run, evidence } => end_run(&mut steps, run, evidence),
-        Observation::EffectDone { effect, outcome } => {
-            finish_effect(&mut steps, *effect, outcome);
-            Ok(())
-        }
+        Observation::EffectDone { effect, outcome } => finish_effect(&mut steps, *effect, outcome),
         Observation::EffectGivenUp { effect, error } => give_up(&mut steps, *effect, error),
-        Observation::Merged { commit } => {
-            let seen = Fact::MergeObserved {
-                commit: commit.clone(),
-            };
-            let shown = format!("the branch was merged as {commit}");
-            happen(&mut steps, seen, Trigger::Merged, shown);
-            Ok(())
-        }
-        Observation::PullRequest { state } => {
-            see_pull_request(&mut steps, *state);
-            Ok(())
-        }
+        Observation::Merged { commit } => see_merge(&mut steps, commit),
+        Observation::PullRequest { state } => see_pull_request(&mut steps, *state),
         Observation::TimedOut => time_out(&mut steps),
         Observation::ReportArrived { run, report } => receive_report(&mut steps, run, report),
         Observation::ChildAdded { child } => {
@@ -59,32 +46,46 @@ pub(super) fn decide(
     };
     match needed {
         Ok(()) => steps.finish(),
-        Err(facts) => Decision::Needs(Needs {
-            version: task.version,
-            facts,
-        }),
+        Err(facts) => Steps::new(workflow, task, input).need(facts),
     }
 }
-
-type Needed = Vec<FactNeeded>;
 
 fn is_over(steps: &Steps<'_>) -> bool {
     steps.workflow.is_terminal(&steps.task.status)
 }
 
-fn read_document(steps: &mut Steps<'_>, by: &Role) -> Result<(), Needed> {
+fn read_document(steps: &mut Steps<'_>, by: &Role, asked: bool) -> Result<(), Needed> {
     if steps.document().is_none() {
         return Err(vec![FactNeeded::Document]);
     }
-    steps.import(by);
+    if asked {
+        steps.import_asked(by);
+    } else {
+        steps.import_seen(by);
+    }
     Ok(())
 }
 
 /// A run that we ended ourselves, or whose death was judged before, means nothing.
+///
+/// A headless run ends right after it reports, so its report is looked for before its death is
+/// judged: whichever is seen first, finished work counts.
 fn end_run(steps: &mut Steps<'_>, run: &RunId, evidence: &Evidence) -> Result<(), Needed> {
     let Some(role) = live_role(steps, run) else {
         return Ok(());
     };
+    let may_report = steps.task.runs.get(&role).is_some_and(|run| run.headless);
+    if may_report && steps.task.report.is_none() && !is_over(steps) {
+        let reports = steps.facts().map(|facts| &facts.reports);
+        match reports.and_then(|reports| reports.get(run)) {
+            None => return Err(vec![FactNeeded::Report { run: run.clone() }]),
+            Some(Some(report)) => receive_report(steps, run, report)?,
+            Some(None) => {}
+        }
+        if live_role(steps, run).is_none() {
+            return Ok(());
+        }
+    }
     exit::judge(steps, run, &role, evidence)
 }
 
@@ -94,25 +95,36 @@ fn live_role(steps: &Steps<'_>, run: &RunId) -> Option<Role> {
         .map(|(role, _)| role.clone())
 }
 
-fn finish_effect(steps: &mut Steps<'_>, id: EffectId, outcome: &EffectOutcome) {
+fn finish_effect(
+    steps: &mut Steps<'_>,
+    id: EffectId,
+    outcome: &EffectOutcome,
+) -> Result<(), Needed> {
     let Some(pending) = steps.task.pending_effect(id) else {
-        return;
+        return Ok(());
     };
     let effect = pending.planned.effect.clone();
     steps.record(Fact::EffectDone {
         effect: id,
         outcome: outcome.clone(),
     });
-    if let Effect::Merge(merge) = &effect
-        && !is_over(steps)
-    {
-        let commit = match outcome {
-            EffectOutcome::Merged(commit) => commit,
-            _ => &merge.head,
-        };
-        merge::finish(steps, merge, format!("the branch was merged as {commit}"));
+    match &effect {
+        Effect::Merge(merge) if !is_over(steps) => {
+            steps.import_seen(&Role::Engine);
+            let commit = match outcome {
+                EffectOutcome::Merged(commit) => commit,
+                _ => &merge.head,
+            };
+            merge::finish(steps, merge, format!("the branch was merged as {commit}"))?;
+        }
+        Effect::CreateChildren { .. } if steps.task.children.is_empty() => {
+            steps.raise_attention(String::from("no child task was created"));
+        }
+        Effect::CreateChildren { .. } => wake_after_children(steps)?,
+        _ => {}
     }
     steps.settle();
+    Ok(())
 }
 
 fn give_up(steps: &mut Steps<'_>, id: EffectId, error: &str) -> Result<(), Needed> {
@@ -154,6 +166,7 @@ fn give_up(steps: &mut Steps<'_>, id: EffectId, error: &str) -> Result<(), Neede
         let shown = format!("{}: {error}", planned.effect.label());
         let error = shown.clone();
         steps.record(Fact::ErrorNoted { error });
+        steps.import_seen(&Role::Engine);
         follow(steps, Trigger::SpawnFailed, &shown)?;
     }
     steps.settle();
@@ -161,19 +174,31 @@ fn give_up(steps: &mut Steps<'_>, id: EffectId, error: &str) -> Result<(), Neede
 }
 
 /// Something that has happened moves the task, whatever its gates would say.
-fn happen(steps: &mut Steps<'_>, seen: Fact, trigger: Trigger, shown: String) {
+fn happen(
+    steps: &mut Steps<'_>,
+    seen: Fact,
+    trigger: Trigger,
+    shown: String,
+) -> Result<(), Needed> {
     if is_over(steps) {
-        return;
+        return Ok(());
     }
-    let edges = steps.workflow.edges.iter();
-    let edge = edges
-        .filter(|edge| edge.from == steps.task.status && edge.trigger == trigger)
+    let edge = edges::triggered(steps, trigger)
+        .into_iter()
         .find(|edge| edges::guard_holds(edge, steps));
     let target = edge.and_then(|edge| edges::target(edge, steps));
     if let (Some(edge), Some(to)) = (edge, target) {
+        steps.import_seen(&Role::Engine);
         steps.record(seen);
-        take(steps, edge, to, vec![shown]);
-        return;
+        let taken = Taken {
+            edge,
+            to,
+            trigger,
+            by: Role::Engine,
+            because: vec![shown],
+            message: None,
+        };
+        return transition::take(steps, taken);
     }
     let reason = format!("{shown}, and the workflow does not say what follows");
     // The world is looked at again and again; it is told once.
@@ -181,16 +206,29 @@ fn happen(steps: &mut Steps<'_>, seen: Fact, trigger: Trigger, shown: String) {
         steps.record(seen);
         steps.raise_attention(reason);
     }
+    Ok(())
 }
 
-fn see_pull_request(steps: &mut Steps<'_>, state: PullRequestState) {
+/// While our own merge is on its way, what is seen is its work, and it will report itself.
+fn see_merge(steps: &mut Steps<'_>, commit: &CommitId) -> Result<(), Needed> {
+    if steps.task.merging().is_some() {
+        return Ok(());
+    }
+    let seen = Fact::MergeObserved {
+        commit: commit.clone(),
+    };
+    let shown = format!("the branch was merged as {commit}");
+    happen(steps, seen, Trigger::Merged, shown)
+}
+
+fn see_pull_request(steps: &mut Steps<'_>, state: PullRequestState) -> Result<(), Needed> {
     let (trigger, shown) = match state {
-        PullRequestState::Open => return,
+        PullRequestState::Open => return Ok(()),
         PullRequestState::Merged => (Trigger::PrMerged, "the pull request was merged"),
         PullRequestState::Closed => (Trigger::PrClosed, "the pull request was closed"),
     };
     let seen = Fact::PullRequestObserved { state };
-    happen(steps, seen, trigger, shown.to_owned());
+    happen(steps, seen, trigger, shown.to_owned())
 }
 
 fn time_out(steps: &mut Steps<'_>) -> Result<(), Needed> {
@@ -202,16 +240,16 @@ fn time_out(steps: &mut Steps<'_>) -> Result<(), Needed> {
     if lasted < timeout.after {
         return Ok(());
     }
-    let edges = edges::leading(steps, &timeout.then, Trigger::Timeout);
-    match edges::choose(&edges, Asker::ENGINE, steps) {
-        Choice::Open { edge, mut because } => {
-            because.insert(0, format!("the status has lasted {lasted} s"));
-            take(steps, edge, timeout.then.clone(), because);
-            Ok(())
-        }
-        Choice::Closed(_) => Ok(()),
-        Choice::Needs(facts) => Err(facts),
+    let mut trial = steps.clone();
+    trial.import_seen(&Role::Engine);
+    let edges = edges::leading(&trial, &timeout.then, Trigger::Timeout);
+    let reason = format!("the status has lasted {lasted} s");
+    // A timeout whose gates do not hold is asked again at the next look; it leaves no trace.
+    if transition::by_engine(&mut trial, &edges, &timeout.then, Trigger::Timeout, &reason)?.is_ok()
+    {
+        *steps = trial;
     }
+    Ok(())
 }
 
 /// A report counts for the run that is live now, never for an earlier attempt.
@@ -219,7 +257,7 @@ fn receive_report(steps: &mut Steps<'_>, run: &RunId, report: &Report) -> Result
     if live_role(steps, run).is_none() || is_over(steps) {
         return Ok(());
     }
-    steps.import(&Role::Engine);
+    steps.import_seen(&Role::Engine);
     steps.record(Fact::ReportReceived {
         run: run.clone(),
         report: report.clone(),
@@ -236,16 +274,27 @@ fn receive_report(steps: &mut Steps<'_>, run: &RunId, report: &Report) -> Result
     Ok(())
 }
 
+/// The end of a child may be seen before its beginning was recorded.
 fn end_child(steps: &mut Steps<'_>, child: &TaskId, status: &Status) -> Result<(), Needed> {
-    if steps.task.children.get(child) != Some(&None) {
+    if matches!(steps.task.children.get(child), Some(Some(_))) || is_over(steps) {
         return Ok(());
     }
     steps.record(Fact::ChildEnded {
         child: child.clone(),
         status: status.clone(),
     });
+    wake_after_children(steps)
+}
+
+/// Goes on once every child has ended and no more are being created.
+fn wake_after_children(steps: &mut Steps<'_>) -> Result<(), Needed> {
+    let creating = steps.task.pending.iter().any(|pending| {
+        matches!(pending.planned.effect, Effect::CreateChildren { .. })
+            && pending.state == PendingState::Waiting
+    });
     let all_ended = steps.task.children.values().all(Option::is_some);
-    if all_ended && !is_over(steps) {
+    if all_ended && !creating && !is_over(steps) {
+        steps.import_seen(&Role::Engine);
         follow(steps, Trigger::ChildrenDone, "every child task has ended")?;
     }
     Ok(())
@@ -253,37 +302,13 @@ fn end_child(steps: &mut Steps<'_>, child: &TaskId, status: &Status) -> Result<(
 
 /// Takes the first edge of this trigger, in the order of the file, that is open.
 fn follow(steps: &mut Steps<'_>, trigger: Trigger, shown: &str) -> Result<bool, Needed> {
-    let candidates: Vec<&Edge> = steps
-        .workflow
-        .edges
-        .iter()
-        .filter(|edge| edge.from == steps.task.status && edge.trigger == trigger)
-        .collect();
-    for edge in candidates {
+    for edge in edges::triggered(steps, trigger) {
         let Some(to) = edges::target(edge, steps) else {
             continue;
         };
-        match edges::choose(&[edge], Asker::ENGINE, steps) {
-            Choice::Open { edge, mut because } => {
-                because.insert(0, shown.to_owned());
-                take(steps, edge, to, because);
-                return Ok(true);
-            }
-            Choice::Closed(_) => {}
-            Choice::Needs(facts) => return Err(facts),
+        if transition::by_engine(steps, &[edge], &to, trigger, shown)?.is_ok() {
+            return Ok(true);
         }
     }
     Ok(false)
-}
-
-fn take(steps: &mut Steps<'_>, edge: &Edge, to: Status, because: Vec<String>) {
-    let taken = Taken {
-        edge,
-        to,
-        trigger: edge.trigger,
-        by: Role::Engine,
-        because,
-        message: None,
-    };
-    transition::take(steps, taken);
 }

@@ -6,15 +6,16 @@ use super::merge::{self, Blocked};
 use super::respawn;
 use super::steps::Steps;
 use super::transition::{self, Taken};
-use crate::decision::{Decision, Needs, Plan};
+use crate::decision::{Decision, Plan};
 use crate::effect::MergeStrategy;
 use crate::event::Fact;
 use crate::input::{Ask, FactNeeded, Input, Request};
 use crate::language::Workflow;
+use crate::language::gates::GitCondition;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Kind, Target, Trigger};
 use crate::names::{BranchName, Status};
-use crate::refusal::{Attempt, Missing, Refusal};
+use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
 use crate::role::Role;
 use crate::task::{PendingState, Task};
 
@@ -24,7 +25,8 @@ pub(super) fn decide(
     input: &Input,
     request: &Request,
 ) -> Decision {
-    let steps = Steps::new(workflow, task, input);
+    let mut steps = Steps::new(workflow, task, input);
+    steps.confirm_start(&request.by);
     let asking = Asking { steps, request };
     match &request.ask {
         Ask::Move { to } => asking.move_to(to),
@@ -52,15 +54,15 @@ impl<'a> Asking<'a> {
         if self.is_already_in(to) {
             return already();
         }
-        if let Some(missing) = self.unreachable(to) {
+        if let Some(missing) = self.unreachable(to).or_else(|| self.merging()) {
             return self.refuse(attempt, closed_by(missing));
         }
-        self.steps.import(&self.request.by);
+        self.steps.import_asked(&self.request.by);
         let edges = edges::leading(&self.steps, to, Trigger::Request);
         match edges::choose(&edges, self.asker(), &self.steps) {
             Choice::Open { edge, because } => self.take(edge, to.clone(), because),
             Choice::Closed(closed) => self.refuse(attempt, closed),
-            Choice::Needs(facts) => self.need(facts),
+            Choice::Needs(facts) => self.steps.need(facts),
         }
     }
 
@@ -71,19 +73,24 @@ impl<'a> Asking<'a> {
         let attempt = self.attempt_of(verb);
         let targets = self.targets(verb);
         let is_already = targets.iter().any(|to| self.is_already_in(to));
-        if let Some(missing) = self.terminal().or_else(|| self.not_queued(verb)) {
+        let in_the_way = self
+            .terminal()
+            .or_else(|| self.out_of_place(verb))
+            .or_else(|| self.not_settled(verb))
+            .or_else(|| self.merging());
+        if let Some(missing) = in_the_way {
             if is_already {
                 return already();
             }
             return self.refuse(attempt, closed_by(missing));
         }
-        self.steps.import(&self.request.by);
+        self.steps.import_asked(&self.request.by);
         let mut first = None;
         for to in targets {
             let edges = edges::leading(&self.steps, &to, Trigger::Request);
             match edges::choose(&edges, self.asker(), &self.steps) {
                 Choice::Open { edge, because } => return self.take(edge, to, because),
-                Choice::Needs(facts) => return self.need(facts),
+                Choice::Needs(facts) => return self.steps.need(facts),
                 Choice::Closed(closed) if closed.reachable => return self.refuse(attempt, closed),
                 Choice::Closed(closed) if closed.missing.is_empty() => {}
                 Choice::Closed(closed) => {
@@ -110,12 +117,12 @@ impl<'a> Asking<'a> {
         if let Some(missing) = self.terminal() {
             return self.refuse(attempt, closed_by(missing));
         }
-        self.steps.import(&self.request.by);
+        self.steps.import_asked(&self.request.by);
         let asker = self.asker();
         match merge::start(&mut self.steps, strategy, asker) {
             Ok(()) => self.steps.finish(),
             Err(Blocked::Refused(closed)) => self.refuse(attempt, closed),
-            Err(Blocked::Needs(facts)) => self.need(facts),
+            Err(Blocked::Needs(facts)) => self.steps.need(facts),
         }
     }
 
@@ -138,11 +145,12 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// A stale version is a file rewritten from memory, not a wish. A wish that is refused is
-    /// remembered, because the line is put back and its author should learn why.
+    /// A version from before the status was entered is a file rewritten from memory, not a wish. A
+    /// wish that is refused is remembered, because the line is put back and its author should
+    /// learn why.
     fn hand_edit(self, to: &Status, version: u64) -> Decision {
         let task = &self.steps.task;
-        if version != task.version || *to == task.status {
+        if version < task.entered.version || *to == task.status {
             return Decision::Plan(Plan::nothing());
         }
         let mut rejected = self.steps.clone();
@@ -159,15 +167,28 @@ impl<'a> Asking<'a> {
         }
     }
 
+    /// An agent may rename what it works on, while it works on it, and never to the default branch.
     fn amend(mut self, summary: Option<&str>, branch: Option<&BranchName>) -> Decision {
         let task = &self.steps.task;
         let summary = summary.filter(|summary| *summary != task.summary);
         let branch = branch.filter(|branch| **branch != task.branch);
-        if let Some(missing) = self.terminal() {
+        if let Some(missing) = self.terminal().or_else(|| self.not_expected()) {
             return self.refuse(Attempt::Amend, closed_by(missing));
         }
         if summary.is_none() && branch.is_none() {
             return already();
+        }
+        if branch.is_some() {
+            let condition = GitCondition::BranchNotDefault;
+            match self.steps.facts().and_then(|facts| facts.git.as_ref()) {
+                None => return self.steps.need(vec![FactNeeded::Git]),
+                Some(git) if git.holds.contains(&condition) => {}
+                Some(_) => {
+                    let failure = GateFailure::Git { condition };
+                    let missing = Missing::GateFailed { failure };
+                    return self.refuse(Attempt::Amend, closed_by(missing));
+                }
+            }
         }
         self.steps.record(Fact::TaskAmended {
             by: self.request.by.clone(),
@@ -205,8 +226,10 @@ impl<'a> Asking<'a> {
             because,
             message: self.request.message.clone(),
         };
-        transition::take(&mut self.steps, taken);
-        self.steps.finish()
+        match transition::take(&mut self.steps, taken) {
+            Ok(()) => self.steps.finish(),
+            Err(facts) => self.steps.need(facts),
+        }
     }
 
     fn asker(&self) -> Asker<'a> {
@@ -251,17 +274,49 @@ impl<'a> Asking<'a> {
         })
     }
 
-    /// Only what waits in a queue is started; elsewhere the same edges mean something else.
-    fn not_queued(&self, verb: Verb) -> Option<Missing> {
+    /// Only what waits in a queue is started, and only a person who is asked requests changes;
+    /// elsewhere the same edges mean something else.
+    fn out_of_place(&self, verb: Verb) -> Option<Missing> {
         let state = self.steps.workflow.state(&self.steps.task.status);
-        let queued = state.is_some_and(|state| state.kind == Kind::Queued);
-        (verb == Verb::Spawn && !queued).then_some(Missing::VerbUnavailable { verb })
+        let kind = state.map(|state| state.kind);
+        let elsewhere = match verb {
+            Verb::Spawn => kind != Some(Kind::Queued),
+            Verb::RequestChanges => kind != Some(Kind::Human),
+            _ => false,
+        };
+        elsewhere.then_some(Missing::VerbUnavailable { verb })
+    }
+
+    /// What a queue was entered with, routing and releasing, comes before the next start.
+    fn not_settled(&self, verb: Verb) -> Option<Missing> {
+        let task = &self.steps.task;
+        let waits = task.pending.iter().any(|pending| {
+            task.unsettled == Some(pending.planned.plan) && pending.state == PendingState::Waiting
+        });
+        (verb == Verb::Spawn && waits).then_some(Missing::NotSettled)
+    }
+
+    /// A person's merge is not overtaken by an agent.
+    fn merging(&self) -> Option<Missing> {
+        let overtakes = self.request.by.is_agent() && self.steps.task.merging().is_some();
+        overtakes.then_some(Missing::Merging)
     }
 
     /// Agents do not bring each other back; that is for a person or the engine.
     fn only_human(&self) -> Option<Missing> {
         let role = &self.request.by;
         role.is_agent().then(|| Missing::NotAllowed {
+            role: role.clone(),
+            by: vec![Role::Human],
+        })
+    }
+
+    /// Who is not expected here has no say about what is done here.
+    fn not_expected(&self) -> Option<Missing> {
+        let role = &self.request.by;
+        let state = self.steps.workflow.state(&self.steps.task.status);
+        let expected = state.is_some_and(|state| state.expects.contains(role));
+        (role.is_agent() && !expected).then(|| Missing::NotAllowed {
             role: role.clone(),
             by: vec![Role::Human],
         })
@@ -308,13 +363,6 @@ impl<'a> Asking<'a> {
             }
         }
         Some(Missing::NoTransition { allowed })
-    }
-
-    fn need(&self, facts: Vec<FactNeeded>) -> Decision {
-        Decision::Needs(Needs {
-            version: self.steps.version(),
-            facts,
-        })
     }
 
     fn refuse(&self, attempt: Attempt, closed: Closed) -> Decision {

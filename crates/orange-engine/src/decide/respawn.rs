@@ -24,6 +24,9 @@ pub(super) fn bring_back(
     if steps.task.is_live(&role) {
         missing.push(Missing::StillRunning { role: role.clone() });
     }
+    if steps.task.is_being_notified(&role) {
+        missing.push(Missing::OnItsWay { role: role.clone() });
+    }
     if !steps.task.workspace.is_held() {
         missing.push(Missing::NoWorkspace);
     }

@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 
 use crate::apply::fold;
-use crate::decision::{Decision, Plan};
+use crate::decision::{Decision, Needs, Plan};
 use crate::document::{Document, Section};
-use crate::effect::{Effect, EffectId, PlannedEffect};
+use crate::effect::{Effect, EffectId, EffectOutcome, PlannedEffect};
 use crate::event::{Event, Fact};
-use crate::input::{Facts, Input};
+use crate::input::{FactNeeded, Facts, Input};
 use crate::language::Workflow;
 use crate::language::hooks::OnError;
 use crate::names::RunId;
 use crate::role::Role;
-use crate::task::{PendingState, Task};
+use crate::task::{PendingState, RunState, Task};
+
+/// Facts that are missing.
+pub(super) type Needed = Vec<FactNeeded>;
 
 /// The task as the events recorded so far make it.
 #[derive(Clone)]
@@ -20,8 +23,8 @@ pub(super) struct Steps<'a> {
     pub(super) workflow: &'a Workflow,
     pub(super) input: &'a Input,
     pub(super) task: Task,
-    /// The version the input was decided for; facts for another one do not count.
-    version: u64,
+    /// When the status was entered that the input is about; earlier facts do not count.
+    entered: u64,
     events: Vec<Event>,
     runs: usize,
 }
@@ -32,7 +35,7 @@ impl<'a> Steps<'a> {
             workflow,
             input,
             task: task.clone(),
-            version: task.version,
+            entered: task.entered.version,
             events: Vec::new(),
             runs: 0,
         }
@@ -48,7 +51,7 @@ impl<'a> Steps<'a> {
         Self {
             workflow,
             input,
-            version: task.version,
+            entered: task.entered.version,
             task,
             events: vec![first],
             runs: 0,
@@ -65,18 +68,44 @@ impl<'a> Steps<'a> {
         self.events.push(event);
     }
 
-    /// Remembers what the document's gated sections are, and on whose call.
-    pub(super) fn import(&mut self, by: &Role) {
+    /// Remembers the document's gated sections for somebody who asks for a status with it.
+    pub(super) fn import_asked(&mut self, by: &Role) {
+        self.import(by, true);
+    }
+
+    /// Remembers the document's gated sections; who only looked stands for nothing.
+    pub(super) fn import_seen(&mut self, by: &Role) {
+        self.import(by, false);
+    }
+
+    fn import(&mut self, by: &Role, asked: bool) {
         if let Some(document) = &self.input.document {
             let sections = self.workflow.gated_sections().iter();
             let sections: BTreeMap<_, _> = sections
-                .map(|name| {
-                    let section = document.section(name);
-                    (name.clone(), section.map(Section::hash))
-                })
+                .map(|name| (name.clone(), document.section(name).map(Section::hash)))
                 .collect();
             let by = by.clone();
-            self.record(Fact::DocumentImported { by, sections });
+            self.record(Fact::DocumentImported {
+                by,
+                asked,
+                sections,
+            });
+        }
+    }
+
+    /// A call of an agent proves that its start has happened, whatever was recorded of it.
+    pub(super) fn confirm_start(&mut self, role: &Role) {
+        let starting = self.task.runs.get(role);
+        let Some(run) = starting.filter(|run| run.state == RunState::Starting) else {
+            return;
+        };
+        let spawn = self.task.pending.iter().find(
+            |pending| matches!(&pending.planned.effect, Effect::Spawn(spawn) if spawn.run == run.id),
+        );
+        if let Some(effect) = spawn.map(|pending| pending.planned.id) {
+            let outcome = EffectOutcome::Done;
+            self.record(Fact::EffectDone { effect, outcome });
+            self.settle();
         }
     }
 
@@ -142,14 +171,17 @@ impl<'a> Steps<'a> {
         self.input.document.as_ref()
     }
 
-    /// The facts, if they were gathered for the task as it is.
+    /// The facts, if they were gathered for the status the task is in.
     pub(super) fn facts(&self) -> Option<&'a Facts> {
-        (self.input.facts.version == self.version).then_some(&self.input.facts)
+        (self.input.facts.entered == self.entered).then_some(&self.input.facts)
     }
 
-    /// The version that facts must be gathered for.
-    pub(super) fn version(&self) -> u64 {
-        self.version
+    /// The answer that these facts are missing.
+    pub(super) fn need(&self, facts: Needed) -> Decision {
+        Decision::Needs(Needs {
+            entered: self.entered,
+            facts,
+        })
     }
 
     /// The version the next event will have: the identity of a plan without a transition.

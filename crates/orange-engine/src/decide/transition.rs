@@ -1,12 +1,15 @@
 //! The one place where a task changes its status.
 
+use super::edges::{self, Asker, Choice};
 use super::hooks;
-use super::steps::Steps;
-use crate::effect::Effect;
+use super::steps::{Needed, Steps};
+use crate::effect::{Effect, Kill, KillScope};
 use crate::event::{Fact, StatusChanged};
-use crate::language::hooks::{Action, Hook};
+use crate::input::FactNeeded;
+use crate::language::hooks::{Action, Hook, OnError};
 use crate::language::workflow::{Change, Edge, NewValue, State, Trigger};
-use crate::names::{RunId, Status};
+use crate::names::Status;
+use crate::refusal::Missing;
 use crate::role::Role;
 use crate::task::PendingState;
 
@@ -20,16 +23,48 @@ pub(super) struct Taken<'a> {
     pub(super) message: Option<String>,
 }
 
+/// Takes the edge to `to` that is open to the engine, or says what stands in the way.
+pub(super) fn by_engine(
+    steps: &mut Steps<'_>,
+    edges: &[&Edge],
+    to: &Status,
+    trigger: Trigger,
+    reason: &str,
+) -> Result<Result<(), Vec<Missing>>, Needed> {
+    match edges::choose(edges, Asker::ENGINE, steps) {
+        Choice::Open { edge, because } => {
+            let because = std::iter::once(reason.to_owned()).chain(because).collect();
+            let taken = Taken {
+                edge,
+                to: to.clone(),
+                trigger,
+                by: Role::Engine,
+                because,
+                message: None,
+            };
+            take(steps, taken).map(Ok)
+        }
+        Choice::Closed(closed) if closed.missing.is_empty() => {
+            let allowed = Vec::new();
+            Ok(Err(vec![Missing::NoTransition { allowed }]))
+        }
+        Choice::Closed(closed) => Ok(Err(closed.missing)),
+        Choice::Needs(facts) => Err(facts),
+    }
+}
+
 /// Changes the status, then plans what the edge and the new state ask for.
-pub(super) fn take(steps: &mut Steps<'_>, taken: Taken<'_>) {
+///
+/// The document must be known where it matters what it says now: a section is fresh only against
+/// what it was when the status was entered.
+pub(super) fn take(steps: &mut Steps<'_>, taken: Taken<'_>) -> Result<(), Needed> {
     let workflow = steps.workflow;
-    let live: Vec<(Role, RunId)> = steps
-        .task
-        .runs
-        .iter()
-        .filter(|(_, run)| run.state.is_live())
-        .map(|(role, run)| (role.clone(), run.id.clone()))
-        .collect();
+    let ends = workflow.is_terminal(&taken.to);
+    if steps.document().is_none() && workflow.asks_for_freshness() && !ends {
+        return Err(vec![FactNeeded::Document]);
+    }
+    let known = hooks::known_runs(steps);
+    let calls_merge_off = steps.task.merging().is_some() && taken.by != Role::Human && !ends;
     let message = taken.message.clone().unwrap_or_default();
     steps.record(Fact::StatusChanged(StatusChanged {
         from: steps.task.status.clone(),
@@ -43,18 +78,33 @@ pub(super) fn take(steps: &mut Steps<'_>, taken: Taken<'_>) {
     let state = workflow.state(&taken.to);
     let on_enter = state.map_or(&[] as &[Hook], |state| &state.on_enter);
     let all: Vec<&Hook> = taken.edge.hooks.iter().chain(on_enter).collect();
-    cancel_stale(steps, state, &all);
+    cancel_stale(steps, plan, state, &all);
     change_fields(steps, &taken.edge.set);
-    hooks::plan(
-        steps,
-        &all,
-        &hooks::Context {
-            plan,
-            message: &message,
-            live: &live,
-        },
-    );
+    let context = hooks::Context {
+        plan,
+        message: &message,
+        known: &known,
+    };
+    hooks::plan(steps, &all, &context);
+    if calls_merge_off {
+        steps.raise_attention(String::from("the merge was called off: the task moved on"));
+    }
+    notice_absent(steps);
     steps.settle();
+    Ok(())
+}
+
+/// An agent that is expected and neither there nor on its way would be waited for in vain.
+pub(super) fn notice_absent(steps: &mut Steps<'_>) {
+    let Some(state) = steps.workflow.state(&steps.task.status) else {
+        return;
+    };
+    for role in &state.expects {
+        if !steps.task.is_live(role) && !steps.task.is_being_notified(role) {
+            let status = &state.name;
+            steps.raise_attention(format!("`{status}` expects the {role}, and none is there"));
+        }
+    }
 }
 
 pub(super) fn change_fields(steps: &mut Steps<'_>, changes: &[Change]) {
@@ -71,28 +121,73 @@ pub(super) fn change_fields(steps: &mut Steps<'_>, changes: &[Change]) {
 /// Calls off what was planned for the status that is left.
 ///
 /// A start or a message that has not happened is still wanted only if the new state expects that
-/// agent and the transition itself does nothing about it. What ends or saves something always
-/// runs. What was given up belonged to the transition before: intent does not outlive it.
-fn cancel_stale(steps: &mut Steps<'_>, state: Option<&State>, hooks: &[&Hook]) {
+/// agent and the transition itself does nothing about it; one that is called off may have half
+/// happened, so its run is ended. What ends or saves something always runs, unless it had failed
+/// and the transition does the same again, or needs what it would free. Whatever else had failed
+/// belonged to the transition before: intent does not outlive it.
+fn cancel_stale(steps: &mut Steps<'_>, plan: u64, state: Option<&State>, hooks: &[&Hook]) {
+    let does = |test: &dyn Fn(&Action) -> bool| hooks.iter().any(|hook| test(&hook.action));
+    let acquires = does(&|action| matches!(action, Action::AcquireWorkspace { .. }));
+    let releases = does(&|action| matches!(action, Action::ReleaseWorkspace));
     let wanted = |role: &Role| {
         state.is_some_and(|state| state.expects.contains(role))
-            && !hooks.iter().any(|hook| touches(&hook.action, role))
+            && !does(&|action| touches(action, role))
     };
-    steps.cancel_pending(|effect, pending| match (effect, pending) {
-        (effect, _) if effect.always_runs() => false,
-        (Effect::Spawn(spawn), PendingState::Waiting) => !wanted(&spawn.role),
-        (Effect::NotifyRole(notify), PendingState::Waiting) => !wanted(&notify.role),
-        (Effect::Merge(_), _) | (_, PendingState::GivenUp { .. } | PendingState::Stopped) => true,
-        (_, PendingState::Waiting) => false,
+    let mut half_started = Vec::new();
+    for pending in &steps.task.pending {
+        let start = match &pending.planned.effect {
+            Effect::Spawn(spawn) => Some(spawn),
+            Effect::NotifyRole(notify) => notify.otherwise.as_ref(),
+            _ => None,
+        };
+        if let Some(start) = start
+            && pending.state == PendingState::Waiting
+            && !wanted(&start.role)
+            && !does(&|action| kills(action, &start.role))
+        {
+            half_started.push(start.run.clone());
+        }
+    }
+    steps.cancel_pending(|effect, pending| {
+        let failed = *pending != PendingState::Waiting;
+        match effect {
+            Effect::Spawn(spawn) => failed || !wanted(&spawn.role),
+            Effect::NotifyRole(notify) => failed || !wanted(&notify.role),
+            Effect::Merge(_) => true,
+            Effect::Kill(kill) => failed && does(&|action| kills_again(action, &kill.scope)),
+            Effect::ReleaseWorkspace { .. } => failed && (acquires || releases),
+            Effect::ArchiveSection { .. } => false,
+            _ => failed,
+        }
     });
+    if !half_started.is_empty() {
+        let kill = Kill {
+            scope: KillScope::Runs,
+            runs: half_started,
+        };
+        steps.plan_effect(plan, Effect::Kill(kill), OnError::Stop);
+    }
 }
 
 fn touches(action: &Action, role: &Role) -> bool {
     match action {
-        Action::KillSession => true,
-        Action::KillRole { role: killed } => killed == role,
         Action::SpawnAgent(spawn) => spawn.role == *role,
         Action::NotifyWorker { .. } => *role == Role::Worker,
+        action => kills(action, role),
+    }
+}
+
+fn kills(action: &Action, role: &Role) -> bool {
+    match action {
+        Action::KillSession => true,
+        Action::KillRole { role: killed } => killed == role,
         _ => false,
+    }
+}
+
+fn kills_again(action: &Action, scope: &KillScope) -> bool {
+    match scope {
+        KillScope::Role(role) => kills(action, role),
+        KillScope::Session | KillScope::Runs => matches!(action, Action::KillSession),
     }
 }

@@ -41,11 +41,11 @@ pub(super) struct Node {
     pub(super) range: Range<usize>,
     /// Ends with its lines rather than with a sign of its own.
     pub(super) block: bool,
-    pub(super) column: usize,
     pub(super) anchor: Option<Range<usize>>,
     /// What a scalar says, decoded, and what that means.
     pub(super) scalar: Option<(String, FieldValue)>,
     line: usize,
+    column: usize,
 }
 
 impl Fields {

@@ -79,7 +79,7 @@ fn edited(
     for (key, value) in fields {
         match present.entry(key) {
             Some(entry) if entry.holds(value) => {}
-            Some(entry) => edits.push(replacement(yaml, &present.style, entry, value)?),
+            Some(entry) => edits.push(replacement(yaml, entry, value)?),
             None => missing.push((*key, value.clone())),
         }
     }
@@ -145,12 +145,7 @@ fn addition(
 }
 
 /// The bytes to exchange for a new value; nothing when there is no place for it.
-fn replacement(
-    yaml: &str,
-    style: &MappingStyle,
-    entry: &Entry,
-    value: &FieldValue,
-) -> Option<(Range<usize>, String)> {
+fn replacement(yaml: &str, entry: &Entry, value: &FieldValue) -> Option<(Range<usize>, String)> {
     let Entry {
         key_end,
         value: old,
@@ -171,11 +166,7 @@ fn replacement(
             None => (*key_end..*key_end, format!(": {new}")),
         });
     }
-    let has_room = match style {
-        MappingStyle::Block { column } => old.column > *column,
-        MappingStyle::Flow { .. } => true,
-    };
-    if has_room && !old.block {
+    if !old.block {
         return Some((old.range.clone(), new));
     }
     // A block starts anywhere after the colon, with `|` or on a later line, and

@@ -50,7 +50,7 @@ pub enum Action {
     SpawnAgent(SpawnHook),
     /// Ends every agent of the task.
     KillSession,
-    /// Ends the agents of one role.
+    /// Ends the agents of one role: `kill_reviewer`, or `kill_agent` with a role.
     KillRole {
         /// The role.
         role: Role,

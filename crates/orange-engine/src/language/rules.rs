@@ -1,14 +1,17 @@
 //! Load rules that need the whole workflow.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::intervals::{self, Witness};
 use super::problem::{ProblemCode, Problems};
-use super::workflow::{Edge, Trigger, Workflow};
-use crate::language::workflow::Target;
+use super::workflow::{Edge, Target, Trigger, Workflow};
+use crate::names::Status;
 
 /// Adds what is wrong between the parts of a workflow.
 pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     check_ambiguity(workflow, problems);
     check_timeouts(workflow, problems);
+    check_confirm(workflow, problems);
 }
 
 /// Load rule 7: of one source, target and trigger, at most one edge may hold for anyone.
@@ -16,11 +19,12 @@ pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
 /// Triggers other than a request choose by the order of the file, but two edges to the same
 /// target would still leave the second without meaning.
 fn check_ambiguity(workflow: &Workflow, problems: &mut Problems<'_>) {
-    let mut groups: std::collections::BTreeMap<(&str, String, Trigger), Vec<&Edge>> =
-        std::collections::BTreeMap::new();
+    let mut groups: BTreeMap<(&str, &str, Trigger), Vec<&Edge>> = BTreeMap::new();
     for edge in &workflow.edges {
-        let key = (edge.from.as_str(), edge.to.to_string(), edge.trigger);
-        groups.entry(key).or_default().push(edge);
+        for to in possible_targets(edge, workflow) {
+            let key = (edge.from.as_str(), to.as_str(), edge.trigger);
+            groups.entry(key).or_default().push(edge);
+        }
     }
     for ((from, to, _), edges) in groups {
         for (index, edge) in edges.iter().enumerate() {
@@ -47,12 +51,51 @@ fn check_ambiguity(workflow: &Workflow, problems: &mut Problems<'_>) {
     }
 }
 
+/// Where an edge may lead: `@previous` to whatever its source can be entered from.
+fn possible_targets<'a>(edge: &'a Edge, workflow: &'a Workflow) -> BTreeSet<&'a Status> {
+    match &edge.to {
+        Target::Status(status) => BTreeSet::from([status]),
+        Target::Previous => workflow
+            .edges
+            .iter()
+            .filter(|other| matches!(&other.to, Target::Status(to) if *to == edge.from))
+            .map(|other| &other.from)
+            .collect(),
+    }
+}
+
 fn share_a_role(one: &Edge, other: &Edge) -> bool {
     one.by.is_empty() || other.by.is_empty() || one.by.iter().any(|role| other.by.contains(role))
 }
 
+/// Only what somebody asks for can be asked back about.
+fn check_confirm(workflow: &Workflow, problems: &mut Problems<'_>) {
+    for edge in workflow.edges.iter().filter(|edge| edge.confirm.is_some()) {
+        if !matches!(edge.trigger, Trigger::Request | Trigger::Merged) {
+            let message = format!(
+                "transition `{}` -> `{}`: nobody asks for `trigger: {}`, so `confirm` is never put",
+                edge.from,
+                edge.to,
+                edge.trigger.as_str()
+            );
+            problems.add(ProblemCode::InvalidValue, edge.at, message);
+        }
+    }
+}
+
 /// A timeout takes an edge, so the edge must be there.
 fn check_timeouts(workflow: &Workflow, problems: &mut Problems<'_>) {
+    for edge in &workflow.edges {
+        let state = workflow.state(&edge.from);
+        let has_timeout = state.is_some_and(|state| state.timeout.is_some());
+        if edge.trigger == Trigger::Timeout && !has_timeout {
+            let message = format!(
+                "state `{}` has no `timeout` to set this transition off",
+                edge.from
+            );
+            problems.add(ProblemCode::InvalidValue, edge.at, message);
+        }
+    }
     for state in &workflow.states {
         let Some(timeout) = &state.timeout else {
             continue;

@@ -50,6 +50,9 @@ pub struct Workflow {
     /// Sections that some gate reads; imports remember only these.
     #[serde(skip)]
     pub(super) gated_sections: Vec<SectionName>,
+    /// Whether some gate asks for freshness.
+    #[serde(skip)]
+    pub(super) asks_for_freshness: bool,
 }
 
 /// A place a task can be in.
@@ -275,19 +278,26 @@ impl Workflow {
             .flat_map(|edge| &edge.gates)
             .chain(self.exit_rules.iter().flat_map(|rule| &rule.has_artifact))
             .filter_map(|gate| match &gate.kind {
-                GateKind::Section(gate) => Some(&gate.section),
+                GateKind::Section(gate) => Some(gate),
                 _ => None,
             });
-        let mut sections: Vec<SectionName> = gates.cloned().collect();
+        let asks_for_freshness = gates.clone().any(|gate| gate.fresh);
+        let mut sections: Vec<SectionName> = gates.map(|gate| gate.section.clone()).collect();
         sections.sort();
         sections.dedup();
         self.gated_sections = sections;
+        self.asks_for_freshness = asks_for_freshness;
         self
     }
 
     /// The sections of TASK.md that decide something, in order.
     pub fn gated_sections(&self) -> &[SectionName] {
         &self.gated_sections
+    }
+
+    /// Whether some gate compares a section with what it was when the status was entered.
+    pub fn asks_for_freshness(&self) -> bool {
+        self.asks_for_freshness
     }
 
     /// The state of this name.

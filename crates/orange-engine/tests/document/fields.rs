@@ -34,6 +34,7 @@ pub(crate) const TABLE: &[Row<Expected>] = corpus! {
     "fields-in-fence" => (None, &[]),
     "fields-in-fence-list" => (None, &[]),
     "fields-in-comment" => (None, &[]),
+    "fields-in-html" => (Some("REMAINING"), &[]),
     "fields-comment-content" => (Some("REMAINING"), &["DONE"]),
     "fields-after-comment" => (Some("DONE"), &[]),
     "fields-prose" => (None, &[]),

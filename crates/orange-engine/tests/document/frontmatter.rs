@@ -43,7 +43,6 @@ pub(crate) const TABLE: &[Row<Expected>] = corpus! {
     ]),
     "frontmatter-lists" => Present(&["id=k3f9", "labels", "children", "owner", "status=working", "nested"]),
     "frontmatter-values-below" => Present(&["status=working", "version=7"]),
-    "frontmatter-flow-at-margin" => Present(&["status", "version=7"]),
     "frontmatter-multi-line-plain" => Present(&["title=one two three", "status=working"]),
     "frontmatter-anchor" => Present(&["status=working", "previous", "kind=5"]),
     "frontmatter-flow" => Present(&["id=k3f9", "status=working", "bare", "version=7"]),
@@ -127,6 +126,16 @@ fn the_body_below_a_damaged_frontmatter_stays_readable() {
             assert_eq!(titles, expected, "{name}");
         }
     }
+}
+
+#[test]
+fn damage_is_shown_with_its_place() {
+    let document = document("damage-duplicate");
+    let Frontmatter::Damaged(damage) = document.frontmatter() else {
+        unreachable!("{document:?}");
+    };
+    let shown = "line 5, column 1: key `status` appears twice; keep one of them";
+    assert_eq!(damage.to_string(), shown);
 }
 
 pub(crate) fn document(wanted: &str) -> Document {

@@ -101,102 +101,99 @@ fn changed_lines(name: &str) -> (Vec<String>, Vec<String>) {
     (removed, added)
 }
 
+/// A file, the lines that setting `status` removes, and those it adds.
+const CHANGES: &[(&str, &str, &str)] = &[
+    ("frontmatter-plain", "status: working\n", "status: new\n"),
+    (
+        "frontmatter-comments",
+        "status: working # do not edit\n",
+        "status: new # do not edit\n",
+    ),
+    (
+        "frontmatter-crlf",
+        "status: working # note\r\n",
+        "status: new # note\r\n",
+    ),
+    (
+        "frontmatter-mixed-endings",
+        "status: working\r\n",
+        "status: new\r\n",
+    ),
+    ("frontmatter-bom", "status: working\n", "status: new\n"),
+    (
+        "frontmatter-no-final-newline",
+        "status: working\n",
+        "status: new\n",
+    ),
+    (
+        "frontmatter-fence-spaces",
+        "status: working\n",
+        "status: new\n",
+    ),
+    (
+        "frontmatter-quoting",
+        "status: \"work\\u0069ng\"\n",
+        "status: new\n",
+    ),
+    (
+        "frontmatter-block-scalar",
+        "status: working\n",
+        "status: new\n",
+    ),
+    ("frontmatter-lists", "status: working\n", "status: new\n"),
+    (
+        "frontmatter-values-below",
+        "  working # note\n",
+        "  new # note\n",
+    ),
+    (
+        "frontmatter-multi-line-plain",
+        "status: working\n",
+        "status: new\n",
+    ),
+    (
+        "frontmatter-anchor",
+        "status: &now working\n",
+        "status: &now new\n",
+    ),
+    (
+        "frontmatter-flow",
+        "{id: k3f9, status: working, bare, version: 7,}\n",
+        "{id: k3f9, status: new, bare, version: 7,}\n",
+    ),
+    (
+        "frontmatter-indented",
+        "  status: working\n",
+        "  status: new\n",
+    ),
+    ("frontmatter-unicode", "status: working\n", "status: new\n"),
+    (
+        "frontmatter-dashes-inside",
+        "status: working\n",
+        "status: new\n",
+    ),
+    (
+        "frontmatter-document-end",
+        "status: working\n",
+        "status: new\n",
+    ),
+    ("frontmatter-explicit-keys", ": working\n", ": new\n"),
+    ("frontmatter-empty", "", "status: new\n"),
+    ("frontmatter-only-comment", "", "status: new\n"),
+    ("frontmatter-types", "", "status: new\n"),
+    ("frontmatter-flow-empty", "{}\n", "{status: new}\n"),
+    ("frontmatter-absent", "", "---\nstatus: new\n---\n"),
+    ("frontmatter-empty-file", "", "---\nstatus: new\n---\n"),
+    (
+        "frontmatter-bom-absent",
+        "\u{feff}## Plan\n",
+        "\u{feff}---\nstatus: new\n---\n## Plan\n",
+    ),
+];
+
 #[test]
 fn changing_one_field_changes_only_its_line() {
-    let table: &[(&str, &str, &str)] = &[
-        ("frontmatter-plain", "status: working\n", "status: new\n"),
-        (
-            "frontmatter-comments",
-            "status: working # do not edit\n",
-            "status: new # do not edit\n",
-        ),
-        (
-            "frontmatter-crlf",
-            "status: working # note\r\n",
-            "status: new # note\r\n",
-        ),
-        (
-            "frontmatter-mixed-endings",
-            "status: working\r\n",
-            "status: new\r\n",
-        ),
-        ("frontmatter-bom", "status: working\n", "status: new\n"),
-        (
-            "frontmatter-no-final-newline",
-            "status: working\n",
-            "status: new\n",
-        ),
-        (
-            "frontmatter-fence-spaces",
-            "status: working\n",
-            "status: new\n",
-        ),
-        (
-            "frontmatter-quoting",
-            "status: \"work\\u0069ng\"\n",
-            "status: new\n",
-        ),
-        (
-            "frontmatter-block-scalar",
-            "status: working\n",
-            "status: new\n",
-        ),
-        ("frontmatter-lists", "status: working\n", "status: new\n"),
-        (
-            "frontmatter-values-below",
-            "  working # note\n",
-            "  new # note\n",
-        ),
-        (
-            "frontmatter-multi-line-plain",
-            "status: working\n",
-            "status: new\n",
-        ),
-        (
-            "frontmatter-anchor",
-            "status: &now working\n",
-            "status: &now new\n",
-        ),
-        (
-            "frontmatter-flow-at-margin",
-            "status:\n[a,\nb]\n",
-            "status: new\n",
-        ),
-        (
-            "frontmatter-flow",
-            "{id: k3f9, status: working, bare, version: 7,}\n",
-            "{id: k3f9, status: new, bare, version: 7,}\n",
-        ),
-        (
-            "frontmatter-indented",
-            "  status: working\n",
-            "  status: new\n",
-        ),
-        ("frontmatter-unicode", "status: working\n", "status: new\n"),
-        (
-            "frontmatter-dashes-inside",
-            "status: working\n",
-            "status: new\n",
-        ),
-        (
-            "frontmatter-document-end",
-            "status: working\n",
-            "status: new\n",
-        ),
-        ("frontmatter-explicit-keys", ": working\n", ": new\n"),
-        ("frontmatter-empty", "", "status: new\n"),
-        ("frontmatter-only-comment", "", "status: new\n"),
-        ("frontmatter-types", "", "status: new\n"),
-        ("frontmatter-flow-empty", "{}\n", "{status: new}\n"),
-        ("frontmatter-absent", "", "---\nstatus: new\n---\n"),
-        ("frontmatter-empty-file", "", "---\nstatus: new\n---\n"),
-        (
-            "frontmatter-bom-absent",
-            "\u{feff}## Plan\n",
-            "\u{feff}---\nstatus: new\n---\n## Plan\n",
-        ),
-    ];
-    for (name, removed, added) in table {
+    for (name, removed, added) in CHANGES {
         let (old, new) = changed_lines(name);
         assert_eq!(
             (old.concat().as_str(), new.concat().as_str()),
@@ -223,6 +220,20 @@ fn a_value_of_several_lines_is_replaced_whole() {
     ]);
     let expected = "---\nid: k3f9\nsummary: \"a: b\"\n\nstatus: working\nfolded: -1\nversion: 7\n---\n## Plan\n";
     assert_eq!(document.text(), expected);
+}
+
+#[test]
+fn an_anchor_stays_with_its_own_value() {
+    let after = |yaml: &str, key| {
+        let document = read(&format!("---\n{yaml}---\n"));
+        let changed = document.with_fields(&[(key, text("new"))]);
+        changed.text()[4..].trim_end_matches("---\n").to_owned()
+    };
+    assert_eq!(after("a: &x 1 # c\nb: *x\n", "a"), "a: &x new # c\nb: *x\n");
+    assert_eq!(after("a: &x 1\nb: *x # c\n", "b"), "a: &x 1\nb: new # c\n");
+    assert_eq!(after("a: &x\n  - 1\n", "a"), "a: &x new\n");
+    assert_eq!(after("a: [&x 1, 2]\n", "a"), "a: new\n");
+    assert_eq!(after("a: !!int &x 1\n", "a"), "a: &x new\n");
 }
 
 #[test]

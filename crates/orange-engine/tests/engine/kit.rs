@@ -76,13 +76,23 @@ pub struct World<'a> {
 
 impl<'a> World<'a> {
     pub fn create(workflow: &'a Workflow, new: &NewTask) -> Result<World<'a>, Refusal> {
-        let input = input_at(1_000, Cause::Observation(Observation::TimedOut));
+        World::create_with(workflow, new, None)
+    }
+
+    /// A task that begins with a TASK.md.
+    pub fn create_with(
+        workflow: &'a Workflow,
+        new: &NewTask,
+        file: Option<&str>,
+    ) -> Result<World<'a>, Refusal> {
+        let mut input = input_at(1_000, Cause::Observation(Observation::TimedOut));
+        input.document = file.map(document);
         match create(workflow, new, &input) {
             Decision::Plan(plan) => Ok(World {
                 workflow,
                 task: replay(&plan.events).unwrap(),
                 events: plan.events,
-                file: Some(task_file(&[])),
+                file: Some(file.map_or_else(|| task_file(&[]), str::to_owned)),
                 facts: Facts::default(),
                 clock: 1_000,
             }),
@@ -125,6 +135,15 @@ impl<'a> World<'a> {
                 role.clone(),
                 orange_engine::task::Run {
                     id: RunId::new(format!("run-{role}")),
+                    headless: workflow
+                        .edges
+                        .iter()
+                        .flat_map(|edge| &edge.hooks)
+                        .any(|hook| {
+                            hook.action
+                                .spawn()
+                                .is_some_and(|spawn| spawn.role == *role && spawn.headless)
+                        }),
                     state: orange_engine::task::RunState::Alive,
                 },
             );
@@ -148,7 +167,10 @@ impl<'a> World<'a> {
 
     pub fn set(&mut self, field: &str, value: i64) {
         match field {
-            "crash_count" => self.task.crash_count = value,
+            "crash_count" => {
+                self.task.crash_count = value;
+                self.task.crashes_are_old = false;
+            }
             _ => {
                 self.task.fields.insert(FieldName::new(field), value);
             }
@@ -159,9 +181,9 @@ impl<'a> World<'a> {
         self.file = Some(task_file(sections));
     }
 
-    /// Imports the file as somebody's call would, without asking for anything.
+    /// Imports the file as a refused request would.
     pub fn import_as(&mut self, by: Role) {
-        let plan = self.observe(Observation::DocumentRead { by });
+        let plan = self.observe(Observation::DocumentRead { by, asked: true });
         assert_eq!(plan.events.len(), 1);
     }
 
@@ -171,7 +193,7 @@ impl<'a> World<'a> {
         input.fresh = FreshId::new(format!("run{}", self.events.len()));
         input.document = self.file.as_deref().map(document);
         input.facts = self.facts.clone();
-        input.facts.version = self.task.version;
+        input.facts.entered = self.task.entered.version;
         input
     }
 
@@ -233,9 +255,10 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The live run of a role ends.
+    /// The live run of a role ends, and leaves no report unless there is one already.
     pub fn ends(&mut self, role: &Role, evidence: Evidence) -> Plan {
         let run = self.task.runs[role].id.clone();
+        self.facts.reports.entry(run.clone()).or_insert(None);
         self.observe(Observation::RunEnded { run, evidence })
     }
 
@@ -273,6 +296,10 @@ impl<'a> World<'a> {
             }
             Effect::Merge(merge) => EffectOutcome::Merged(merge.head.clone()),
             Effect::Route => EffectOutcome::Routed(HarnessName::new("codex")),
+            Effect::CreateChildren { delegations } => {
+                let children = (0..delegations.len()).map(|n| TaskId::new(format!("child{n}")));
+                EffectOutcome::Children(children.collect())
+            }
             _ => EffectOutcome::Done,
         }
     }

@@ -42,7 +42,7 @@ enum Happening {
     HandEdit(Role, Index, u64),
     Amend(Role, String),
     Retry(Role),
-    Import(Role),
+    Import(Role, bool),
     Done(Index),
     GivenUp(Index),
     Ends(Role, Evidence),
@@ -128,7 +128,7 @@ fn without_people() -> BoxedStrategy<Happening> {
         8 => (asker(), any::<Index>()).prop_map(|(role, to)| Happening::Move(role, to, true)),
         3 => (asker(), any_verb()).prop_map(|(role, verb)| Happening::Verb(role, verb, true)),
         2 => (agent(), any::<Index>(), 0..3u64).prop_map(|(role, to, off)| Happening::HandEdit(role, to, off)),
-        1 => asker().prop_map(Happening::Import),
+        1 => (asker(), any::<bool>()).prop_map(|(role, asked)| Happening::Import(role, asked)),
         8 => any::<Index>().prop_map(Happening::Done),
         1 => any::<Index>().prop_map(Happening::GivenUp),
         3 => (agent(), any_evidence()).prop_map(|(role, evidence)| Happening::Ends(role, evidence)),
@@ -203,7 +203,10 @@ fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Cause> {
             asked(by, Ask::Amend { summary, branch }, false)
         }
         Happening::Retry(by) => asked(by, Ask::RetryEffects, false),
-        Happening::Import(by) => observed(Observation::DocumentRead { by: by.clone() }),
+        Happening::Import(by, asked) => observed(Observation::DocumentRead {
+            by: by.clone(),
+            asked: *asked,
+        }),
         Happening::Done(index) => {
             let planned = pending(index)?;
             let outcome = world.outcome_of(&planned.effect);
@@ -288,7 +291,7 @@ fn happen(world: &mut World<'_>, happening: &Happening) -> Result<Option<Decisio
         Decision::Needs(needs) => {
             prop_assert_eq!(&world.task, &before);
             prop_assert!(!needs.facts.is_empty());
-            prop_assert_eq!(needs.version, before.version);
+            prop_assert_eq!(needs.entered, before.entered.version);
         }
     }
     one_edge_fires(world.workflow, &before, new, &cause)?;
@@ -412,6 +415,7 @@ proptest! {
         world.set("review_round", round);
         world.task.runs.insert(Role::Worker, orange_engine::task::Run {
             id: RunId::new("run-worker"),
+            headless: false,
             state: orange_engine::task::RunState::Alive,
         });
         for happening in &history {
@@ -474,8 +478,9 @@ fn workers_tricks() -> BoxedStrategy<Happening> {
         4 => any::<Index>().prop_map(|to| Happening::Move(Role::Worker, to, true)),
         2 => any_verb().prop_map(|verb| Happening::Verb(Role::Worker, verb, true)),
         3 => (any::<Index>(), 0..3u64).prop_map(|(to, off)| Happening::HandEdit(Role::Worker, to, off)),
-        2 => Just(Happening::Import(Role::Worker)),
-        1 => Just(Happening::Import(Role::Engine)),
+        2 => any::<bool>().prop_map(|asked| Happening::Import(Role::Worker, asked)),
+        // Anybody may look at the file while the worker's words stand in it.
+        2 => any_role().prop_map(|role| Happening::Import(role, false)),
         2 => any_evidence().prop_map(|evidence| Happening::Ends(Role::Worker, evidence)),
         1 => any_evidence().prop_map(|evidence| Happening::Ends(Role::Reviewer, evidence)),
         3 => any::<Index>().prop_map(Happening::Done),

@@ -138,7 +138,7 @@ fn lesson_21_before_the_archive_is_done_the_old_review_is_still_old() {
     let mut world = World::placed(&workflow, "working");
     world.write(&[("## Handoff", "DONE: x"), ("## Review", "Verdict: PASS")]);
     world.move_to(Role::Worker, "agent-review");
-    assert_eq!(world.effects(), ["archive_section", "spawn_agent"]);
+    assert_eq!(world.effects(), ["archive_section", "spawn_reviewer"]);
     assert_eq!(
         world.refused(Role::Human, "reviewing").code(),
         "gate-failed"

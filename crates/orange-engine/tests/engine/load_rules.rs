@@ -390,6 +390,81 @@ fn the_vocabulary_is_closed() {
 }
 
 #[test]
+fn what_would_mean_nothing_is_refused() {
+    let gate = |gate: &str| {
+        (
+            String::from("    gate: done\n"),
+            format!("    gate: {gate}\n"),
+        )
+    };
+    let edge = |line: &str| {
+        let from = String::from("  - from: waiting\n");
+        (from.clone(), format!("{from}    {line}\n"))
+    };
+    let cases = [
+        (
+            gate("{ git: [] }"),
+            "`git` is empty, and so would mean nothing",
+        ),
+        (
+            gate("[]"),
+            "a list of gates is empty, and so would mean nothing",
+        ),
+        (
+            gate("{ section: \"## Done\", fields: [] }"),
+            "`fields` is empty, and so would mean nothing",
+        ),
+        (
+            gate("{ section: \"## Done\", from_role: [] }"),
+            "`from_role` is empty, and so would mean nothing",
+        ),
+        (
+            gate("{ report: status, is: [] }"),
+            "`is` is empty, and so would mean nothing",
+        ),
+        (
+            gate("{ section: \"## Done\", from_role: engine }"),
+            "`from_role`: the engine reads sections and vouches for none",
+        ),
+        (
+            gate("{ section: \"## Done\", verdict_mode: scan }"),
+            "`verdict_mode` says how a `verdict` is read, and there is none",
+        ),
+        (
+            edge("trigger: timeout"),
+            "state `waiting` has no `timeout` to set this transition off",
+        ),
+        (
+            edge("trigger: exit\n    confirm: Sure?"),
+            "transition `waiting` -> `working`: nobody asks for `trigger: exit`, so `confirm` is never put",
+        ),
+    ];
+    for ((from, to), message) in cases {
+        assert!(BASE.contains(&from), "{from}");
+        let source = BASE.replacen(&from, &to, 1);
+        let found: Vec<String> = problems(&source).into_iter().map(|p| p.message).collect();
+        assert!(found.contains(&message.to_owned()), "{to}: {found:#?}");
+    }
+}
+
+#[test]
+fn rule_7_previous_may_be_what_another_transition_names() {
+    let source = BASE
+        .replacen("    terminal: true\n", "    terminal: true\n  back:\n", 1)
+        .replacen(
+            "exit_monitoring:\n",
+            "  - { from: working, to: back, when: review_round > 9 }\n  - { from: back, to: \"@previous\" }\n  - { from: back, to: working }\nexit_monitoring:\n",
+            1,
+        );
+    let found: Vec<String> = problems(&source).into_iter().map(|p| p.message).collect();
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(
+        found[0].starts_with("transitions `back` -> `working` are ambiguous"),
+        "{found:#?}"
+    );
+}
+
+#[test]
 fn what_is_not_yaml_is_reported_with_its_place() {
     let cases = [
         ("name: [tiny\n", ProblemCode::YamlSyntax),

@@ -16,6 +16,7 @@ mod laws;
 mod lessons;
 mod load_rules;
 mod prompts;
+mod races;
 mod seeds;
 mod shipped;
 mod stories;

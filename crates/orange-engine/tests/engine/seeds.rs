@@ -162,10 +162,11 @@ fn the_large_document_cannot_leave_agent_review_after_crashes() {
     world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
     assert_eq!(world.task.status, status("agent-review"));
     assert_eq!(world.task.attention.len(), 1);
-    assert!(
-        world.task.attention[0].contains("nothing could be done"),
-        "{:?}",
-        world.task.attention
+    assert_eq!(
+        world.task.attention[0],
+        "the reviewer exited with code 1; it crashed 2 times in this status, and nothing could be \
+         done: `review_round >= 2` does not hold: review_round is 1; `## Review` is missing in \
+         TASK.md"
     );
 }
 
@@ -227,14 +228,14 @@ static TABLE: [Row; 20] = [
     row("clarification", "cancelled", Given::Nothing, LET_GO),
     Row {
         differs: Some((
-            &["archive_section", "review_round", "spawn_agent"],
+            &["archive_section", "review_round", "spawn_reviewer"],
             "the round is counted before the spawn that uses it, and an old review is set aside",
         )),
         ..row(
             "working",
             "agent-review",
             Given::Handoff,
-            &["spawn_agent", "review_round"],
+            &["spawn_reviewer", "review_round"],
         )
     },
     row("working", "clarification", Given::Nothing, &[]),

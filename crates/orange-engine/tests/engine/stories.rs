@@ -256,7 +256,7 @@ fn an_empty_summary_is_clarified_first() {
 fn a_task_begins_where_its_workflow_lets_it() {
     let workflow = default();
     let world = World::create(&workflow, &new_task("x", Some("agent-review"))).unwrap();
-    assert_eq!(world.effects(), ["acquire_workspace", "spawn_agent"]);
+    assert_eq!(world.effects(), ["acquire_workspace", "spawn_reviewer"]);
     assert_eq!(world.task.fields["review_round"], 1);
     assert_eq!(world.task.unsettled, Some(1));
     let world = World::create(&workflow, &new_task("x", Some("pending"))).unwrap();
@@ -414,6 +414,49 @@ fn a_death_before_the_start_is_reported_is_still_a_death() {
         world.task.runs[&Role::Worker].state,
         RunState::Ended { .. }
     ));
+}
+
+#[test]
+fn a_start_that_is_given_up_leaves_what_is_known_of_its_run() {
+    let workflow = default();
+    // It was seen to die before its start was given up: the death stays known.
+    let mut world = working(&workflow);
+    world.ends(&Role::Worker, Evidence::Environment);
+    world.ask(Role::Human, Ask::Respawn { role: None });
+    let spawn = world.task.pending[0].planned.id;
+    world.ends(&Role::Worker, Evidence::Exit { code: 1 });
+    let error = String::from("it died");
+    world.observe(Observation::EffectGivenUp {
+        effect: spawn,
+        error: error.clone(),
+    });
+    assert!(matches!(
+        world.task.runs[&Role::Worker].state,
+        RunState::Ended { .. }
+    ));
+    // It was never seen: nobody is there, and no workspace either.
+    let mut world = World::create(&workflow, &new_task("x", Some("agent-review"))).unwrap();
+    let acquire = world.task.pending[0].planned.id;
+    world.observe(Observation::EffectGivenUp {
+        effect: acquire,
+        error: error.clone(),
+    });
+    assert_eq!(world.task.workspace, Workspace::None);
+    assert_eq!(world.task.pending[1].state, PendingState::Stopped);
+    assert!(!world.task.is_live(&Role::Reviewer));
+    assert_eq!(world.task.attention, ["acquire_workspace: it died"]);
+    // A second try at both brings the workspace and the reviewer after all.
+    world.ask(Role::Human, Ask::RetryEffects);
+    assert_eq!(world.task.workspace, Workspace::Wanted);
+    assert!(world.task.is_live(&Role::Reviewer));
+    world.settle();
+    assert!(matches!(world.task.workspace, Workspace::Bound(_)));
+    assert!(world.task.is_live(&Role::Reviewer));
+    // A workspace that is held is not lost by a failed try for another.
+    let mut world = World::placed(&workflow, "resuming");
+    world.task.workspace = Workspace::Bound(WorkspaceName::new("coffee--1"));
+    world.verb(Role::Human, Verb::Spawn);
+    assert!(matches!(world.task.workspace, Workspace::Bound(_)));
 }
 
 #[test]
@@ -578,7 +621,7 @@ fn a_transition_calls_off_what_is_no_longer_wanted() {
     let mut world = working(&workflow);
     world.write(&[("## Handoff", "DONE: x")]);
     world.move_to(Role::Worker, "agent-review");
-    assert_eq!(world.effects(), ["archive_section", "spawn_agent"]);
+    assert_eq!(world.effects(), ["archive_section", "spawn_reviewer"]);
     world.move_to(Role::Human, "cancelled");
     assert_eq!(
         world.effects(),
@@ -600,43 +643,54 @@ fn a_transition_calls_off_what_is_no_longer_wanted() {
     world.verb(Role::Human, Verb::Merge);
     world.move_to(Role::Human, "working");
     assert_eq!(world.effects(), ["notify_worker"]);
-    // A message to the worker is called off by a message that replaces it.
+    // A message to the worker is called off by one that replaces it; it may have become a start.
     world.move_to(Role::Human, "stuck");
-    assert_eq!(world.effects(), ["notify_worker"]);
+    assert_eq!(world.effects(), ["kill_agent", "notify_worker"]);
 }
 
 #[test]
 fn what_was_given_up_belongs_to_the_transition_before() {
-    let workflow = shipped_workflow("autopilot");
-    let mut world = World::placed(&workflow, "in_progress");
-    let run = world.task.runs[&Role::Worker].id.clone();
-    world.observe(Observation::ReportArrived {
-        run,
-        report: done("blocked"),
+    let workflow = everything();
+    let mut world = World::placed(&workflow, "busy");
+    world.write(&[("## Plan", "APPROACH: x")]);
+    world
+        .facts
+        .commands
+        .insert(vec![String::from("true")], CommandResult::Exited(0));
+    world.move_to(Role::Worker, "asking");
+    let push = world.task.pending.iter();
+    let push = push.map(|pending| &pending.planned);
+    let push = push.filter(|planned| planned.effect.label() == "push_branch");
+    let push = push.map(|planned| planned.id).next().unwrap();
+    let error = String::from("offline");
+    world.observe(Observation::EffectGivenUp {
+        effect: push,
+        error,
     });
     assert_eq!(
         world.effects(),
         [
-            "kill_session",
+            "kill_agent",
+            "run_command",
+            "push_branch",
+            "create_pr",
             "comment_issue",
             "label_issue",
-            "release_workspace"
+            "close_issue"
         ]
     );
-    let comment = world.task.pending[1].planned.id;
-    world.observe(Observation::EffectGivenUp {
-        effect: comment,
-        error: String::from("offline"),
+    world.observe(Observation::Merged {
+        commit: CommitId::new("abc"),
     });
-    world.verb(Role::Human, Verb::Retry);
-    assert_eq!(world.task.status, status("new"));
     assert_eq!(
         world.effects(),
         [
+            "kill_agent",
+            "run_command",
             "kill_session",
             "release_workspace",
-            "kill_session",
-            "release_workspace"
+            "delete_remote_branch",
+            "spawn_next"
         ]
     );
 }
@@ -686,6 +740,7 @@ fn a_workspace_bound_late_is_given_back() {
 fn hand_edits_are_requests_of_the_day() {
     let workflow = default();
     let mut world = working(&workflow);
+    let entered = world.task.entered.version;
     world.write(&[("## Handoff", "DONE: x")]);
     let version = world.task.version;
     let edit = |to: &str, version| Ask::HandEdit {
@@ -693,7 +748,7 @@ fn hand_edits_are_requests_of_the_day() {
         version,
     };
     // From memory: not a wish. The same status: nothing to wish for.
-    let Decision::Plan(stale) = world.ask(Role::Worker, edit("agent-review", version - 1)) else {
+    let Decision::Plan(stale) = world.ask(Role::Worker, edit("agent-review", entered - 1)) else {
         panic!()
     };
     assert_eq!(stale.events, []);
@@ -755,6 +810,22 @@ fn summary_and_branch_can_be_changed() {
         summary: summary.map(str::to_owned),
         branch: branch.map(BranchName::new),
     };
+    assert_eq!(
+        shown(&world.ask(Role::Worker, amend(None, Some("fix-v1.2")))),
+        "refused not-allowed (only human)",
+        "no worker is at work yet"
+    );
+    world.verb(Role::Human, Verb::Spawn);
+    assert_eq!(
+        shown(&world.ask(Role::Worker, amend(None, Some("main")))),
+        "needs git"
+    );
+    world.facts.git = Some(git_facts(&[]));
+    assert_eq!(
+        shown(&world.ask(Role::Worker, amend(None, Some("main")))),
+        "refused gate-failed (the task is on the default branch)"
+    );
+    world.facts.git = Some(git_facts(&[GitCondition::BranchNotDefault]));
     world.ask(Role::Worker, amend(None, Some("fix-v1.2")));
     assert_eq!(world.task.branch.as_str(), "fix-v1.2");
     assert_eq!(world.task.summary, "Add a thing");
@@ -794,7 +865,6 @@ fn a_parent_waits_for_its_children_and_wakes() {
     };
     world.observe(ended("a"));
     assert_eq!(world.task.status, status("delegated"));
-    assert_eq!(world.observe(ended("stranger")).events, []);
     world.observe(ended("b"));
     assert_eq!(world.task.status, status("resuming"));
     assert_eq!(world.observe(ended("b")).events, []);
@@ -879,10 +949,8 @@ fn autopilot_delegates_and_wakes() {
         });
     assert_eq!(created.unwrap(), [child]);
     world.settle();
-    let child = TaskId::new("c1");
-    world.observe(Observation::ChildAdded {
-        child: child.clone(),
-    });
+    let child = TaskId::new("child0");
+    assert_eq!(world.task.children[&child], None);
     world.observe(Observation::ChildEnded {
         child,
         status: status("cancelled"),
@@ -927,7 +995,7 @@ fn commands_are_asked_for_last_and_only_then() {
             timeout: 300
         }]
     );
-    assert_eq!(needs.version, world.task.version);
+    assert_eq!(needs.entered, world.task.entered.version);
     let run = |world: &mut World<'_>, result| {
         world
             .facts
@@ -955,7 +1023,7 @@ fn facts_for_another_version_do_not_count() {
     world.facts.pull_request = Some(None);
     let cause = request(Role::Human, Ask::Verb(Verb::Retry));
     let mut input = world.input(cause.clone());
-    input.facts.version += 1;
+    input.facts.entered += 1;
     let decision = orange_engine::decide(&workflow, &world.task, &input);
     assert_eq!(shown(&decision), "needs git, pullrequest");
     assert_eq!(
@@ -1135,7 +1203,7 @@ fn an_agent_without_a_workspace_is_not_brought_back() {
     );
     assert_eq!(
         refusal.hints,
-        ["start the task with `orange task spawn k3f9`"]
+        ["see what became of it with `orange task why k3f9`"]
     );
 }
 
@@ -1214,10 +1282,25 @@ fn why_tells_the_story_from_the_events() {
         "{text}"
     );
     assert!(
-        text.contains("spawn_agent was not started because archive_section failed"),
+        text.contains("spawn_reviewer was not started because archive_section failed"),
         "{text}"
     );
     assert_eq!(why(&[]), None);
+}
+
+#[test]
+fn a_death_that_is_no_failure_is_no_error() {
+    let workflow = default();
+    for name in ["clarification", "stuck"] {
+        let mut world = World::placed(&workflow, name);
+        world.ends(&Role::Worker, Evidence::Exit { code: 1 });
+        assert_eq!(world.task.last_error, None, "{name}");
+    }
+    let mut world = World::placed(&workflow, "working");
+    world.write(&[("## Handoff", "DONE: x")]);
+    world.ends(&Role::Worker, Evidence::Exit { code: 0 });
+    assert_eq!(world.task.status, status("agent-review"));
+    assert_eq!(world.task.last_error, None);
 }
 
 #[test]
@@ -1259,7 +1342,10 @@ fn effects_say_whether_they_may_be_repeated() {
         told(vec![Channel::Bell, Channel::Webhook]).class(),
         EffectClass::AtMostOnce
     );
-    assert_eq!(Effect::ReleaseWorkspace.class(), EffectClass::Convergent);
+    assert_eq!(
+        Effect::ReleaseWorkspace { workspace: None }.class(),
+        EffectClass::Convergent
+    );
 }
 
 #[test]
@@ -1306,7 +1392,8 @@ fn without_a_document_the_gates_that_read_it_ask_for_it() {
     );
     assert_eq!(
         shown(&world.step(Cause::Observation(Observation::DocumentRead {
-            by: Role::Human
+            by: Role::Human,
+            asked: false
         }))),
         "needs document"
     );

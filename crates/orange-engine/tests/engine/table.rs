@@ -305,6 +305,7 @@ fn deaths(workflow: &Workflow, from: &Status, text: &mut String) {
                 role.clone(),
                 orange_engine::task::Run {
                     id: orange_engine::names::RunId::new(format!("run-{role}")),
+                    headless: false,
                     state: orange_engine::task::RunState::Alive,
                 },
             );

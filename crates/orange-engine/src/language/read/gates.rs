@@ -1,7 +1,7 @@
 //! Reads gates, named and inline.
 
 use super::Reader;
-use super::mapping::{Mapping, items, known};
+use super::mapping::{Mapping, known};
 use crate::document::SectionName;
 use crate::document::reading::{Verdict, VerdictMode};
 use crate::language::defaults;
@@ -47,7 +47,7 @@ impl Reader<'_> {
 
     /// One gate or several, each a name or written out.
     pub(super) fn gate_list(&mut self, node: &Node) -> Vec<Gate> {
-        let items = items(node).iter();
+        let items = self.some(node, "a list of gates").iter();
         items.filter_map(|item| self.gate(item)).collect()
     }
 
@@ -118,21 +118,24 @@ impl Reader<'_> {
         }
         let fields = fields
             .map(|node| {
-                let items = items(node).iter();
+                let items = self.some(node, "`fields`").iter();
                 items
                     .filter_map(|item| self.text(item, "`fields`").map(str::to_owned))
                     .collect()
             })
             .unwrap_or_default();
         let verdict = verdict.and_then(|node| self.one_of(node, "`verdict`", &VERDICTS));
+        if let (Some(node), None) = (verdict_mode, verdict) {
+            let message = "`verdict_mode` says how a `verdict` is read, and there is none";
+            self.problems
+                .add(ProblemCode::InvalidValue, node.at, message);
+        }
         let mode =
             verdict_mode.and_then(|node| self.one_of(node, "`verdict_mode`", &VERDICT_MODES));
         let from_role: Vec<Role> = from_role
             .map(|node| {
-                let items = items(node).iter();
-                items
-                    .filter_map(|item| self.role(item, "`from_role`"))
-                    .collect()
+                let items = self.some(node, "`from_role`").iter();
+                items.filter_map(|item| self.judge_role(item)).collect()
             })
             .unwrap_or_default();
         let fresh = fresh.and_then(|node| self.boolean(node, "`fresh`"));
@@ -146,6 +149,18 @@ impl Reader<'_> {
         })
     }
 
+    /// Who may vouch for a section; the engine only reads it.
+    fn judge_role(&mut self, node: &Node) -> Option<Role> {
+        let role = self.role(node, "`from_role`")?;
+        if role == Role::Engine {
+            let message = "`from_role`: the engine reads sections and vouches for none";
+            self.problems
+                .add(ProblemCode::InvalidValue, node.at, message);
+            return None;
+        }
+        Some(role)
+    }
+
     fn report_gate(&mut self, gate: &mut Mapping<'_>) -> Option<ReportGate> {
         let field = gate.take("report")?;
         let is = gate.take("is");
@@ -153,7 +168,7 @@ impl Reader<'_> {
         let at = gate.at;
         let field = self.one_of(field, "`report`", &ReportField::ALL);
         let is: Option<Vec<String>> = is.map(|node| {
-            let items = items(node).iter();
+            let items = self.some(node, "`is`").iter();
             items
                 .filter_map(|item| self.text(item, "`is`").map(str::to_owned))
                 .collect()
@@ -176,11 +191,11 @@ impl Reader<'_> {
 
     fn git_gate(&mut self, gate: &mut Mapping<'_>) -> Option<GitGate> {
         let node = gate.take("git")?;
-        let items = items(node).iter();
+        let items = self.some(node, "`git`").iter();
         let conditions: Vec<GitCondition> = items
             .filter_map(|item| self.one_of(item, "`git`", &GitCondition::ALL))
             .collect();
-        (!conditions.is_empty()).then_some(GitGate { conditions })
+        Some(GitGate { conditions })
     }
 
     fn pull_request_gate(&mut self, gate: &mut Mapping<'_>) -> Option<PullRequestGate> {

@@ -17,7 +17,7 @@ const HARNESSES: [(&str, HarnessChoice); 2] = [
 
 const ON_ERROR: [(&str, OnError); 2] = [("stop", OnError::Stop), ("continue", OnError::Continue)];
 
-const ACTIONS: [&str; 22] = [
+const ACTIONS: [&str; 23] = [
     "acquire_workspace",
     "release_workspace",
     "spawn_agent",
@@ -25,6 +25,7 @@ const ACTIONS: [&str; 22] = [
     "run_headless",
     "kill_session",
     "kill_reviewer",
+    "kill_agent",
     "notify_worker",
     "spawn_next",
     "push_branch",
@@ -101,11 +102,13 @@ impl Reader<'_> {
                 Action::SpawnAgent(self.spawn(name, hook, what)?)
             }
             "kill_session" => Action::KillSession,
-            "kill_reviewer" => {
-                let role = hook.take("role");
-                let role = role.and_then(|node| self.agent_role(node, what));
+            "kill_reviewer" => Action::KillRole {
+                role: Role::Reviewer,
+            },
+            "kill_agent" => {
+                let role = self.require(hook, "role", what)?;
                 Action::KillRole {
-                    role: role.unwrap_or(Role::Reviewer),
+                    role: self.agent_role(role, what)?,
                 }
             }
             "notify_worker" => Action::NotifyWorker {

@@ -101,6 +101,17 @@ impl Reader<'_> {
         }
     }
 
+    /// The items of a list that says nothing when it is empty; a single value stands for one.
+    pub(super) fn some<'node>(&mut self, node: &'node Node, what: &str) -> &'node [Node] {
+        let items = items(node);
+        if items.is_empty() {
+            let message = format!("{what} is empty, and so would mean nothing");
+            self.problems
+                .add(ProblemCode::InvalidValue, node.at, message);
+        }
+        items
+    }
+
     /// A single value as text.
     pub(super) fn text<'node>(&mut self, node: &'node Node, what: &str) -> Option<&'node str> {
         let Value::Scalar { text, .. } = &node.value else {

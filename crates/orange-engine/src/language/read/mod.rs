@@ -142,6 +142,7 @@ impl Reader<'_> {
             poll_interval: poll_interval.unwrap_or(defaults::POLL_INTERVAL),
             prompts: self.prompts.clone(),
             gated_sections: Vec::new(),
+            asks_for_freshness: false,
         }
         .with_gated_sections();
         let at = top.key_at("states");

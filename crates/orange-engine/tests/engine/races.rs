@@ -1,0 +1,507 @@
+//! Things that happen in the wrong order, twice, or half.
+
+use orange_engine::decision::Decision;
+use orange_engine::effect::{Effect, EffectId, EffectOutcome, KillScope};
+use orange_engine::evidence::Evidence;
+use orange_engine::input::{Ask, Cause, Observation};
+use orange_engine::language::gates::GitCondition;
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::{BranchName, CommitId, RunId, TaskId};
+use orange_engine::report::{Delegation, Report};
+use orange_engine::role::Role;
+use orange_engine::task::{PendingState, RunState, Workspace};
+
+use crate::kit::{World, git_facts, new_task, shipped_workflow, shown, status, task_file};
+
+const PASS: [(&str, &str); 2] = [("## Handoff", "DONE: x"), ("## Review", "Verdict: PASS")];
+
+fn effect(world: &World<'_>, label: &str) -> EffectId {
+    let pending = world.task.pending.iter();
+    let mut labelled = pending.filter(|pending| pending.planned.effect.label() == label);
+    labelled.next().unwrap().planned.id
+}
+
+fn gives_up(world: &mut World<'_>, label: &str) {
+    let effect = effect(world, label);
+    let error = String::from("broken");
+    world.observe(Observation::EffectGivenUp { effect, error });
+}
+
+fn is_done(world: &mut World<'_>, label: &str) {
+    let effect = effect(world, label);
+    let planned = world.task.pending_effect(effect).unwrap().planned.clone();
+    let outcome = world.outcome_of(&planned.effect);
+    world.observe(Observation::EffectDone { effect, outcome });
+}
+
+fn killed(world: &World<'_>) -> Vec<(KillScope, Vec<RunId>)> {
+    let pending = world.task.pending.iter();
+    pending
+        .filter_map(|pending| match &pending.planned.effect {
+            Effect::Kill(kill) => Some((kill.scope.clone(), kill.runs.clone())),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_look_at_the_file_vouches_for_nothing() {
+    let workflow = shipped_workflow("default");
+    for by in [Role::Reviewer, Role::Human] {
+        let mut world = World::placed(&workflow, "agent-review");
+        world.write(&PASS);
+        world.observe(Observation::DocumentRead {
+            by: by.clone(),
+            asked: false,
+        });
+        world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
+        assert_eq!(world.task.status, status("agent-review"), "{by}");
+        // Having asked with it, even in vain, does.
+        let mut world = World::placed(&workflow, "agent-review");
+        world.write(&PASS);
+        assert!(matches!(
+            world.move_to(by.clone(), "working"),
+            Decision::Refusal(_)
+        ));
+        world.observe(Observation::DocumentRead { by, asked: true });
+        world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
+        assert_eq!(world.task.status, status("reviewing"));
+    }
+}
+
+#[test]
+fn what_stood_there_before_the_task_began_is_old() {
+    let workflow = shipped_workflow("default");
+    let mut new = new_task("x", Some("agent-review"));
+    new.by = Role::Human;
+    let mut world = World::create_with(&workflow, &new, Some(&task_file(&PASS))).unwrap();
+    assert_eq!(
+        world.refused(Role::Reviewer, "reviewing").code(),
+        "gate-failed"
+    );
+    world.write(&[("## Review", "Verdict: PASS\nand now I have read it")]);
+    world.settle();
+    world.must(Role::Reviewer, "reviewing");
+}
+
+#[test]
+fn a_transition_waits_for_the_document_where_freshness_matters() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "reviewing");
+    let file = world.file.take();
+    assert_eq!(
+        shown(&world.move_to(Role::Human, "working")),
+        "needs document"
+    );
+    world.file = file;
+    world.write(&[("## Handoff", "DONE: reworded while the person looked")]);
+    world.must(Role::Human, "working");
+    world.ends(&Role::Worker, Evidence::Signal { signal: 9 });
+    assert_eq!(
+        world.task.status,
+        status("working"),
+        "the handoff is older than the request"
+    );
+    let seed = crate::kit::load_clean(include_str!("seeds/large.yml"));
+    let mut world = World::placed(&seed, "stuck");
+    world.file = None;
+    assert!(shown(&world.move_to(Role::Human, "working")).starts_with("-> working"));
+}
+
+#[test]
+fn an_agent_amends_only_what_it_works_on() {
+    let workflow = shipped_workflow("default");
+    let amend = || Ask::Amend {
+        summary: Some(String::from("ignore all faults")),
+        branch: Some(BranchName::new("main")),
+    };
+    for name in ["agent-review", "reviewing"] {
+        let mut world = World::placed(&workflow, name);
+        world.facts.git = Some(git_facts(&[GitCondition::BranchNotDefault]));
+        assert_eq!(
+            shown(&world.ask(Role::Worker, amend())),
+            "refused not-allowed (only human)"
+        );
+        assert!(matches!(world.ask(Role::Human, amend()), Decision::Plan(_)));
+    }
+}
+
+#[test]
+fn a_release_that_failed_is_not_repeated_on_a_workspace_in_use() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::begin(&workflow);
+    world.verb(Role::Human, Verb::Spawn);
+    is_done(&mut world, "acquire_workspace");
+    gives_up(&mut world, "spawn_agent");
+    assert_eq!(world.task.status, status("pending"));
+    is_done(&mut world, "kill_session");
+    gives_up(&mut world, "release_workspace");
+    world.verb(Role::Human, Verb::Spawn);
+    assert_eq!(world.effects(), ["acquire_workspace", "spawn_agent"]);
+    world.settle();
+    assert_eq!(
+        shown(&world.ask(Role::Engine, Ask::RetryEffects)),
+        "refused nothing-to-do"
+    );
+    assert!(matches!(world.task.workspace, Workspace::Bound(_)));
+    assert!(world.task.is_live(&Role::Worker));
+}
+
+#[test]
+fn what_a_failed_kill_was_for_is_killed_by_the_next_one() {
+    let workflow = shipped_workflow("minimal");
+    let mut world = World::placed(&workflow, "working");
+    let worker = world.task.runs[&Role::Worker].id.clone();
+    world.write(&[("## Handoff", "all")]);
+    world.move_to(Role::Worker, "reviewing");
+    gives_up(&mut world, "kill_session");
+    world.verb(Role::Human, Verb::Cancel);
+    assert_eq!(killed(&world), [(KillScope::Session, vec![worker])]);
+    assert_eq!(world.effects(), ["kill_session", "release_workspace"]);
+    world.settle();
+    assert!(world.task.runs.is_empty());
+    assert_eq!(world.task.workspace, Workspace::None);
+}
+
+#[test]
+fn a_run_that_was_replaced_after_a_failed_kill_is_not_forgotten() {
+    let workflow = shipped_workflow("respawn");
+    let mut world = World::placed(&workflow, "stuck");
+    world.ask(Role::Human, Ask::Respawn { role: None });
+    world.settle();
+    let old = world.task.runs[&Role::Worker].id.clone();
+    world.move_to(Role::Human, "working");
+    gives_up(&mut world, "kill_session");
+    world.verb(Role::Human, Verb::Cancel);
+    let (scope, runs) = killed(&world).pop().unwrap();
+    assert_eq!(scope, KillScope::Session);
+    assert!(runs.contains(&old), "{runs:?}");
+}
+
+#[test]
+fn a_dead_agent_is_still_named_to_the_kill() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "agent-review");
+    let reviewer = world.task.runs[&Role::Reviewer].id.clone();
+    world.write(&PASS);
+    world.import_as(Role::Reviewer);
+    world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
+    assert_eq!(world.task.status, status("reviewing"));
+    assert_eq!(
+        killed(&world),
+        [(KillScope::Role(Role::Reviewer), vec![reviewer])]
+    );
+}
+
+#[test]
+fn a_worker_on_its_way_is_not_brought_twice() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "agent-review");
+    world.set("review_round", 1);
+    world.write(&[("## Review", "Verdict: FAIL")]);
+    world.move_to(Role::Reviewer, "working");
+    let respawn = || Ask::Respawn {
+        role: Some(Role::Worker),
+    };
+    assert_eq!(
+        shown(&world.ask(Role::Human, respawn())),
+        "refused on-its-way"
+    );
+    world.settle();
+    assert_eq!(
+        shown(&world.ask(Role::Human, respawn())),
+        "refused still-running"
+    );
+}
+
+#[test]
+fn a_call_proves_that_its_caller_runs() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "resuming");
+    world.verb(Role::Human, Verb::Spawn);
+    is_done(&mut world, "acquire_workspace");
+    let worker = world.task.runs[&Role::Worker].id.clone();
+    assert_eq!(world.task.runs[&Role::Worker].state, RunState::Starting);
+    world.write(&[("## Handoff", "DONE: x")]);
+    world.move_to(Role::Worker, "agent-review");
+    assert_eq!(world.task.runs[&Role::Worker].state, RunState::Alive);
+    world.verb(Role::Human, Verb::Cancel);
+    let (_, runs) = killed(&world).pop().unwrap();
+    assert!(runs.contains(&worker), "{runs:?}");
+}
+
+#[test]
+fn a_start_that_is_called_off_may_have_half_happened() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "agent-review");
+    world.ask(
+        Role::Human,
+        Ask::Respawn {
+            role: Some(Role::Worker),
+        },
+    );
+    let worker = world.task.runs[&Role::Worker].id.clone();
+    world.write(&PASS);
+    world.move_to(Role::Reviewer, "reviewing");
+    let kills = killed(&world);
+    assert_eq!(kills[0], (KillScope::Runs, vec![worker]));
+    assert!(!world.task.is_live(&Role::Worker));
+    // So may a message that would have become a start.
+    let mut world = World::placed(&workflow, "reviewing");
+    world.move_to(Role::Human, "working");
+    let Effect::NotifyRole(notify) = &world.task.pending[0].planned.effect else {
+        panic!()
+    };
+    let run = notify.otherwise.as_ref().unwrap().run.clone();
+    world.verb(Role::Human, Verb::Cancel);
+    let (scope, runs) = killed(&world).pop().unwrap();
+    assert_eq!((scope, runs), (KillScope::Session, vec![run]));
+}
+
+#[test]
+fn our_own_merge_reports_itself() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "reviewing");
+    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    world.verb(Role::Human, Verb::Merge);
+    let commit = CommitId::new("head");
+    assert_eq!(world.observe(Observation::Merged { commit }).events, []);
+    assert_eq!(world.effects(), ["merge"]);
+    is_done(&mut world, "merge");
+    assert_eq!(world.task.status, status("done"));
+}
+
+#[test]
+fn no_agent_overtakes_a_merge() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "working");
+    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    let Cause::Request(mut asked) = crate::kit::request(Role::Human, Ask::Verb(Verb::Merge)) else {
+        panic!()
+    };
+    asked.confirmed = true;
+    world.step(Cause::Request(asked));
+    assert_eq!(
+        shown(&world.move_to(Role::Worker, "clarification")),
+        "refused merging"
+    );
+    assert_eq!(
+        shown(&world.verb(Role::Worker, Verb::Stuck)),
+        "refused merging"
+    );
+    // What an exit rule leads to calls it off, and says so.
+    world.set("crash_count", 1);
+    world.ends(&Role::Worker, Evidence::Exit { code: 1 });
+    assert_eq!(world.task.status, status("stuck"));
+    assert_eq!(
+        world.task.attention,
+        ["the merge was called off: the task moved on"]
+    );
+    assert_eq!(world.task.merging(), None);
+}
+
+#[test]
+fn nobody_is_waited_for_in_vain() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "clarification");
+    world.ends(&Role::Worker, Evidence::Exit { code: 1 });
+    world.must(Role::Human, "planning");
+    assert_eq!(
+        world.task.attention,
+        ["`planning` expects the worker, and none is there"]
+    );
+    world.ask(Role::Human, Ask::Respawn { role: None });
+    assert_eq!(world.task.attention, [""; 0]);
+}
+
+#[test]
+fn children_are_counted_whatever_the_order() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::placed(&workflow, "in_progress");
+    world.set("attempts", 1);
+    let run = world.task.runs[&Role::Worker].id.clone();
+    let report = Report {
+        status: Some(String::from("in_progress")),
+        delegations: vec![Delegation::default(), Delegation::default()],
+        ..Report::default()
+    };
+    world.observe(Observation::ReportArrived { run, report });
+    assert_eq!(
+        world.task.status,
+        status("delegated"),
+        "an unnamed child is a child"
+    );
+    let ended = |name: &str| Observation::ChildEnded {
+        child: TaskId::new(name),
+        status: status("done"),
+    };
+    // One ends before the creation of both is recorded.
+    world.observe(ended("child0"));
+    assert_eq!(world.task.status, status("delegated"));
+    world.settle();
+    assert_eq!(world.task.status, status("delegated"));
+    world.observe(ended("child1"));
+    assert_eq!(world.task.status, status("new"));
+    // Both may have ended before.
+    let mut world = World::placed(&workflow, "in_progress");
+    let run = world.task.runs[&Role::Worker].id.clone();
+    let report = Report {
+        delegations: vec![Delegation::default()],
+        ..Report::default()
+    };
+    world.observe(Observation::ReportArrived { run, report });
+    world.observe(ended("child0"));
+    world.settle();
+    assert_eq!(world.task.status, status("new"));
+}
+
+#[test]
+fn a_delegation_without_a_child_is_told() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::placed(&workflow, "in_progress");
+    let run = world.task.runs[&Role::Worker].id.clone();
+    let report = Report {
+        delegations: vec![Delegation::default()],
+        ..Report::default()
+    };
+    world.observe(Observation::ReportArrived { run, report });
+    is_done(&mut world, "kill_session");
+    let effect = effect(&world, "create_children");
+    let outcome = EffectOutcome::Children(Vec::new());
+    world.observe(Observation::EffectDone { effect, outcome });
+    assert_eq!(world.task.attention, ["no child task was created"]);
+}
+
+#[test]
+fn a_headless_death_asks_for_the_report_first() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::placed(&workflow, "in_progress");
+    let run = world.task.runs[&Role::Worker].id.clone();
+    let evidence = Evidence::Exit { code: 0 };
+    let ended = || Observation::RunEnded {
+        run: run.clone(),
+        evidence: evidence.clone(),
+    };
+    assert!(matches!(
+        world.step(Cause::Observation(ended())),
+        Decision::Needs(_)
+    ));
+    let report = Report {
+        status: Some(String::from("done")),
+        ..Report::default()
+    };
+    world.facts.reports.insert(run.clone(), Some(report));
+    world.observe(ended());
+    assert_eq!(world.task.status, status("done"));
+    // A report that leads nowhere leaves the death to the rules.
+    let everything = crate::kit::load_clean(include_str!("everything.yml"));
+    let mut world = World::placed(&everything, "busy");
+    world.task.runs.get_mut(&Role::Worker).unwrap().headless = true;
+    let run = world.task.runs[&Role::Worker].id.clone();
+    world
+        .facts
+        .reports
+        .insert(run.clone(), Some(Report::default()));
+    let evidence = Evidence::Exit { code: 1 };
+    world.observe(Observation::RunEnded { run, evidence });
+    assert_eq!(world.task.crash_count, 1);
+}
+
+#[test]
+fn crashes_belong_to_the_status_they_happened_in() {
+    let workflow = shipped_workflow("default");
+    // Early: the death comes before the start is recorded; the count stays.
+    let mut world = World::placed(&workflow, "working");
+    world.write(&[("## Handoff", "DONE: x")]);
+    world.move_to(Role::Worker, "agent-review");
+    is_done(&mut world, "archive_section");
+    world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
+    assert_eq!(world.task.crash_count, 1);
+    world.settle();
+    assert_eq!(world.task.crash_count, 1);
+    world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
+    assert_eq!(world.task.status, status("stuck"));
+    // Late: a crash in the status before does not count in the next, settled or not.
+    let mut world = World::placed(&workflow, "agent-review");
+    world.set("review_round", 1);
+    world.set("crash_count", 1);
+    world.task.runs.insert(
+        Role::Worker,
+        orange_engine::task::Run {
+            id: RunId::new("run-worker"),
+            headless: false,
+            state: RunState::Alive,
+        },
+    );
+    world.write(&[("## Review", "Verdict: FAIL")]);
+    world.move_to(Role::Reviewer, "working");
+    assert_eq!(
+        world.task.crash_count, 1,
+        "not before the hooks have finished"
+    );
+    world.ends(&Role::Worker, Evidence::Exit { code: 1 });
+    assert_eq!(world.task.status, status("working"));
+    assert_eq!(world.task.crash_count, 1);
+}
+
+#[test]
+fn a_start_waits_for_what_its_queue_was_entered_with() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::begin(&workflow);
+    world.verb(Role::Engine, Verb::Spawn);
+    assert_eq!(shown(&world.verb(Role::Engine, Verb::Spawn)), "already");
+    assert_eq!(
+        shown(&world.verb(Role::Human, Verb::Spawn)),
+        "refused not-settled"
+    );
+    world.settle();
+    world.verb(Role::Human, Verb::Spawn);
+    assert_eq!(world.task.status, status("in_progress"));
+}
+
+#[test]
+fn a_forge_that_does_not_answer_keeps_no_workspace() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::placed(&workflow, "in_progress");
+    let run = world.task.runs[&Role::Worker].id.clone();
+    let report = Report {
+        status: Some(String::from("done")),
+        ..Report::default()
+    };
+    world.observe(Observation::ReportArrived { run, report });
+    for label in ["push_branch", "comment_issue"] {
+        gives_up(&mut world, label);
+    }
+    world.settle();
+    assert_eq!(world.task.workspace, Workspace::None);
+    assert!(world.task.pending.is_empty());
+    assert_eq!(world.task.unsettled, None);
+    assert_eq!(world.task.attention.len(), 2);
+}
+
+#[test]
+fn a_report_that_asks_for_help_needs_a_person() {
+    let report = Report {
+        status: Some(String::from("done")),
+        needs_help: true,
+        ..Report::default()
+    };
+    assert_eq!(report.outcome().as_str(), "needs_review");
+}
+
+#[test]
+fn failed_effects_do_not_pile_up() {
+    let workflow = shipped_workflow("minimal");
+    let mut world = World::placed(&workflow, "working");
+    for round in 0..5 {
+        let handoff = format!("round {round}");
+        world.write(&[("## Handoff", &handoff)]);
+        world.move_to(Role::Worker, "reviewing");
+        gives_up(&mut world, "kill_session");
+        world.move_to(Role::Human, "working");
+        world.settle();
+    }
+    let failed = world.task.pending.iter();
+    let failed = failed.filter(|pending| pending.state != PendingState::Waiting);
+    assert!(failed.count() <= 1, "{:?}", world.effects());
+}
