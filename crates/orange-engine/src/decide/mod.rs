@@ -13,6 +13,7 @@ mod hints;
 mod hooks;
 mod merge;
 mod observation;
+mod obstacles;
 mod request;
 mod respawn;
 mod steps;

@@ -1,0 +1,172 @@
+//! What effects make of a task, from the plan to the outcome.
+
+use super::{add_child, raise_attention};
+use crate::effect::{Effect, EffectId, EffectOutcome, Kill, PlannedEffect, Spawn};
+use crate::language::hooks::OnError;
+use crate::names::RunId;
+use crate::role::Role;
+use crate::task::{PendingEffect, PendingState, Run, RunState, Task, Workspace};
+
+pub(super) fn plan_effect(task: &mut Task, planned: &PlannedEffect) {
+    promise(task, planned);
+    task.pending.push(PendingEffect {
+        planned: planned.clone(),
+        state: PendingState::Waiting,
+    });
+}
+
+/// What an effect will bring about counts from the moment it is planned.
+fn promise(task: &mut Task, planned: &PlannedEffect) {
+    match &planned.effect {
+        Effect::AcquireWorkspace { .. } if !matches!(task.workspace, Workspace::Bound(_)) => {
+            task.workspace = Workspace::Wanted;
+        }
+        Effect::ReleaseWorkspace { .. } => {
+            task.workspace = match std::mem::replace(&mut task.workspace, Workspace::None) {
+                Workspace::Bound(name) => Workspace::Leaving(Some(name)),
+                Workspace::Wanted => Workspace::Leaving(None),
+                other => other,
+            };
+        }
+        Effect::Spawn(spawn) => {
+            // Somebody is being brought: what was missed until now is being seen to.
+            task.attention.clear();
+            start_run(task, spawn, RunState::Starting);
+        }
+        Effect::Kill(kill) => {
+            for run in task.runs.values_mut() {
+                if kill.runs.contains(&run.id) && run.state.is_live() {
+                    run.state = RunState::Ending;
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A new run of a role replaces the earlier one; a headless report belongs to its own run.
+fn start_run(task: &mut Task, spawn: &Spawn, state: RunState) {
+    task.report = None;
+    let run = Run {
+        id: spawn.run.clone(),
+        headless: spawn.headless,
+        state,
+    };
+    task.runs.insert(spawn.role.clone(), run);
+}
+
+pub(super) fn finish_effect(task: &mut Task, id: EffectId, outcome: &EffectOutcome) {
+    let Some(pending) = take_pending(task, id) else {
+        return;
+    };
+    match (pending.planned.effect, outcome) {
+        (Effect::AcquireWorkspace { .. }, EffectOutcome::Bound(name)) => {
+            task.workspace = match task.workspace {
+                Workspace::Leaving(_) => Workspace::Leaving(Some(name.clone())),
+                _ => Workspace::Bound(name.clone()),
+            };
+        }
+        (Effect::ReleaseWorkspace { .. }, _) => {
+            if matches!(task.workspace, Workspace::Leaving(_)) {
+                task.workspace = Workspace::None;
+            }
+        }
+        (Effect::Spawn(spawn), _) => set_alive(task, &spawn.role, &spawn.run),
+        (Effect::Kill(kill), _) => forget_killed(task, &kill),
+        (Effect::NotifyRole(notify), EffectOutcome::SpawnedInstead) => {
+            if let Some(spawn) = &notify.otherwise {
+                start_run(task, spawn, RunState::Alive);
+            }
+        }
+        (Effect::ArchiveSection { section }, _) => {
+            task.sections.remove(&section);
+        }
+        (Effect::Route, EffectOutcome::Routed(harness)) => task.harness = harness.clone(),
+        (Effect::CreateChildren { .. }, EffectOutcome::Children(children)) => {
+            for child in children {
+                add_child(task, child);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn set_alive(task: &mut Task, role: &Role, id: &RunId) {
+    if let Some(run) = task.runs.get_mut(role)
+        && run.id == *id
+        && run.state == RunState::Starting
+    {
+        run.state = RunState::Alive;
+    }
+}
+
+fn forget_killed(task: &mut Task, kill: &Kill) {
+    task.runs.retain(|_, run| !kill.runs.contains(&run.id));
+}
+
+pub(super) fn give_up_effect(task: &mut Task, id: EffectId, error: &str) {
+    let Some(index) = position(task, id) else {
+        return;
+    };
+    let planned = task.pending[index].planned.clone();
+    undo_promise(task, &planned);
+    raise_attention(task, format!("{}: {error}", planned.effect.label()));
+    if planned.on_error == OnError::Continue {
+        task.pending.remove(index);
+    } else {
+        let error = error.to_owned();
+        task.pending[index].state = PendingState::GivenUp { error };
+    }
+}
+
+pub(super) fn cancel_effect(task: &mut Task, id: EffectId) {
+    if let Some(pending) = take_pending(task, id) {
+        undo_promise(task, &pending.planned);
+    }
+}
+
+/// What was promised when the effect was planned does not come about.
+fn undo_promise(task: &mut Task, planned: &PlannedEffect) {
+    match &planned.effect {
+        Effect::Spawn(spawn) => {
+            let starting = task
+                .runs
+                .get(&spawn.role)
+                .is_some_and(|run| run.id == spawn.run && run.state == RunState::Starting);
+            if starting {
+                task.runs.remove(&spawn.role);
+            }
+        }
+        Effect::AcquireWorkspace { .. } if task.workspace == Workspace::Wanted => {
+            task.workspace = Workspace::None;
+        }
+        _ => {}
+    }
+}
+
+pub(super) fn stop_effect(task: &mut Task, id: EffectId) {
+    if let Some(index) = position(task, id) {
+        task.pending[index].state = PendingState::Stopped;
+        let planned = task.pending[index].planned.clone();
+        undo_promise(task, &planned);
+    }
+}
+
+pub(super) fn retry_effect(task: &mut Task, id: EffectId) {
+    if let Some(index) = position(task, id) {
+        task.pending[index].state = PendingState::Waiting;
+        let planned = task.pending[index].planned.clone();
+        promise(task, &planned);
+    }
+    task.attention.clear();
+}
+
+fn take_pending(task: &mut Task, id: EffectId) -> Option<PendingEffect> {
+    position(task, id).map(|index| task.pending.remove(index))
+}
+
+fn position(task: &Task, id: EffectId) -> Option<usize> {
+    task.pending
+        .iter()
+        .position(|pending| pending.planned.id == id)
+}

@@ -1,0 +1,120 @@
+//! What stands in the way before any edge is asked.
+
+use super::edges;
+use super::request::Asking;
+use crate::language::verbs::Verb;
+use crate::language::workflow::{Kind, Target, Trigger};
+use crate::names::Status;
+use crate::refusal::Missing;
+use crate::role::Role;
+use crate::task::PendingState;
+
+impl Asking<'_> {
+    /// Whether the asker's own earlier request brought the task where it asks to go.
+    pub(super) fn is_already_in(&self, to: &Status) -> bool {
+        let task = &self.steps.task;
+        *to == task.status
+            && task.entered.from.is_some()
+            && task.entered.by == self.request.by
+            && edges::leading(&self.steps, to, Trigger::Request).is_empty()
+    }
+
+    pub(super) fn terminal(&self) -> Option<Missing> {
+        let status = &self.steps.task.status;
+        let over = self.steps.workflow.is_terminal(status);
+        over.then(|| Missing::Terminal {
+            status: status.clone(),
+        })
+    }
+
+    /// Only what waits in a queue is started, and only a person who is asked requests changes;
+    /// elsewhere the same edges mean something else.
+    pub(super) fn out_of_place(&self, verb: Verb) -> Option<Missing> {
+        let state = self.steps.workflow.state(&self.steps.task.status);
+        let kind = state.map(|state| state.kind);
+        let elsewhere = match verb {
+            Verb::Spawn => kind != Some(Kind::Queued),
+            Verb::RequestChanges => kind != Some(Kind::Human),
+            _ => false,
+        };
+        elsewhere.then_some(Missing::VerbUnavailable { verb })
+    }
+
+    /// What a queue was entered with, routing and releasing, comes before the next start.
+    pub(super) fn not_settled(&self, verb: Verb) -> Option<Missing> {
+        let task = &self.steps.task;
+        let waits = task.pending.iter().any(|pending| {
+            task.unsettled == Some(pending.planned.plan) && pending.state == PendingState::Waiting
+        });
+        (verb == Verb::Spawn && waits).then_some(Missing::NotSettled)
+    }
+
+    /// A person's merge is not overtaken by an agent.
+    pub(super) fn merging(&self) -> Option<Missing> {
+        let overtakes = self.request.by.is_agent() && self.steps.task.merging().is_some();
+        overtakes.then_some(Missing::Merging)
+    }
+
+    /// Agents do not bring each other back; that is for a person or the engine.
+    pub(super) fn only_human(&self) -> Option<Missing> {
+        let role = &self.request.by;
+        role.is_agent().then(|| Missing::NotAllowed {
+            role: role.clone(),
+            by: vec![Role::Human],
+        })
+    }
+
+    /// Who is not expected here has no say about what is done here.
+    pub(super) fn not_expected(&self) -> Option<Missing> {
+        let role = &self.request.by;
+        let state = self.steps.workflow.state(&self.steps.task.status);
+        let expected = state.is_some_and(|state| state.expects.contains(role));
+        (role.is_agent() && !expected).then(|| Missing::NotAllowed {
+            role: role.clone(),
+            by: vec![Role::Human],
+        })
+    }
+
+    /// Why no request at all leads there.
+    pub(super) fn unreachable(&self, to: &Status) -> Option<Missing> {
+        if let Some(missing) = self.terminal() {
+            return Some(missing);
+        }
+        let workflow = self.steps.workflow;
+        if workflow.state(to).is_none() {
+            let status = to.clone();
+            return Some(Missing::UnknownStatus { status });
+        }
+        if !edges::leading(&self.steps, to, Trigger::Request).is_empty() {
+            return None;
+        }
+        let status = &self.steps.task.status;
+        if to == status {
+            let status = status.clone();
+            return Some(Missing::SameStatus { status });
+        }
+        let from_here = || workflow.edges.iter().filter(|edge| edge.from == *status);
+        let goes_back = from_here().any(|edge| edge.to == Target::Previous);
+        if goes_back && self.steps.task.entered.from.is_none() {
+            return Some(Missing::NoPrevious);
+        }
+        let triggers: Vec<String> = Trigger::ALL
+            .iter()
+            .filter(|(_, trigger)| !edges::leading(&self.steps, to, *trigger).is_empty())
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
+        if !triggers.is_empty() {
+            return Some(Missing::NotByRequest { triggers });
+        }
+        let mut allowed = Vec::new();
+        for edge in from_here().filter(|edge| edge.trigger == Trigger::Request) {
+            if let Some(status) = edges::target(edge, &self.steps)
+                && edge.is_open_to(&self.request.by)
+                && !allowed.contains(&status)
+            {
+                allowed.push(status);
+            }
+        }
+        Some(Missing::NoTransition { allowed })
+    }
+}
