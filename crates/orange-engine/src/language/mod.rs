@@ -5,6 +5,7 @@ pub mod exit_rules;
 pub mod gates;
 pub mod hooks;
 pub mod intervals;
+mod nearest;
 mod problem;
 pub mod prompt;
 mod read;
@@ -15,6 +16,7 @@ pub mod workflow;
 mod yaml;
 
 pub(crate) use defaults::{CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS, SUMMARY_CHARS};
+pub use nearest::nearest;
 pub use problem::{Position, Problem, ProblemCode};
 pub use read::{Loaded, load};
 pub use workflow::Workflow;

@@ -121,14 +121,14 @@ pub struct Problem {
 impl Problem {
     /// The source line with a mark below the column, as a person reads it.
     ///
-    /// Tabs are shown as one space so that the mark stands below what it means.
+    /// A tab is shown as an arrow of one column, so that it is seen and the mark stands right.
     pub fn picture(&self) -> String {
         let number = self.at.line.to_string();
         let gutter = " ".repeat(number.len());
         let line: String = self
             .excerpt
             .chars()
-            .map(|character| if character == '\t' { ' ' } else { character })
+            .map(|character| if character == '\t' { '→' } else { character })
             .collect();
         let indent = " ".repeat(self.at.column.saturating_sub(1));
         format!("{number} | {line}\n{gutter} | {indent}^")
@@ -159,6 +159,14 @@ impl<'source> Problems<'source> {
         self.push(code, at, message.into(), None);
     }
 
+    /// The rest of a source line from a place on.
+    pub(crate) fn rest_of_line(&self, at: Position) -> &'source str {
+        let line = self.source.lines().nth(at.line.saturating_sub(1));
+        let line = line.unwrap_or_default();
+        let start = line.char_indices().nth(at.column.saturating_sub(1));
+        start.map_or("", |(index, _)| &line[index..])
+    }
+
     pub(crate) fn add_with_hint(
         &mut self,
         code: ProblemCode,
@@ -183,6 +191,8 @@ impl<'source> Problems<'source> {
     /// All problems, in the order of the file.
     pub(crate) fn into_sorted(mut self) -> Vec<Problem> {
         self.found.sort_by_key(|problem| (problem.at, problem.code));
+        // What an alias repeats is one mistake.
+        self.found.dedup();
         self.found
     }
 }

@@ -53,7 +53,12 @@ pub struct WhenError {
     pub offset: usize,
     /// What was expected, and what stood there.
     pub message: String,
+    /// How such a guard is written, where that is known.
+    pub hint: Option<&'static str>,
 }
+
+const ONLY_AND: &str = "there is only `and`; for `or`, write a second transition";
+const FIELD_LEFT: &str = "a field stands left of the comparison, a number or a limit right of it";
 
 impl When {
     /// Reads a guard; a name on the right side must be a declared limit.
@@ -70,7 +75,11 @@ impl When {
                 Some((_, "and")) => {}
                 Some((offset, word)) => {
                     let message = format!("expected `and` or the end, found `{word}`");
-                    return Err(WhenError { offset, message });
+                    return Err(WhenError {
+                        offset,
+                        message,
+                        hint: Some(ONLY_AND),
+                    });
                 }
             }
         }
@@ -154,6 +163,7 @@ impl<'text> Words<'text> {
         self.next().ok_or_else(|| WhenError {
             offset: self.offset,
             message: format!("expected {what}, found the end"),
+            hint: None,
         })
     }
 
@@ -161,7 +171,11 @@ impl<'text> Words<'text> {
         let (offset, word) = self.expect("a field")?;
         if !is_name(word) {
             let message = format!("expected a field, found `{word}`");
-            return Err(WhenError { offset, message });
+            return Err(WhenError {
+                offset,
+                message,
+                hint: Some(FIELD_LEFT),
+            });
         }
         let field = FieldName::new(word);
         let (offset, word) = self.expect("one of `<`, `<=`, `>`, `>=`, `==`, `!=`")?;
@@ -175,7 +189,11 @@ impl<'text> Words<'text> {
             other => {
                 let message =
                     format!("expected one of `<`, `<=`, `>`, `>=`, `==`, `!=`, found `{other}`");
-                return Err(WhenError { offset, message });
+                return Err(WhenError {
+                    offset,
+                    message,
+                    hint: None,
+                });
             }
         };
         let (offset, word) = self.expect("an integer or a limit")?;
@@ -187,7 +205,11 @@ impl<'text> Words<'text> {
             word.parse::<i64>()
                 .map_err(|_| format!("expected an integer or a limit, found `{word}`"))
         };
-        let value = value.map_err(|message| WhenError { offset, message })?;
+        let value = value.map_err(|message| WhenError {
+            offset,
+            message,
+            hint: Some(FIELD_LEFT),
+        })?;
         Ok(Comparison {
             field,
             operator,

@@ -74,10 +74,38 @@ pub(crate) fn parse(source: &str, problems: &mut Problems<'_>) -> Option<Node> {
             None
         }
         Err((code, at, message)) => {
-            problems.add(code, at, message);
+            match hint_for(&message) {
+                Some(hint) => problems.add_with_hint(code, at, message, hint),
+                None => problems.add(code, at, message),
+            }
             None
         }
     }
+}
+
+/// What usually lies behind a message of the YAML reader, which speaks of what it saw last.
+fn hint_for(message: &str) -> Option<&'static str> {
+    let causes = [
+        ("tab", "indent with spaces, never with tabs"),
+        (
+            "mapping values are not allowed",
+            "the line above may be indented differently, or a text with `: ` needs quotes",
+        ),
+        (
+            "unknown anchor",
+            "`*name` repeats what `&name` marked above; a text with `*`, like \"*active\", needs quotes",
+        ),
+        (
+            "illegal placement",
+            "an opening bracket or quote above may not be closed",
+        ),
+        (
+            "did not find expected",
+            "an opening bracket or quote above may not be closed, or a line is indented differently",
+        ),
+    ];
+    let found = causes.iter().find(|(words, _)| message.contains(words));
+    found.map(|(_, hint)| *hint)
 }
 
 type Failure = (ProblemCode, Position, String);

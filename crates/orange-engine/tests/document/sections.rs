@@ -149,6 +149,22 @@ fn white_space_does_not_change_a_hash_and_words_do() {
 }
 
 #[test]
+fn lines_and_indentation_count_in_a_hash() {
+    // SHA-256 of the text with `\n` endings and nothing around it.
+    let expected = "5043f823e2a2a8667cbb0fe74361dd365c817da5d52db768eec08142bca6aea8";
+    let hash = SectionHash::of("\r\n\none \r\n\t\n  two\rthree\n\n");
+    assert_eq!(hash.to_string(), expected);
+    assert_eq!(format!("{hash:?}"), format!("SectionHash({expected})"));
+    for other in [
+        "one\n  two\nthree",
+        "one\n\ntwo\nthree",
+        "one\n\n  two three",
+    ] {
+        assert_ne!(SectionHash::of(other), hash, "{other:?}");
+    }
+}
+
+#[test]
 fn a_hash_survives_json() {
     let hash = SectionHash::of("Why.");
     let json = serde_json::to_string(&hash).unwrap();
@@ -185,6 +201,7 @@ fn a_name_is_a_level_two_heading_of_one_line() {
         };
         assert_eq!(SectionName::parse(other), Err(error));
     }
+    assert!(SectionName::titled("a") < SectionName::titled("B"));
     assert!(SectionName::parse("## A\n## B").is_err());
     assert!(SectionName::parse("Handoff\n---").is_err());
     assert_eq!(

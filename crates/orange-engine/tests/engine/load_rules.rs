@@ -354,7 +354,7 @@ fn the_vocabulary_is_closed() {
         (
             "    gate: done\n",
             "    gate: { command: cargo test }\n",
-            "`command` must be a list, not a single value",
+            "`command` must be a list of a program and its arguments",
         ),
         (
             "    gate: done\n",
@@ -445,6 +445,139 @@ fn what_would_mean_nothing_is_refused() {
         let found: Vec<String> = problems(&source).into_iter().map(|p| p.message).collect();
         assert!(found.contains(&message.to_owned()), "{to}: {found:#?}");
     }
+}
+
+/// What one mistake makes, message by message with its hint.
+fn told(from: &str, to: &str) -> Vec<String> {
+    assert!(BASE.contains(from), "{from}");
+    let found = problems(&BASE.replacen(from, to, 1));
+    found
+        .into_iter()
+        .map(|problem| match problem.hint {
+            Some(hint) => format!("{} | {}", problem.message, hint),
+            None => problem.message,
+        })
+        .collect()
+}
+
+#[test]
+fn one_mistake_is_told_once_and_where_it_is() {
+    let done = "  done: { section: \"## Done\", required: true }\n";
+    // What uses a thing that could not be read is not wrong besides.
+    assert_eq!(
+        told(done, "  done: { command: cargo test }\n"),
+        [
+            "`command` must be a list of a program and its arguments | write it like `[cargo, test]`; no shell reads it"
+        ]
+    );
+    assert_eq!(
+        told("    Do {summary}.\n", "    Do { it }.\n"),
+        ["prompt `work`: a `{` begins a variable like `{summary}`; write `{{` for a brace"]
+    );
+    assert_eq!(
+        told("  max_rounds: 2\n", "  max_rounds: three\n"),
+        ["limit `max_rounds` must be a whole number from 0, not `three`"]
+    );
+    assert_eq!(told("limits:\n", "roles: [QA]\nlimits:\n").len(), 1);
+    assert_eq!(
+        told("    gate: done\n", "    gate: done\n    trigger: merge\n"),
+        [
+            "`trigger` must be `request`, `exit`, `crash`, `timeout`, `spawn_failed`, `merged`, `pr_merged`, `pr_closed`, `children_done` or `report`, not `merge` | did you mean `merged`?"
+        ]
+    );
+    // An alias repeats a mistake without making it two.
+    let found = told(
+        "      - action: acquire_workspace\n",
+        "      - &go kil_session\n      - *go\n      - action: acquire_workspace\n",
+    );
+    assert_eq!(found.len(), 1, "{found:#?}");
+    // Nothing is not a text.
+    assert_eq!(
+        told(done, "  done:\n    section: ## Done\n"),
+        [
+            "`section` is empty | `#` begins a comment; put a text that has one in quotes, like \"## Handoff\""
+        ]
+    );
+    assert_eq!(
+        told(
+            "    when: \"review_round < 2\"\n  - from",
+            "    when:\n  - from"
+        ),
+        ["`when` is empty"]
+    );
+    assert_eq!(
+        told(
+            "  work: |\n    Do {summary}.\n",
+            "  work: Do {summary}. Write ## Done.\n"
+        ),
+        [
+            "prompt `work` is cut off at ` #`, which begins a comment | write the text as a block below `|`, or in quotes"
+        ]
+    );
+}
+
+#[test]
+fn hints_lead_on() {
+    let edge = "  - from: waiting\n";
+    assert_eq!(
+        told(edge, "  - from: waiting\n    set: { review_rond: 0 }\n"),
+        [
+            "field `review_rond` does not exist | did you mean `review_round`? the fields are `attempts`, `clarifications`, `delegations`, `review_round` and `spawn_failures`; declare more under `fields`"
+        ]
+    );
+    assert_eq!(
+        told(
+            "    terminal: false\n  working",
+            "    expects: [workr]\n  working"
+        ),
+        [
+            "`expects`: role `workr` does not exist | use `worker` or `reviewer`, or declare it under `roles`"
+        ]
+    );
+    assert_eq!(
+        told(
+            "    when: \"review_round < 2\"\n  - from",
+            "    when: max_rounds > review_round\n  - from"
+        ),
+        [
+            "`when` does not parse: `review_round` is neither an integer nor declared under `limits` | a field stands left of the comparison, a number or a limit right of it"
+        ]
+    );
+    assert_eq!(
+        told(
+            "    when: \"review_round < 2\"\n  - from",
+            "    when: review_round < 2 or crash_count < 1\n  - from"
+        ),
+        [
+            "`when` does not parse: expected `and` or the end, found `or` | there is only `and`; for `or`, write a second transition"
+        ]
+    );
+    assert_eq!(
+        told(
+            "    gate: done\n",
+            "    gate: { section: \"## Done\", from: worker }\n"
+        ),
+        [
+            "this gate has no key `from` | it takes `section`, `required`, `fields`, `verdict`, `verdict_mode`, `from_role` and `fresh`"
+        ]
+    );
+    let found = told("    gate: done\n", "    gate: { commnd: [x] }\n");
+    let unknown = "a gate has no key `commnd` | did you mean `command`? it takes `section`, `report`, `git`, `pr` and `command`";
+    assert!(found.contains(&unknown.to_owned()), "{found:#?}");
+    assert_eq!(
+        told(edge, "  - from: *active\n"),
+        [
+            "this is not YAML: while parsing node, found unknown anchor | `*name` repeats what `&name` marked above; a text with `*`, like \"*active\", needs quotes"
+        ]
+    );
+    let tab = told(
+        "    terminal: false\n  working",
+        "\tterminal: false\n  working",
+    );
+    assert!(
+        tab[0].ends_with("| indent with spaces, never with tabs"),
+        "{tab:?}"
+    );
 }
 
 #[test]
@@ -546,7 +679,7 @@ fn a_picture_points_at_the_column() {
     );
     assert_eq!(
         problem.hint.as_deref(),
-        Some("the states are `ended`, `waiting` and `working`")
+        Some("did you mean `working`? the states are `ended`, `waiting` and `working`")
     );
 }
 

@@ -25,12 +25,10 @@ pub fn check(source: &Source) -> Vec<Violation> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::lines_of;
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        check(&Source::new(path, text))
-            .iter()
-            .map(|found| found.line)
-            .collect()
+        lines_of(&check(&Source::new(path, text)))
     }
 
     #[test]

@@ -78,12 +78,10 @@ fn is_name(entry: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::lines_of;
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        check(&Source::new(path, text))
-            .iter()
-            .map(|found| found.line)
-            .collect()
+        lines_of(&check(&Source::new(path, text)))
     }
 
     const DECIDE: &str = "crates/orange-engine/src/decide/mod.rs";

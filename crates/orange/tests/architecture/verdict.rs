@@ -83,6 +83,12 @@ pub fn report(law: Law, violations: &[Violation], exceptions: &[Exception]) -> S
     report
 }
 
+/// Where violations stand, for the tests of a law on planted ones.
+#[cfg(test)]
+pub fn lines_of(violations: &[Violation]) -> Vec<usize> {
+    violations.iter().map(|found| found.line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

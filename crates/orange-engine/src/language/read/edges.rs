@@ -82,7 +82,7 @@ impl Reader<'_> {
         let label = format!("transition `{}` -> `{}`", shown(from), shown(to));
         let sources = from.map(|node| self.sources(node, &label));
         let target = to.and_then(|node| self.edge_target(node, &label));
-        let trigger = trigger.and_then(|node| self.one_of(node, "`trigger`", &Trigger::ALL));
+        let trigger = trigger.map(|node| self.one_of(node, "`trigger`", &Trigger::ALL));
         let by = by.map(|node| self.by(node, &label)).unwrap_or_default();
         let guard = when.map(|node| self.when(node));
         let gates = self.gates_of(&mut mapping);
@@ -91,15 +91,19 @@ impl Reader<'_> {
             .map(str::to_owned);
         let set = set.map(|node| self.set(node)).unwrap_or_default();
         let hooks = hooks.map(|node| self.hooks(node)).unwrap_or_default();
-        // A guard that cannot be read must not count as none: that would clash with others.
+        // What cannot be read must not count as what is usual: that would clash with others.
         let when = match guard {
             None => None,
             Some(guard) => Some(guard?),
         };
+        let trigger = match trigger {
+            None => Trigger::Request,
+            Some(trigger) => trigger?,
+        };
         let edge = Edge {
             from: Status::new(""),
             to: target?,
-            trigger: trigger.unwrap_or(Trigger::Request),
+            trigger,
             by,
             when,
             gates,

@@ -37,11 +37,12 @@ impl Reader<'_> {
     pub(super) fn named_gates(&mut self, node: &Node) {
         for (key, value) in self.entries(node, "`gates`") {
             self.check_name(&key.text, key.at, &format!("gate `{}`", key.text));
-            if let Some(mut gate) = self.gate(value) {
-                let name = GateName::new(&key.text);
+            let name = GateName::new(&key.text);
+            let gate = self.gate(value).map(|mut gate| {
                 gate.name = Some(name.clone());
-                self.gates.insert(name, gate);
-            }
+                gate
+            });
+            self.gates.insert(name, gate);
         }
     }
 
@@ -53,23 +54,27 @@ impl Reader<'_> {
 
     fn gate(&mut self, node: &Node) -> Option<Gate> {
         if let Value::Scalar { text, .. } = &node.value {
+            // A gate that could not be read was told where it stands; what uses it is not wrong.
             let gate = self.gates.get(text.as_str()).cloned();
             if gate.is_none() {
                 let names: Vec<&str> = self.gates.keys().map(GateName::as_str).collect();
                 let message = format!("gate `{text}` does not exist");
-                let hint = known("gates", &names);
+                let hint = known("gates", text, &names);
                 self.problems
                     .add_with_hint(ProblemCode::GateUnknown, node.at, message, hint);
             }
-            return gate;
+            return gate.flatten();
         }
         let mut gate = self.mapping(node, "a gate")?;
         let kinds = ["section", "report", "git", "pr", "command"];
-        let written: Vec<&'static str> = kinds
-            .into_iter()
-            .filter(|kind| gate.take(kind).is_some())
-            .collect();
+        let written: Vec<&str> = kinds.into_iter().filter(|kind| gate.has(kind)).collect();
         let [kind] = written.as_slice() else {
+            for kind in kinds {
+                gate.take(kind);
+            }
+            if written.is_empty() {
+                self.finish(&gate, "a gate");
+            }
             let message = "a gate needs exactly one of `section`, `report`, `git`, `pr`, `command`";
             self.problems
                 .add(ProblemCode::InvalidValue, node.at, message);

@@ -1,7 +1,7 @@
 //! Reads hooks and their parameters.
 
 use super::Reader;
-use super::mapping::{Mapping, items, listed};
+use super::mapping::{Mapping, items, suggested};
 use crate::language::defaults;
 use crate::language::hooks::{Action, Channel, HarnessChoice, Hook, OnError, SpawnHook};
 use crate::language::problem::ProblemCode;
@@ -67,7 +67,7 @@ impl Reader<'_> {
         let text = self.text(name, "`action`")?;
         let Some(known) = ACTIONS.into_iter().find(|action| *action == text) else {
             let message = format!("hook `{text}` does not exist");
-            let hint = format!("the hooks are {}", listed(&ACTIONS));
+            let hint = suggested(text, &ACTIONS, |all| format!("the hooks are {all}"));
             self.problems
                 .add_with_hint(ProblemCode::ActionUnknown, name.at, message, hint);
             return None;
@@ -178,7 +178,7 @@ impl Reader<'_> {
         let value = self.require(hook, "value", what);
         let field = field?;
         let name = self.text(field, "`field`")?.to_owned();
-        let name = self.settable_field(&name, field);
+        let name = self.settable_field(&name, field.at);
         let to = self.new_value(value?, "`value`");
         Some(Change {
             field: name?,
@@ -211,7 +211,7 @@ impl Reader<'_> {
         let window = window.and_then(|node| self.prompt(node, what));
         let increment = increment.and_then(|node| {
             let text = self.text(node, "`increment`")?;
-            self.settable_field(text, node)
+            self.settable_field(text, node.at)
         });
         Some(SpawnHook {
             prompt: prompt?,

@@ -1,6 +1,7 @@
 //! Takes a mapping apart and reports every key it does not know.
 
 use super::Reader;
+use crate::language::nearest;
 use crate::language::problem::{Position, ProblemCode};
 use crate::language::yaml::{Key, Node, Value};
 
@@ -19,6 +20,11 @@ impl<'node> Mapping<'node> {
             .iter()
             .find(|(entry, _)| entry.text == key)
             .map(|(_, node)| node)
+    }
+
+    /// Whether a key is written, without counting it as known.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|(entry, _)| entry.text == key)
     }
 
     /// Where a key stands.
@@ -53,7 +59,7 @@ impl Reader<'_> {
         for (key, _) in mapping.entries {
             if !mapping.taken.contains(&key.text.as_str()) {
                 let message = format!("{what} has no key `{}`", key.text);
-                let hint = format!("it takes {}", listed(&mapping.taken));
+                let hint = suggested(&key.text, &mapping.taken, |all| format!("it takes {all}"));
                 self.problems
                     .add_with_hint(ProblemCode::UnknownKey, key.at, message, hint);
             }
@@ -112,8 +118,12 @@ impl Reader<'_> {
         items
     }
 
-    /// A single value as text.
+    /// A single value as text; nothing at all is not a text.
     pub(super) fn text<'node>(&mut self, node: &'node Node, what: &str) -> Option<&'node str> {
+        if node.value.is_nothing() {
+            self.empty(node, what);
+            return None;
+        }
         let Value::Scalar { text, .. } = &node.value else {
             self.wrong_type(node, what, "a single value");
             return None;
@@ -159,8 +169,14 @@ impl Reader<'_> {
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             let message = format!("{what} must be {}, not `{text}`", either(&known));
-            self.problems
-                .add(ProblemCode::InvalidValue, node.at, message);
+            let code = ProblemCode::InvalidValue;
+            match nearest(text, known) {
+                Some(meant) => {
+                    let hint = format!("did you mean `{meant}`?");
+                    self.problems.add_with_hint(code, node.at, message, hint);
+                }
+                None => self.problems.add(code, node.at, message),
+            }
         }
         found.map(|(_, value)| *value)
     }
@@ -186,19 +202,34 @@ impl Reader<'_> {
 
     /// Program and arguments, each a text of its own.
     pub(super) fn command(&mut self, node: &Node, what: &str) -> Option<Vec<String>> {
-        let items = self.list(node, what);
-        let words: Vec<String> = items
-            .iter()
-            .filter_map(|item| self.text(item, what).map(str::to_owned))
-            .collect();
-        if words.is_empty() {
+        let items = match &node.value {
+            Value::Sequence(items) => items.as_slice(),
+            _ => &[],
+        };
+        if items.is_empty() {
             let message = format!("{what} must be a list of a program and its arguments");
             let hint = "write it like `[cargo, test]`; no shell reads it";
             self.problems
                 .add_with_hint(ProblemCode::InvalidValue, node.at, message, hint);
             return None;
         }
-        Some(words)
+        items
+            .iter()
+            .map(|item| self.text(item, what).map(str::to_owned))
+            .collect()
+    }
+
+    fn empty(&mut self, node: &Node, what: &str) {
+        let message = format!("{what} is empty");
+        let rest = self.problems.rest_of_line(node.at);
+        if rest.contains('#') {
+            let hint =
+                "`#` begins a comment; put a text that has one in quotes, like \"## Handoff\"";
+            self.problems
+                .add_with_hint(ProblemCode::WrongType, node.at, message, hint);
+        } else {
+            self.problems.add(ProblemCode::WrongType, node.at, message);
+        }
     }
 
     pub(super) fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
@@ -216,12 +247,21 @@ pub(super) fn items(node: &Node) -> &[Node] {
     }
 }
 
-/// What exists of a kind that the file declares itself.
-pub(super) fn known(kind: &str, names: &[&str]) -> String {
+/// What exists of a kind that the file declares itself, the likeliest first.
+pub(super) fn known(kind: &str, word: &str, names: &[&str]) -> String {
     if names.is_empty() {
         return format!("the file declares no {kind}; add it under `{kind}`");
     }
-    format!("the {kind} are {}", listed(names))
+    suggested(word, names, |all| format!("the {kind} are {all}"))
+}
+
+/// The name that was probably meant, else all of them.
+pub(super) fn suggested(word: &str, names: &[&str], all: impl Fn(&str) -> String) -> String {
+    let all = all(&listed(names));
+    match nearest(word, names.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`? {all}"),
+        None => all,
+    }
 }
 
 /// `a`, `b` and `c`.

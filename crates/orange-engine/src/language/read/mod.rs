@@ -66,10 +66,12 @@ struct Reader<'source> {
     limits: Limits,
     fields: BTreeMap<FieldName, i64>,
     roles: Vec<Role>,
-    gates: BTreeMap<GateName, Gate>,
+    /// Declared gates; `None` for one that could not be read.
+    gates: BTreeMap<GateName, Option<Gate>>,
     /// Every declared state and whether it is terminal.
     states: BTreeMap<Status, bool>,
-    prompts: BTreeMap<PromptName, Prompt>,
+    /// Declared prompts; `None` for one that could not be read.
+    prompts: BTreeMap<PromptName, Option<Prompt>>,
 }
 
 impl Reader<'_> {
@@ -133,14 +135,14 @@ impl Reader<'_> {
             roles: self.roles.clone(),
             limits: self.limits.clone(),
             fields: self.fields.clone(),
-            gates: self.gates.clone(),
+            gates: readable(&self.gates),
             states: states.into_iter().map(Draft::into_state).collect(),
             entries,
             edges,
             verbs,
             exit_rules,
             poll_interval: poll_interval.unwrap_or(defaults::POLL_INTERVAL),
-            prompts: self.prompts.clone(),
+            prompts: readable(&self.prompts),
             gated_sections: Vec::new(),
             asks_for_freshness: false,
         }
@@ -167,3 +169,10 @@ impl Reader<'_> {
 }
 
 pub(in crate::language) use states::Draft;
+
+fn readable<K: Clone + Ord, V: Clone>(declared: &BTreeMap<K, Option<V>>) -> BTreeMap<K, V> {
+    let declared = declared.iter();
+    declared
+        .filter_map(|(name, value)| Some((name.clone(), value.clone()?)))
+        .collect()
+}

@@ -1,7 +1,7 @@
 //! Reads what gives names: version, roles, limits, fields, prompts, verbs.
 
 use super::Reader;
-use super::mapping::{either, items, known, listed};
+use super::mapping::{either, items, known, suggested};
 use crate::language::defaults;
 use crate::language::problem::{Position, ProblemCode};
 use crate::language::prompt::Prompt;
@@ -52,53 +52,57 @@ impl Reader<'_> {
 
     pub(super) fn roles(&mut self, node: &Node) {
         for item in items(node) {
-            if let Some(name) = self.name(item, "a role") {
-                let role = Role::named(name);
-                if !matches!(role, Role::Other(_)) || self.roles.contains(&role) {
-                    let message = format!("role `{name}` is already there");
-                    self.problems
-                        .add(ProblemCode::InvalidValue, item.at, message);
-                } else {
-                    self.roles.push(role);
-                }
+            let Some(name) = self.text(item, "a role") else {
+                continue;
+            };
+            // A name that does not fit was told here; what uses it is not wrong besides.
+            self.check_name(name, item.at, "a role");
+            let role = Role::named(name);
+            if !matches!(role, Role::Other(_)) || self.roles.contains(&role) {
+                let message = format!("role `{name}` is already there");
+                self.problems
+                    .add(ProblemCode::InvalidValue, item.at, message);
+            } else {
+                self.roles.push(role);
             }
         }
     }
 
     /// A role that is built in or declared.
     pub(super) fn role(&mut self, node: &Node, what: &str) -> Option<Role> {
-        let role = Role::named(self.text(node, what)?);
-        if matches!(role, Role::Other(_)) && !self.roles.contains(&role) {
-            let mut known = vec!["worker", "reviewer", "human", "engine"];
-            known.extend(self.roles.iter().map(Role::as_str));
-            let hint = format!("use {}, or declare it under `roles`", either(&known));
-            let message = format!("{what}: role `{role}` does not exist");
-            self.problems
-                .add_with_hint(ProblemCode::RoleUnknown, node.at, message, hint);
-            return None;
-        }
-        Some(role)
+        self.role_among(node, what, &["worker", "reviewer", "human", "engine"])
     }
 
     /// A role that can run as a process.
     pub(super) fn agent_role(&mut self, node: &Node, what: &str) -> Option<Role> {
-        let role = self.role(node, what)?;
-        if !role.is_agent() {
-            let message = format!("{what}: `{role}` is not an agent");
-            self.problems
-                .add(ProblemCode::InvalidValue, node.at, message);
-            return None;
+        self.role_among(node, what, &["worker", "reviewer"])
+    }
+
+    fn role_among(&mut self, node: &Node, what: &str, built_in: &[&str]) -> Option<Role> {
+        let text = self.text(node, what)?;
+        let role = Role::named(text);
+        if self.roles.contains(&role) || built_in.contains(&text) {
+            return Some(role);
         }
-        Some(role)
+        let message = if matches!(role, Role::Other(_)) {
+            format!("{what}: role `{role}` does not exist")
+        } else {
+            format!("{what}: `{role}` is not an agent")
+        };
+        let mut known = built_in.to_vec();
+        known.extend(self.roles.iter().map(Role::as_str));
+        let hint = format!("use {}, or declare it under `roles`", either(&known));
+        self.problems
+            .add_with_hint(ProblemCode::RoleUnknown, node.at, message, hint);
+        None
     }
 
     pub(super) fn limits(&mut self, node: &Node) {
         for (key, value) in self.entries(node, "`limits`") {
             let what = format!("limit `{}`", key.text);
-            let number = self.number(value, &what);
-            if self.check_number_name(&key.text, key.at, &what)
-                && let Some(number) = number
-            {
+            // A value that cannot be read was told here; what uses the limit is not wrong besides.
+            let number = self.number(value, &what).unwrap_or(1);
+            if self.check_number_name(&key.text, key.at, &what) {
                 self.limits.insert(LimitName::new(&key.text), number);
             }
         }
@@ -119,10 +123,8 @@ impl Reader<'_> {
                     .add(ProblemCode::InvalidValue, key.at, message);
                 continue;
             }
-            let number = self.number(value, &what);
-            if self.check_number_name(&key.text, key.at, &what)
-                && let Some(number) = number
-            {
+            let number = self.number(value, &what).unwrap_or(0);
+            if self.check_number_name(&key.text, key.at, &what) {
                 self.fields.insert(FieldName::new(&key.text), number);
             }
         }
@@ -143,15 +145,21 @@ impl Reader<'_> {
         for (key, value) in self.entries(node, "`prompts`") {
             let what = format!("prompt `{}`", key.text);
             self.check_name(&key.text, key.at, &what);
-            if let Some(prompt) = self.prompt(value, &what) {
-                self.prompts.insert(PromptName::new(&key.text), prompt);
-            }
+            let prompt = self.prompt(value, &what);
+            self.prompts.insert(PromptName::new(&key.text), prompt);
         }
     }
 
     /// A text with variables, each of which exists.
     pub(super) fn prompt(&mut self, node: &Node, what: &str) -> Option<Prompt> {
         let text = self.text(node, what)?;
+        let plain = matches!(node.value, Value::Scalar { quoted: false, .. });
+        if plain && self.problems.rest_of_line(node.at).contains(" #") {
+            let message = format!("{what} is cut off at ` #`, which begins a comment");
+            let hint = "write the text as a block below `|`, or in quotes";
+            self.problems
+                .add_with_hint(ProblemCode::InvalidValue, node.at, message, hint);
+        }
         let prompt = match Prompt::parse(text) {
             Ok(prompt) => prompt,
             Err(error) => {
@@ -170,7 +178,7 @@ impl Reader<'_> {
                 let mut known: Vec<&str> = defaults::TEXT_VARIABLES.to_vec();
                 known.extend(self.fields.keys().map(FieldName::as_str));
                 known.extend(self.limits.keys().map(LimitName::as_str));
-                let hint = format!("the variables are {}", listed(&known));
+                let hint = suggested(variable, &known, |all| format!("the variables are {all}"));
                 let message = format!("{what} uses `{{{variable}}}`, which does not exist");
                 let offset = text.find(&format!("{{{variable}}}")).unwrap_or(0);
                 let at = inside(node, text[..offset].chars().count());
@@ -191,7 +199,7 @@ impl Reader<'_> {
         let text = self.text(node, what)?;
         if !self.prompts.contains_key(text) {
             let names: Vec<&str> = self.prompts.keys().map(PromptName::as_str).collect();
-            let hint = known("prompts", &names);
+            let hint = known("prompts", text, &names);
             let message = format!("{what} uses prompt `{text}`, which does not exist");
             self.problems.add_with_hint(code, node.at, message, hint);
             return None;
@@ -205,45 +213,49 @@ impl Reader<'_> {
             Ok(when) => {
                 let mut known = true;
                 for comparison in when.comparisons() {
-                    known &= self.check_field(&comparison.field, node);
+                    known &=
+                        self.check_field(&comparison.field, node.at, &defaults::DERIVED_FIELDS);
                 }
                 known.then_some(when)
             }
             Err(error) => {
                 let at = inside(node, error.offset);
-                self.problems
-                    .add(ProblemCode::WhenInvalid, at, error.to_string());
+                let code = ProblemCode::WhenInvalid;
+                match error.hint {
+                    Some(hint) => self
+                        .problems
+                        .add_with_hint(code, at, error.to_string(), hint),
+                    None => self.problems.add(code, at, error.to_string()),
+                }
                 None
             }
         }
     }
 
-    fn check_field(&mut self, field: &FieldName, node: &Node) -> bool {
-        let known = self.fields.contains_key(field) || defaults::is_derived(field.as_str());
+    fn check_field(&mut self, field: &FieldName, at: Position, derived: &[&str]) -> bool {
+        let known = self.fields.contains_key(field) || derived.contains(&field.as_str());
         if !known {
             let mut names: Vec<&str> = self.fields.keys().map(FieldName::as_str).collect();
-            names.extend(defaults::DERIVED_FIELDS);
-            let hint = format!(
-                "the fields are {}; declare more under `fields`",
-                listed(&names)
-            );
+            names.extend(derived);
+            let hint = suggested(field.as_str(), &names, |all| {
+                format!("the fields are {all}; declare more under `fields`")
+            });
             let message = format!("field `{field}` does not exist");
             self.problems
-                .add_with_hint(ProblemCode::FieldUnknown, node.at, message, hint);
+                .add_with_hint(ProblemCode::FieldUnknown, at, message, hint);
         }
         known
     }
 
     /// A field that a workflow may change.
-    pub(super) fn settable_field(&mut self, text: &str, node: &Node) -> Option<FieldName> {
+    pub(super) fn settable_field(&mut self, text: &str, at: Position) -> Option<FieldName> {
         if defaults::is_derived(text) {
             let message = format!("field `{text}` is kept by orange and cannot be set");
-            self.problems
-                .add(ProblemCode::InvalidValue, node.at, message);
+            self.problems.add(ProblemCode::InvalidValue, at, message);
             return None;
         }
         let field = FieldName::new(text);
-        self.check_field(&field, node).then_some(field)
+        self.check_field(&field, at, &[]).then_some(field)
     }
 
     /// A number, or the word `increment`.
@@ -259,7 +271,7 @@ impl Reader<'_> {
         for (key, value) in self.entries(node, "`set`") {
             let what = format!("`set` of `{}`", key.text);
             let to = self.new_value(value, &what);
-            if let (Some(field), Some(to)) = (self.settable_field(&key.text, value), to) {
+            if let (Some(field), Some(to)) = (self.settable_field(&key.text, key.at), to) {
                 changes.push(Change { field, to });
             }
         }
@@ -272,7 +284,7 @@ impl Reader<'_> {
             let Some((_, verb)) = Verb::ALL.iter().find(|(name, _)| *name == key.text) else {
                 let names: Vec<&str> = Verb::ALL.iter().map(|(name, _)| *name).collect();
                 let message = format!("verb `{}` does not exist", key.text);
-                let hint = format!("the verbs are {}", listed(&names));
+                let hint = suggested(&key.text, &names, |all| format!("the verbs are {all}"));
                 self.problems
                     .add_with_hint(ProblemCode::UnknownKey, key.at, message, hint);
                 continue;
@@ -301,7 +313,7 @@ impl Reader<'_> {
         let text = self.text(node, what)?;
         if !self.states.contains_key(text) {
             let names: Vec<&str> = self.states.keys().map(Status::as_str).collect();
-            let hint = known("states", &names);
+            let hint = known("states", text, &names);
             let message = format!("{what}: state `{text}` does not exist");
             self.problems.add_with_hint(code, node.at, message, hint);
             return None;

@@ -118,7 +118,7 @@ fn to_text(examined: &[(Source, Examined)], width: Option<usize>) -> Text {
     let good = examined.len() - bad;
     text.push(
         Style::Plain,
-        &format!("load rules: {good} ok, {bad} with problems"),
+        &format!("load rules: {good} ok, {bad} with problems; paths are not proved yet"),
     );
     text.end_line();
     text

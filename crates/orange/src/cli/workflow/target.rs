@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf, is_separator};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use orange_engine::language::nearest;
 use serde_json::json;
 
 use super::Error;
@@ -115,9 +116,11 @@ impl Missing {
     /// What to do about it.
     pub fn hints(&self) -> Vec<String> {
         let verb = self.verb;
+        let names = || self.names.iter().map(String::as_str);
         let meant = self.targets.iter().filter_map(|target| match target {
             Target::File(path) => path.file_stem()?.to_str(),
-            Target::Name(_) | Target::Stdin => None,
+            Target::Name(name) => nearest(name, names()),
+            Target::Stdin => None,
         });
         let meant = meant.filter(|stem| self.names.iter().any(|name| name == stem));
         let mut hints: Vec<_> = meant
