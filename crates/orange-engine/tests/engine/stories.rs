@@ -457,6 +457,20 @@ fn a_start_that_is_given_up_leaves_what_is_known_of_its_run() {
     world.task.workspace = Workspace::Bound(WorkspaceName::new("coffee--1"));
     world.verb(Role::Human, Verb::Spawn);
     assert!(matches!(world.task.workspace, Workspace::Bound(_)));
+    let acquire = world.task.pending[0].planned.id;
+    world.observe(Observation::EffectGivenUp {
+        effect: acquire,
+        error,
+    });
+    let name = WorkspaceName::new("coffee--1");
+    assert_eq!(world.task.workspace, Workspace::Leaving(Some(name.clone())));
+    let released = world.task.pending.iter().any(|pending| {
+        pending.planned.effect
+            == Effect::ReleaseWorkspace {
+                workspace: Some(name.clone()),
+            }
+    });
+    assert!(released, "the release names the workspace that was bound");
 }
 
 #[test]
