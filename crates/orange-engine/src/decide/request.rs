@@ -151,7 +151,8 @@ impl<'a> Asking<'a> {
     /// learn why.
     fn hand_edit(self, to: &Status, version: u64) -> Decision {
         let task = &self.steps.task;
-        if version < task.entered.version || *to == task.status {
+        let of_the_day = (task.entered.version..=task.version).contains(&version);
+        if !of_the_day || *to == task.status {
             return Decision::Plan(Plan::nothing());
         }
         let mut rejected = self.steps.clone();

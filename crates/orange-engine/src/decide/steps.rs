@@ -138,8 +138,8 @@ impl<'a> Steps<'a> {
         let Some(plan) = self.task.unsettled else {
             return;
         };
-        let open = self.task.pending.iter();
-        if open.clone().all(|pending| pending.planned.plan != plan) {
+        let mut pending = self.task.pending.iter();
+        if pending.all(|pending| pending.planned.plan != plan) {
             self.record(Fact::HooksFinished);
         }
     }

@@ -766,6 +766,11 @@ fn hand_edits_are_requests_of_the_day() {
         panic!()
     };
     assert_eq!(stale.events, []);
+    let Decision::Plan(invented) = world.ask(Role::Worker, edit("agent-review", version + 1))
+    else {
+        panic!()
+    };
+    assert_eq!(invented.events, []);
     let Decision::Plan(same) = world.ask(Role::Worker, edit("working", version)) else {
         panic!()
     };
@@ -1026,6 +1031,21 @@ fn commands_are_asked_for_last_and_only_then() {
         "refused gate-failed (`true` ended with exit code 2)"
     );
     assert!(run(&mut world, CommandResult::Exited(0)).starts_with("-> asking"));
+}
+
+#[test]
+fn cheap_facts_are_asked_for_before_anything_is_refused() {
+    let text = include_str!("everything.yml").replace("gate: [tidy, open]", "gate: [tidy, plan]");
+    let workflow = load_clean(&text);
+    let mut world = World::placed(&workflow, "asking");
+    assert_eq!(shown(&world.verb(Role::Human, Verb::Retry)), "needs git");
+    world.facts.git = Some(git_facts(&[]));
+    let decision = shown(&world.verb(Role::Human, Verb::Retry));
+    assert!(decision.contains("`## Plan` is missing"), "{decision}");
+    assert!(
+        decision.contains("changes that are not committed"),
+        "{decision}"
+    );
 }
 
 #[test]
