@@ -1,7 +1,6 @@
 //! What to do next: each hint stands alone and can be run.
 
 use crate::language::gates::GitCondition;
-use crate::language::verbs::Verb;
 use crate::names::Status;
 use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
 use crate::refusal_wording::how_to_write;
@@ -70,12 +69,10 @@ fn again(refusal: &Refusal) -> String {
     let task = &refusal.task;
     match &refusal.attempt {
         Attempt::Move { to, .. } => move_command(refusal, to),
-        Attempt::Verb { verb, .. } => match verb {
-            Verb::Merge | Verb::Spawn | Verb::Cancel if refusal.by == Role::Human => {
-                format!("orange task {verb} {task}")
-            }
-            _ => format!("orange task {verb}"),
-        },
+        Attempt::Verb { verb, .. } if refusal.by == Role::Human => {
+            format!("orange task {verb} {task}")
+        }
+        Attempt::Verb { verb, .. } => format!("orange task {verb}"),
         Attempt::Respawn { .. } => format!("orange task respawn {task}"),
         Attempt::Amend => String::from("orange task update"),
         Attempt::RetryEffects => format!("orange task why {task}"),

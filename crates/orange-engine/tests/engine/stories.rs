@@ -1436,6 +1436,76 @@ fn without_a_document_the_gates_that_read_it_ask_for_it() {
 }
 
 #[test]
+fn an_artifact_is_judged_by_its_rule_before_its_edge() {
+    // The rule asks for a fresh plan, the edge only for some plan.
+    let workflow = everything();
+    let mut world = World::placed(&workflow, "busy");
+    world.write(&[("## Plan", "APPROACH: x")]);
+    world.import_as(Role::Engine);
+    for memory in world.task.sections.values_mut() {
+        memory.at_entry = memory.hash;
+    }
+    let mut fresh = world.clone();
+    world.ends(&Role::Worker, Evidence::Exit { code: 0 });
+    assert_eq!(world.task.status, status("busy"));
+    assert_eq!(world.task.crash_count, 1);
+    fresh.write(&[("## Plan", "APPROACH: another")]);
+    fresh.ends(&Role::Worker, Evidence::Exit { code: 0 });
+    assert_eq!(fresh.task.status, status("asking"));
+}
+
+#[test]
+fn a_report_s_text_is_empty_when_it_says_nothing() {
+    let text = include_str!("everything.yml").replace(
+        "report: remaining, empty: true",
+        "report: reason, empty: true",
+    );
+    let workflow = load_clean(&text);
+    for (reason, follows) in [("", true), (" \n", true), ("because", false)] {
+        let mut world = World::placed(&workflow, "busy");
+        let run = world.task.runs[&Role::Worker].id.clone();
+        let report = Report {
+            reason: reason.to_owned(),
+            ..done("done")
+        };
+        world.observe(Observation::ReportArrived { run, report });
+        assert_eq!(world.task.status == status("parked"), follows, "{reason:?}");
+    }
+}
+
+#[test]
+fn hints_fit_who_asks_and_what_is_possible() {
+    let workflow = default();
+    let hints = |decision: Decision| match decision {
+        Decision::Refusal(refusal) => refusal.hints,
+        other => panic!("{other:?}"),
+    };
+    let mut world = World::placed(&workflow, "planning");
+    let waits = "see what the task waits for with `orange task show k3f9`";
+    assert_eq!(hints(world.move_to(Role::Human, "pending")), [waits]);
+    assert_eq!(
+        hints(world.move_to(Role::Reviewer, "agent-review")),
+        [waits]
+    );
+    assert_eq!(
+        hints(world.move_to(Role::Human, "agent-review")),
+        [
+            "from here you can run `orange task update k3f9 --status working` or \
+          `orange task update k3f9 --status clarification` or \
+          `orange task update k3f9 --status cancelled`"
+        ]
+    );
+    let mut world = World::placed(&workflow, "working");
+    for (by, command) in [
+        (Role::Worker, "orange task complete"),
+        (Role::Human, "orange task complete k3f9"),
+    ] {
+        let hint = hints(world.verb(by, Verb::Complete)).remove(0);
+        assert!(hint.ends_with(&format!("then run `{command}`")), "{hint}");
+    }
+}
+
+#[test]
 fn every_refusal_has_a_code_a_reason_and_a_next_step() {
     let workflow = default();
     let mut world = working(&workflow);
