@@ -10,6 +10,7 @@
 
 mod documentation;
 mod fuzz_corpus;
+mod graph;
 mod guards;
 mod kit;
 mod laws;

@@ -8,7 +8,7 @@ use super::counted::counted;
 use super::exit::Exit;
 use super::json::{Answer, ErrorBody};
 use super::workflow::{Missing, ProblemBody};
-use crate::config::{CatalogError, Finding, HomeError, ReadError, reason};
+use crate::config::{CatalogError, Finding, HomeError, NewWorkflowError, ReadError, reason};
 use crate::output::{Output, Paragraph, Style, Text};
 
 /// Why a command did not do what it was asked.
@@ -40,13 +40,18 @@ pub enum Error {
         reason: ReadError,
     },
     /// What was named has a text that is no workflow.
-    #[error("cannot resolve `{name}`: it has {}", counted(.findings.len(), "problem"))]
+    #[error("cannot {verb} `{name}`: it has {}", counted(.findings.len(), "problem"))]
     WorkflowInvalid {
+        /// What was attempted.
+        verb: &'static str,
         /// What was named.
         name: String,
         /// Everything that is wrong.
         findings: Vec<Finding>,
     },
+    /// A new workflow was not written.
+    #[error(transparent)]
+    WorkflowNotNew(#[from] NewWorkflowError),
     /// The answer could not be printed.
     #[error("cannot print the answer: {}", reason(.0))]
     Print(#[from] io::Error),
@@ -66,6 +71,12 @@ impl Error {
             Error::WorkflowNotFound(_) => "workflow-not-found",
             Error::WorkflowUnreadable { .. } => "workflow-unreadable",
             Error::WorkflowInvalid { .. } => "workflow-invalid",
+            Error::WorkflowNotNew(error) => match error {
+                NewWorkflowError::NameInvalid(_) => "workflow-name-invalid",
+                NewWorkflowError::NameShipped(_) => "workflow-name-shipped",
+                NewWorkflowError::Exists { .. } => "workflow-exists",
+                NewWorkflowError::NotWritten { .. } => "workflow-not-written",
+            },
             Error::Print(_) => "answer-not-printed",
             Error::Json(_) => "answer-not-json",
         }
@@ -74,10 +85,13 @@ impl Error {
     /// How the command ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Error::Usage { .. } | Error::Home(_) => Exit::Usage,
+            Error::Usage { .. }
+            | Error::Home(_)
+            | Error::WorkflowNotNew(NewWorkflowError::NameInvalid(_)) => Exit::Usage,
             Error::Catalog(_)
             | Error::WorkflowUnreadable { .. }
-            | Error::WorkflowInvalid { .. } => Exit::Refused,
+            | Error::WorkflowInvalid { .. }
+            | Error::WorkflowNotNew(_) => Exit::Refused,
             Error::WorkflowNotFound(_) => Exit::NotFound,
             Error::Print(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             Error::Print(_) | Error::Json(_) => Exit::Unexpected,
@@ -103,6 +117,7 @@ impl Error {
             Error::WorkflowInvalid { name, .. } => {
                 vec![format!("run `orange workflow check {name}` to see them")]
             }
+            Error::WorkflowNotNew(error) => error.hints(),
             Error::Print(_) | Error::Json(_) => Vec::new(),
         }
     }
@@ -118,10 +133,21 @@ impl Error {
             Error::WorkflowUnreadable { name, reason } => {
                 json!({ "name": name, "reason": reason.to_string() })
             }
-            Error::WorkflowInvalid { name, findings } => {
+            Error::WorkflowInvalid { name, findings, .. } => {
                 let problems: Vec<_> = findings.iter().map(ProblemBody::from).collect();
                 json!({ "name": name, "problems": problems })
             }
+            Error::WorkflowNotNew(error) => match error {
+                NewWorkflowError::NameInvalid(name) | NewWorkflowError::NameShipped(name) => {
+                    json!({ "name": name })
+                }
+                NewWorkflowError::Exists { name, path } => {
+                    json!({ "name": name, "path": path.to_string_lossy() })
+                }
+                NewWorkflowError::NotWritten { path, reason } => {
+                    json!({ "path": path.to_string_lossy(), "reason": reason })
+                }
+            },
             Error::Usage { .. }
             | Error::Home(HomeError::Unknown)
             | Error::Print(_)

@@ -30,11 +30,12 @@ pub fn command(terminal_width: Option<usize>) -> Command {
     let after = format!(
         "{HEADING}Start here:{HEADING:#}
   {LITERAL}orange workflow list{LITERAL:#}
-  {LITERAL}orange workflow show default{LITERAL:#}
-  {LITERAL}orange workflow check my-flow.yml{LITERAL:#}
+  {LITERAL}orange workflow graph default{LITERAL:#}
+  {LITERAL}orange workflow new my-flow{LITERAL:#}
+  {LITERAL}orange workflow check my-flow{LITERAL:#}
 
 {HEADING}Your own workflows:{HEADING:#}
-  Put them into ~/orange/workflows/NAME.yml; ORANGE_HOME names another home than ~/orange.
+  They live in ~/orange/workflows/NAME.yml; ORANGE_HOME names another home than ~/orange.
 
 Every command explains itself: {LITERAL}orange help workflow check{LITERAL:#}"
     );

@@ -1,18 +1,21 @@
 //! Reads what a person configured: the environment, the home, the workflows.
 //!
 //! Precedence, stated once: `ORANGE_HOME`, then `~/orange`; a workflow in the home, then the
-//! shipped one of the same name. Reading creates nothing.
+//! shipped one of the same name. Reading creates nothing; `new_workflow` is the only file here
+//! that writes.
 
 mod catalog;
 mod env;
 mod examine;
 mod home;
+mod new_workflow;
 mod source;
 
 pub use catalog::{Catalog, CatalogError};
 pub use env::Environment;
 pub use examine::{Examined, Finding, examine};
 pub use home::{Home, HomeError};
+pub use new_workflow::{NewWorkflowError, new_workflow};
 pub use source::{Origin, ReadError, Source};
 
 use std::io;

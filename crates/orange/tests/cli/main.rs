@@ -11,9 +11,11 @@
 
 mod check;
 mod documentation;
+mod graph;
 mod help;
 mod home;
 mod list;
+mod new;
 mod printing;
 mod sandbox;
 mod show;

@@ -2,7 +2,9 @@
 
 mod check;
 mod finding;
+mod graph;
 mod list;
+mod new;
 mod show;
 mod target;
 
@@ -16,14 +18,16 @@ use crate::output::Output;
 pub use finding::ProblemBody;
 pub use target::Missing;
 
-/// List, show and check workflows.
+/// List, show, draw, check and start workflows.
 ///
 /// A workflow is one YAML file: states, transitions, gates, hooks, exit rules and prompts.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     List(list::Args),
     Show(show::Args),
+    Graph(graph::Args),
     Check(check::Args),
+    New(new::Args),
 }
 
 /// How an answer is given.
@@ -40,7 +44,9 @@ impl Command {
         match self {
             Command::List(args) => args.format.json,
             Command::Show(args) => args.format.json,
+            Command::Graph(args) => args.format.json,
             Command::Check(args) => args.format.json,
+            Command::New(args) => args.format.json,
         }
     }
 
@@ -49,7 +55,9 @@ impl Command {
         match self {
             Command::List(args) => list::run(args, environment, output),
             Command::Show(args) => show::run(args, environment, output),
+            Command::Graph(args) => graph::run(args, environment, output),
             Command::Check(args) => check::run(args, environment, output),
+            Command::New(args) => new::run(args, environment, output),
         }
     }
 }

@@ -13,9 +13,9 @@ use crate::output::Output;
 
 /// Show one workflow.
 ///
-/// Prints its text byte for byte, comments included, so that it can become yours:
-/// `orange workflow show minimal > mine.yml`. With `--json` it prints the workflow as orange
-/// understands it: names resolved, defaults filled in.
+/// Prints its text byte for byte, comments included. With `--json` it prints the workflow as
+/// orange understands it: names resolved, defaults filled in. To start your own from it, run
+/// `orange workflow new`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The name of a workflow, the path of a file, or `-` for the standard input.
@@ -58,6 +58,7 @@ fn print_text(source: &Source, output: &mut Output) -> Result<(), Error> {
 fn print_resolved(source: &Source, output: &mut Output) -> Result<(), Error> {
     let examined = examine(source);
     let workflow = examined.workflow.ok_or_else(|| Error::WorkflowInvalid {
+        verb: "resolve",
         name: source.name.clone(),
         findings: examined.findings,
     })?;

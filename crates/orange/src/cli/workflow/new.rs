@@ -1,0 +1,73 @@
+//! `orange workflow new`.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use orange_engine::shipped::{self, Shipped};
+use serde::Serialize;
+
+use super::Format;
+use crate::cli::error::{Error, hint_paragraph};
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::{Environment, Home, new_workflow};
+use crate::output::{Output, Style, Text};
+
+/// Start a workflow of your own.
+///
+/// Writes `workflows/NAME.yml` in the home of orange (`ORANGE_HOME`, else `~/orange`): a copy of a
+/// shipped workflow under the new name, with a comment that says what to change first. A file that
+/// exists is never overwritten.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The name of the new workflow: lower-case letters, digits, `-` and `_`.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The shipped workflow to start from.
+    #[arg(long, value_name = "SHIPPED", default_value = "minimal", value_parser = shipped_parser())]
+    pub from: &'static Shipped,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+fn shipped_parser() -> impl TypedValueParser<Value = &'static Shipped> {
+    let names = shipped::ALL.iter().map(|shipped| shipped.name);
+    PossibleValuesParser::new(names)
+        .try_map(|name| shipped::named(&name).ok_or("there is no shipped workflow of that name"))
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    name: &'a str,
+    path: String,
+    copy_of: &'a str,
+}
+
+/// Writes the file and says where it is.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let home = Home::resolve(environment)?;
+    let path = new_workflow(&home, &args.name, args.from)?;
+    let path = path.display().to_string();
+    if args.format.json {
+        let answer = Answer {
+            schema: "orange.workflow.new/1",
+            body: Body {
+                name: &args.name,
+                path,
+                copy_of: args.from.name,
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let mut text = Text::new();
+    text.push(Style::Bold, &path);
+    text.push(Style::Plain, &format!(": a copy of `{}`", args.from.name));
+    text.end_line();
+    output.answer(&text)?;
+    let name = &args.name;
+    let hint = format!("change it, then run `orange workflow check {name}`");
+    let mut narration = Text::new();
+    narration.end_line();
+    narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
+    output.narrate(&narration);
+    Ok(Exit::Ok)
+}
