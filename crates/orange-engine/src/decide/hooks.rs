@@ -9,7 +9,7 @@ use crate::language::prompt::Prompt;
 use crate::language::workflow::{Change, NewValue};
 use crate::names::{FieldName, HarnessName, RunId};
 use crate::role::Role;
-use crate::task::{PendingState, Workspace};
+use crate::task::Workspace;
 
 /// What hooks must know beside the task.
 pub(super) struct Context<'a> {
@@ -50,7 +50,7 @@ pub(super) fn known_runs(steps: &Steps<'_>) -> Vec<Known> {
                     add(Some(&start.role), &start.run);
                 }
             }
-            Effect::Kill(kill) if pending.state != PendingState::Waiting => {
+            Effect::Kill(kill) => {
                 let role = match &kill.scope {
                     KillScope::Role(role) => Some(role),
                     KillScope::Session | KillScope::Runs => None,

@@ -109,7 +109,8 @@ fn finish_effect(
         outcome: outcome.clone(),
     });
     match &effect {
-        Effect::Merge(merge) if !is_over(steps) => {
+        // Any change of status calls a merge off, so the task is where it was asked for.
+        Effect::Merge(merge) => {
             steps.import_seen(&Role::Engine);
             let commit = match outcome {
                 EffectOutcome::Merged(commit) => commit,

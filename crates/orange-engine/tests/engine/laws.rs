@@ -294,6 +294,12 @@ fn happen(world: &mut World<'_>, happening: &Happening) -> Result<Option<Decisio
             prop_assert_eq!(needs.entered, before.entered.version);
         }
     }
+    // An effect is named after the event that planned it, so no two share a name.
+    for event in new {
+        if let Fact::EffectPlanned(planned) = &event.fact {
+            prop_assert_eq!(planned.id.0, event.version);
+        }
+    }
     one_edge_fires(world.workflow, &before, new, &cause)?;
     if world.workflow.is_terminal(&before.status) {
         prop_assert_eq!(&world.task.status, &before.status);

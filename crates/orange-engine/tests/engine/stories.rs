@@ -90,6 +90,79 @@ fn from_pending_to_done() {
 }
 
 #[test]
+fn a_merge_is_remembered_by_the_commit_it_made() {
+    let workflow = default();
+    let mut world = World::placed(&workflow, "reviewing");
+    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    world.verb(Role::Human, Verb::Merge);
+    let effect = world.task.merging().unwrap();
+    let outcome = EffectOutcome::Merged(CommitId::new("abc123"));
+    world.observe(Observation::EffectDone { effect, outcome });
+    let because = why(&world.events).unwrap().because;
+    assert_eq!(because, ["the branch was merged as abc123"]);
+}
+
+#[test]
+fn an_ended_task_hears_nothing_more() {
+    let workflow = default();
+    for name in ["done", "cancelled"] {
+        let mut world = World::placed(&workflow, name);
+        for observation in [
+            Observation::Merged {
+                commit: CommitId::new("abc"),
+            },
+            Observation::PullRequest {
+                state: PullRequestState::Closed,
+            },
+            Observation::ChildAdded {
+                child: TaskId::new("c"),
+            },
+            Observation::ChildEnded {
+                child: TaskId::new("c"),
+                status: status("done"),
+            },
+            Observation::TimedOut,
+        ] {
+            assert_eq!(
+                world.observe(observation.clone()).events,
+                [],
+                "{name}: {observation:?}"
+            );
+        }
+    }
+    // A merge is `already` only where a merge led.
+    let seed = load_clean(include_str!("seeds/minimal.yml"));
+    let mut world = World::placed(&seed, "reviewing");
+    world.must(Role::Human, "done");
+    assert_eq!(
+        shown(&world.verb(Role::Human, Verb::Merge)),
+        "refused terminal"
+    );
+}
+
+#[test]
+fn a_role_that_no_hook_starts_is_brought_back_with_its_usual_harness() {
+    let source = "name: x\nversion: 1\nstates:\n  a:\n    expects: [reviewer, worker]\n    respawn:\n      reviewer: { prompt: p }\n      worker: { prompt: p }\n  z: { terminal: true }\ntransitions:\n  - { from: a, to: z }\nprompts:\n  p: Look.\n";
+    let workflow = load_clean(source);
+    for (role, harness, window) in [
+        (Role::Reviewer, "codex", "reviewer"),
+        (Role::Worker, "claude", "worker"),
+    ] {
+        let mut world = World::begin(&workflow);
+        world.task.workspace = Workspace::Bound(WorkspaceName::new("coffee--1"));
+        world.ask(Role::Human, Ask::Respawn { role: Some(role) });
+        let Effect::Spawn(spawn) = &world.task.pending[0].planned.effect else {
+            panic!()
+        };
+        assert_eq!(
+            (spawn.harness.as_str(), spawn.window.as_str()),
+            (harness, window)
+        );
+        assert!(!spawn.headless);
+    }
+}
+
+#[test]
 fn a_failed_merge_leaves_the_status_and_says_why() {
     let workflow = default();
     let mut world = World::placed(&workflow, "reviewing");
