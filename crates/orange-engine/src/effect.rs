@@ -265,12 +265,4 @@ impl Effect {
             Effect::CloseIssue => "close_issue",
         }
     }
-
-    /// Whether a later transition leaves it alone: what saves or ends something always runs.
-    pub fn always_runs(&self) -> bool {
-        matches!(
-            self,
-            Effect::Kill(_) | Effect::ReleaseWorkspace { .. } | Effect::ArchiveSection { .. }
-        )
-    }
 }

@@ -122,9 +122,11 @@ pub(super) fn change_fields(steps: &mut Steps<'_>, changes: &[Change]) {
 ///
 /// A start or a message that has not happened is still wanted only if the new state expects that
 /// agent and the transition itself does nothing about it; one that is called off may have half
-/// happened, so its run is ended. What ends or saves something always runs, unless it had failed
-/// and the transition does the same again, or needs what it would free. Whatever else had failed
-/// belonged to the transition before: intent does not outlive it.
+/// happened, so its run is ended. What a failed kill was for is ended too, by name: a kill of the
+/// whole session, tried again later, would reach agents that have nothing to do with it. A release
+/// that failed waits for another try, unless the transition releases again, or needs what would
+/// be freed. Whatever else had failed belonged to the transition before: intent does not outlive
+/// it.
 fn cancel_stale(steps: &mut Steps<'_>, plan: u64, state: Option<&State>, hooks: &[&Hook]) {
     let does = |test: &dyn Fn(&Action) -> bool| hooks.iter().any(|hook| test(&hook.action));
     let acquires = does(&|action| matches!(action, Action::AcquireWorkspace { .. }));
@@ -133,19 +135,24 @@ fn cancel_stale(steps: &mut Steps<'_>, plan: u64, state: Option<&State>, hooks: 
         state.is_some_and(|state| state.expects.contains(role))
             && !does(&|action| touches(action, role))
     };
-    let mut half_started = Vec::new();
+    let mut leftover = Vec::new();
     for pending in &steps.task.pending {
+        let failed = pending.state != PendingState::Waiting;
         let start = match &pending.planned.effect {
             Effect::Spawn(spawn) => Some(spawn),
             Effect::NotifyRole(notify) => notify.otherwise.as_ref(),
+            Effect::Kill(kill) if failed && !does(&|action| kills_again(action, &kill.scope)) => {
+                leftover.extend(kill.runs.iter().cloned());
+                None
+            }
             _ => None,
         };
         if let Some(start) = start
-            && pending.state == PendingState::Waiting
+            && !failed
             && !wanted(&start.role)
             && !does(&|action| kills(action, &start.role))
         {
-            half_started.push(start.run.clone());
+            leftover.push(start.run.clone());
         }
     }
     steps.cancel_pending(|effect, pending| {
@@ -154,16 +161,14 @@ fn cancel_stale(steps: &mut Steps<'_>, plan: u64, state: Option<&State>, hooks: 
             Effect::Spawn(spawn) => failed || !wanted(&spawn.role),
             Effect::NotifyRole(notify) => failed || !wanted(&notify.role),
             Effect::Merge(_) => true,
-            Effect::Kill(kill) => failed && does(&|action| kills_again(action, &kill.scope)),
             Effect::ReleaseWorkspace { .. } => failed && (acquires || releases),
-            Effect::ArchiveSection { .. } => false,
             _ => failed,
         }
     });
-    if !half_started.is_empty() {
+    if !leftover.is_empty() {
         let kill = Kill {
             scope: KillScope::Runs,
-            runs: half_started,
+            runs: leftover,
         };
         steps.plan_effect(plan, Effect::Kill(kill), OnError::Stop);
     }

@@ -298,6 +298,8 @@ fn happen(world: &mut World<'_>, happening: &Happening) -> Result<Option<Decisio
     for event in new {
         if let Fact::EffectPlanned(planned) = &event.fact {
             prop_assert_eq!(planned.id.0, event.version);
+            // A plan is named within its own decision, so no two share a name either.
+            prop_assert!((before.version + 1..=event.version).contains(&planned.plan));
         }
     }
     one_edge_fires(world.workflow, &before, new, &cause)?;

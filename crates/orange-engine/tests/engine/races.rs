@@ -490,6 +490,121 @@ fn a_report_that_asks_for_help_needs_a_person() {
 }
 
 #[test]
+fn a_failed_kill_is_carried_on_by_name() {
+    let workflow = shipped_workflow("minimal");
+    let mut world = World::placed(&workflow, "working");
+    let first = world.task.runs[&Role::Worker].id.clone();
+    world.write(&[("## Handoff", "all")]);
+    world.move_to(Role::Worker, "reviewing");
+    gives_up(&mut world, "kill_session");
+    world.move_to(Role::Human, "working");
+    // The old worker is ended before the new one starts, and only the old one.
+    assert_eq!(world.effects(), ["kill_agent", "spawn_agent"]);
+    assert_eq!(killed(&world), [(KillScope::Runs, vec![first])]);
+    world.settle();
+    assert!(world.task.is_live(&Role::Worker));
+    assert_eq!(world.task.runs.len(), 1);
+}
+
+#[test]
+fn a_failed_release_waits_for_another_try() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "working");
+    world.observe(Observation::ChildAdded {
+        child: TaskId::new("c"),
+    });
+    world.move_to(Role::Worker, "delegated");
+    is_done(&mut world, "kill_session");
+    gives_up(&mut world, "release_workspace");
+    world.move_to(Role::Human, "resuming");
+    assert_eq!(world.effects(), ["release_workspace"]);
+    assert!(matches!(
+        world.ask(Role::Engine, Ask::RetryEffects),
+        Decision::Plan(_)
+    ));
+    world.settle();
+    assert_eq!(world.task.workspace, Workspace::None);
+}
+
+#[test]
+fn a_release_that_has_not_run_yet_is_not_called_off() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::begin(&workflow);
+    world.verb(Role::Human, Verb::Spawn);
+    is_done(&mut world, "acquire_workspace");
+    gives_up(&mut world, "spawn_agent");
+    assert_eq!(world.effects(), ["kill_session", "release_workspace"]);
+    world.move_to(Role::Human, "planning");
+    assert_eq!(
+        world.effects(),
+        [
+            "kill_session",
+            "release_workspace",
+            "acquire_workspace",
+            "spawn_agent"
+        ]
+    );
+    world.settle();
+    assert!(matches!(world.task.workspace, Workspace::Bound(_)));
+}
+
+#[test]
+fn a_failed_archive_does_not_set_a_later_section_aside() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "working");
+    world.write(&[("## Handoff", "DONE: x")]);
+    world.move_to(Role::Worker, "agent-review");
+    gives_up(&mut world, "archive_section");
+    world.write(&[("## Review", "Verdict: FAIL\nno")]);
+    world.move_to(Role::Human, "working");
+    assert!(
+        !world.effects().contains(&"archive_section"),
+        "{:?}",
+        world.effects()
+    );
+}
+
+#[test]
+fn a_start_that_nothing_touches_goes_on() {
+    let workflow = crate::kit::load_clean(include_str!("everything.yml"));
+    let mut world = World::begin(&workflow);
+    world.verb(Role::Human, Verb::Spawn);
+    world.write(&[("## Plan", "APPROACH: x")]);
+    let result = orange_engine::input::CommandResult::Exited(0);
+    world
+        .facts
+        .commands
+        .insert(vec![String::from("true")], result);
+    world.move_to(Role::named("qa"), "asking");
+    assert_eq!(world.task.status, status("asking"));
+    assert!(
+        world.effects().contains(&"spawn_agent"),
+        "{:?}",
+        world.effects()
+    );
+    assert!(world.task.is_live(&Role::Worker));
+}
+
+#[test]
+fn a_rule_that_leads_nowhere_is_told() {
+    let text = include_str!("everything.yml").replace(
+        "  - from: busy\n    to: over\n    trigger: crash\n    hooks: [kill_session, release_workspace]\n",
+        "",
+    );
+    let workflow = crate::kit::load_clean(&text);
+    let mut world = World::placed(&workflow, "busy");
+    world.set("crash_count", 1);
+    world.ends(&Role::Worker, Evidence::Exit { code: 1 });
+    assert_eq!(
+        world.task.attention,
+        [
+            "the worker exited with code 1; it crashed 2 times in this status, and nothing could be \
+          done: its workflow has no such transition"
+        ]
+    );
+}
+
+#[test]
 fn failed_effects_do_not_pile_up() {
     let workflow = shipped_workflow("minimal");
     let mut world = World::placed(&workflow, "working");
