@@ -41,6 +41,7 @@ fn every_operator_means_what_it_says() {
         let tight = format!("review_round{operator}2");
         assert_eq!(holds(&tight, 2, 0), at, "{tight}");
     }
+    assert_eq!(when("review_round<2").to_string(), "review_round<2");
     assert!(holds("review_round > 0 and crash_count == 0", 1, 0));
     assert!(!holds("review_round > 0 and crash_count == 0", 1, 1));
     assert!(!holds("review_round > 0 and crash_count == 0", 0, 0));

@@ -259,6 +259,22 @@ fn a_start_that_is_called_off_may_have_half_happened() {
 }
 
 #[test]
+fn a_kill_of_the_role_is_enough_for_its_half_started_run() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "working");
+    world.write(&[("## Handoff", "DONE: x")]);
+    world.move_to(Role::Worker, "agent-review");
+    let reviewer = world.task.runs[&Role::Reviewer].id.clone();
+    world.write(&PASS);
+    world.move_to(Role::Human, "reviewing");
+    assert_eq!(world.effects(), ["archive_section", "kill_reviewer"]);
+    assert_eq!(
+        killed(&world),
+        [(KillScope::Role(Role::Reviewer), vec![reviewer])]
+    );
+}
+
+#[test]
 fn our_own_merge_reports_itself() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "reviewing");

@@ -790,6 +790,11 @@ fn a_late_outcome_of_a_called_off_effect_means_nothing() {
     let spawn = world.task.pending[1].planned.id;
     world.verb(Role::Human, Verb::Cancel);
     assert!(world.task.pending_effect(spawn).is_none());
+    // The kill of the session names the run; it needs no kill of its own.
+    assert_eq!(
+        world.effects(),
+        ["acquire_workspace", "kill_session", "release_workspace"]
+    );
     let late = world.observe(Observation::EffectDone {
         effect: spawn,
         outcome: EffectOutcome::Done,
