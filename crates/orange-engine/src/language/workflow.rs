@@ -315,13 +315,6 @@ impl Workflow {
     pub fn edges_from<'a>(&'a self, status: &'a Status) -> impl Iterator<Item = &'a Edge> + 'a {
         self.edges.iter().filter(move |edge| edge.from == *status)
     }
-
-    /// The roles that can run here, the built-in ones first.
-    pub fn agent_roles(&self) -> impl Iterator<Item = &Role> {
-        [&Role::Worker, &Role::Reviewer]
-            .into_iter()
-            .chain(&self.roles)
-    }
 }
 
 impl Edge {

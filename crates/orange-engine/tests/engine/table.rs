@@ -298,7 +298,7 @@ fn respawns(workflow: &Workflow, from: &Status, text: &mut String) {
 }
 
 fn deaths(workflow: &Workflow, from: &Status, text: &mut String) {
-    for role in workflow.agent_roles() {
+    for role in [&Role::Worker, &Role::Reviewer] {
         let mut placed = World::placed(workflow, from.as_str());
         if !placed.task.is_live(role) {
             placed.task.runs.insert(
