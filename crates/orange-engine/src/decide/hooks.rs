@@ -83,12 +83,16 @@ fn effect(steps: &mut Steps<'_>, hook: &Hook, context: &Context<'_>) -> Option<E
                 Workspace::None | Workspace::Wanted => None,
             },
         },
-        Action::SpawnAgent(spawn) => Effect::Spawn(start(steps, spawn, context)),
+        Action::SpawnAgent(spawn) => {
+            steps.end_leftovers(context.plan, &spawn.role);
+            Effect::Spawn(start(steps, spawn, context))
+        }
         Action::KillSession => Effect::Kill(kill(KillScope::Session, context)),
         Action::KillRole { role } => Effect::Kill(kill(KillScope::Role(role.clone()), context)),
         Action::NotifyWorker { message } => {
             let message = fill(message, steps, context.message);
             let otherwise = respawn::spawn(steps, &Role::Worker, 0, context.message);
+            steps.end_leftovers(context.plan, &Role::Worker);
             Effect::NotifyRole(NotifyRole {
                 role: Role::Worker,
                 message,

@@ -36,6 +36,7 @@ pub(super) fn bring_back(
     steps.cancel_pending(|effect, _| matches!(effect, Effect::Spawn(spawn) if spawn.role == role));
     let spawn = spawn(steps, &role, delay, "");
     let plan = steps.next_version();
+    steps.end_leftovers(plan, &role);
     if let Some(spawn) = spawn {
         steps.plan_effect(plan, Effect::Spawn(spawn), OnError::Stop);
     }

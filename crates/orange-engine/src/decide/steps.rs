@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::apply::fold;
 use crate::decision::{Decision, Needs, Plan};
 use crate::document::{Document, Section};
-use crate::effect::{Effect, EffectId, EffectOutcome, PlannedEffect};
+use crate::effect::{Effect, EffectId, EffectOutcome, Kill, KillScope, PlannedEffect};
 use crate::event::{Event, Fact};
 use crate::input::{FactNeeded, Facts, Input};
 use crate::language::Workflow;
@@ -127,6 +127,26 @@ impl<'a> Steps<'a> {
             timeout,
             on_error,
         }));
+    }
+
+    /// Ends what a dead agent of this role may have left running, before another one starts.
+    ///
+    /// The new run takes the dead one's place, so nothing later would name it.
+    pub(super) fn end_leftovers(&mut self, plan: u64, role: &Role) {
+        let Some(run) = self.task.runs.get(role) else {
+            return;
+        };
+        let dead = matches!(run.state, RunState::Ended { .. });
+        let named = self.task.pending.iter().any(|pending| {
+            matches!(&pending.planned.effect, Effect::Kill(kill) if kill.runs.contains(&run.id))
+        });
+        if dead && !named {
+            let kill = Kill {
+                scope: KillScope::Runs,
+                runs: vec![run.id.clone()],
+            };
+            self.plan_effect(plan, Effect::Kill(kill), OnError::Stop);
+        }
     }
 
     pub(super) fn raise_attention(&mut self, reason: String) {

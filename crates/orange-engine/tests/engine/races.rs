@@ -194,6 +194,35 @@ fn a_dead_agent_is_still_named_to_the_kill() {
 }
 
 #[test]
+fn what_a_dead_agent_left_running_is_ended_before_the_next_one_starts() {
+    let workflow = shipped_workflow("default");
+    // By hand, by the exit rule, by a message that becomes a start, by an edge of its own.
+    let mut world = World::placed(&workflow, "working");
+    let dead = world.task.runs[&Role::Worker].id.clone();
+    world.ends(&Role::Worker, Evidence::Signal { signal: 9 });
+    world.ask(Role::Human, Ask::Respawn { role: None });
+    assert_eq!(killed(&world), [(KillScope::Runs, vec![dead.clone()])]);
+    assert_eq!(world.effects(), ["kill_agent", "spawn_agent"]);
+    let mut world = World::placed(&workflow, "agent-review");
+    let reviewer = world.task.runs[&Role::Reviewer].id.clone();
+    world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
+    assert_eq!(world.effects(), ["kill_agent", "spawn_reviewer"]);
+    assert_eq!(killed(&world), [(KillScope::Runs, vec![reviewer])]);
+    let mut world = World::placed(&workflow, "working");
+    world.set("crash_count", 1);
+    world.ends(&Role::Worker, Evidence::Exit { code: 1 });
+    assert_eq!(world.effects(), ["kill_agent", "notify_worker"]);
+    assert_eq!(killed(&world), [(KillScope::Runs, vec![dead.clone()])]);
+    let mut world = World::placed(&workflow, "planning");
+    world.write(&[("## Plan", "APPROACH: x")]);
+    world.ends(&Role::Worker, Evidence::Exit { code: 0 });
+    assert_eq!(world.effects(), ["kill_agent", "spawn_agent"]);
+    assert_eq!(killed(&world), [(KillScope::Runs, vec![dead])]);
+    world.settle();
+    assert!(world.task.is_live(&Role::Worker));
+}
+
+#[test]
 fn a_worker_on_its_way_is_not_brought_twice() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "agent-review");

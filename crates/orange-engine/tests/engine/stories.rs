@@ -371,7 +371,7 @@ fn crashes_add_up_only_within_one_status() {
     assert_eq!(again.events, []);
     assert!(!plan.events.is_empty());
     world.ask(Role::Human, Ask::Respawn { role: None });
-    assert_eq!(world.effects(), ["spawn_agent"]);
+    assert_eq!(world.effects(), ["kill_agent", "spawn_agent"]);
     world.settle();
     assert!(world.task.is_live(&Role::Worker));
     assert_eq!(world.task.crash_count, 1, "a respawn is not a success");
@@ -394,7 +394,7 @@ fn a_second_crash_is_stuck_with_somebody_to_talk_to() {
     world.settle();
     world.ends(&Role::Worker, Evidence::Closed);
     assert_eq!(world.task.status, status("stuck"));
-    assert_eq!(world.effects(), ["notify_worker"]);
+    assert_eq!(world.effects(), ["kill_agent", "notify_worker"]);
     world.settle();
     assert!(world.task.is_live(&Role::Worker));
     assert_eq!(world.task.crash_count, 0);
@@ -589,6 +589,11 @@ fn a_respawn_that_fails_leaves_the_status() {
             role: Some(Role::Worker),
         },
     );
+    let kill = world.task.pending[0].planned.id;
+    world.observe(Observation::EffectDone {
+        effect: kill,
+        outcome: EffectOutcome::Done,
+    });
     let effect = world.task.pending[0].planned.id;
     world.observe(Observation::EffectGivenUp {
         effect,
@@ -1268,7 +1273,7 @@ fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
             role: Some(qa.clone()),
         },
     );
-    let Effect::Spawn(spawn) = &world.task.pending[0].planned.effect else {
+    let Effect::Spawn(spawn) = &world.task.pending[1].planned.effect else {
         panic!()
     };
     assert_eq!(
