@@ -10,6 +10,7 @@ pub mod document;
 pub mod effect;
 pub mod event;
 pub mod evidence;
+pub mod explore;
 pub mod graph;
 pub mod input;
 pub mod language;

@@ -62,6 +62,15 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Outcome; 5] = [
+        Outcome::Done,
+        Outcome::Unfinished,
+        Outcome::InProgress,
+        Outcome::Blocked,
+        Outcome::NeedsReview,
+    ];
+
     /// The word a gate compares with.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -272,15 +272,10 @@ pub enum NewValue {
 impl Workflow {
     /// Finishes a workflow: finds the sections that matter to it.
     pub(super) fn with_gated_sections(mut self) -> Workflow {
-        let gates = self
-            .edges
-            .iter()
-            .flat_map(|edge| &edge.gates)
-            .chain(self.exit_rules.iter().flat_map(|rule| &rule.has_artifact))
-            .filter_map(|gate| match &gate.kind {
-                GateKind::Section(gate) => Some(gate),
-                _ => None,
-            });
+        let gates = self.every_gate().filter_map(|gate| match &gate.kind {
+            GateKind::Section(gate) => Some(gate),
+            _ => None,
+        });
         let asks_for_freshness = gates.clone().any(|gate| gate.fresh);
         let mut sections: Vec<SectionName> = gates.map(|gate| gate.section.clone()).collect();
         sections.sort();
@@ -288,6 +283,20 @@ impl Workflow {
         self.gated_sections = sections;
         self.asks_for_freshness = asks_for_freshness;
         self
+    }
+
+    /// Every gate that an edge or an exit rule asks, with repetitions.
+    pub fn every_gate(&self) -> impl Iterator<Item = &Gate> + Clone {
+        let edges = self.edges.iter().flat_map(|edge| &edge.gates);
+        edges.chain(self.exit_rules.iter().flat_map(|rule| &rule.has_artifact))
+    }
+
+    /// Every hook, of edges, entries and states.
+    pub fn every_hook(&self) -> impl Iterator<Item = &Hook> + Clone {
+        let edges = self.edges.iter().flat_map(|edge| &edge.hooks);
+        let entries = self.entries.iter().flat_map(|entry| &entry.hooks);
+        let states = self.states.iter().flat_map(|state| &state.on_enter);
+        edges.chain(entries).chain(states)
     }
 
     /// The sections of TASK.md that decide something, in order.

@@ -9,6 +9,7 @@
 )]
 
 mod documentation;
+mod explore;
 mod fuzz_corpus;
 mod graph;
 mod guards;

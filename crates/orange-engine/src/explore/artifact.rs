@@ -1,0 +1,173 @@
+//! Documents, facts and reports that show exactly what gates ask for.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::step::Shown;
+use crate::document::reading::Verdict;
+use crate::document::{Document, SectionName};
+use crate::input::{CommandResult, Facts, GitFacts, PullRequestFacts};
+use crate::language::Workflow;
+use crate::language::gates::{
+    GateKind, PullRequestState, ReportField, ReportGate, ReportWanted, SectionGate,
+};
+use crate::names::CommitId;
+use crate::report::{Delegation, Outcome, Report};
+
+/// What a section must say.
+#[derive(Default)]
+struct Wanted<'a> {
+    verdict: Option<Verdict>,
+    fields: Vec<&'a str>,
+    kept: bool,
+}
+
+/// A TASK.md that satisfies the gates on sections, and has no other section a gate reads.
+///
+/// The number makes what is new differ from everything that was shown before.
+pub(super) fn document(shown: &Shown, number: usize) -> Option<Document> {
+    let mut sections: BTreeMap<&SectionName, Wanted<'_>> = BTreeMap::new();
+    for (gates, kept) in [(&shown.gates, false), (&shown.kept, true)] {
+        for gate in gates {
+            if let GateKind::Section(gate) = &gate.kind {
+                add(sections.entry(&gate.section).or_default(), gate, kept);
+            }
+        }
+    }
+    let mut text = String::new();
+    for (name, wanted) in sections {
+        let _ = writeln!(text, "{name}\n");
+        if let Some(verdict) = wanted.verdict {
+            let _ = writeln!(text, "Verdict: {verdict}\n");
+        }
+        for field in wanted.fields {
+            let _ = writeln!(text, "{field}: said\n");
+        }
+        let number = if wanted.kept { 0 } else { number };
+        let _ = writeln!(text, "Written in step {number}.\n");
+    }
+    Document::parse(text.as_bytes()).ok()
+}
+
+fn add<'a>(wanted: &mut Wanted<'a>, gate: &'a SectionGate, kept: bool) {
+    wanted.verdict = wanted.verdict.or(gate.verdict);
+    wanted
+        .fields
+        .extend(gate.fields.first().map(String::as_str));
+    wanted.kept |= kept;
+}
+
+/// A world in which the gates hold, and what other gates ask for does not.
+pub(super) fn facts(workflow: &Workflow, shown: &Shown, entered: u64) -> Facts {
+    let mut holds = Vec::new();
+    let mut pull_request = None;
+    let mut commands = every_command(workflow);
+    for gate in &shown.gates {
+        match &gate.kind {
+            GateKind::Git(git) => holds.extend(git.conditions.iter().copied()),
+            GateKind::PullRequest(gate) => {
+                pull_request = Some(PullRequestFacts {
+                    state: gate.state.unwrap_or(PullRequestState::Open),
+                    checks: gate.checks,
+                });
+            }
+            GateKind::Command(gate) => {
+                commands.insert(gate.command.clone(), CommandResult::Exited(0));
+            }
+            GateKind::Section(_) | GateKind::Report(_) => {}
+        }
+    }
+    Facts {
+        entered,
+        git: Some(GitFacts {
+            head: CommitId::new("head"),
+            base: CommitId::new("base"),
+            holds,
+        }),
+        pull_request: Some(pull_request),
+        commands,
+        reports: BTreeMap::new(),
+    }
+}
+
+/// Every command a gate runs, failing.
+fn every_command(workflow: &Workflow) -> BTreeMap<Vec<String>, CommandResult> {
+    workflow
+        .every_gate()
+        .filter_map(|gate| match &gate.kind {
+            GateKind::Command(command) => Some((command.command.clone(), CommandResult::Exited(1))),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The reports that these gates tell apart: one that satisfies them, if there is one.
+pub(super) fn report<'a>(gates: impl Iterator<Item = &'a ReportGate>) -> Report {
+    let mut report = of_outcome(Outcome::Done);
+    for gate in gates {
+        satisfy(&mut report, gate);
+    }
+    report
+}
+
+/// A plain report that amounts to this.
+pub(super) fn of_outcome(outcome: Outcome) -> Report {
+    let mut report = Report {
+        summary: String::from("said"),
+        ..Report::default()
+    };
+    match outcome {
+        Outcome::Unfinished => {
+            report.status = Some(Outcome::Done.as_str().to_owned());
+            report.remaining = vec![String::from("the rest")];
+        }
+        other => {
+            report.status = Some(other.as_str().to_owned());
+            report.files_changed = vec![String::from("a file")];
+        }
+    }
+    report
+}
+
+fn satisfy(report: &mut Report, gate: &ReportGate) {
+    let said = || String::from("said");
+    let (word, filled) = match &gate.wanted {
+        ReportWanted::Is(words) => (words.first().cloned().unwrap_or_default(), true),
+        ReportWanted::Empty(empty) => (said(), !empty),
+    };
+    let text = || if filled { word.clone() } else { String::new() };
+    let list = || {
+        if filled {
+            vec![word.clone()]
+        } else {
+            Vec::new()
+        }
+    };
+    match gate.field {
+        ReportField::Status => report.status = filled.then(|| word.clone()),
+        ReportField::Outcome => {
+            let outcome = Outcome::ALL
+                .into_iter()
+                .find(|known| known.as_str() == word);
+            if let Some(outcome) = outcome {
+                let delegations = std::mem::take(&mut report.delegations);
+                *report = of_outcome(outcome);
+                report.delegations = delegations;
+            }
+        }
+        ReportField::Summary => report.summary = text(),
+        ReportField::Reason => report.reason = text(),
+        ReportField::Accomplished => report.accomplished = list(),
+        ReportField::Remaining => report.remaining = list(),
+        ReportField::Blockers => report.blockers = list(),
+        ReportField::FilesChanged => report.files_changed = list(),
+        ReportField::NeedsHelp => report.needs_help = word == "true",
+        ReportField::Delegations => {
+            let child = Delegation {
+                title: word.clone(),
+                ..Delegation::default()
+            };
+            report.delegations = if filled { vec![child] } else { Vec::new() };
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Everything that can happen to a task, tried through `decide`.
+//!
+//! A [`Situation`] is what decides about a task's future: its status, its counters, what it holds
+//! and who is alive. A [`Step`] leads from one to the next, by the same `decide` and `apply` that
+//! run tasks, so what is explored cannot differ from what happens. Between two steps every effect
+//! has been performed; that an effect fails is a step of its own.
+
+mod artifact;
+mod notice;
+mod play;
+mod possible;
+mod relevance;
+mod search;
+mod situation;
+mod step;
+
+pub use notice::Notice;
+pub use play::{Played, Playing, Refused, beginning};
+pub use possible::{beginnings, possible};
+pub use relevance::Relevance;
+pub use search::{Arc, Explored, MAX_SITUATIONS, Node, Visit, explore};
+pub use situation::Situation;
+pub use step::{Failing, Happening, Shown, Step};
