@@ -4,6 +4,7 @@
 //! for facts. [`apply()`] is the only fold from events to a task. Nothing here touches the world.
 
 pub mod apply;
+pub mod check;
 pub mod decide;
 pub mod decision;
 pub mod document;

@@ -71,10 +71,12 @@ pub(super) fn plan(steps: &mut Steps<'_>, hooks: &[&Hook], context: &Context<'_>
     }
 }
 
-/// The effect of a hook; a hook that only changes a field has none.
+/// The effect of a hook; one that only changes a field, or asks for what is there, has none.
 fn effect(steps: &mut Steps<'_>, hook: &Hook, context: &Context<'_>) -> Option<Effect> {
     let branch = steps.task.branch.clone();
     Some(match &hook.action {
+        // Who holds one needs none; a transition may ask for it to be sure.
+        Action::AcquireWorkspace { .. } if steps.task.workspace.is_held() => return None,
         Action::AcquireWorkspace { restore } => Effect::AcquireWorkspace { restore: *restore },
         Action::ReleaseWorkspace => Effect::ReleaseWorkspace {
             workspace: match &steps.task.workspace {

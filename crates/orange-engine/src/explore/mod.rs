@@ -16,6 +16,7 @@ mod step;
 
 pub use notice::Notice;
 pub use play::{Played, Playing, Refused, beginning};
+pub(crate) use possible::rules;
 pub use possible::{beginnings, possible};
 pub use relevance::Relevance;
 pub use search::{Arc, Explored, MAX_SITUATIONS, Node, Visit, explore};

@@ -146,7 +146,7 @@ pub(super) fn begin(
 }
 
 /// The inputs that a step of a settled task consists of.
-pub(crate) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usize) -> Vec<Input> {
+pub(super) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usize) -> Vec<Input> {
     let Some(cause) = cause(task, &step.happening) else {
         return Vec::new();
     };
@@ -219,6 +219,10 @@ fn cause(task: &Task, happening: &Happening) -> Option<Cause> {
             run: run_of(role)?,
             report: report.as_ref().clone(),
         }),
+        Happening::Write { by } => Cause::Observation(Observation::DocumentRead {
+            by: by.clone(),
+            asked: false,
+        }),
         Happening::TimeOut => Cause::Observation(Observation::TimedOut),
         Happening::PullRequest { state } => {
             Cause::Observation(Observation::PullRequest { state: *state })
@@ -237,7 +241,7 @@ fn cause(task: &Task, happening: &Happening) -> Option<Cause> {
 }
 
 /// Decides the inputs one after the other, then performs every effect.
-pub(crate) fn play(
+pub(super) fn play(
     workflow: &Workflow,
     task: &Task,
     inputs: &[Input],

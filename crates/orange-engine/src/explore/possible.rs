@@ -9,7 +9,7 @@ use crate::language::Workflow;
 use crate::language::exit_rules::{ExitOutcome, ExitRule};
 use crate::language::gates::{Gate, GateKind, PullRequestState};
 use crate::language::verbs::Verb;
-use crate::language::workflow::{Edge, Target, Trigger};
+use crate::language::workflow::{Edge, Kind, Target, Trigger};
 use crate::names::Status;
 use crate::report::{Outcome, Report};
 use crate::role::Role;
@@ -81,10 +81,15 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Those who may ask for an edge and are there to ask.
+    /// Those who may ask for an edge and are there to ask; the engine asks by itself only for
+    /// what waits in a queue.
     fn askers(&self, edge: &Edge) -> Vec<Role> {
-        let everyone = [Role::Human, Role::Engine].into_iter();
-        let everyone = everyone.chain(self.situation.alive.iter().map(|(role, _)| role.clone()));
+        let state = self.workflow.state(&self.situation.status);
+        let queued = state.is_some_and(|state| state.kind == Kind::Queued);
+        let engine = queued.then_some(Role::Engine);
+        let agents = self.situation.alive.iter().map(|(role, _)| role.clone());
+        // What happens without a person makes the stronger story, so it is tried first.
+        let everyone = agents.chain(engine).chain([Role::Human]);
         everyone.filter(|role| edge.is_open_to(role)).collect()
     }
 

@@ -1,6 +1,6 @@
 //! Searches every situation a workflow can bring a task into, nearest first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::play::{self, Played};
 use super::possible::{beginnings, possible};
@@ -31,6 +31,8 @@ pub struct Explored {
     pub is_complete: bool,
     /// What mattered.
     pub relevance: Relevance,
+    /// The entries by which a task could begin.
+    pub entries: BTreeSet<Status>,
     index: BTreeMap<Situation, usize>,
 }
 
@@ -115,13 +117,15 @@ struct Search<'w, 'v> {
 /// Explores a workflow; everything that is tried is shown to `watch`.
 pub fn explore(workflow: &Workflow, most: usize, watch: &mut dyn FnMut(&Visit<'_>)) -> Explored {
     let relevance = Relevance::of(workflow);
+    let silent = workflow.silenced();
     let mut search = Search {
-        workflow,
+        workflow: &silent,
         explored: Explored {
             nodes: Vec::new(),
             steps: Vec::new(),
             is_complete: true,
             relevance,
+            entries: BTreeSet::new(),
             index: BTreeMap::new(),
         },
         candidates: BTreeMap::new(),
@@ -148,6 +152,7 @@ impl Search<'_, '_> {
             let Ok(played) = play::begin(self.workflow, &new, &input, None) else {
                 continue;
             };
+            self.explored.entries.extend(new.status.clone());
             self.arrive(None, number, None, &played);
             for (index, label) in failures(&played.events, true) {
                 let number = self.number(step.failing(index, label));

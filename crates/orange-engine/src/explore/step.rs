@@ -45,6 +45,11 @@ pub enum Happening {
         /// For which one.
         to: Status,
     },
+    /// Somebody writes into TASK.md and asks for nothing.
+    Write {
+        /// Who.
+        by: Role,
+    },
     /// Somebody asks for a merge, and it succeeds.
     Merge {
         /// Who.
@@ -164,7 +169,9 @@ impl Step {
     /// Whether it takes a person: nothing like it happens by itself.
     pub fn is_by_person(&self) -> bool {
         match &self.happening {
-            Happening::Ask { by, .. } | Happening::Merge { by } => *by == Role::Human,
+            Happening::Ask { by, .. } | Happening::Write { by } | Happening::Merge { by } => {
+                *by == Role::Human
+            }
             Happening::Begin { .. }
             | Happening::Respawn { .. }
             | Happening::PullRequest { .. }
@@ -205,6 +212,7 @@ impl fmt::Display for Happening {
                 "a task with a summary of {summary} characters begins in `{entry}`"
             ),
             Happening::Ask { by, to } => write!(formatter, "{} asks for `{to}`", Party(by)),
+            Happening::Write { by } => write!(formatter, "{} writes", Party(by)),
             Happening::Merge { by } => write!(formatter, "{} merges", Party(by)),
             Happening::Respawn { role } => write!(formatter, "the person respawns the {role}"),
             Happening::Die { role, evidence } => match evidence {
@@ -252,7 +260,11 @@ impl fmt::Display for Step {
         let names = self.shown.names();
         // A report shows itself.
         if !names.is_empty() && !matches!(self.happening, Happening::Report { .. }) {
-            write!(formatter, ", showing {}", names.join(" and "))?;
+            let showing = match self.happening {
+                Happening::Write { .. } => "",
+                _ => ", showing",
+            };
+            write!(formatter, "{showing} {}", names.join(" and "))?;
         }
         if let Some(role) = &self.shown.brought_by {
             write!(formatter, " that {} asked with before", Party(role))?;

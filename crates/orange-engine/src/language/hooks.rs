@@ -167,6 +167,36 @@ impl Action {
         }
     }
 
+    /// A short label for messages: the name of the effect it becomes.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Action::AcquireWorkspace { .. } => "acquire_workspace",
+            Action::ReleaseWorkspace => "release_workspace",
+            Action::SpawnAgent(SpawnHook { headless: true, .. }) => "run_headless",
+            Action::SpawnAgent(spawn) if spawn.role == Role::Reviewer => "spawn_reviewer",
+            Action::SpawnAgent(_) => "spawn_agent",
+            Action::KillSession => "kill_session",
+            Action::KillRole {
+                role: Role::Reviewer,
+            } => "kill_reviewer",
+            Action::KillRole { .. } => "kill_agent",
+            Action::NotifyWorker { .. } => "notify_worker",
+            Action::SpawnNext => "spawn_next",
+            Action::PushBranch => "push_branch",
+            Action::CreatePr => "create_pr",
+            Action::DeleteRemoteBranch => "delete_remote_branch",
+            Action::SetField(_) => "set_field",
+            Action::ArchiveSection { .. } => "archive_section",
+            Action::Notify { .. } => "notify",
+            Action::RunCommand { .. } => "run_command",
+            Action::Route => "route",
+            Action::CreateChildren => "create_children",
+            Action::CommentIssue { .. } => "comment_issue",
+            Action::LabelIssue { .. } => "label_issue",
+            Action::CloseIssue => "close_issue",
+        }
+    }
+
     /// The start of an agent in this action, if it is one.
     pub fn spawn(&self) -> Option<&SpawnHook> {
         match self {

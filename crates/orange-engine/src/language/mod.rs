@@ -1,5 +1,6 @@
 //! The workflow language: YAML in, a checked workflow or every problem out.
 
+pub mod declared;
 mod defaults;
 pub mod exit_rules;
 pub mod gates;
@@ -15,7 +16,9 @@ pub mod when;
 pub mod workflow;
 mod yaml;
 
-pub(crate) use defaults::{CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS, SUMMARY_CHARS};
+pub(crate) use defaults::{
+    CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS, SUMMARY_CHARS, is_text_variable,
+};
 pub use nearest::nearest;
 pub use problem::{Position, Problem, ProblemCode};
 pub use read::{Loaded, load};

@@ -97,6 +97,21 @@ impl Prompt {
         })
     }
 
+    /// Names in braces that are meant as braces: `{{name}}`.
+    pub fn braced(&self) -> Vec<String> {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text),
+            Part::Variable(_) => None,
+        });
+        texts
+            .flat_map(|text| text.split('{').skip(1))
+            .filter_map(|rest| rest.split_once('}'))
+            .map(|(name, _)| name)
+            .filter(|name| !name.is_empty() && name.chars().all(is_name_part))
+            .map(str::to_owned)
+            .collect()
+    }
+
     /// Fills the variables in. A value is never read again, whatever braces it has.
     ///
     /// A variable without a value stays as it is written; loading refuses those.

@@ -1635,3 +1635,20 @@ fn every_refusal_has_a_code_a_reason_and_a_next_step() {
     let json = serde_json::to_value(&refusal).unwrap();
     assert_eq!(json["missing"][0]["code"], "not-allowed");
 }
+
+#[test]
+fn a_workspace_is_acquired_only_where_none_is_held() {
+    let workflow = default();
+    let mut world = World::placed(&workflow, "reviewing");
+    world.move_to(Role::Human, "working");
+    assert_eq!(world.effects(), ["notify_worker"]);
+    // A task that began in review and found none gets one before somebody works in it.
+    let mut world = World::create(&workflow, &new_task("Add a thing", Some("reviewing"))).unwrap();
+    let acquire = world.task.pending[0].planned.id;
+    world.observe(Observation::EffectGivenUp {
+        effect: acquire,
+        error: String::from("the pool is full"),
+    });
+    world.move_to(Role::Human, "working");
+    assert_eq!(world.effects(), ["acquire_workspace", "notify_worker"]);
+}

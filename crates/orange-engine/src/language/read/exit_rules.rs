@@ -2,6 +2,7 @@
 
 use super::Reader;
 use super::mapping::Mapping;
+use crate::language::declared::Naming;
 use crate::language::defaults;
 use crate::language::exit_rules::{CrashRule, ExitCase, ExitOutcome, ExitRule, OnCrash};
 use crate::language::intervals;
@@ -114,6 +115,7 @@ impl Reader<'_> {
     ) -> Option<CrashRule> {
         let stuck_after = nodes.stuck_after.and_then(|node| {
             let text = self.text(node, "`stuck_after`")?;
+            self.names.used(Naming::Limit, text);
             match self.limits.get(text) {
                 Some(limit) => Some(*limit),
                 None => self.number(node, "`stuck_after`"),

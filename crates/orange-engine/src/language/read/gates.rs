@@ -4,6 +4,7 @@ use super::Reader;
 use super::mapping::{Mapping, known};
 use crate::document::SectionName;
 use crate::document::reading::{Verdict, VerdictMode};
+use crate::language::declared::Naming;
 use crate::language::defaults;
 use crate::language::gates::{
     ChecksState, CommandGate, Gate, GateKind, GitCondition, GitGate, PullRequestGate,
@@ -37,6 +38,7 @@ impl Reader<'_> {
     pub(super) fn named_gates(&mut self, node: &Node) {
         for (key, value) in self.entries(node, "`gates`") {
             self.check_name(&key.text, key.at, &format!("gate `{}`", key.text));
+            self.names.declare(Naming::Gate, &key.text, key.at);
             let name = GateName::new(&key.text);
             let gate = self.gate(value).map(|mut gate| {
                 gate.name = Some(name.clone());
@@ -55,6 +57,7 @@ impl Reader<'_> {
     fn gate(&mut self, node: &Node) -> Option<Gate> {
         if let Value::Scalar { text, .. } = &node.value {
             // A gate that could not be read was told where it stands; what uses it is not wrong.
+            self.names.used(Naming::Gate, text);
             let gate = self.gates.get(text.as_str()).cloned();
             if gate.is_none() {
                 let names: Vec<&str> = self.gates.keys().map(GateName::as_str).collect();

@@ -10,6 +10,7 @@ mod states;
 
 use std::collections::BTreeMap;
 
+use super::declared::Names;
 use super::defaults;
 use super::gates::Gate;
 use super::problem::{Problem, ProblemCode, Problems};
@@ -50,6 +51,7 @@ pub fn load(source: &str) -> Loaded {
         gates: BTreeMap::new(),
         states: BTreeMap::new(),
         prompts: BTreeMap::new(),
+        names: Names::default(),
     };
     let workflow = yaml::parse(source, &mut reader.problems)
         .and_then(|root| reader.workflow(&root))
@@ -72,6 +74,7 @@ struct Reader<'source> {
     states: BTreeMap<Status, bool>,
     /// Declared prompts; `None` for one that could not be read.
     prompts: BTreeMap<PromptName, Option<Prompt>>,
+    names: Names,
 }
 
 impl Reader<'_> {
@@ -143,6 +146,7 @@ impl Reader<'_> {
             exit_rules,
             poll_interval: poll_interval.unwrap_or(defaults::POLL_INTERVAL),
             prompts: readable(&self.prompts),
+            declared: self.names.take(),
             gated_sections: Vec::new(),
             asks_for_freshness: false,
         }

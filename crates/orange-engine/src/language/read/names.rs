@@ -2,6 +2,7 @@
 
 use super::Reader;
 use super::mapping::{either, items, known, suggested};
+use crate::language::declared::Naming;
 use crate::language::defaults;
 use crate::language::problem::{Position, ProblemCode};
 use crate::language::prompt::Prompt;
@@ -63,6 +64,7 @@ impl Reader<'_> {
                 self.problems
                     .add(ProblemCode::InvalidValue, item.at, message);
             } else {
+                self.names.declare(Naming::Role, name, item.at);
                 self.roles.push(role);
             }
         }
@@ -82,6 +84,7 @@ impl Reader<'_> {
         let text = self.text(node, what)?;
         let role = Role::named(text);
         if self.roles.contains(&role) || built_in.contains(&text) {
+            self.names.used(Naming::Role, text);
             return Some(role);
         }
         let message = if matches!(role, Role::Other(_)) {
@@ -103,6 +106,7 @@ impl Reader<'_> {
             // A value that cannot be read was told here; what uses the limit is not wrong besides.
             let number = self.number(value, &what).unwrap_or(1);
             if self.check_number_name(&key.text, key.at, &what) {
+                self.names.declare(Naming::Limit, &key.text, key.at);
                 self.limits.insert(LimitName::new(&key.text), number);
             }
         }
@@ -125,6 +129,7 @@ impl Reader<'_> {
             }
             let number = self.number(value, &what).unwrap_or(0);
             if self.check_number_name(&key.text, key.at, &what) {
+                self.names.declare(Naming::Field, &key.text, key.at);
                 self.fields.insert(FieldName::new(&key.text), number);
             }
         }
@@ -145,6 +150,7 @@ impl Reader<'_> {
         for (key, value) in self.entries(node, "`prompts`") {
             let what = format!("prompt `{}`", key.text);
             self.check_name(&key.text, key.at, &what);
+            self.names.declare(Naming::Prompt, &key.text, key.at);
             let prompt = self.prompt(value, &what);
             self.prompts.insert(PromptName::new(&key.text), prompt);
         }
@@ -170,6 +176,8 @@ impl Reader<'_> {
             }
         };
         for variable in prompt.variables() {
+            self.names.used(Naming::Field, variable);
+            self.names.used(Naming::Limit, variable);
             if !defaults::is_text_variable(variable)
                 && !self.fields.contains_key(variable)
                 && !self.limits.contains_key(variable)
@@ -204,6 +212,7 @@ impl Reader<'_> {
             self.problems.add_with_hint(code, node.at, message, hint);
             return None;
         }
+        self.names.used(Naming::Prompt, text);
         Some(PromptName::new(text))
     }
 
@@ -212,7 +221,13 @@ impl Reader<'_> {
         match When::parse(text, &self.limits) {
             Ok(when) => {
                 let mut known = true;
+                let is_part = |part: char| part.is_ascii_alphanumeric() || part == '_';
+                for word in text.split(|part: char| !is_part(part)) {
+                    self.names.used(Naming::Limit, word);
+                }
                 for comparison in when.comparisons() {
+                    let field = comparison.field.as_str();
+                    self.names.used(Naming::Field, field);
                     known &=
                         self.check_field(&comparison.field, node.at, &defaults::DERIVED_FIELDS);
                 }
@@ -289,6 +304,7 @@ impl Reader<'_> {
                     .add_with_hint(ProblemCode::UnknownKey, key.at, message, hint);
                 continue;
             };
+            self.names.declare(Naming::Verb, &key.text, key.at);
             let what = format!("verb `{verb}`");
             let targets = items(value).iter();
             let targets = targets

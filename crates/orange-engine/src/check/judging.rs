@@ -1,0 +1,209 @@
+//! Proof 7: who did the work cannot pass it.
+//!
+//! A pass is a judge's if a judge or a person asked for a status with it. Every other way to take
+//! an edge that asks for one is tried: who works asks itself, and who works writes the pass and
+//! somebody dies at the right moment.
+
+use std::collections::BTreeSet;
+
+use super::finding::{Finding, FindingCode};
+use super::story::Story;
+use super::structure::every_agent;
+use crate::document::reading::Verdict;
+use crate::evidence::Evidence;
+use crate::explore::{Explored, Happening, Notice, Playing, Shown, Step};
+use crate::language::gates::{Gate, GateKind};
+use crate::language::workflow::{Edge, Kind, State, Target};
+use crate::language::{Position, Workflow};
+use crate::names::Status;
+use crate::role::Role;
+
+pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut told: BTreeSet<Position> = BTreeSet::new();
+    for edge in workflow.edges.iter().filter(|edge| asks_for_pass(edge)) {
+        let Some(state) = workflow.state(&edge.from) else {
+            continue;
+        };
+        if told.contains(&edge.at) {
+            continue;
+        }
+        let found = judge_at_work(workflow, state, edge).or_else(|| {
+            let agents = every_agent(workflow);
+            let mut others = agents.iter().filter(|role| !state.expects.contains(role));
+            others.find_map(|role| forged(workflow, explored, edge, role))
+        });
+        if let Some(finding) = found {
+            told.insert(edge.at);
+            findings.push(finding);
+        }
+    }
+    findings
+}
+
+fn is_pass(gate: &Gate) -> bool {
+    matches!(&gate.kind, GateKind::Section(gate) if gate.verdict == Some(Verdict::Pass))
+}
+
+fn asks_for_pass(edge: &Edge) -> bool {
+    edge.gates.iter().any(is_pass)
+}
+
+/// A judge that is also expected where the work is done would judge itself.
+fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Finding> {
+    let judges = |status: &Status| workflow.edges_from(status).any(asks_for_pass);
+    let works = |role: &Role| {
+        workflow.states.iter().find(|other| {
+            other.kind == Kind::Agent && other.expects.contains(role) && !judges(&other.name)
+        })
+    };
+    let (role, at_work) = state
+        .expects
+        .iter()
+        .find_map(|role| Some((role, works(role)?)))?;
+    let (from, to, work) = (&edge.from, &edge.to, &at_work.name);
+    Some(Finding::new(
+        FindingCode::JudgesItself,
+        Some(edge.at),
+        format!(
+            "the {role} judges in `{from}` what the {role} did in `{work}`: it can pass itself to `{to}`"
+        ),
+        "let another role judge: declare one under `roles`, and start it with `role`",
+    ))
+}
+
+/// A way by which this role's pass is taken for a judgement.
+fn forged(workflow: &Workflow, explored: &Explored, edge: &Edge, role: &Role) -> Option<Finding> {
+    let nodes = explored.nodes.iter().enumerate();
+    let mut seen = BTreeSet::new();
+    let mut here = nodes.filter(|(_, node)| {
+        let situation = &node.situation;
+        let before = node
+            .reached_by
+            .0
+            .map(|before| &explored.nodes[before].situation);
+        // Counters make a difference only to a guard.
+        let counted = edge.when.is_some().then_some(situation);
+        let key = (
+            &situation.alive,
+            before.map(|before| &before.alive),
+            counted,
+        );
+        situation.status == edge.from && seen.insert(key)
+    });
+    let steps = here.find_map(|(number, node)| {
+        let alive = || node.situation.alive.iter().map(|(role, _)| role);
+        let way = explored.way_to(number).into_iter();
+        let way: Vec<Step> = way.map(|step| explored.steps[step].clone()).collect();
+        let mut ways: Vec<Vec<Step>> = Vec::new();
+        if node.situation.has(role) {
+            ways.extend(asking(edge, role).map(|step| vec![step]));
+            for dying in alive() {
+                let mut step = dying_with(dying, &edge.gates);
+                step.shown.brought_by = Some(role.clone());
+                ways.push(vec![step]);
+                ways.push(vec![writing(edge, role), dying_of_kept(edge, dying)]);
+            }
+        }
+        let mut tried: Vec<Vec<Step>> = ways
+            .into_iter()
+            .map(|last| way.iter().cloned().chain(last).collect())
+            .collect();
+        let (before, _) = node.reached_by;
+        if before.is_some_and(|before| explored.nodes[before].situation.has(role)) {
+            tried.extend(alive().filter_map(|dying| written_before(edge, role, &way, dying)));
+        }
+        tried.into_iter().find(|steps| passes(workflow, steps))
+    })?;
+    Some(finding(workflow, edge, role, steps))
+}
+
+fn asking(edge: &Edge, role: &Role) -> Option<Step> {
+    let Target::Status(to) = &edge.to else {
+        return None;
+    };
+    let happening = Happening::Ask {
+        by: role.clone(),
+        to: to.clone(),
+    };
+    Some(Step::new(happening, Shown::by_gates(&edge.gates)))
+}
+
+fn dying_with(dying: &Role, gates: &[Gate]) -> Step {
+    let happening = Happening::Die {
+        role: dying.clone(),
+        evidence: Evidence::Exit { code: 1 },
+    };
+    Step::new(happening, Shown::by_gates(gates))
+}
+
+fn writing(edge: &Edge, role: &Role) -> Step {
+    let mut step = Step::new(Happening::Write { by: role.clone() }, Shown::default());
+    step.shown.kept = passes_of(edge);
+    step
+}
+
+/// A death with the pass as somebody left it, and with whatever else the edge asks for.
+fn dying_of_kept(edge: &Edge, dying: &Role) -> Step {
+    let others = edge.gates.iter().filter(|gate| !is_pass(gate));
+    let mut step = dying_with(dying, &others.cloned().collect::<Vec<Gate>>());
+    step.shown.kept = passes_of(edge);
+    step
+}
+
+fn passes_of(edge: &Edge) -> Vec<Gate> {
+    let passes = edge.gates.iter().filter(|gate| is_pass(gate));
+    passes.cloned().collect()
+}
+
+/// The pass stands in the document already when the judging begins, and the judge dies.
+fn written_before(edge: &Edge, role: &Role, way: &[Step], dying: &Role) -> Option<Vec<Step>> {
+    let (entering, before) = way.split_last()?;
+    let mut entering = entering.clone();
+    entering.shown.kept = passes_of(edge);
+    let mut steps = before.to_vec();
+    steps.extend([writing(edge, role), entering, dying_of_kept(edge, dying)]);
+    Some(steps)
+}
+
+/// Whether the last of these steps takes an edge that asks for a pass.
+fn passes(workflow: &Workflow, steps: &[Step]) -> bool {
+    let mut playing = Playing::new(workflow);
+    let mut passed = false;
+    for step in steps {
+        match playing.take(step) {
+            Ok(played) => passed = took_pass(workflow, &played.notices),
+            Err(_) => return false,
+        }
+    }
+    passed
+}
+
+fn took_pass(workflow: &Workflow, notices: &[Notice]) -> bool {
+    notices.iter().any(|notice| match notice {
+        Notice::Took { edge } => workflow.edges.get(*edge).is_some_and(asks_for_pass),
+        _ => false,
+    })
+}
+
+fn finding(workflow: &Workflow, edge: &Edge, role: &Role, steps: Vec<Step>) -> Finding {
+    let (from, to) = (&edge.from, &edge.to);
+    let state = workflow.state(from);
+    let judges: Vec<&str> = state
+        .into_iter()
+        .flat_map(|state| &state.expects)
+        .map(Role::as_str)
+        .chain(["human"])
+        .collect();
+    let judges = judges.join(", ");
+    Finding::new(
+        FindingCode::JudgesItself,
+        Some(edge.at),
+        format!("the {role} can write the PASS that leads from `{from}` to `{to}` itself"),
+        format!(
+            "give the gate `from_role: [{judges}]` and `fresh: true`, and the transition `by: \
+             [{judges}, engine]`"
+        ),
+    )
+    .told(Story::tell(workflow, steps))
+}

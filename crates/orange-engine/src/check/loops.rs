@@ -1,0 +1,184 @@
+//! Proof 5: a counter bounds every cycle that needs no person.
+//!
+//! Counters stand still one beyond the largest number they are compared with, so a counter that
+//! bounds a cycle leads out of it, and a cycle that is left among the situations is endless.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::finding::{Finding, FindingCode};
+use super::story::Story;
+use crate::explore::{Arc, Explored};
+use crate::language::Workflow;
+use crate::names::Status;
+
+/// How many arcs of one knot are tried as the first of a cycle.
+const MOST_TRIED: usize = 64;
+
+pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
+    let knots = knots(explored);
+    let mut told: BTreeSet<BTreeSet<&Status>> = BTreeSet::new();
+    let mut findings = Vec::new();
+    for number in 0..explored.nodes.len() {
+        let inside = |arc: &&Arc| arc.is_progress && knots[arc.to] == knots[number];
+        let Some(_) = by_itself(explored, number).find(inside) else {
+            continue;
+        };
+        let Some(cycle) = shortest_cycle(explored, &knots, number) else {
+            continue;
+        };
+        let statuses: Vec<&Status> = cycle
+            .iter()
+            .map(|(from, _)| &explored.nodes[*from].situation.status)
+            .collect();
+        if told.insert(statuses.iter().copied().collect()) {
+            findings.push(finding(workflow, explored, &cycle, &statuses));
+        }
+    }
+    findings
+}
+
+/// What can happen in a situation without a person.
+fn by_itself(explored: &Explored, number: usize) -> impl Iterator<Item = &Arc> {
+    let arcs = explored.nodes[number].arcs.iter();
+    arcs.filter(|arc| !explored.steps[arc.step].is_by_person())
+}
+
+/// For each situation the knot it is in: situations that lead to each other without a person.
+///
+/// This is Tarjan's search with the recursion spelled out, because knots may be deep.
+fn knots(explored: &Explored) -> Vec<usize> {
+    const UNSEEN: usize = usize::MAX;
+    let count = explored.nodes.len();
+    let next: Vec<Vec<usize>> = (0..count)
+        .map(|number| by_itself(explored, number).map(|arc| arc.to).collect())
+        .collect();
+    let mut found = vec![UNSEEN; count];
+    let mut low = vec![0; count];
+    let mut knot = vec![UNSEEN; count];
+    let mut open: Vec<usize> = Vec::new();
+    let mut counter = 0;
+    for root in 0..count {
+        if found[root] != UNSEEN {
+            continue;
+        }
+        let mut path: Vec<(usize, usize)> = vec![(root, 0)];
+        while let Some((node, child)) = path.pop() {
+            if child == 0 {
+                found[node] = counter;
+                low[node] = counter;
+                counter += 1;
+                open.push(node);
+            } else {
+                let done = next[node][child - 1];
+                if knot[done] == UNSEEN {
+                    low[node] = low[node].min(low[done]);
+                }
+            }
+            match next[node].get(child) {
+                Some(to) => {
+                    path.push((node, child + 1));
+                    if found[*to] == UNSEEN {
+                        path.push((*to, 0));
+                    } else if knot[*to] == UNSEEN {
+                        low[*to] = low[*to].min(found[*to]);
+                    }
+                }
+                None if low[node] == found[node] => {
+                    while let Some(member) = open.pop() {
+                        knot[member] = node;
+                        if member == node {
+                            break;
+                        }
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+    knot
+}
+
+/// A shortest cycle through a situation that makes progress, as situations with their arcs.
+fn shortest_cycle(explored: &Explored, knots: &[usize], start: usize) -> Option<Vec<(usize, Arc)>> {
+    let inside = |arc: &&Arc| knots[arc.to] == knots[start];
+    let firsts = by_itself(explored, start).filter(inside);
+    firsts
+        .filter(|arc| arc.is_progress)
+        .take(MOST_TRIED)
+        .filter_map(|first| {
+            let mut cycle = vec![(start, *first)];
+            cycle.extend(way(explored, knots, first.to, start)?);
+            Some(cycle)
+        })
+        .min_by_key(Vec::len)
+}
+
+/// A shortest way within a knot.
+fn way(explored: &Explored, knots: &[usize], from: usize, to: usize) -> Option<Vec<(usize, Arc)>> {
+    let mut came: BTreeMap<usize, (usize, Arc)> = BTreeMap::new();
+    let mut waiting = VecDeque::from([from]);
+    while let Some(number) = waiting.pop_front() {
+        if number == to {
+            let mut steps = Vec::new();
+            let mut at = to;
+            while at != from {
+                let (before, arc) = came.get(&at)?;
+                steps.push((*before, *arc));
+                at = *before;
+            }
+            steps.reverse();
+            return Some(steps);
+        }
+        for arc in by_itself(explored, number) {
+            if knots[arc.to] == knots[from] && arc.to != from && !came.contains_key(&arc.to) {
+                came.insert(arc.to, (number, *arc));
+                waiting.push_back(arc.to);
+            }
+        }
+    }
+    None
+}
+
+fn finding(
+    workflow: &Workflow,
+    explored: &Explored,
+    cycle: &[(usize, Arc)],
+    statuses: &[&Status],
+) -> Finding {
+    let (start, _) = cycle[0];
+    let status = &explored.nodes[start].situation.status;
+    let mut names: Vec<String> = Vec::new();
+    for name in statuses.iter().chain([&status]) {
+        let name = format!("`{name}`");
+        if names.last() != Some(&name) {
+            names.push(name);
+        }
+    }
+    let (message, hint) = if let [only] = names.as_slice() {
+        (
+            format!("in {only} an agent is started again and again, and nothing ends it"),
+            String::from("give the exit rule a `stuck_after` and a `then`, or `on_crash: mark`"),
+        )
+    } else {
+        (
+            format!(
+                "the cycle {} needs no person and no counter ends it",
+                names.join(" → ")
+            ),
+            String::from(
+                "count it (`set: { attempts: increment }` on one of its transitions, with a \
+                 `when` that closes it), or let only a person ask for one (`by: human`)",
+            ),
+        )
+    };
+    let first = explored.way_to(start);
+    let again_from = first.len();
+    let steps = first
+        .into_iter()
+        .chain(cycle.iter().map(|(_, arc)| arc.step));
+    let steps = steps.map(|step| explored.steps[step].clone()).collect();
+    let mut story = Story::tell(workflow, steps);
+    story.again_from = Some(again_from);
+    let at = workflow.state(status).map(|state| state.at);
+    Finding::new(FindingCode::EndlessLoop, at, message, hint).told(story)
+}

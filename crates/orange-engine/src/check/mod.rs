@@ -1,0 +1,88 @@
+//! Proves a workflow safe, or tells how it is not.
+//!
+//! Everything a workflow can do is explored through the same `decide` and `apply` that run tasks,
+//! so that proof and behaviour cannot drift apart. What can be seen in the file alone is found
+//! without a search.
+
+mod exits;
+mod finding;
+mod incidents;
+mod judging;
+mod limits;
+mod loops;
+mod place;
+mod prompts;
+mod reach;
+mod stale;
+mod story;
+mod structure;
+
+use serde::Serialize;
+
+use crate::explore::{Explored, MAX_SITUATIONS, explore};
+use crate::language::Workflow;
+
+pub use finding::{Finding, FindingCode, Severity};
+pub use story::{Story, Told};
+
+use incidents::Incidents;
+
+/// What `check` found out about a workflow.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checked {
+    /// What is wrong, errors first, then in the order of the file.
+    pub findings: Vec<Finding>,
+    /// What was looked at.
+    pub covered: Covered,
+}
+
+/// What a search looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Covered {
+    /// How many situations there are, or were seen.
+    pub situations: usize,
+    /// How many steps between them were taken.
+    pub steps: usize,
+    /// Whether these are all there are.
+    pub is_complete: bool,
+}
+
+impl Checked {
+    /// How many findings are this bad.
+    pub fn count(&self, severity: Severity) -> usize {
+        let findings = self.findings.iter();
+        findings.filter(|it| it.severity == severity).count()
+    }
+}
+
+/// Checks a workflow that loads.
+pub fn check(workflow: &Workflow) -> Checked {
+    check_within(workflow, MAX_SITUATIONS)
+}
+
+/// Checks a workflow, looking at no more than this many situations.
+pub fn check_within(workflow: &Workflow, most: usize) -> Checked {
+    let mut incidents = Incidents::new(workflow);
+    let explored = explore(workflow, most, &mut |visit| incidents.see(visit));
+    let mut findings = structure::find(workflow);
+    findings.extend(exits::find(workflow));
+    findings.extend(prompts::find(workflow));
+    findings.extend(reach::find(workflow, &explored, incidents.taken()));
+    findings.extend(loops::find(workflow, &explored));
+    findings.extend(judging::find(workflow, &explored));
+    findings.extend(stale::find(workflow, &explored));
+    findings.extend(incidents.into_findings(&explored));
+    findings.sort_by_key(|finding| (finding.severity, finding.at, finding.code));
+    Checked {
+        findings,
+        covered: covered(&explored),
+    }
+}
+
+fn covered(explored: &Explored) -> Covered {
+    Covered {
+        situations: explored.nodes.len(),
+        steps: explored.nodes.iter().map(|node| node.arcs.len()).sum(),
+        is_complete: explored.is_complete,
+    }
+}

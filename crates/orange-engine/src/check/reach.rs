@@ -1,0 +1,168 @@
+//! Proofs 1 and 6: what can be reached, ended and taken.
+
+use std::collections::BTreeSet;
+
+use super::finding::{Finding, FindingCode};
+use super::story::Story;
+use crate::explore::Explored;
+use crate::explore::MAX_SITUATIONS;
+use crate::language::Workflow;
+use crate::language::workflow::Trigger;
+
+pub(super) fn find(
+    workflow: &Workflow,
+    explored: &Explored,
+    taken: &BTreeSet<usize>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(stranded(workflow, explored));
+    if explored.is_complete {
+        findings.extend(unreachable(workflow, explored));
+        findings.extend(dead_edges(workflow, explored, taken));
+        findings.extend(dead_entries(workflow, explored));
+    } else {
+        findings.push(Finding::new(
+            FindingCode::SearchBounded,
+            None,
+            format!(
+                "the search was stopped after {} situations; what was not seen is not proved",
+                explored.nodes.len()
+            ),
+            format!(
+                "lower the limits that counters are compared with, or give the workflow fewer of \
+                 them: at most {MAX_SITUATIONS} situations are searched"
+            ),
+        ));
+    }
+    findings
+}
+
+fn unreachable(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
+    let seen: BTreeSet<_> = explored
+        .nodes
+        .iter()
+        .map(|node| &node.situation.status)
+        .collect();
+    let states = workflow.states.iter();
+    states
+        .filter(|state| !seen.contains(&state.name))
+        .map(|state| {
+            let name = &state.name;
+            Finding::new(
+                FindingCode::StateUnreachable,
+                Some(state.at),
+                format!("no task ever comes into `{name}`"),
+                format!("add a transition to `{name}` that can be taken, or remove the state"),
+            )
+        })
+        .collect()
+}
+
+/// The first situation, in the order of the search, from which no end can be reached.
+fn stranded(workflow: &Workflow, explored: &Explored) -> Option<Finding> {
+    let nodes = &explored.nodes;
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    for (number, node) in nodes.iter().enumerate() {
+        for arc in &node.arcs {
+            before[arc.to].push(number);
+        }
+    }
+    let is_end = |number: &usize| workflow.is_terminal(&nodes[*number].situation.status);
+    let mut ends = vec![false; nodes.len()];
+    let mut waiting: Vec<usize> = (0..nodes.len()).filter(is_end).collect();
+    while let Some(number) = waiting.pop() {
+        if !std::mem::replace(&mut ends[number], true) {
+            waiting.extend(before[number].iter().copied());
+        }
+    }
+    // A search that was stopped does not know where the situations it did not expand lead.
+    let is_known = |number: &usize| explored.is_complete || !nodes[*number].arcs.is_empty();
+    let lost = (0..nodes.len())
+        .filter(is_known)
+        .find(|number| !ends[*number])?;
+    let status = &nodes[lost].situation.status;
+    let steps = explored.way_to(lost);
+    let steps = steps.into_iter().map(|step| explored.steps[step].clone());
+    Some(
+        Finding::new(
+            FindingCode::NoWayToEnd,
+            workflow.state(status).map(|state| state.at),
+            format!("a task can come into `{status}` and never reach an end from there"),
+            format!(
+                "add a transition from `{status}` that a person may always ask for and that leads \
+                 towards a terminal state"
+            ),
+        )
+        .told(Story::tell(workflow, steps.collect())),
+    )
+}
+
+/// An edge written once is dead only if it is dead wherever it starts.
+fn dead_edges(workflow: &Workflow, explored: &Explored, taken: &BTreeSet<usize>) -> Vec<Finding> {
+    let alive: BTreeSet<_> = taken
+        .iter()
+        .filter_map(|number| workflow.edges.get(*number))
+        .map(|edge| edge.at)
+        .collect();
+    let seen: BTreeSet<_> = explored
+        .nodes
+        .iter()
+        .map(|node| &node.situation.status)
+        .collect();
+    let mut told = BTreeSet::new();
+    let mut findings = Vec::new();
+    for edge in &workflow.edges {
+        let is_dead = !alive.contains(&edge.at);
+        // A state that nothing reaches is told once, not again for each of its edges.
+        let reached = workflow
+            .edges
+            .iter()
+            .any(|other| other.at == edge.at && seen.contains(&other.from));
+        if !is_dead || !reached || !told.insert(edge.at) {
+            continue;
+        }
+        let why = match edge.trigger {
+            Trigger::Exit | Trigger::Crash => {
+                "no exit rule leads there, or a rule or an edge above it is always taken first"
+            }
+            Trigger::Timeout => "the state has no `timeout` that leads there",
+            Trigger::SpawnFailed => {
+                "nothing on the way into its source is started, or an edge above it is always \
+                 taken first"
+            }
+            _ => {
+                "nobody who may ask is ever there, its guard never holds, its gates contradict \
+                 each other, or an edge above it is always taken first"
+            }
+        };
+        let from = &edge.from;
+        let to = &edge.to;
+        let trigger = match edge.trigger {
+            Trigger::Request => String::new(),
+            trigger => format!(" on `{}`", trigger.as_str()),
+        };
+        findings.push(Finding::new(
+            FindingCode::EdgeDead,
+            Some(edge.at),
+            format!("the transition from `{from}` to `{to}`{trigger} can never be taken: {why}"),
+            "open it, or remove it",
+        ));
+    }
+    findings
+}
+
+fn dead_entries(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
+    let entries = workflow.entries.iter();
+    entries
+        .filter(|entry| !explored.entries.contains(&entry.status))
+        .map(|entry| {
+            let status = &entry.status;
+            Finding::new(
+                FindingCode::EntryDead,
+                Some(entry.at),
+                format!("no task can begin in `{status}`: its `when` never holds at the beginning"),
+                "change the `when` of the entry, or remove the entry",
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,76 @@
+//! The names a file declares, where, and whether anything uses them.
+
+use std::fmt;
+
+use super::problem::Position;
+
+/// A name that a file declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// What it names.
+    pub what: Naming,
+    /// The name.
+    pub name: String,
+    /// Where the file says so.
+    pub at: Position,
+    /// Whether the rest of the file refers to it.
+    pub is_used: bool,
+}
+
+/// What can be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Naming {
+    /// An agent role.
+    Role,
+    /// A number that does not change.
+    Limit,
+    /// A number that a task counts in.
+    Field,
+    /// A gate.
+    Gate,
+    /// A prompt.
+    Prompt,
+    /// A verb; it is used by people.
+    Verb,
+}
+
+impl fmt::Display for Naming {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Naming::Role => "role",
+            Naming::Limit => "limit",
+            Naming::Field => "field",
+            Naming::Gate => "gate",
+            Naming::Prompt => "prompt",
+            Naming::Verb => "verb",
+        })
+    }
+}
+
+/// The names of a file while it is read.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    declared: Vec<Declared>,
+}
+
+impl Names {
+    pub(super) fn declare(&mut self, what: Naming, name: &str, at: Position) {
+        self.declared.push(Declared {
+            what,
+            name: name.to_owned(),
+            at,
+            is_used: what == Naming::Verb,
+        });
+    }
+
+    pub(super) fn used(&mut self, what: Naming, name: &str) {
+        let mut declared = self.declared.iter_mut();
+        if let Some(declared) = declared.find(|it| it.what == what && it.name == name) {
+            declared.is_used = true;
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Declared> {
+        std::mem::take(&mut self.declared)
+    }
+}
