@@ -62,7 +62,7 @@ pub fn workflow(data: &[u8]) {
     let loaded = load(source);
     for problem in &loaded.problems {
         assert!(problem.at.line >= 1 && problem.at.column >= 1);
-        let _ = problem.picture();
+        let _ = problem.at.picture(&problem.excerpt);
     }
     assert!(loaded.workflow.is_some() || !loaded.problems.is_empty());
     let Ok(workflow) = loaded.into_result() else {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::finding::{Finding, FindingCode};
 use super::story::Story;
-use crate::explore::{Arc, Explored};
+use crate::explore::{Arc, Explored, Playing, Step};
 use crate::language::Workflow;
 use crate::names::Status;
 
@@ -26,12 +26,10 @@ pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
         let Some(cycle) = shortest_cycle(explored, &knots, number) else {
             continue;
         };
-        let statuses: Vec<&Status> = cycle
-            .iter()
-            .map(|(from, _)| &explored.nodes[*from].situation.status)
-            .collect();
-        if told.insert(statuses.iter().copied().collect()) {
-            findings.push(finding(workflow, explored, &cycle, &statuses));
+        let statuses = cycle.iter().map(|(from, _)| *from);
+        let statuses = statuses.map(|from| &explored.nodes[from].situation.status);
+        if told.insert(statuses.collect()) {
+            findings.push(finding(workflow, explored, &cycle));
         }
     }
     findings
@@ -139,17 +137,49 @@ fn way(explored: &Explored, knots: &[usize], from: usize, to: usize) -> Option<V
     None
 }
 
-fn finding(
-    workflow: &Workflow,
-    explored: &Explored,
-    cycle: &[(usize, Arc)],
-    statuses: &[&Status],
-) -> Finding {
-    let (start, _) = cycle[0];
-    let status = &explored.nodes[start].situation.status;
+/// How often a cycle must go round to count as endless: more often than anybody counts.
+const ROUNDS: usize = 30;
+
+/// The nearest situation from which the cycle goes round for ever.
+///
+/// The cycle itself was found where counters stand still; a story need not wait for that.
+fn nearest_start(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> usize {
+    let (found, _) = cycle[0];
+    let there = &explored.nodes[found].situation;
+    let steps: Vec<Step> = cycle
+        .iter()
+        .map(|(_, arc)| explored.steps[arc.step].clone())
+        .collect();
+    let goes_round = |number: usize| {
+        let way = explored.way_to(number).into_iter();
+        let mut playing = Playing::new(workflow);
+        way.map(|step| &explored.steps[step])
+            .chain((0..ROUNDS).flat_map(|_| &steps))
+            .all(|step| playing.take(step).is_ok())
+    };
+    (0..found)
+        .filter(|number| {
+            let here = &explored.nodes[*number].situation;
+            here.status == there.status && here.alive == there.alive
+        })
+        .take(MOST_TRIED)
+        .find(|number| goes_round(*number))
+        .unwrap_or(found)
+}
+
+fn finding(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> Finding {
+    let turned = (0..cycle.len()).map(|first| {
+        let mut cycle = cycle.to_vec();
+        cycle.rotate_left(first);
+        let start = nearest_start(workflow, explored, &cycle);
+        (explored.way_to(start), cycle)
+    });
+    let nearest = turned.min_by_key(|(way, _)| way.len());
+    let (first, cycle) = nearest.unwrap_or_else(|| (Vec::new(), cycle.to_vec()));
+    let status = |number: usize| &explored.nodes[number].situation.status;
     let mut names: Vec<String> = Vec::new();
-    for name in statuses.iter().chain([&status]) {
-        let name = format!("`{name}`");
+    for (from, _) in cycle.iter().chain(cycle.first()) {
+        let name = format!("`{}`", status(*from));
         if names.last() != Some(&name) {
             names.push(name);
         }
@@ -171,7 +201,6 @@ fn finding(
             ),
         )
     };
-    let first = explored.way_to(start);
     let again_from = first.len();
     let steps = first
         .into_iter()
@@ -179,6 +208,9 @@ fn finding(
     let steps = steps.map(|step| explored.steps[step].clone()).collect();
     let mut story = Story::tell(workflow, steps);
     story.again_from = Some(again_from);
-    let at = workflow.state(status).map(|state| state.at);
+    let state = cycle
+        .first()
+        .and_then(|(from, _)| workflow.state(status(*from)));
+    let at = state.map(|state| state.at);
     Finding::new(FindingCode::EndlessLoop, at, message, hint).told(story)
 }

@@ -118,20 +118,25 @@ pub struct Problem {
     pub excerpt: String,
 }
 
-impl Problem {
-    /// The source line with a mark below the column, as a person reads it.
+impl Position {
+    /// The source line at this place with a mark below the column, as a person reads it.
     ///
     /// A tab is shown as an arrow of one column, so that it is seen and the mark stands right.
-    pub fn picture(&self) -> String {
-        let number = self.at.line.to_string();
+    pub fn picture(self, line: &str) -> String {
+        let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
-        let line: String = self
-            .excerpt
+        let line: String = line
             .chars()
             .map(|character| if character == '\t' { '→' } else { character })
             .collect();
-        let indent = " ".repeat(self.at.column.saturating_sub(1));
+        let indent = " ".repeat(self.column.saturating_sub(1));
         format!("{number} | {line}\n{gutter} | {indent}^")
+    }
+
+    /// The source line of this place, cut where it becomes too long to show.
+    pub fn line_of(self, source: &str) -> String {
+        let line = source.lines().nth(self.line.saturating_sub(1));
+        line.unwrap_or_default().chars().take(200).collect()
     }
 }
 
@@ -178,13 +183,12 @@ impl<'source> Problems<'source> {
     }
 
     fn push(&mut self, code: ProblemCode, at: Position, message: String, hint: Option<String>) {
-        let line = self.source.lines().nth(at.line.saturating_sub(1));
         self.found.push(Problem {
             code,
             at,
             message,
             hint,
-            excerpt: line.unwrap_or_default().chars().take(200).collect(),
+            excerpt: at.line_of(self.source),
         });
     }
 

@@ -672,7 +672,10 @@ fn aliases_and_lists_and_short_hooks_read_like_the_long_form() {
 #[test]
 fn a_picture_points_at_the_column() {
     let problem = problem("    to: working\n    hooks", "    to: wroking\n    hooks");
-    assert_eq!(problem.picture(), "17 |     to: wroking\n   |         ^");
+    assert_eq!(
+        problem.at.picture(&problem.excerpt),
+        "17 |     to: wroking\n   |         ^"
+    );
     assert_eq!(
         problem.to_string(),
         "17:9: transition `waiting` -> `wroking`: state `wroking` does not exist"

@@ -9,7 +9,14 @@ fn every_shipped_workflow_loads_clean() {
         let problems: Vec<String> = loaded
             .problems
             .iter()
-            .map(|p| format!("{}:{p}\n{}\n{:?}", shipped.name, p.picture(), p.hint))
+            .map(|p| {
+                format!(
+                    "{}:{p}\n{}\n{:?}",
+                    shipped.name,
+                    p.at.picture(&p.excerpt),
+                    p.hint
+                )
+            })
             .collect();
         assert!(problems.is_empty(), "{}", problems.join("\n"));
         assert_eq!(loaded.workflow.unwrap().name.as_str(), shipped.name);

@@ -15,6 +15,8 @@ pub struct Examined {
     pub workflow: Option<Workflow>,
     /// Everything that is wrong.
     pub findings: Vec<Finding>,
+    /// The text, as far as it could be read.
+    pub text: String,
 }
 
 /// One thing that is wrong with a workflow or with its file.
@@ -98,21 +100,30 @@ impl Finding {
 
 /// Reads a workflow and collects everything that is wrong with it.
 pub fn examine(source: &Source) -> Examined {
-    let (workflow, mut findings) = match source.read() {
-        Err(error) => (None, vec![Finding::Unreadable(error)]),
-        Ok(bytes) => match std::str::from_utf8(&bytes) {
-            Err(error) => (None, vec![not_utf8(&bytes, &error)]),
-            Ok(text) => {
-                let loaded = load(text);
-                let problems = loaded.problems.into_iter().map(Finding::Problem);
-                (loaded.workflow, problems.collect())
-            }
-        },
+    let bytes = match source.read() {
+        Err(error) => return unreadable(Finding::Unreadable(error)),
+        Ok(bytes) => bytes,
     };
-    findings.extend(misplaced(source, workflow.as_ref()));
+    let text = match String::from_utf8(bytes.into_owned()) {
+        Err(error) => return unreadable(not_utf8(error.as_bytes(), &error.utf8_error())),
+        Ok(text) => text,
+    };
+    let loaded = load(&text);
+    let problems = loaded.problems.into_iter().map(Finding::Problem);
+    let mut findings: Vec<Finding> = problems.collect();
+    findings.extend(misplaced(source, loaded.workflow.as_ref()));
     Examined {
-        workflow: workflow.filter(|_| findings.is_empty()),
+        workflow: loaded.workflow.filter(|_| findings.is_empty()),
         findings,
+        text,
+    }
+}
+
+fn unreadable(finding: Finding) -> Examined {
+    Examined {
+        workflow: None,
+        findings: vec![finding],
+        text: String::new(),
     }
 }
 

@@ -9,6 +9,8 @@ pub enum Style {
     Bold,
     /// What is wrong.
     Bad,
+    /// What somebody should look at.
+    Warn,
     /// What is right.
     Good,
     /// What to do next.
@@ -22,6 +24,7 @@ impl Style {
             Style::Plain => return text.to_owned(),
             Style::Bold => "1",
             Style::Bad => "1;31",
+            Style::Warn => "33",
             Style::Good => "32",
             Style::Hint => "36",
         };

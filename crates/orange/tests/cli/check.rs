@@ -37,11 +37,12 @@ fn a_program_reads_the_same_report() {
     let sandbox = Sandbox::new().file("broken.yml", BROKEN);
     let (answer, code) = sandbox.json("workflow check --json minimal broken.yml");
     assert_eq!(code, 3);
-    assert_eq!(keys(&answer), ["ok", "rules", "schema", "workflows"]);
+    assert_eq!(keys(&answer), ["ok", "schema", "workflows"]);
     assert_eq!(answer["schema"], "orange.workflow.check/1");
-    assert_eq!(answer["rules"], "load");
     assert_eq!(answer["ok"], false);
     let expected = [
+        "covered",
+        "findings",
         "from",
         "name",
         "ok",
@@ -76,7 +77,7 @@ fn the_standard_input_is_a_file() {
     assert_snapshot!(sandbox.transcript_of(line, &output));
     let output = sandbox.run_with_input("workflow check -", SMALL.as_bytes());
     assert_eq!(code(&output), 0);
-    assert!(utf8(&output.stdout).starts_with("-: ok (2 states, 1 transition)\n"));
+    assert!(utf8(&output.stdout).starts_with("-: ok (2 states, 1 transition); 2 situations"));
 }
 
 #[test]
@@ -127,4 +128,67 @@ fn a_file_that_may_not_be_read_is_a_problem_of_that_file() {
         assert!(text.starts_with(expected), "{text}");
         assert_eq!(code(&output), 3);
     }
+}
+
+/// Loads, and is not safe: nothing is given back, and two agents can go on for ever.
+const UNSAFE: &str = r#"name: unsafe
+version: 1
+states:
+  pending: { kind: queued }
+  working: { expects: [worker], respawn_prompt: work }
+  done: { kind: terminal }
+transitions:
+  - from: pending
+    to: working
+    hooks: [acquire_workspace, { action: spawn_agent, prompt: work }]
+  - from: working
+    to: pending
+    by: worker
+    hooks: [kill_session, release_workspace]
+  - from: working
+    to: done
+    by: human
+exit_monitoring:
+  rules: [{ status: working, action: mark_dead }]
+prompts:
+  work: "Work, then: orange task update --status wroking"
+"#;
+
+#[test]
+fn what_can_go_wrong_is_told_as_a_story() {
+    let sandbox = Sandbox::new().file("unsafe.yml", UNSAFE);
+    assert_snapshot!(sandbox.transcript("workflow check --notes unsafe.yml"));
+}
+
+#[test]
+fn a_program_reads_the_same_story() {
+    let sandbox = Sandbox::new().file("unsafe.yml", UNSAFE);
+    let (answer, code) = sandbox.json("workflow check --json unsafe.yml");
+    assert_eq!(code, 3);
+    let workflow = &answer["workflows"][0];
+    assert_eq!(workflow["ok"], false);
+    assert_eq!(workflow["covered"]["is_complete"], true);
+    let findings = workflow["findings"].as_array().unwrap();
+    let leak = findings
+        .iter()
+        .find(|finding| finding["code"] == "workspace-leaked")
+        .unwrap();
+    let expected = [
+        "at", "code", "excerpt", "hint", "message", "severity", "story",
+    ];
+    assert_eq!(keys(leak), expected);
+    assert_eq!(leak["severity"], "error");
+    assert_eq!(leak["excerpt"], "  - from: working");
+    let told = leak["story"]["told"].as_array().unwrap();
+    assert_eq!(keys(&told[0]), ["effects", "status", "what"]);
+    assert_eq!(told.last().unwrap()["status"], "done");
+}
+
+/// A warning is no refusal, unless somebody wants it to be one.
+#[test]
+fn warnings_refuse_only_where_asked() {
+    let unused = format!("{SMALL}limits: {{ max_unused: 3 }}\n");
+    let sandbox = Sandbox::new().file("unused.yml", &unused);
+    assert_eq!(code(&sandbox.run("workflow check unused.yml")), 0);
+    assert_snapshot!(sandbox.transcript("workflow check --strict unused.yml"));
 }

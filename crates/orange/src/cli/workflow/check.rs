@@ -1,8 +1,10 @@
 //! `orange workflow check`.
 
+use orange_engine::check::{self, Checked, Covered, Finding, Severity};
 use serde::Serialize;
 
 use super::finding::{self, ProblemBody};
+use super::proof::{self, FindingBody};
 use super::target::{self, Target, resolve};
 use super::{Format, SourceBody};
 use crate::cli::counted::counted;
@@ -12,12 +14,18 @@ use crate::cli::json::Answer;
 use crate::config::{Environment, Examined, Source, examine};
 use crate::output::{Output, Style, Text};
 
-/// Check workflows against the load rules.
+/// Prove that workflows are safe to run.
 ///
-/// Reports every problem of every workflow at once, with line and column, and exits with 3 when
-/// there is one. The load rules say what a file must hold to be a workflow at all: known keys,
-/// existing states and prompts, no two transitions that could both be taken. Proofs about the
-/// paths through a workflow come with later versions.
+/// First the load rules: known keys, existing states and prompts, no two transitions that could
+/// both be taken. Every problem of every workflow is reported at once, with line and column.
+///
+/// Then everything a workflow can do is tried, by the same code that runs tasks: every status with
+/// every value of the counters that guards read, whoever is alive, with a workspace and without,
+/// and with each start failing. What goes wrong somewhere is told as the shortest story that leads
+/// there: a workspace that is never given back, a loop that nothing ends, an agent that passes its
+/// own review. What anybody could write into TASK.md counts as written.
+///
+/// Errors refuse a workflow, and the exit code is 3. Warnings do not, unless `--strict` is given.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Names of workflows, paths of files, or `-` for the standard input.
@@ -28,13 +36,18 @@ pub struct Args {
     /// own workflow first, then the shipped one.
     #[arg(value_name = "NAME|FILE", value_parser = Target::parser())]
     pub workflows: Vec<Target>,
+    /// Refuse workflows with warnings too.
+    #[arg(long)]
+    pub strict: bool,
+    /// Show notes: what is worth knowing and not wrong.
+    #[arg(long)]
+    pub notes: bool,
     #[command(flatten)]
     pub format: Format,
 }
 
 #[derive(Serialize)]
 struct Body<'a> {
-    rules: &'static str,
     ok: bool,
     workflows: Vec<Report<'a>>,
 }
@@ -47,6 +60,44 @@ struct Report<'a> {
     states: Option<usize>,
     transitions: Option<usize>,
     problems: Vec<ProblemBody>,
+    findings: Vec<FindingBody<'a>>,
+    covered: Option<Covered>,
+}
+
+/// One workflow with everything that is known about it.
+struct Outcome {
+    source: Source,
+    examined: Examined,
+    checked: Option<Checked>,
+}
+
+impl Outcome {
+    fn new(source: Source) -> Self {
+        let examined = examine(&source);
+        let checked = examined.workflow.as_ref().map(check::check);
+        Self {
+            source,
+            examined,
+            checked,
+        }
+    }
+
+    fn findings(&self) -> &[Finding] {
+        self.checked.as_ref().map_or(&[], |it| &it.findings)
+    }
+
+    fn count(&self, severity: Severity) -> usize {
+        self.checked.as_ref().map_or(0, |it| it.count(severity))
+    }
+
+    fn is_ok(&self, strict: bool) -> bool {
+        let warnings = if strict {
+            self.count(Severity::Warning)
+        } else {
+            0
+        };
+        self.checked.is_some() && self.count(Severity::Error) + warnings == 0
+    }
 }
 
 /// Checks and reports.
@@ -56,70 +107,114 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     } else {
         resolve("check", &args.workflows, environment)?
     };
-    let examined: Vec<(Source, Examined)> = sources
-        .into_iter()
-        .map(|source| {
-            let examined = examine(&source);
-            (source, examined)
-        })
-        .collect();
-    let is_ok = examined.iter().all(|(_, it)| it.findings.is_empty());
+    let results: Vec<Outcome> = sources.into_iter().map(Outcome::new).collect();
+    let is_ok = results.iter().all(|result| result.is_ok(args.strict));
     if args.format.json {
         let answer = Answer {
             schema: "orange.workflow.check/1",
             body: Body {
-                rules: "load",
                 ok: is_ok,
-                workflows: examined.iter().map(report).collect(),
+                workflows: results.iter().map(|it| report(it, args.strict)).collect(),
             },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
     } else {
-        output.answer(&to_text(&examined, output.answer_width()))?;
+        output.answer(&to_text(&results, args, output.answer_width()))?;
     }
     Ok(if is_ok { Exit::Ok } else { Exit::Refused })
 }
 
-fn report((source, examined): &(Source, Examined)) -> Report<'_> {
-    let workflow = examined.workflow.as_ref();
+fn report(result: &Outcome, strict: bool) -> Report<'_> {
+    let workflow = result.examined.workflow.as_ref();
+    let text = &result.examined.text;
+    let findings = result.findings().iter();
     Report {
-        source: SourceBody::from(source),
-        ok: examined.findings.is_empty(),
+        source: SourceBody::from(&result.source),
+        ok: result.is_ok(strict),
         states: workflow.map(|workflow| workflow.states.len()),
         transitions: workflow.map(|workflow| workflow.edges.len()),
-        problems: examined.findings.iter().map(ProblemBody::from).collect(),
+        problems: result
+            .examined
+            .findings
+            .iter()
+            .map(ProblemBody::from)
+            .collect(),
+        findings: findings.map(|it| FindingBody::new(it, text)).collect(),
+        covered: result.checked.as_ref().map(|it| it.covered),
     }
 }
 
-fn to_text(examined: &[(Source, Examined)], width: Option<usize>) -> Text {
+fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
     let mut text = Text::new();
-    for (source, examined) in examined {
-        for finding in &examined.findings {
-            finding::push(&mut text, source, finding, width);
+    for result in results {
+        let Outcome {
+            source, examined, ..
+        } = result;
+        for problem in &examined.findings {
+            finding::push(&mut text, source, problem, width);
             text.end_line();
         }
-    }
-    for (source, examined) in examined {
-        text.push(Style::Bold, &source.name);
-        text.push(Style::Plain, ": ");
-        match &examined.workflow {
-            None => text.push(Style::Bad, &counted(examined.findings.len(), "problem")),
-            Some(workflow) => {
-                let states = counted(workflow.states.len(), "state");
-                let transitions = counted(workflow.edges.len(), "transition");
-                text.push(Style::Good, "ok");
-                text.push(Style::Plain, &format!(" ({states}, {transitions})"));
+        for finding in result.findings() {
+            if finding.severity != Severity::Note || args.notes {
+                proof::push(&mut text, source, &examined.text, finding, width);
+                text.end_line();
             }
         }
+    }
+    for result in results {
+        push_summary(&mut text, result, args.strict);
+    }
+    if results.len() > 1 {
+        let good = results.iter().filter(|it| it.is_ok(args.strict)).count();
+        let bad = results.len() - good;
+        text.push(Style::Plain, &format!("{good} safe to run, {bad} refused"));
         text.end_line();
     }
-    let bad = examined.iter().filter(|(_, it)| !it.findings.is_empty());
-    let bad = bad.count();
-    let good = examined.len() - bad;
-    text.push(
-        Style::Plain,
-        &format!("load rules: {good} ok, {bad} with problems; paths are not proved yet"),
-    );
-    text.end_line();
     text
+}
+
+/// `mine: ok (5 states, 13 transitions), 2 warnings; 16 situations, all of them proved`
+fn push_summary(text: &mut Text, result: &Outcome, strict: bool) {
+    text.push(Style::Bold, &result.source.name);
+    text.push(Style::Plain, ": ");
+    let (Some(workflow), Some(checked)) = (&result.examined.workflow, &result.checked) else {
+        let problems = counted(result.examined.findings.len(), "problem");
+        text.push(Style::Bad, &problems);
+        text.push(Style::Plain, "; what it does was not looked at");
+        text.end_line();
+        return;
+    };
+    if result.is_ok(strict) {
+        text.push(Style::Good, "ok");
+    } else {
+        text.push(Style::Bad, "refused");
+    }
+    let states = counted(workflow.states.len(), "state");
+    let transitions = counted(workflow.edges.len(), "transition");
+    text.push(Style::Plain, &format!(" ({states}, {transitions})"));
+    for (severity, noun) in [
+        (Severity::Error, "error"),
+        (Severity::Warning, "warning"),
+        (Severity::Note, "note"),
+    ] {
+        let count = checked.count(severity);
+        if count > 0 {
+            text.push(Style::Plain, ", ");
+            text.push(proof::style(severity), &counted(count, noun));
+        }
+    }
+    let Covered {
+        situations,
+        steps,
+        is_complete,
+    } = checked.covered;
+    let all = if is_complete {
+        "everything it can do"
+    } else {
+        "NOT everything it can do"
+    };
+    let situations = counted(situations, "situation");
+    let steps = counted(steps, "step");
+    text.push(Style::Plain, &format!("; {situations}, {steps}: {all}"));
+    text.end_line();
 }

@@ -1,10 +1,12 @@
 //! `orange workflow`: which lifecycles there are, and whether they hold.
 
 mod check;
+mod excerpt;
 mod finding;
 mod graph;
 mod list;
 mod new;
+mod proof;
 mod show;
 mod target;
 

@@ -1,0 +1,115 @@
+//! Shows what `check` found out, to people and programs.
+
+use orange_engine::check::{Finding, FindingCode, Severity, Story, Told};
+use orange_engine::language::Position;
+use orange_engine::names::Status;
+use serde::Serialize;
+
+use super::excerpt;
+use super::finding::{Head, INDENT};
+use crate::cli::error::hint_paragraph;
+use crate::config::Source;
+use crate::output::{Paragraph, Style, Text};
+
+/// A finding, as a program reads it.
+#[derive(Serialize)]
+pub struct FindingBody<'a> {
+    code: FindingCode,
+    severity: Severity,
+    at: Option<Position>,
+    message: &'a str,
+    hint: &'a str,
+    excerpt: Option<String>,
+    story: Option<&'a Story>,
+}
+
+impl<'a> FindingBody<'a> {
+    /// The finding with the line of the source it is about.
+    pub fn new(finding: &'a Finding, source: &str) -> Self {
+        Self {
+            code: finding.code,
+            severity: finding.severity,
+            at: finding.at,
+            message: &finding.message,
+            hint: &finding.hint,
+            excerpt: finding.at.map(|at| at.line_of(source)),
+            story: finding.story.as_ref(),
+        }
+    }
+}
+
+/// How a severity looks.
+pub fn style(severity: Severity) -> Style {
+    match severity {
+        Severity::Error => Style::Bad,
+        Severity::Warning => Style::Warn,
+        Severity::Note => Style::Plain,
+    }
+}
+
+/// Adds a finding as a person reads it: place, code, message, picture, story, hint.
+pub fn push(
+    text: &mut Text,
+    source: &Source,
+    lines: &str,
+    finding: &Finding,
+    width: Option<usize>,
+) {
+    let head = Head {
+        source,
+        at: finding.at,
+        label: &finding.severity.to_string(),
+        style: style(finding.severity),
+        code: finding.code.as_str(),
+    };
+    head.push(text, &finding.message, width);
+    if let Some(at) = finding.at {
+        excerpt::push(text, at, &at.line_of(lines), INDENT, width);
+    }
+    if let Some(story) = &finding.story {
+        push_story(text, story, width);
+    }
+    text.push_paragraph(&hint_paragraph(&finding.hint, INDENT), width);
+}
+
+fn push_story(text: &mut Text, story: &Story, width: Option<usize>) {
+    text.push(Style::Plain, &" ".repeat(INDENT));
+    text.push(Style::Plain, "how it comes about:");
+    text.end_line();
+    let digits = story.told.len().to_string().len();
+    let mut before = None;
+    for (number, told) in story.told.iter().enumerate() {
+        if story.again_from == Some(number) {
+            text.push(Style::Plain, &" ".repeat(2 * INDENT));
+            text.push(Style::Plain, "and then again and again:");
+            text.end_line();
+        }
+        let lead = format!("{:>digits$}.", number + 1);
+        let margin = 2 * INDENT;
+        let paragraph = Paragraph {
+            lead: &[(Style::Plain, &lead)],
+            body: &sentence(told, before),
+            margin,
+            indent: margin + lead.len() + 1,
+        };
+        text.push_paragraph(&paragraph, width);
+        before = Some(&told.status);
+    }
+}
+
+/// What happens, where the task is then, and what orange does about it.
+fn sentence(told: &Told, before: Option<&Status>) -> String {
+    let mut sentence = told.what.clone();
+    match before {
+        // The first step says itself where it leads.
+        None => {}
+        Some(before) if *before == told.status => {
+            sentence.push_str(&format!(" → still `{before}`"));
+        }
+        Some(_) => sentence.push_str(&format!(" → `{}`", told.status)),
+    }
+    if !told.effects.is_empty() {
+        sentence.push_str(&format!(" ({})", told.effects.join(", ")));
+    }
+    sentence
+}
