@@ -15,6 +15,7 @@ pub mod when;
 pub mod workflow;
 mod yaml;
 
+pub use defaults::DERIVED_FIELDS;
 pub(crate) use defaults::{CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS, SUMMARY_CHARS};
 pub use nearest::nearest;
 pub use problem::{Position, Problem, ProblemCode};
