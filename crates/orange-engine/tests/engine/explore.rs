@@ -186,3 +186,21 @@ fn a_refused_call_of_a_rehearsal_has_brought_the_document() {
     assert!(gone.contains("`## Note` is missing"), "{gone}");
     rehearsal.take(&end(Role::Reviewer, false)).unwrap();
 }
+
+/// Each step of the search shows a document of its own; emptied between steps, a rehearsal does too.
+#[test]
+fn a_rehearsal_can_walk_every_way_of_the_search() {
+    for shipped in shipped::ALL {
+        let workflow = shipped_workflow(shipped.name);
+        let explored = explored(&workflow);
+        for number in 0..explored.nodes.len() {
+            let mut rehearsal = Rehearsal::new(&workflow);
+            for step in explored.way_to(number) {
+                rehearsal.empty_document();
+                rehearsal.take(&explored.steps[step]).unwrap();
+            }
+            let situation = Situation::of(rehearsal.task().unwrap(), &explored.relevance);
+            assert_eq!(situation, explored.nodes[number].situation);
+        }
+    }
+}

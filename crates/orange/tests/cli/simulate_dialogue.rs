@@ -72,6 +72,30 @@ fn a_dialogue_can_be_piped() {
     ]));
 }
 
+/// The first of the menu is always the usual next step.
+#[test]
+fn ones_lead_through_every_shipped_workflow() {
+    for name in ["default", "respawn", "minimal", "autopilot"] {
+        let sandbox = Sandbox::new();
+        let (drawn, _) = sandbox.json(&format!("workflow graph {name} --json"));
+        let way = drawn["shortest_way"].as_array().unwrap();
+        let line = format!("workflow simulate {name}");
+        let output = sandbox.run_with_input(&line, "1\n".repeat(way.len()).as_bytes());
+        let told = utf8(&output.stdout);
+        let statuses = told
+            .lines()
+            .filter_map(|line| line.strip_prefix("status     `"));
+        let statuses: Vec<&str> = statuses.map(|it| it.split('`').next().unwrap()).collect();
+        assert_eq!(
+            statuses,
+            way.iter()
+                .map(|it| it.as_str().unwrap())
+                .collect::<Vec<_>>()
+        );
+        assert!(told.contains("The task has ended."), "{told}");
+    }
+}
+
 /// What `script` prints is a script that holds.
 #[test]
 fn the_lines_so_far_are_a_script() {

@@ -8,6 +8,9 @@ use orange_engine::role::Role;
 
 use crate::cli::counted::counted;
 
+/// How much of a message is told.
+const LONGEST: usize = 50;
+
 /// What an effect would do, when it is planned while these agents run; they change with it.
 pub fn tell(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
     match effect {
@@ -32,7 +35,7 @@ pub fn tell(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
         Effect::Notify { message, via } => {
             let ways: Vec<&str> = via.iter().copied().map(way).collect();
             let ways = ways.join(" and ");
-            format!("tells the person by {ways}: {}", first_line(message))
+            format!("tells the person by {ways}: {}", beginning(message))
         }
         Effect::RunCommand { command } => format!("runs `{}`", command.join(" ")),
         Effect::Merge(_) => "merges the branch".to_owned(),
@@ -84,7 +87,7 @@ fn tell_end(kill: &Kill, alive: &mut BTreeSet<Role>) -> String {
 fn tell_message(notify: &NotifyRole, alive: &mut BTreeSet<Role>) -> String {
     let role = &notify.role;
     if alive.contains(role) {
-        return format!("tells the {role}: {}", first_line(&notify.message));
+        return format!("tells the {role}: {}", beginning(&notify.message));
     }
     match &notify.otherwise {
         Some(spawn) => {
@@ -103,6 +106,17 @@ fn way(channel: Channel) -> &'static str {
     }
 }
 
-fn first_line(message: &str) -> &str {
-    message.trim().lines().next().unwrap_or_default()
+/// The first sentence of a message, as far as a line of a terminal can bear it.
+fn beginning(message: &str) -> String {
+    let line = message.trim().lines().next().unwrap_or_default();
+    let line = line.split_inclusive(". ").next().unwrap_or_default().trim();
+    if line.chars().count() <= LONGEST {
+        return line.to_owned();
+    }
+    let short: String = line.chars().take(LONGEST).collect();
+    // A word that is cut in two is left out.
+    let whole = short
+        .rsplit_once(' ')
+        .map_or(short.as_str(), |(whole, _)| whole);
+    format!("{whole} …")
 }

@@ -12,8 +12,10 @@ use crate::output::Output;
 
 /// What a typed line comes to.
 enum Next {
-    /// Show this, then where the task is.
+    /// Show this, then where the task is and the usual of what can happen.
     Show(View),
+    /// Show where the task is and everything that can happen.
+    ShowAll,
     /// Show only this.
     Say(View),
     /// It is over.
@@ -28,7 +30,7 @@ pub fn run(workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
         "Walking a task through `{}`. Nothing is started, written or merged.",
         workflow.name
     ));
-    view.sentence("Pick a number, or type a line; `help` tells what else.");
+    view.sentence("Type a number or a line; 1 is what usually comes next. `help` tells what else.");
     let mut next = Next::Show(view);
     loop {
         match next {
@@ -36,7 +38,12 @@ pub fn run(workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
             Next::Say(view) => output.answer(&view.into_text())?,
             Next::Show(mut view) => {
                 view.gap();
-                situation(&mut view, &dialogue);
+                situation(&mut view, &dialogue, false);
+                output.answer(&view.into_text())?;
+            }
+            Next::ShowAll => {
+                let mut view = View::new(output.answer_width());
+                situation(&mut view, &dialogue, true);
                 output.answer(&view.into_text())?;
             }
         }
@@ -48,14 +55,14 @@ pub fn run(workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
 }
 
 /// Where the task is and what can happen next.
-fn situation(view: &mut View, dialogue: &Dialogue<'_>) {
+fn situation(view: &mut View, dialogue: &Dialogue<'_>, is_whole: bool) {
     match dialogue.place() {
         Some(place) => view.place(&place),
         None => view.sentence("No task yet. It begins in one of these ways:"),
     }
     view.gap();
     let choices = dialogue.choices();
-    view.menu(&choices);
+    view.menu(&choices, is_whole);
     if choices.is_empty() {
         view.sentence("The task has ended. `undo` goes back, `restart` begins again.");
     }
@@ -64,7 +71,7 @@ fn situation(view: &mut View, dialogue: &Dialogue<'_>) {
 fn follow(dialogue: &mut Dialogue<'_>, typed: &str, width: Option<usize>) -> Next {
     let mut view = View::new(width);
     match typed {
-        "" => return Next::Show(view),
+        "" => return Next::ShowAll,
         "quit" | "exit" | "q" => return Next::Quit,
         "help" | "?" => {
             help(&mut view);
@@ -139,7 +146,7 @@ fn help(view: &mut View) {
         ("TASK.md is emptied", "what was written is gone"),
         ("undo, restart", "one line back, or all of them"),
         ("script", "the lines so far, for --script"),
-        ("Enter", "where the task is"),
+        ("Enter", "where the task is, and everything that can happen"),
         ("quit, Ctrl-D", "the end"),
     ] {
         view.entry(what, does);

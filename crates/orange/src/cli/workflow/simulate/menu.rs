@@ -5,12 +5,13 @@ use orange_engine::explore::{
     Happening, Rehearsal, Relevance, Situation, Step, beginnings, possible,
 };
 use orange_engine::graph::Graph;
+use orange_engine::language::workflow::Kind;
 use orange_engine::names::Status;
 use orange_engine::role::Role;
 use serde::Serialize;
 
 /// Who or what makes something happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
     /// The person at the keyboard.
@@ -45,7 +46,7 @@ pub fn tries(workflow: &Workflow, relevance: &Relevance, rehearsal: &Rehearsal<'
     }
 }
 
-/// Every step that something comes of.
+/// Every step that something comes of; the first is what usually happens here.
 pub fn choices(
     workflow: &Workflow,
     relevance: &Relevance,
@@ -73,20 +74,43 @@ pub fn choices(
         .iter()
         .skip_while(|status| Some(*status) != now.as_ref());
     let next = next.into_iter().nth(1).filter(|_| now.is_some());
+    let state = now.as_ref().and_then(|now| workflow.state(now));
+    let order = order(state.map(|state| state.kind));
+    let is_expected = |role: &Role| state.is_some_and(|state| state.expects.contains(role));
     found.sort_by_key(|choice| {
+        let group = order.iter().position(|group| *group == choice.group);
         let is_unusual = matches!(
             choice.step.happening,
             Happening::Die { .. } | Happening::Begin { summary: 0, .. }
         );
         let rank = match choice.moves {
-            true if now.is_none() || next == Some(&choice.to) => 0,
-            true if !workflow.is_terminal(&choice.to) => 1,
-            false => 2,
-            true => 3,
+            _ if brings_back(&choice.step.happening).is_some_and(is_expected) => 0,
+            true if now.is_none() || next == Some(&choice.to) => 1,
+            true if !workflow.is_terminal(&choice.to) => 2,
+            false => 3,
+            true => 4,
         };
-        (choice.group, is_unusual, rank)
+        (group, is_unusual, rank)
     });
     found
+}
+
+fn brings_back(happening: &Happening) -> Option<&Role> {
+    match happening {
+        Happening::Respawn { role } => Some(role),
+        _ => None,
+    }
+}
+
+/// Who is usually next, by the kind of the status.
+fn order(kind: Option<Kind>) -> [Group; 3] {
+    match kind {
+        Some(Kind::Agent) => [Group::Agents, Group::Person, Group::World],
+        Some(Kind::Waiting) => [Group::World, Group::Person, Group::Agents],
+        Some(Kind::Queued | Kind::Human | Kind::Terminal) | None => {
+            [Group::Person, Group::Agents, Group::World]
+        }
+    }
 }
 
 fn group(happening: &Happening) -> Group {

@@ -43,8 +43,8 @@ pub fn read(
     Some(shown.map(|shown| Step::new(happening, shown)))
 }
 
-/// Everybody who may ask for something.
-fn role(workflow: &Workflow, name: &str) -> Option<Role> {
+/// The role of this name, among everybody who may ask for something.
+pub fn role(workflow: &Workflow, name: &str) -> Option<Role> {
     let built_in = [Role::Human, Role::Engine, Role::Worker, Role::Reviewer];
     let mut all = built_in.into_iter().chain(workflow.roles.iter().cloned());
     all.find(|role| words(role.as_str()) == [name])

@@ -208,3 +208,24 @@ pub fn written(dialogue: &Dialogue<'_>) -> Vec<String> {
     );
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_are_told_from_headings() {
+        let text = "# all of it\n\n  one ## Plan # rest\n`## Plan`\nfresh ## Plan\ntwo#three\n#\n";
+        let found: Vec<_> = lines(text)
+            .into_iter()
+            .map(|line| (line.number, line.text))
+            .collect();
+        let expected = [
+            (3, "one ## Plan"),
+            (4, "`## Plan`"),
+            (5, "fresh ## Plan"),
+            (6, "two#three"),
+        ];
+        assert_eq!(found, expected);
+    }
+}

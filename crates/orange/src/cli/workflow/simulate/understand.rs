@@ -1,6 +1,7 @@
 //! What a typed line means here.
 
 use orange_engine::explore::Step;
+use orange_engine::role::Role;
 
 use super::dialogue::{Dialogue, EMPTIED};
 use super::request;
@@ -97,15 +98,16 @@ fn step(dialogue: &Dialogue<'_>, typed: &str) -> Result<Step, Unknown> {
     }
     let place = dialogue.place();
     let free = place.and_then(|place| request::read(dialogue.workflow, &place.status, &wanted));
-    let reason = match free {
-        Some(Ok(step)) => return Ok(step),
-        Some(Err(reason)) => reason,
-        None if typed.parse::<usize>().is_ok() => {
+    let reason = match (free, absent(dialogue, &wanted)) {
+        (Some(Ok(step)), _) => return Ok(step),
+        (Some(Err(reason)), _) => reason,
+        (None, Some(role)) => format!("no {role} is alive here"),
+        _ if typed.parse::<usize>().is_ok() => {
             "numbers change from step to step; write the words of the menu".to_owned()
         }
-        None if tries.is_empty() => "the task has ended".to_owned(),
-        None if dialogue.place().is_none() => "no task can begin like this".to_owned(),
-        None => "nothing like this can happen here".to_owned(),
+        _ if tries.is_empty() => "the task has ended".to_owned(),
+        _ if dialogue.place().is_none() => "no task can begin like this".to_owned(),
+        _ => "nothing like this can happen here".to_owned(),
     };
     let mut lines: Vec<String> = Vec::new();
     let menu = dialogue.choices().into_iter().map(|choice| choice.line);
@@ -118,4 +120,15 @@ fn step(dialogue: &Dialogue<'_>, typed: &str) -> Result<Step, Unknown> {
         reason,
         nearest: nearest_lines(typed, &lines),
     })
+}
+
+/// The agent that a line lets do something while it is not there.
+fn absent(dialogue: &Dialogue<'_>, wanted: &[String]) -> Option<Role> {
+    let (who, does) = (wanted.first()?, wanted.get(1)?);
+    if !matches!(does.as_str(), "dies" | "reports" | "goes") {
+        return None;
+    }
+    let role = request::role(dialogue.workflow, who).filter(Role::is_agent)?;
+    let is_there = dialogue.place()?.alive.contains(&role);
+    (!is_there).then_some(role)
 }

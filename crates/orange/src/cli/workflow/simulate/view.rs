@@ -78,8 +78,7 @@ impl View {
         self.labelled("status", &status);
         let counters: Vec<String> = place.counters.iter().map(counter).collect();
         self.labelled_unless_empty("counters", &counters.join(", "));
-        let sections: Vec<String> = place.sections.iter().map(section).collect();
-        self.labelled_unless_empty("TASK.md", &sections.join("; "));
+        self.labelled_unless_empty("TASK.md", &sections(&place.sections));
         let alive = place.alive.iter().map(|role| format!("{role} alive"));
         let missing = place.missing.iter();
         let missing = missing.map(|role| format!("{role} expected here, but missing"));
@@ -91,17 +90,28 @@ impl View {
         self.labelled_unless_empty("attention", &place.attention.join("; "));
     }
 
-    /// What can happen next, by number.
-    pub fn menu(&mut self, choices: &[Choice]) {
+    /// What can happen next, by number: the usual of each group, or everything.
+    pub fn menu(&mut self, choices: &[Choice], is_whole: bool) {
         let mut group = None;
+        let mut shown = 0;
+        let mut hidden = 0;
         for (index, choice) in choices.iter().enumerate() {
             if group != Some(choice.group) {
                 group = Some(choice.group);
+                shown = 0;
                 self.paragraph(&[(Style::Bold, heading(choice.group))], "", 0, 0);
+            }
+            shown += 1;
+            if !is_whole && shown > usual(choice.group) {
+                hidden += 1;
+                continue;
             }
             let number = format!("{:3} ", index + 1);
             let line = format!("{}{}", choice.line, leads(choice));
             self.paragraph(&[(Style::Plain, &number)], &line, 0, 7);
+        }
+        if hidden > 0 {
+            self.sentence(&format!("Enter shows {hidden} more."));
         }
     }
 
@@ -253,14 +263,27 @@ fn counter(counter: &Counter) -> String {
     format!("{field} {value} ({})", limits.join(", "))
 }
 
-fn section(section: &Written) -> String {
-    let from: Vec<String> = section.brought_by.iter().map(party).collect();
-    let fresh = if section.fresh { "fresh" } else { "not fresh" };
-    let name = &section.section;
-    if from.is_empty() {
-        return format!("`{name}` {fresh}");
+/// The fresh ones with who brought them, then the names of the others.
+fn sections(written: &[Written]) -> String {
+    let (fresh, older): (Vec<&Written>, Vec<&Written>) = written.iter().partition(|it| it.fresh);
+    let mut told: Vec<String> = fresh.into_iter().map(fresh_section).collect();
+    let older: Vec<String> = older.iter().map(|it| format!("`{}`", it.section)).collect();
+    if !older.is_empty() {
+        told.push(format!(
+            "not fresh (unchanged in this status): {}",
+            older.join(", ")
+        ));
     }
-    format!("`{name}` {fresh}, from {}", from.join(" and "))
+    told.join("; ")
+}
+
+fn fresh_section(written: &Written) -> String {
+    let name = &written.section;
+    let from: Vec<String> = written.brought_by.iter().map(party).collect();
+    if from.is_empty() {
+        return format!("`{name}` fresh");
+    }
+    format!("`{name}` fresh, from {}", from.join(" and "))
 }
 
 fn party(role: &Role) -> String {
@@ -275,6 +298,14 @@ fn heading(group: Group) -> &'static str {
         Group::Person => "The person",
         Group::Agents => "The agents",
         Group::World => "The engine and the world",
+    }
+}
+
+/// How many lines of a group stand below what was decided, so that both stay in sight.
+fn usual(group: Group) -> usize {
+    match group {
+        Group::Person | Group::Agents => 3,
+        Group::World => 2,
     }
 }
 
