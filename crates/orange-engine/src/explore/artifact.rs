@@ -26,6 +26,26 @@ struct Wanted<'a> {
 ///
 /// The number makes what is new differ from everything that was shown before.
 pub(super) fn document(shown: &Shown, number: usize) -> Option<Document> {
+    let mut text = String::new();
+    for (name, wanted) in sections(shown) {
+        let number = if wanted.kept { 0 } else { number };
+        let _ = writeln!(text, "{name}\n\n{}", content(&wanted, number));
+    }
+    Document::parse(text.as_bytes()).ok()
+}
+
+/// The same TASK.md with what is new in it; every other section stays.
+pub(super) fn write(document: &Document, shown: &Shown, number: usize) -> Document {
+    let mut written = document.clone();
+    for (name, wanted) in sections(shown) {
+        if !wanted.kept {
+            written = written.with_section(name, &content(&wanted, number));
+        }
+    }
+    written
+}
+
+fn sections(shown: &Shown) -> BTreeMap<&SectionName, Wanted<'_>> {
     let mut sections: BTreeMap<&SectionName, Wanted<'_>> = BTreeMap::new();
     for (gates, kept) in [(&shown.gates, false), (&shown.kept, true)] {
         for gate in gates {
@@ -34,19 +54,19 @@ pub(super) fn document(shown: &Shown, number: usize) -> Option<Document> {
             }
         }
     }
+    sections
+}
+
+fn content(wanted: &Wanted<'_>, number: usize) -> String {
     let mut text = String::new();
-    for (name, wanted) in sections {
-        let _ = writeln!(text, "{name}\n");
-        if let Some(verdict) = wanted.verdict {
-            let _ = writeln!(text, "Verdict: {verdict}\n");
-        }
-        for field in wanted.fields {
-            let _ = writeln!(text, "{field}: said\n");
-        }
-        let number = if wanted.kept { 0 } else { number };
-        let _ = writeln!(text, "Written in step {number}.\n");
+    if let Some(verdict) = wanted.verdict {
+        let _ = writeln!(text, "Verdict: {verdict}\n");
     }
-    Document::parse(text.as_bytes()).ok()
+    for field in &wanted.fields {
+        let _ = writeln!(text, "{field}: said\n");
+    }
+    let _ = writeln!(text, "Written in step {number}.\n");
+    text
 }
 
 fn add<'a>(wanted: &mut Wanted<'a>, gate: &'a SectionGate, kept: bool) {

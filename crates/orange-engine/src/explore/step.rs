@@ -117,6 +117,11 @@ impl Shown {
         shown
     }
 
+    /// How a step names what a gate asks for.
+    pub fn name_of(gate: &Gate) -> String {
+        name_of(gate)
+    }
+
     /// What is shown, as a list for people.
     fn names(&self) -> Vec<String> {
         let new = self.gates.iter().map(name_of);

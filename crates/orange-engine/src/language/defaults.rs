@@ -39,8 +39,7 @@ pub(crate) const SUMMARY_CHARS: &str = "summary_chars";
 pub(crate) const CHILDREN_OPEN: &str = "children_open";
 
 /// Fields that follow from the task; a workflow reads them and cannot set them.
-pub(crate) const DERIVED_FIELDS: [&str; 4] =
-    [SUMMARY_CHARS, CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS];
+pub const DERIVED_FIELDS: [&str; 4] = [SUMMARY_CHARS, CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS];
 
 /// Variables of prompts that are texts; every field and limit is a variable too.
 pub(crate) const TEXT_VARIABLES: [&str; 10] = [

@@ -16,6 +16,7 @@ pub mod when;
 pub mod workflow;
 mod yaml;
 
+pub use defaults::DERIVED_FIELDS;
 pub(crate) use defaults::{
     CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS, SUMMARY_CHARS, is_text_variable,
 };

@@ -1,9 +1,13 @@
 //! What the search claims to be everything is everything.
 
 use orange_engine::Workflow;
+use orange_engine::document::SectionName;
 use orange_engine::explore::{
-    Explored, MAX_SITUATIONS, Playing, Relevance, Situation, Step, beginnings, explore, possible,
+    Explored, Happening, MAX_SITUATIONS, Playing, Refused, Rehearsal, Relevance, Shown, Situation,
+    Step, beginnings, explore, possible,
 };
+use orange_engine::names::Status;
+use orange_engine::role::Role;
 use orange_engine::shipped;
 use proptest::prelude::*;
 
@@ -114,4 +118,89 @@ transitions:
     );
     let explored = explored(&workflow);
     assert_eq!(explored.nodes.len(), 9);
+}
+
+const HANDED_OVER: &str = r###"
+name: handed-over
+version: 1
+states:
+  one: { kind: human }
+  two: { kind: human }
+  end: { terminal: true }
+transitions:
+  - { from: one, to: two, gate: &note { section: "## Note", fresh: true } }
+  - { from: two, to: one, gate: *note, hooks: [{ action: archive_section, section: "## Note" }] }
+  - { from: two, to: end, gate: { section: "## Note", from_role: [reviewer] } }
+"###;
+
+/// The human asks for a status, with everything the gates of the first edge want or nothing.
+fn ask(workflow: &Workflow, by: Role, to: &str, writes: bool) -> Step {
+    let gates = workflow.edges[0].gates.iter().filter(|_| writes);
+    let to = Status::new(to);
+    Step::new(Happening::Ask { by, to }, Shown::by_gates(gates))
+}
+
+fn refusal(answer: Result<orange_engine::explore::Played, Refused>) -> String {
+    answer.unwrap_err().to_string()
+}
+
+#[test]
+fn a_rehearsal_keeps_what_was_written() {
+    let workflow = load_clean(HANDED_OVER);
+    let relevance = Relevance::of(&workflow);
+    let mut rehearsal = Rehearsal::new(&workflow);
+    let human = |to: &str, writes| ask(&workflow, Role::Human, to, writes);
+    rehearsal
+        .take(&beginnings(&workflow, &relevance)[0])
+        .unwrap();
+    let missing = refusal(rehearsal.take(&human("two", false)));
+    assert!(missing.contains("`## Note` is missing"), "{missing}");
+    rehearsal.take(&human("two", true)).unwrap();
+    let old = refusal(rehearsal.take(&human("one", false)));
+    assert!(old.contains("`## Note` has not changed"), "{old}");
+    rehearsal.take(&human("one", true)).unwrap();
+    let archived = refusal(rehearsal.take(&human("two", false)));
+    assert!(archived.contains("`## Note` is missing"), "{archived}");
+}
+
+#[test]
+fn a_refused_call_of_a_rehearsal_has_brought_the_document() {
+    let workflow = load_clean(HANDED_OVER);
+    let relevance = Relevance::of(&workflow);
+    let mut rehearsal = Rehearsal::new(&workflow);
+    rehearsal
+        .take(&beginnings(&workflow, &relevance)[0])
+        .unwrap();
+    rehearsal
+        .take(&ask(&workflow, Role::Human, "two", true))
+        .unwrap();
+    let end = |by: Role, writes| ask(&workflow, by, "end", writes);
+    let other = refusal(rehearsal.take(&end(Role::Human, true)));
+    assert!(other.contains("counts only when"), "{other}");
+    let note = &rehearsal.task().unwrap().sections[&SectionName::titled("Note")];
+    assert!(note.is_fresh());
+    assert!(note.brought_by.contains(&Role::Human));
+    let mut emptied = rehearsal.clone();
+    emptied.empty_document();
+    let gone = refusal(emptied.take(&end(Role::Reviewer, false)));
+    assert!(gone.contains("`## Note` is missing"), "{gone}");
+    rehearsal.take(&end(Role::Reviewer, false)).unwrap();
+}
+
+/// Each step of the search shows a document of its own; emptied between steps, a rehearsal does too.
+#[test]
+fn a_rehearsal_can_walk_every_way_of_the_search() {
+    for shipped in shipped::ALL {
+        let workflow = shipped_workflow(shipped.name);
+        let explored = explored(&workflow);
+        for number in 0..explored.nodes.len() {
+            let mut rehearsal = Rehearsal::new(&workflow);
+            for step in explored.way_to(number) {
+                rehearsal.empty_document();
+                rehearsal.take(&explored.steps[step]).unwrap();
+            }
+            let situation = Situation::of(rehearsal.task().unwrap(), &explored.relevance);
+            assert_eq!(situation, explored.nodes[number].situation);
+        }
+    }
 }

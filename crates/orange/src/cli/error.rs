@@ -8,7 +8,9 @@ use super::counted::counted;
 use super::exit::Exit;
 use super::json::{Answer, ErrorBody};
 use super::workflow::{Missing, ProblemBody};
-use crate::config::{CatalogError, Finding, HomeError, NewWorkflowError, ReadError, reason};
+use crate::config::{
+    CatalogError, Finding, HomeError, NewWorkflowError, ReadError, ScriptError, reason,
+};
 use crate::output::{Output, Paragraph, Style, Text};
 
 /// Why a command did not do what it was asked.
@@ -49,6 +51,28 @@ pub enum Error {
         /// Everything that is wrong.
         findings: Vec<Finding>,
     },
+    /// A script has no text.
+    #[error("cannot follow the script `{name}`: {reason}")]
+    ScriptUnreadable {
+        /// What was named.
+        name: String,
+        /// What stood in the way.
+        reason: ScriptError,
+    },
+    /// A line of a script means nothing.
+    #[error("cannot follow line {line} of the script `{script}`, `{text}`: {reason}")]
+    ScriptLine {
+        /// The script.
+        script: String,
+        /// The line, counted from one.
+        line: usize,
+        /// What it says.
+        text: String,
+        /// Why it means nothing.
+        reason: String,
+        /// Lines that would mean something there.
+        nearest: Vec<String>,
+    },
     /// A new workflow was not written.
     #[error(transparent)]
     WorkflowNotNew(#[from] NewWorkflowError),
@@ -71,6 +95,8 @@ impl Error {
             Error::WorkflowNotFound(_) => "workflow-not-found",
             Error::WorkflowUnreadable { .. } => "workflow-unreadable",
             Error::WorkflowInvalid { .. } => "workflow-invalid",
+            Error::ScriptUnreadable { .. } => "script-unreadable",
+            Error::ScriptLine { .. } => "script-line-unknown",
             Error::WorkflowNotNew(error) => match error {
                 NewWorkflowError::NameInvalid(_) => "workflow-name-invalid",
                 NewWorkflowError::NameShipped(_) => "workflow-name-shipped",
@@ -87,6 +113,8 @@ impl Error {
         match self {
             Error::Usage { .. }
             | Error::Home(_)
+            | Error::ScriptUnreadable { .. }
+            | Error::ScriptLine { .. }
             | Error::WorkflowNotNew(NewWorkflowError::NameInvalid(_)) => Exit::Usage,
             Error::Catalog(_)
             | Error::WorkflowUnreadable { .. }
@@ -117,6 +145,24 @@ impl Error {
             Error::WorkflowInvalid { name, .. } => {
                 vec![format!("run `orange workflow check {name}` to see them")]
             }
+            Error::ScriptUnreadable { .. } => {
+                let script = "orange workflow simulate --script FILE";
+                vec![format!(
+                    "name a text file: `{script}`, or `-` for the standard input"
+                )]
+            }
+            Error::ScriptLine { nearest, .. } => {
+                let mut hints: Vec<_> = nearest
+                    .iter()
+                    .map(|line| format!("possible there: {line}"))
+                    .collect();
+                hints.push(
+                    "`orange workflow simulate --help` explains scripts, and \
+                     `orange workflow simulate` shows what can happen"
+                        .to_owned(),
+                );
+                hints
+            }
             Error::WorkflowNotNew(error) => error.hints(),
             Error::Print(_) | Error::Json(_) => Vec::new(),
         }
@@ -137,6 +183,22 @@ impl Error {
                 let problems: Vec<_> = findings.iter().map(ProblemBody::from).collect();
                 json!({ "name": name, "problems": problems })
             }
+            Error::ScriptUnreadable { name, reason } => {
+                json!({ "name": name, "reason": reason.to_string() })
+            }
+            Error::ScriptLine {
+                script,
+                line,
+                text,
+                reason,
+                nearest,
+            } => json!({
+                "script": script,
+                "line": line,
+                "text": text,
+                "reason": reason,
+                "nearest": nearest,
+            }),
             Error::WorkflowNotNew(error) => match error {
                 NewWorkflowError::NameInvalid(name) | NewWorkflowError::NameShipped(name) => {
                     json!({ "name": name })
@@ -175,20 +237,31 @@ impl Error {
 
     fn to_text(&self, width: Option<usize>) -> Text {
         let mut text = Text::new();
-        let error = Paragraph {
-            lead: &[(Style::Bad, "error:")],
-            body: &self.to_string(),
-            margin: 0,
-            indent: "error: ".len(),
-        };
-        text.push_paragraph(&error, width);
-        for (number, hint) in self.hints().iter().enumerate() {
-            if number == 0 {
-                text.end_line();
-            }
-            text.push_paragraph(&hint_paragraph(hint, 0), width);
-        }
+        push_error(&mut text, &self.to_string(), &self.hints(), width, 0);
         text
+    }
+}
+
+/// Adds an error as a person reads it: what stood in the way, then what to do next.
+pub fn push_error(
+    text: &mut Text,
+    message: &str,
+    hints: &[String],
+    width: Option<usize>,
+    margin: usize,
+) {
+    let error = Paragraph {
+        lead: &[(Style::Bad, "error:")],
+        body: message,
+        margin,
+        indent: margin + "error: ".len(),
+    };
+    text.push_paragraph(&error, width);
+    for (number, hint) in hints.iter().enumerate() {
+        if number == 0 {
+            text.end_line();
+        }
+        text.push_paragraph(&hint_paragraph(hint, margin), width);
     }
 }
 

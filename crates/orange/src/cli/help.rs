@@ -31,6 +31,7 @@ pub fn command(terminal_width: Option<usize>) -> Command {
         "{HEADING}Start here:{HEADING:#}
   {LITERAL}orange workflow list{LITERAL:#}
   {LITERAL}orange workflow graph default{LITERAL:#}
+  {LITERAL}orange workflow simulate default{LITERAL:#}
   {LITERAL}orange workflow new my-flow{LITERAL:#}
   {LITERAL}orange workflow check my-flow{LITERAL:#}
 

@@ -9,6 +9,7 @@ mod env;
 mod examine;
 mod home;
 mod new_workflow;
+mod script;
 mod source;
 
 pub use catalog::{Catalog, CatalogError};
@@ -16,6 +17,7 @@ pub use env::Environment;
 pub use examine::{Examined, Finding, examine};
 pub use home::{Home, HomeError};
 pub use new_workflow::{NewWorkflowError, new_workflow};
+pub use script::{ScriptError, read_script};
 pub use source::{Origin, ReadError, Source};
 
 use std::io;

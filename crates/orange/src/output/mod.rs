@@ -1,6 +1,6 @@
 //! Says: answers to stdout, narration to stderr.
 //!
-//! The only folder that prints. Colour is decided here, by anstream: it looks at `NO_COLOR`,
+//! The only folder that prints, and that holds a dialogue. Colour is decided here, by anstream: it looks at `NO_COLOR`,
 //! `CLICOLOR`, `CLICOLOR_FORCE` and whether a terminal listens, and strips what nobody wants.
 
 mod fold;
@@ -8,7 +8,7 @@ mod style;
 mod table;
 mod text;
 
-use std::io::{self, Stderr, Stdout, Write as _};
+use std::io::{self, BufRead as _, IsTerminal as _, Stderr, Stdout, Write as _};
 
 use anstream::AutoStream;
 
@@ -48,6 +48,27 @@ impl Output {
     pub fn answer(&mut self, text: &Text) -> io::Result<()> {
         self.stdout.write_all(text.as_str().as_bytes())?;
         self.stdout.flush()
+    }
+
+    /// Asks for a line; `None` when nothing more is typed.
+    ///
+    /// Where no terminal shows what is typed, the line is printed, so that what is kept of the
+    /// dialogue can be read.
+    pub fn ask(&mut self, prompt: &str) -> io::Result<Option<String>> {
+        self.stdout.write_all(prompt.as_bytes())?;
+        self.stdout.flush()?;
+        let mut typed = Vec::new();
+        let stdin = io::stdin();
+        stdin.lock().read_until(b'\n', &mut typed)?;
+        let typed = String::from_utf8_lossy(&typed);
+        let is_shown = stdin.is_terminal() && !typed.is_empty();
+        if !is_shown {
+            let mut echo = Text::new();
+            echo.push(Style::Plain, typed.trim_end());
+            echo.end_line();
+            self.answer(&echo)?;
+        }
+        Ok((!typed.is_empty()).then(|| typed.into_owned()))
     }
 
     /// Prints bytes that must arrive as they are, escape sequences included.

@@ -19,5 +19,7 @@ mod new;
 mod printing;
 mod sandbox;
 mod show;
+mod simulate;
+mod simulate_dialogue;
 mod terminal;
 mod usage;

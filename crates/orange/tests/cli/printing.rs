@@ -5,12 +5,14 @@ use std::process::Output;
 
 use crate::sandbox::{BROKEN, Sandbox, code, utf8};
 
-const LINES: [&str; 5] = [
+const LINES: [&str; 7] = [
     "--help",
     "workflow list",
     "workflow list --json",
     "workflow show default",
     "workflow check broken.yml",
+    "workflow simulate",
+    "workflow simulate --json",
 ];
 
 /// A pipe that nobody reads any more.

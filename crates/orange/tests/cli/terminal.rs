@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 
@@ -13,14 +13,21 @@ use crate::sandbox::{BROKEN, SMALL, Sandbox, utf8};
 /// Far longer than a run takes, so that only a hang reaches it.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// A command line that has run in a tmux server of its own, which ends with it.
-struct Terminal {
+/// A command line in a tmux server of its own, which ends with it.
+pub struct Terminal {
     sandbox: Sandbox,
 }
 
 impl Terminal {
     /// Runs a shell's line, in which `orange` is the program under test, to its end.
     fn run(columns: usize, line: &str) -> Self {
+        let terminal = Self::start(columns, line);
+        terminal.finish();
+        terminal
+    }
+
+    /// Starts a shell's line, in which `orange` is the program under test.
+    pub fn start(columns: usize, line: &str) -> Self {
         let terminal = Self { sandbox: sandbox() };
         let program = format!("'{}'", env!("CARGO_BIN_EXE_orange"));
         let line = line.replace("orange", &program);
@@ -29,12 +36,34 @@ impl Terminal {
         let script = format!("{line}; echo \"[exit $?]\"; {done}; exec cat");
         let columns = columns.to_string();
         terminal.tmux(&["new-session", "-d", "-x", &columns, "-y", "60", &script]);
-        terminal.tmux(&["wait-for", "finished"]);
         terminal
     }
 
+    /// Waits until the line has run to its end.
+    pub fn finish(&self) {
+        self.tmux(&["wait-for", "finished"]);
+    }
+
+    /// Presses keys by tmux's names for them, or types a text and Enter.
+    pub fn press(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys"], keys].concat());
+    }
+
+    /// Waits until everything that was shown is as wanted.
+    pub fn wait_until(&self, is_so: impl Fn(&str) -> bool) {
+        let began = Instant::now();
+        loop {
+            let screen = self.screen(&["-S", "-"]);
+            if is_so(&screen) {
+                return;
+            }
+            assert!(began.elapsed() < DEADLINE, "{screen}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// What the screen shows, with further options of `capture-pane`.
-    fn screen(&self, options: &[&str]) -> String {
+    pub fn screen(&self, options: &[&str]) -> String {
         let captured = self.tmux(&[&["capture-pane", "-p"], options].concat());
         let text = utf8(&captured.stdout);
         self.sandbox.without_paths(text.trim_end()) + "\n"
@@ -99,6 +128,7 @@ fn everything_fits_into_a_terminal() {
         ("list", "orange workflow list"),
         ("check", "orange workflow check broken.yml"),
         ("not_found", "orange workflow show nothing"),
+        ("simulate_help", "orange help workflow simulate"),
     ];
     for columns in [80, 60] {
         for (name, line) in lines {

@@ -8,6 +8,7 @@ mod list;
 mod new;
 mod proof;
 mod show;
+mod simulate;
 mod target;
 
 use clap::{Args, Subcommand};
@@ -20,7 +21,7 @@ use crate::output::Output;
 pub use finding::ProblemBody;
 pub use target::Missing;
 
-/// List, show, draw, check and start workflows.
+/// List, show, draw, check, simulate and start workflows.
 ///
 /// A workflow is one YAML file: states, transitions, gates, hooks, exit rules and prompts.
 #[derive(Debug, Subcommand)]
@@ -29,6 +30,7 @@ pub enum Command {
     Show(show::Args),
     Graph(graph::Args),
     Check(check::Args),
+    Simulate(simulate::Args),
     New(new::Args),
 }
 
@@ -48,6 +50,7 @@ impl Command {
             Command::Show(args) => args.format.json,
             Command::Graph(args) => args.format.json,
             Command::Check(args) => args.format.json,
+            Command::Simulate(args) => args.format.json,
             Command::New(args) => args.format.json,
         }
     }
@@ -59,6 +62,7 @@ impl Command {
             Command::Show(args) => show::run(args, environment, output),
             Command::Graph(args) => graph::run(args, environment, output),
             Command::Check(args) => check::run(args, environment, output),
+            Command::Simulate(args) => simulate::run(args, environment, output),
             Command::New(args) => new::run(args, environment, output),
         }
     }

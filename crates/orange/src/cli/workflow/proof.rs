@@ -1,5 +1,7 @@
 //! Shows what `check` found out, to people and programs.
 
+use std::fmt::Write as _;
+
 use orange_engine::check::{Finding, FindingCode, Severity, Story, Told};
 use orange_engine::language::Position;
 use orange_engine::names::Status;
@@ -104,12 +106,14 @@ fn sentence(told: &Told, before: Option<&Status>) -> String {
         // The first step says itself where it leads.
         None => {}
         Some(before) if *before == told.status => {
-            sentence.push_str(&format!(" → still `{before}`"));
+            let _ = write!(sentence, " → still `{before}`");
         }
-        Some(_) => sentence.push_str(&format!(" → `{}`", told.status)),
+        Some(_) => {
+            let _ = write!(sentence, " → `{}`", told.status);
+        }
     }
     if !told.effects.is_empty() {
-        sentence.push_str(&format!(" ({})", told.effects.join(", ")));
+        let _ = write!(sentence, " ({})", told.effects.join(", "));
     }
     sentence
 }

@@ -1,0 +1,165 @@
+//! Walks and beginnings, as programs read them.
+
+use orange_engine::Workflow;
+use orange_engine::names::Status;
+use orange_engine::refusal::{Missing, Refusal};
+use serde::Serialize;
+
+use super::answer::{Answer, Decided};
+use super::dialogue::Dialogue;
+use super::menu::Choice;
+use super::place::Place;
+use super::script::{Event, Failure, Walk};
+use crate::cli::workflow::SourceBody;
+
+/// The answer about a script.
+#[derive(Serialize)]
+pub struct WalkBody<'a> {
+    #[serde(flatten)]
+    pub source: SourceBody<'a>,
+    ok: bool,
+    steps: Vec<StepBody<'a>>,
+    expectations: Vec<ExpectationBody<'a>>,
+    failed: Vec<FailedBody<'a>>,
+    situation: Option<Place>,
+}
+
+#[derive(Serialize)]
+struct StepBody<'a> {
+    line: usize,
+    step: &'a str,
+    status: Option<&'a Status>,
+    decided: Option<&'a Decided>,
+    refusal: Option<RefusalBody<'a>>,
+    note: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct RefusalBody<'a> {
+    codes: Vec<&'static str>,
+    message: String,
+    hints: &'a [String],
+    missing: &'a [Missing],
+}
+
+#[derive(Serialize)]
+struct ExpectationBody<'a> {
+    line: usize,
+    expected: &'a str,
+    held: bool,
+}
+
+#[derive(Serialize)]
+struct FailedBody<'a> {
+    line: usize,
+    #[serde(flatten)]
+    failure: &'a Failure,
+}
+
+/// The answer without a script: how a task can begin, and what can happen then.
+#[derive(Serialize)]
+pub struct StartBody<'a> {
+    #[serde(flatten)]
+    pub source: SourceBody<'a>,
+    beginnings: Vec<BeginningBody>,
+}
+
+#[derive(Serialize)]
+struct BeginningBody {
+    step: String,
+    situation: Option<Place>,
+    next: Vec<Choice>,
+}
+
+impl<'a> WalkBody<'a> {
+    /// The answer about this walk.
+    pub fn of(source: SourceBody<'a>, walk: &'a Walk<'_>) -> WalkBody<'a> {
+        let mut body = WalkBody {
+            source,
+            ok: walk.failures().next().is_none(),
+            steps: Vec::new(),
+            expectations: Vec::new(),
+            failed: Vec::new(),
+            situation: walk.dialogue.place(),
+        };
+        for walked in &walk.walked {
+            body.push(walked.line, &walked.event);
+        }
+        body
+    }
+
+    fn push(&mut self, line: usize, event: &'a Event) {
+        let held = |expected, held| ExpectationBody {
+            line,
+            expected,
+            held,
+        };
+        let taken_back = |step| StepBody {
+            line,
+            step,
+            status: None,
+            decided: None,
+            refusal: None,
+            note: None,
+        };
+        match event {
+            Event::Step {
+                step,
+                answer,
+                note,
+                status,
+            } => self.steps.push(StepBody {
+                line,
+                step,
+                status: status.as_ref(),
+                decided: match answer {
+                    Answer::Decided(decided) => Some(decided),
+                    Answer::Refused(_) | Answer::Nothing => None,
+                },
+                refusal: match answer {
+                    Answer::Refused(refusal) => Some(RefusalBody::from(refusal.as_ref())),
+                    Answer::Decided(_) | Answer::Nothing => None,
+                },
+                note: note.as_deref(),
+            }),
+            Event::Held(expected) => self.expectations.push(held(expected, true)),
+            Event::Failed(failure) => {
+                self.expectations.push(held(&failure.expected, false));
+                self.failed.push(FailedBody { line, failure });
+            }
+            Event::Undone(_) => self.steps.push(taken_back("undo")),
+            Event::Restarted => self.steps.push(taken_back("restart")),
+        }
+    }
+}
+
+impl<'a> From<&'a Refusal> for RefusalBody<'a> {
+    fn from(refusal: &'a Refusal) -> Self {
+        Self {
+            codes: refusal.missing.iter().map(Missing::code).collect(),
+            message: refusal.to_string(),
+            hints: &refusal.hints,
+            missing: &refusal.missing,
+        }
+    }
+}
+
+impl<'a> StartBody<'a> {
+    /// The answer about a workflow that nobody has walked yet.
+    pub fn of(source: SourceBody<'a>, workflow: &Workflow) -> StartBody<'a> {
+        let begin = |choice: Choice| {
+            let mut dialogue = Dialogue::new(workflow);
+            dialogue.take(&choice.step);
+            BeginningBody {
+                step: choice.line,
+                situation: dialogue.place(),
+                next: dialogue.choices(),
+            }
+        };
+        let beginnings = Dialogue::new(workflow).choices();
+        StartBody {
+            source,
+            beginnings: beginnings.into_iter().map(begin).collect(),
+        }
+    }
+}

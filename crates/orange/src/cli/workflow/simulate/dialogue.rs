@@ -1,0 +1,173 @@
+//! A task that somebody walks through a workflow, and the way back.
+
+use orange_engine::Workflow;
+use orange_engine::event::Fact;
+use orange_engine::explore::{Happening, Rehearsal, Relevance, Step};
+use orange_engine::names::FieldName;
+use orange_engine::refusal::{GateFailure, Missing};
+
+use super::answer::{Answer, Decided};
+use super::menu::{self, Choice};
+use super::place::Place;
+
+/// The line that takes everything out of TASK.md.
+pub const EMPTIED: &str = "TASK.md is emptied";
+
+/// The state of a walk: where the task is and how it came there.
+#[derive(Clone, Debug)]
+pub struct Dialogue<'w> {
+    pub workflow: &'w Workflow,
+    relevance: Relevance,
+    rehearsal: Rehearsal<'w>,
+    past: Vec<Past<'w>>,
+}
+
+/// A line that was followed or refused.
+#[derive(Clone, Debug)]
+pub struct Past<'w> {
+    before: Rehearsal<'w>,
+    /// The line, as the menu prints it.
+    pub line: String,
+    /// What came of it.
+    pub answer: Answer,
+    /// What is odd about it.
+    pub note: Option<String>,
+}
+
+impl<'w> Dialogue<'w> {
+    /// Before the first step.
+    pub fn new(workflow: &'w Workflow) -> Dialogue<'w> {
+        Dialogue {
+            workflow,
+            relevance: Relevance::of(workflow),
+            rehearsal: Rehearsal::new(workflow),
+            past: Vec::new(),
+        }
+    }
+
+    /// Where the task is, once it has begun.
+    pub fn place(&self) -> Option<Place> {
+        let task = self.rehearsal.task()?;
+        Some(Place::of(self.workflow, task))
+    }
+
+    /// The number in a field of the task.
+    pub fn value(&self, field: &FieldName) -> Option<i64> {
+        Some(self.rehearsal.task()?.value(field))
+    }
+
+    /// What can happen next.
+    pub fn choices(&self) -> Vec<Choice> {
+        menu::choices(self.workflow, &self.relevance, &self.rehearsal)
+    }
+
+    /// What may be tried next, whether or not something comes of it.
+    pub fn tries(&self) -> Vec<Step> {
+        menu::tries(self.workflow, &self.relevance, &self.rehearsal)
+    }
+
+    /// Everything that was done so far.
+    pub fn past(&self) -> &[Past<'w>] {
+        &self.past
+    }
+
+    /// Takes a step.
+    pub fn take(&mut self, step: &Step) -> &Past<'w> {
+        let before = self.rehearsal.clone();
+        let played = self.rehearsal.take(step);
+        let answer = Answer::of(self.workflow, before.task(), &played);
+        let note = absent(&before, &step.happening).or_else(|| unshown(&answer));
+        self.remember(before, step.to_string(), answer, note)
+    }
+
+    /// Takes everything out of TASK.md.
+    pub fn empty_task_file(&mut self) -> &Past<'w> {
+        let before = self.rehearsal.clone();
+        self.rehearsal.empty_document();
+        let decided = Decided {
+            remarks: vec!["whoever is next to call brings the empty TASK.md".to_owned()],
+            ..Decided::default()
+        };
+        self.remember(before, EMPTIED.to_owned(), Answer::Decided(decided), None)
+    }
+
+    /// Takes the last line back; which one it was.
+    pub fn undo(&mut self) -> Option<String> {
+        let last = self.past.pop()?;
+        self.rehearsal = last.before;
+        Some(last.line)
+    }
+
+    /// Takes every line back.
+    pub fn restart(&mut self) {
+        *self = Dialogue::new(self.workflow);
+    }
+
+    /// The names of the effects that a step would have, in the order in which they run.
+    pub fn effects_of(&self, step: &Step) -> Vec<&'static str> {
+        let Ok(played) = self.rehearsal.clone().take(step) else {
+            return Vec::new();
+        };
+        let label = |id| {
+            played.events.iter().find_map(|event| match &event.fact {
+                Fact::EffectPlanned(planned) if planned.id == id => Some(planned.effect.label()),
+                _ => None,
+            })
+        };
+        let done = played.events.iter().filter_map(|event| match event.fact {
+            Fact::EffectDone { effect, .. } => label(effect),
+            _ => None,
+        });
+        done.collect()
+    }
+
+    fn remember(
+        &mut self,
+        before: Rehearsal<'w>,
+        line: String,
+        answer: Answer,
+        note: Option<String>,
+    ) -> &Past<'w> {
+        let at = self.past.len();
+        self.past.push(Past {
+            before,
+            line,
+            answer,
+            note,
+        });
+        &self.past[at]
+    }
+}
+
+/// An agent that asks without being there; the engine cannot know, a reader should.
+fn absent(rehearsal: &Rehearsal<'_>, happening: &Happening) -> Option<String> {
+    let (Happening::Ask { by, .. } | Happening::Merge { by }) = happening else {
+        return None;
+    };
+    let is_there = rehearsal.task().is_some_and(|task| task.is_live(by));
+    (by.is_agent() && !is_there)
+        .then(|| format!("no {by} is alive here; this is what one would be told"))
+}
+
+/// The world is not in order unless a line says so, which its refusals cannot know.
+fn unshown(answer: &Answer) -> Option<String> {
+    let Answer::Refused(refusal) = answer else {
+        return None;
+    };
+    let about_world = |missing: &Missing| {
+        matches!(
+            missing,
+            Missing::GateFailed {
+                failure: GateFailure::Git { .. }
+                    | GateFailure::PullRequestMissing
+                    | GateFailure::PullRequestState { .. }
+                    | GateFailure::PullRequestChecks { .. }
+                    | GateFailure::Command { .. },
+            }
+        )
+    };
+    let is_unshown = refusal.missing.iter().any(about_world);
+    is_unshown.then(|| {
+        "what a gate asks of git, a forge or a command holds only when the line shows it".to_owned()
+    })
+}

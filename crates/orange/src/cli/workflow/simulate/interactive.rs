@@ -1,0 +1,154 @@
+//! The dialogue at a terminal, line by line.
+
+use orange_engine::Workflow;
+
+use super::answer::Answer;
+use super::dialogue::Dialogue;
+use super::script;
+use super::understand::{self, Action};
+use super::view::View;
+use crate::cli::error::Error;
+use crate::output::Output;
+
+/// What a typed line comes to.
+enum Next {
+    /// Show this, then where the task is and the usual of what can happen.
+    Show(View),
+    /// Show where the task is and everything that can happen.
+    ShowAll,
+    /// Show only this.
+    Say(View),
+    /// It is over.
+    Quit,
+}
+
+/// Talks with the person until nothing more is typed.
+pub fn run(workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
+    let mut dialogue = Dialogue::new(workflow);
+    let mut view = View::new(output.answer_width());
+    view.sentence(&format!(
+        "Walking a task through `{}`. Nothing is started, written or merged.",
+        workflow.name
+    ));
+    view.sentence("Type a number or a line; 1 is what usually comes next. `help` tells what else.");
+    let mut next = Next::Show(view);
+    loop {
+        match next {
+            Next::Quit => return Ok(()),
+            Next::Say(view) => output.answer(&view.into_text())?,
+            Next::Show(mut view) => {
+                view.gap();
+                situation(&mut view, &dialogue, false);
+                output.answer(&view.into_text())?;
+            }
+            Next::ShowAll => {
+                let mut view = View::new(output.answer_width());
+                situation(&mut view, &dialogue, true);
+                output.answer(&view.into_text())?;
+            }
+        }
+        let Some(typed) = output.ask("\n> ")? else {
+            return Ok(());
+        };
+        next = follow(&mut dialogue, typed.trim(), output.answer_width());
+    }
+}
+
+/// Where the task is and what can happen next.
+fn situation(view: &mut View, dialogue: &Dialogue<'_>, is_whole: bool) {
+    match dialogue.place() {
+        Some(place) => view.place(&place),
+        None => view.sentence("No task yet. It begins in one of these ways:"),
+    }
+    view.gap();
+    let choices = dialogue.choices();
+    view.menu(&choices, is_whole);
+    if choices.is_empty() {
+        view.sentence("The task has ended. `undo` goes back, `restart` begins again.");
+    }
+}
+
+fn follow(dialogue: &mut Dialogue<'_>, typed: &str, width: Option<usize>) -> Next {
+    let mut view = View::new(width);
+    match typed {
+        "" => return Next::ShowAll,
+        "quit" | "exit" | "q" => return Next::Quit,
+        "help" | "?" => {
+            help(&mut view);
+            return Next::Say(view);
+        }
+        "script" => {
+            for line in script::written(dialogue) {
+                view.exactly(&line);
+            }
+            return Next::Say(view);
+        }
+        _ => {}
+    }
+    let action = match typed.parse::<usize>() {
+        Ok(number) => {
+            let mut choices = dialogue.choices();
+            if !(1..=choices.len()).contains(&number) {
+                let last = choices.len();
+                view.unknown(&format!("the numbers go from 1 to {last}"), &[]);
+                return Next::Say(view);
+            }
+            Action::Step(Box::new(choices.swap_remove(number - 1).step))
+        }
+        Err(_) => match understand::leniently(dialogue, typed) {
+            Ok(action) => action,
+            Err(unknown) => {
+                view.unknown(&unknown.reason, &unknown.nearest);
+                return Next::Say(view);
+            }
+        },
+    };
+    let past = match action {
+        Action::Undo => {
+            match dialogue.undo() {
+                Some(line) => view.sentence(&format!("Taken back: {line}")),
+                None => view.sentence("There is nothing to take back."),
+            }
+            return Next::Show(view);
+        }
+        Action::Restart => {
+            dialogue.restart();
+            view.sentence("From the beginning.");
+            return Next::Show(view);
+        }
+        Action::Empty => dialogue.empty_task_file(),
+        Action::Step(step) => dialogue.take(&step),
+    };
+    view.step(&past.line, &past.answer, past.note.as_deref());
+    match past.answer {
+        Answer::Decided(_) => Next::Show(view),
+        // Where the task is has not changed; what it takes stands in the refusal.
+        _ => Next::Say(view),
+    }
+}
+
+fn help(view: &mut View) {
+    for (what, does) in [
+        ("a number", "what the menu shows under it happens"),
+        ("a line of the menu", "the same; its beginning is enough"),
+        (
+            "worker asks for STATUS",
+            "any role may try any status, to see what is refused and why",
+        ),
+        (
+            "..., showing ## SECTION",
+            "with a section written anew; also PASS in ## SECTION, git in order",
+        ),
+        (
+            "...; spawn_agent fails",
+            "the same with one of its effects failing",
+        ),
+        ("TASK.md is emptied", "what was written is gone"),
+        ("undo, restart", "one line back, or all of them"),
+        ("script", "the lines so far, for --script"),
+        ("Enter", "where the task is, and everything that can happen"),
+        ("quit, Ctrl-D", "the end"),
+    ] {
+        view.entry(what, does);
+    }
+}

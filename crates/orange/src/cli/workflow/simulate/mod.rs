@@ -1,0 +1,192 @@
+//! `orange workflow simulate`.
+
+mod answer;
+mod body;
+mod dialogue;
+mod effect_words;
+mod expectation;
+mod interactive;
+mod menu;
+mod place;
+mod request;
+mod script;
+mod understand;
+mod view;
+mod words;
+
+use std::path::PathBuf;
+
+use orange_engine::Workflow;
+
+use super::target::{Target, resolve};
+use super::{Format, SourceBody};
+use crate::cli::counted::counted;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::{Environment, Source, examine, read_script};
+use crate::output::Output;
+use body::{StartBody, WalkBody};
+use script::{Event, Walk};
+use view::View;
+
+/// Walk a task through a workflow.
+///
+/// Shows where the task is and what can happen next, then what was decided and what would run, or
+/// the refusal that a person or an agent would read. Everything is decided as it is for real tasks;
+/// no agent is started, no file written, nothing merged. Between two steps every effect has
+/// succeeded, unless the step says which one fails.
+///
+/// A script walks without a dialogue. It has one step per line, in the words of the menu, and
+/// lines that say what must be so: `expect status working`, `expect refused gate-failed`,
+/// `expect alive worker`, `expect nobody alive`, `expect workspace`, `expect no workspace`,
+/// `expect review_round 1`, `expect fresh ## Handoff`, `expect effects kill_session, spawn_next`,
+/// `expect no effects`. What follows `#` is a comment. A step that is refused must be followed by
+/// `expect refused`. The exit code is 0 when everything was as expected, 3 when something was not,
+/// and 2 when the script cannot be read.
+///
+/// With `--json`, a script is answered with every step and what was decided. Without a script, the
+/// answer is how a task can begin and what can happen to it then.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The name of a workflow, the path of a file, or, beside a script or `--json`, `-` for the
+    /// standard input.
+    ///
+    /// What has a path separator or ends in `.yml` or `.yaml` is a file. Else it is a name: your
+    /// own workflow first, then the shipped one.
+    #[arg(
+        value_name = "NAME|FILE",
+        value_parser = Target::parser(),
+        default_value = "default"
+    )]
+    pub workflow: Target,
+    /// A script to follow, or `-` for the standard input.
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    #[command(flatten)]
+    pub format: Format,
+}
+
+/// Walks.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    refuse_two_inputs(args)?;
+    let targets = std::slice::from_ref(&args.workflow);
+    for source in resolve("simulate", targets, environment)? {
+        let examined = examine(&source);
+        let workflow = examined.workflow.ok_or_else(|| Error::WorkflowInvalid {
+            verb: "simulate",
+            name: source.name.clone(),
+            findings: examined.findings,
+        })?;
+        match &args.script {
+            Some(script) => {
+                let name = script.display().to_string();
+                let text = read_script(script);
+                let text = text.map_err(|reason| Error::ScriptUnreadable {
+                    name: name.clone(),
+                    reason,
+                })?;
+                let walk = script::walk(&workflow, &text);
+                return tell(args, &source, &name, walk, output);
+            }
+            None if args.format.json => tell_start(&source, &workflow, output)?,
+            None => interactive::run(&workflow, output)?,
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// The standard input is a workflow, a script or the dialogue, but only one of them.
+fn refuse_two_inputs(args: &Args) -> Result<(), Error> {
+    let script_is_input = args
+        .script
+        .as_ref()
+        .is_some_and(|script| script.as_os_str() == "-");
+    let is_dialogue = args.script.is_none() && !args.format.json;
+    if args.workflow != Target::Stdin || !(script_is_input || is_dialogue) {
+        return Ok(());
+    }
+    let other = if is_dialogue {
+        "the dialogue"
+    } else {
+        "the script"
+    };
+    Err(Error::Usage {
+        message: format!("cannot simulate `-`: the standard input is {other}"),
+        hints: vec![
+            "save the workflow as a file, then run `orange workflow simulate ./mine.yml`"
+                .to_owned(),
+        ],
+    })
+}
+
+/// Tells how a script went; what could not be read is an error after everything before it.
+fn tell(
+    args: &Args,
+    source: &Source,
+    script: &str,
+    mut walk: Walk<'_>,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    let stopped = walk
+        .stopped
+        .take()
+        .map(|(line, text, unknown)| Error::ScriptLine {
+            script: script.to_owned(),
+            line,
+            text,
+            reason: unknown.reason,
+            nearest: unknown.nearest,
+        });
+    if args.format.json {
+        if let Some(error) = stopped {
+            return Err(error);
+        }
+        let answer = Answer {
+            schema: "orange.workflow.simulate/1",
+            body: WalkBody::of(SourceBody::from(source), &walk),
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    } else {
+        let mut view = View::new(output.answer_width());
+        view.sentence(&format!("Walking a task through `{}`.", source.name));
+        for walked in &walk.walked {
+            view.event(walked.line, &walked.event);
+        }
+        view.gap();
+        if let Some(error) = stopped {
+            output.answer(&view.into_text())?;
+            return Err(error);
+        }
+        summarize(&mut view, &walk);
+        output.answer(&view.into_text())?;
+    }
+    let is_ok = walk.failures().next().is_none();
+    Ok(if is_ok { Exit::Ok } else { Exit::Refused })
+}
+
+fn summarize(view: &mut View, walk: &Walk<'_>) {
+    let count = |is: fn(&Event) -> bool| {
+        let events = walk.walked.iter().map(|walked| &walked.event);
+        events.filter(|event| is(event)).count()
+    };
+    let steps = counted(count(|event| matches!(event, Event::Step { .. })), "step");
+    let held = count(|event| matches!(event, Event::Held(_)));
+    let failed = walk.failures().count();
+    view.sentence(&format!(
+        "{steps}; {} held, {failed} did not",
+        counted(held, "expectation")
+    ));
+    for (line, failure) in walk.failures() {
+        view.failure(line, failure, 0);
+    }
+}
+
+fn tell_start(source: &Source, workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
+    let answer = Answer {
+        schema: "orange.workflow.simulate.start/1",
+        body: StartBody::of(SourceBody::from(source), workflow),
+    };
+    output.answer_exactly(answer.to_text()?.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! Requests that anybody may try, whether or not they can succeed.
+
+use orange_engine::Workflow;
+use orange_engine::document::SectionName;
+use orange_engine::document::reading::VerdictMode;
+use orange_engine::explore::{Happening, Shown, Step};
+use orange_engine::language::gates::{Gate, GateKind, SectionGate};
+use orange_engine::language::workflow::Target;
+use orange_engine::names::Status;
+use orange_engine::role::Role;
+
+use super::words::words;
+
+/// Reads `ROLE asks for STATUS`, `ROLE merges` or `person respawns ROLE`, showing anything.
+///
+/// `Err` says what of a request is not understood; `None` that it is no request at all.
+pub fn read(
+    workflow: &Workflow,
+    status: &Status,
+    typed: &[String],
+) -> Option<Result<Step, String>> {
+    let (who, rest) = typed.split_first()?;
+    let by = role(workflow, who)?;
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let (happening, shown) = match rest.as_slice() {
+        ["asks", "for", to, shown @ ..] => {
+            let to = state(workflow, to)?;
+            (Happening::Ask { by, to }, shown)
+        }
+        ["merges", shown @ ..] => (Happening::Merge { by }, shown),
+        ["respawns", whom] if by == Role::Human => {
+            let role = role(workflow, whom)?;
+            (Happening::Respawn { role }, &[] as &[&str])
+        }
+        _ => return None,
+    };
+    let to = match &happening {
+        Happening::Ask { to, .. } => Some(to),
+        _ => None,
+    };
+    let artifacts = Artifacts::of(workflow, status, to);
+    let shown = artifacts.read(workflow, shown);
+    Some(shown.map(|shown| Step::new(happening, shown)))
+}
+
+/// The role of this name, among everybody who may ask for something.
+pub fn role(workflow: &Workflow, name: &str) -> Option<Role> {
+    let built_in = [Role::Human, Role::Engine, Role::Worker, Role::Reviewer];
+    let mut all = built_in.into_iter().chain(workflow.roles.iter().cloned());
+    all.find(|role| words(role.as_str()) == [name])
+}
+
+fn state(workflow: &Workflow, name: &str) -> Option<Status> {
+    let mut states = workflow.states.iter().map(|state| &state.name);
+    states
+        .find(|status| words(status.as_str()) == [name])
+        .cloned()
+}
+
+/// Everything that can be shown, by its words; what the edge in question asks for first.
+struct Artifacts(Vec<(Vec<String>, Gate)>);
+
+impl Artifacts {
+    fn of(workflow: &Workflow, status: &Status, to: Option<&Status>) -> Artifacts {
+        let leads = |target: &Target| match target {
+            Target::Status(status) => to == Some(status),
+            Target::Previous => true,
+        };
+        let here = || workflow.edges_from(status);
+        let asked = here().filter(|edge| leads(&edge.to));
+        let asked = asked.flat_map(|edge| &edge.gates);
+        let asked = asked.chain(here().flat_map(|edge| &edge.gates));
+        let all = asked.chain(workflow.every_gate()).cloned();
+        // A section can be written without the verdict that a gate wants.
+        let plain = workflow.gated_sections().iter().map(bare);
+        let mut found: Vec<(Vec<String>, Gate)> = Vec::new();
+        for gate in all.chain(plain) {
+            let name = words(&Shown::name_of(&gate));
+            if found.iter().all(|(known, _)| *known != name) {
+                found.push((name, gate));
+            }
+        }
+        // A longer name may begin with a shorter one.
+        found.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        Artifacts(found)
+    }
+
+    fn read(&self, workflow: &Workflow, typed: &[&str]) -> Result<Shown, String> {
+        let mut shown = Shown::default();
+        let mut rest = match typed {
+            [] | ["showing" | "with", "nothing"] => return Ok(shown),
+            ["showing" | "with", rest @ ..] if !rest.is_empty() => rest,
+            _ => return Err(format!("`{}` was not understood", typed.join(" "))),
+        };
+        loop {
+            let (is_old, name) = match rest {
+                ["old", name @ ..] => (true, name),
+                name => (false, name),
+            };
+            let Some((words, gate)) = self.0.iter().find(|(words, _)| starts_with(name, words))
+            else {
+                return Err(self.unknown(name));
+            };
+            let into = if is_old {
+                &mut shown.kept
+            } else {
+                &mut shown.gates
+            };
+            into.push(gate.clone());
+            rest = match name.get(words.len()..).unwrap_or_default() {
+                [] => return Ok(shown),
+                ["and", more @ ..] => more,
+                ["that", who, "asked", "with", "before"] => {
+                    shown.brought_by = role(workflow, who);
+                    return Ok(shown);
+                }
+                other => return Err(format!("`{}` was not understood", other.join(" "))),
+            };
+        }
+    }
+
+    fn unknown(&self, name: &[&str]) -> String {
+        let gates = self.0.iter().map(|(_, gate)| Shown::name_of(gate));
+        let mut gates: Vec<String> = gates.collect();
+        gates.sort();
+        let name = name.join(" ");
+        format!(
+            "no gate of this workflow asks for `{name}`; what can be shown is {}",
+            gates.join(", ")
+        )
+    }
+}
+
+fn starts_with(typed: &[&str], name: &[String]) -> bool {
+    typed.len() >= name.len() && typed.iter().zip(name).all(|(typed, name)| typed == name)
+}
+
+fn bare(section: &SectionName) -> Gate {
+    Gate {
+        name: None,
+        kind: GateKind::Section(SectionGate {
+            section: section.clone(),
+            fields: Vec::new(),
+            verdict: None,
+            verdict_mode: VerdictMode::default(),
+            from_role: Vec::new(),
+            fresh: false,
+        }),
+    }
+}

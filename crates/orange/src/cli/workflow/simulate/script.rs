@@ -1,0 +1,231 @@
+//! Scripts: steps and expectations, one per line.
+
+use orange_engine::Workflow;
+use orange_engine::names::Status;
+use serde::Serialize;
+
+use super::answer::Answer;
+use super::dialogue::Dialogue;
+use super::expectation::Expectation;
+use super::understand::{self, Action, Unknown};
+
+/// A line of a script that asks for something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Its place, counted from one.
+    pub number: usize,
+    /// What it says, without its comment.
+    pub text: &'a str,
+}
+
+/// What came of one line.
+#[derive(Clone, Debug)]
+pub struct Walked {
+    /// Its place in the script.
+    pub line: usize,
+    /// What it means.
+    pub event: Event,
+}
+
+/// What a line was.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Something happened, or was refused.
+    Step {
+        /// The step, as the menu prints it.
+        step: String,
+        /// What was decided.
+        answer: Answer,
+        /// What is odd about it.
+        note: Option<String>,
+        /// Where the task is then.
+        status: Option<Status>,
+    },
+    /// An expectation that held.
+    Held(String),
+    /// An expectation that did not.
+    Failed(Failure),
+    /// The last step was taken back.
+    Undone(Option<String>),
+    /// The walk began again.
+    Restarted,
+}
+
+/// An expectation that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// What was expected.
+    pub expected: String,
+    /// What is so.
+    pub found: String,
+}
+
+/// The whole way through a script, as far as it could be read.
+pub struct Walk<'w> {
+    /// What came of each line.
+    pub walked: Vec<Walked>,
+    /// Where it ended.
+    pub dialogue: Dialogue<'w>,
+    /// The line that means nothing, if there is one.
+    pub stopped: Option<(usize, String, Unknown)>,
+}
+
+/// The lines of a script that are neither empty nor comments.
+pub fn lines(text: &str) -> Vec<Line<'_>> {
+    let lines = text.lines().enumerate().map(|(index, line)| Line {
+        number: index + 1,
+        text: without_comment(line).trim(),
+    });
+    lines.filter(|line| !line.text.is_empty()).collect()
+}
+
+/// A `#` begins a comment at the start of a line or after a space, unless it is doubled: that is
+/// the heading of a section.
+fn without_comment(line: &str) -> &str {
+    let mut before = ' ';
+    for (index, character) in line.char_indices() {
+        let after = line.get(index + 1..).unwrap_or_default();
+        let is_single = before.is_whitespace() && !after.starts_with('#');
+        if character == '#' && is_single {
+            return line.get(..index).unwrap_or_default();
+        }
+        before = character;
+    }
+    line
+}
+
+/// Walks through a workflow as a script says.
+pub fn walk<'w>(workflow: &'w Workflow, text: &str) -> Walk<'w> {
+    let mut walk = Walk {
+        walked: Vec::new(),
+        dialogue: Dialogue::new(workflow),
+        stopped: None,
+    };
+    let lines = lines(text);
+    for (index, line) in lines.iter().enumerate() {
+        let next = lines.get(index + 1).map(|next| next.text);
+        let events = match follow(&mut walk.dialogue, line.text, next) {
+            Ok(events) => events,
+            Err(unknown) => {
+                walk.stopped = Some((line.number, line.text.to_owned(), unknown));
+                break;
+            }
+        };
+        let line = line.number;
+        let events = events.into_iter().map(|event| Walked { line, event });
+        walk.walked.extend(events);
+    }
+    walk
+}
+
+fn follow(
+    dialogue: &mut Dialogue<'_>,
+    line: &str,
+    next: Option<&str>,
+) -> Result<Vec<Event>, Unknown> {
+    if let Some(expected) = expectation(line) {
+        let expected = Expectation::read(dialogue.workflow, expected);
+        let expected = expected.map_err(|reason| Unknown {
+            reason,
+            nearest: Vec::new(),
+        })?;
+        return Ok(vec![match expected.judge(dialogue) {
+            Ok(()) => Event::Held(expected.to_string()),
+            Err(found) => Event::Failed(Failure {
+                expected: expected.to_string(),
+                found,
+            }),
+        }]);
+    }
+    let past = match understand::exactly(dialogue, line)? {
+        Action::Undo => return Ok(vec![Event::Undone(dialogue.undo())]),
+        Action::Restart => {
+            dialogue.restart();
+            return Ok(vec![Event::Restarted]);
+        }
+        Action::Empty => dialogue.empty_task_file(),
+        Action::Step(step) => dialogue.take(&step),
+    };
+    let (step, answer, note) = (past.line.clone(), past.answer.clone(), past.note.clone());
+    let refused = refused(&answer);
+    let mut events = vec![Event::Step {
+        step,
+        answer,
+        note,
+        status: dialogue.place().map(|place| place.status),
+    }];
+    let is_foreseen = next
+        .and_then(expectation)
+        .is_some_and(|expected| expected.to_lowercase().starts_with("refused"));
+    if let Some(found) = refused.filter(|_| !is_foreseen) {
+        events.push(Event::Failed(Failure {
+            expected: "no refusal".to_owned(),
+            found: format!("{found} (if that is meant, write `expect refused` below it)"),
+        }));
+    }
+    Ok(events)
+}
+
+/// What stands behind `expect`, if a line begins so.
+fn expectation(line: &str) -> Option<&str> {
+    let (first, rest) = line.split_once(char::is_whitespace)?;
+    first.eq_ignore_ascii_case("expect").then(|| rest.trim())
+}
+
+fn refused(answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Decided(_) => None,
+        Answer::Refused(refusal) => Some(format!("it was refused with {}", refusal.code())),
+        Answer::Nothing => Some("nothing came of it".to_owned()),
+    }
+}
+
+impl Walk<'_> {
+    /// Every expectation that did not hold, with the line it stands in.
+    pub fn failures(&self) -> impl Iterator<Item = (usize, &Failure)> {
+        self.walked.iter().filter_map(|walked| match &walked.event {
+            Event::Failed(failure) => Some((walked.line, failure)),
+            _ => None,
+        })
+    }
+}
+
+/// The lines that were followed so far, as a script that expects what came of them.
+pub fn written(dialogue: &Dialogue<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for past in dialogue.past() {
+        lines.push(past.line.clone());
+        match &past.answer {
+            Answer::Refused(refusal) => lines.push(format!("expect refused {}", refusal.code())),
+            Answer::Nothing => lines.push("expect refused".to_owned()),
+            Answer::Decided(_) => {}
+        }
+    }
+    lines.extend(
+        dialogue
+            .place()
+            .map(|place| format!("expect status {}", place.status)),
+    );
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_are_told_from_headings() {
+        let text = "# all of it\n\n  one ## Plan # rest\n`## Plan`\nfresh ## Plan\ntwo#three\n#\n";
+        let found: Vec<_> = lines(text)
+            .into_iter()
+            .map(|line| (line.number, line.text))
+            .collect();
+        let expected = [
+            (3, "one ## Plan"),
+            (4, "`## Plan`"),
+            (5, "fresh ## Plan"),
+            (6, "two#three"),
+        ];
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,329 @@
+//! A walk, as people read it.
+
+use orange_engine::explore::Happening;
+use orange_engine::language::workflow::{Kind, Trigger};
+use orange_engine::role::Role;
+
+use super::answer::{Answer, Decided, Doing, Entered, Outcome};
+use super::menu::{Choice, Group};
+use super::place::{Counter, Place, Written};
+use super::script::{Event, Failure};
+use crate::cli::error::push_error;
+use crate::output::{Paragraph, Style, Text};
+
+/// How far what came of a line is indented.
+const INDENT: usize = 2;
+
+/// How wide the names are that stand before what is so.
+const LABEL: usize = 10;
+
+/// How wide the things are that can be typed.
+const TYPED: usize = 24;
+
+/// A text for a terminal of some width.
+pub struct View {
+    text: Text,
+    width: Option<usize>,
+}
+
+impl View {
+    /// Nothing yet.
+    pub fn new(width: Option<usize>) -> View {
+        View {
+            text: Text::new(),
+            width,
+        }
+    }
+
+    /// Everything that was pushed.
+    pub fn into_text(self) -> Text {
+        self.text
+    }
+
+    /// An empty line.
+    pub fn gap(&mut self) {
+        self.text.end_line();
+    }
+
+    /// A sentence.
+    pub fn sentence(&mut self, sentence: &str) {
+        self.paragraph(&[], sentence, 0, 0);
+    }
+
+    /// A line that is typed, such as one of a script.
+    pub fn exactly(&mut self, line: &str) {
+        self.text.push(Style::Plain, line);
+        self.text.end_line();
+    }
+
+    /// Why a typed line means nothing, and which would.
+    pub fn unknown(&mut self, reason: &str, nearest: &[String]) {
+        let lead = [(Style::Bad, "not understood:")];
+        self.paragraph(&lead, reason, 0, INDENT);
+        for line in nearest {
+            self.paragraph(&[(Style::Hint, "try:")], line, INDENT, INDENT + 5);
+        }
+    }
+
+    /// Something that can be typed, and what it does.
+    pub fn entry(&mut self, what: &str, does: &str) {
+        let what = format!("{what:TYPED$}");
+        self.paragraph(&[(Style::Hint, &what)], does, INDENT, INDENT + TYPED + 1);
+    }
+
+    /// Where the task is.
+    pub fn place(&mut self, place: &Place) {
+        let kind = place.kind.map_or("", kind);
+        let status = format!("`{}` ({kind})", place.status);
+        self.labelled("status", &status);
+        let counters: Vec<String> = place.counters.iter().map(counter).collect();
+        self.labelled_unless_empty("counters", &counters.join(", "));
+        self.labelled_unless_empty("TASK.md", &sections(&place.sections));
+        let alive = place.alive.iter().map(|role| format!("{role} alive"));
+        let missing = place.missing.iter();
+        let missing = missing.map(|role| format!("{role} expected here, but missing"));
+        let agents: Vec<String> = alive.chain(missing).collect();
+        let agents = agents.join("; ");
+        self.labelled("agents", if agents.is_empty() { "none" } else { &agents });
+        let held = if place.workspace { "held" } else { "none" };
+        self.labelled("workspace", held);
+        self.labelled_unless_empty("attention", &place.attention.join("; "));
+    }
+
+    /// What can happen next, by number: the usual of each group, or everything.
+    pub fn menu(&mut self, choices: &[Choice], is_whole: bool) {
+        let mut group = None;
+        let mut shown = 0;
+        let mut hidden = 0;
+        for (index, choice) in choices.iter().enumerate() {
+            if group != Some(choice.group) {
+                group = Some(choice.group);
+                shown = 0;
+                self.paragraph(&[(Style::Bold, heading(choice.group))], "", 0, 0);
+            }
+            shown += 1;
+            if !is_whole && shown > usual(choice.group) {
+                hidden += 1;
+                continue;
+            }
+            let number = format!("{:3} ", index + 1);
+            let line = format!("{}{}", choice.line, leads(choice));
+            self.paragraph(&[(Style::Plain, &number)], &line, 0, 7);
+        }
+        if hidden > 0 {
+            self.sentence(&format!("Enter shows {hidden} more."));
+        }
+    }
+
+    /// A line that was followed, and what came of it.
+    pub fn step(&mut self, line: &str, answer: &Answer, note: Option<&str>) {
+        self.paragraph(&[(Style::Bold, ">")], line, 0, INDENT);
+        if let Some(note) = note {
+            self.indented(&format!("({note})"));
+        }
+        self.answer(answer);
+    }
+
+    /// What came of a line.
+    pub fn answer(&mut self, answer: &Answer) {
+        match answer {
+            Answer::Decided(decided) => self.decided(decided),
+            Answer::Refused(refusal) => {
+                let message = refusal.to_string();
+                push_error(&mut self.text, &message, &refusal.hints, self.width, INDENT);
+            }
+            Answer::Nothing => self.indented("nothing follows from it"),
+        }
+    }
+
+    /// What came of one line of a script.
+    pub fn event(&mut self, line: usize, event: &Event) {
+        match event {
+            Event::Step {
+                step, answer, note, ..
+            } => {
+                self.gap();
+                self.step(step, answer, note.as_deref());
+            }
+            Event::Held(expected) => {
+                let lead = [(Style::Good, "as expected:")];
+                self.paragraph(&lead, expected, INDENT, INDENT * 2);
+            }
+            Event::Failed(failure) => self.failure(line, failure, INDENT),
+            Event::Undone(Some(step)) => {
+                self.gap();
+                self.paragraph(&[(Style::Bold, "> undo:")], step, 0, INDENT);
+            }
+            Event::Undone(None) => self.sentence("> undo: there is nothing to take back"),
+            Event::Restarted => {
+                self.gap();
+                self.paragraph(&[(Style::Bold, "> restart")], "", 0, 0);
+            }
+        }
+    }
+
+    /// An expectation that did not hold.
+    pub fn failure(&mut self, line: usize, failure: &Failure, margin: usize) {
+        let lead = format!("line {line}: expected");
+        let body = format!("{}; {}", failure.expected, failure.found);
+        self.paragraph(&[(Style::Bad, &lead)], &body, margin, margin + INDENT);
+    }
+
+    fn decided(&mut self, decided: &Decided) {
+        for entered in &decided.entered {
+            self.entered(entered);
+        }
+        for change in &decided.fields {
+            self.indented(&format!(
+                "{} {} -> {}",
+                change.field, change.from, change.to
+            ));
+        }
+        for remark in &decided.remarks {
+            self.indented(remark);
+        }
+        let widest = decided.effects.iter().map(|doing| doing.effect.len());
+        let widest = widest.max().unwrap_or_default();
+        for (index, doing) in decided.effects.iter().enumerate() {
+            let lead = if index == 0 { "would run" } else { "" };
+            let name = format!("{lead:LABEL$} {:widest$}", doing.effect);
+            let indent = INDENT + name.len() + 1;
+            let style = match doing.outcome {
+                Outcome::Done => Style::Plain,
+                _ => Style::Bad,
+            };
+            self.paragraph(&[(style, &name)], &does(doing), INDENT, indent);
+        }
+        let is_bare = decided.entered.is_empty() && decided.fields.is_empty();
+        if is_bare && decided.remarks.is_empty() && decided.effects.is_empty() {
+            self.indented("remembered; nothing else changes");
+        }
+    }
+
+    fn entered(&mut self, entered: &Entered) {
+        let to = &entered.to;
+        let line = match (&entered.from, entered.trigger) {
+            (Some(from), None | Some(Trigger::Request)) => format!("`{from}` -> `{to}`"),
+            (Some(from), Some(trigger)) => {
+                format!("`{from}` -> `{to}` (trigger {})", trigger.as_str())
+            }
+            (None, _) => format!("begins in `{to}`"),
+        };
+        self.paragraph(&[(Style::Good, &line)], "", INDENT, INDENT);
+        for reason in &entered.because {
+            self.paragraph(&[], &format!("because {reason}"), INDENT * 2, INDENT * 3);
+        }
+    }
+
+    fn labelled_unless_empty(&mut self, label: &str, body: &str) {
+        if !body.is_empty() {
+            self.labelled(label, body);
+        }
+    }
+
+    fn labelled(&mut self, label: &str, body: &str) {
+        let label = format!("{label:LABEL$}");
+        self.paragraph(&[(Style::Bold, &label)], body, 0, LABEL + 1);
+    }
+
+    fn indented(&mut self, body: &str) {
+        self.paragraph(&[], body, INDENT, INDENT * 2);
+    }
+
+    fn paragraph(&mut self, lead: &[(Style, &str)], body: &str, margin: usize, indent: usize) {
+        let paragraph = Paragraph {
+            lead,
+            body,
+            margin,
+            indent,
+        };
+        self.text.push_paragraph(&paragraph, self.width);
+    }
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Queued => "queued: it waits for a slot",
+        Kind::Agent => "agent: an agent is at it",
+        Kind::Human => "human: a person is asked",
+        Kind::Waiting => "waiting: for something else",
+        Kind::Terminal => "terminal: the end",
+    }
+}
+
+fn counter(counter: &Counter) -> String {
+    let limits = counter.limits.iter();
+    let limits: Vec<String> = limits
+        .map(|limit| format!("{} {}", limit.name, limit.value))
+        .collect();
+    let Counter { field, value, .. } = counter;
+    if limits.is_empty() {
+        return format!("{field} {value}");
+    }
+    format!("{field} {value} ({})", limits.join(", "))
+}
+
+/// The fresh ones with who brought them, then the names of the others.
+fn sections(written: &[Written]) -> String {
+    let (fresh, older): (Vec<&Written>, Vec<&Written>) = written.iter().partition(|it| it.fresh);
+    let mut told: Vec<String> = fresh.into_iter().map(fresh_section).collect();
+    let older: Vec<String> = older.iter().map(|it| format!("`{}`", it.section)).collect();
+    if !older.is_empty() {
+        told.push(format!(
+            "not fresh (unchanged in this status): {}",
+            older.join(", ")
+        ));
+    }
+    told.join("; ")
+}
+
+fn fresh_section(written: &Written) -> String {
+    let name = &written.section;
+    let from: Vec<String> = written.brought_by.iter().map(party).collect();
+    if from.is_empty() {
+        return format!("`{name}` fresh");
+    }
+    format!("`{name}` fresh, from {}", from.join(" and "))
+}
+
+fn party(role: &Role) -> String {
+    match role {
+        Role::Human => "the person".to_owned(),
+        role => format!("the {role}"),
+    }
+}
+
+fn heading(group: Group) -> &'static str {
+    match group {
+        Group::Person => "The person",
+        Group::Agents => "The agents",
+        Group::World => "The engine and the world",
+    }
+}
+
+/// How many lines of a group stand below what was decided, so that both stay in sight.
+fn usual(group: Group) -> usize {
+    match group {
+        Group::Person | Group::Agents => 3,
+        Group::World => 2,
+    }
+}
+
+/// Where a line leads, when its words do not say it.
+fn leads(choice: &Choice) -> String {
+    match &choice.step.happening {
+        Happening::Ask { .. } | Happening::Begin { .. } => String::new(),
+        _ if choice.moves => format!(" -> `{}`", choice.to),
+        Happening::Die { .. } | Happening::Report { .. } => " -> it stays".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn does(doing: &Doing) -> String {
+    match doing.outcome {
+        Outcome::Done => doing.does.clone(),
+        Outcome::Failed => format!("FAILS ({})", doing.does),
+        Outcome::NotStarted => format!("not started ({})", doing.does),
+        Outcome::CalledOff => format!("called off ({})", doing.does),
+    }
+}
