@@ -52,6 +52,9 @@ pub enum Error {
     /// A new workflow was not written.
     #[error(transparent)]
     WorkflowNotNew(#[from] NewWorkflowError),
+    /// The program that this process should start or become.
+    #[error("{0}")]
+    NotStarted(String),
     /// The answer could not be printed.
     #[error("cannot print the answer: {}", reason(.0))]
     Print(#[from] io::Error),
@@ -77,6 +80,7 @@ impl Error {
                 NewWorkflowError::Exists { .. } => "workflow-exists",
                 NewWorkflowError::NotWritten { .. } => "workflow-not-written",
             },
+            Error::NotStarted(_) => "program-not-started",
             Error::Print(_) => "answer-not-printed",
             Error::Json(_) => "answer-not-json",
         }
@@ -93,6 +97,7 @@ impl Error {
             | Error::WorkflowInvalid { .. }
             | Error::WorkflowNotNew(_) => Exit::Refused,
             Error::WorkflowNotFound(_) => Exit::NotFound,
+            Error::NotStarted(_) => Exit::OutsideFailed,
             Error::Print(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             Error::Print(_) | Error::Json(_) => Exit::Unexpected,
         }
@@ -118,7 +123,7 @@ impl Error {
                 vec![format!("run `orange workflow check {name}` to see them")]
             }
             Error::WorkflowNotNew(error) => error.hints(),
-            Error::Print(_) | Error::Json(_) => Vec::new(),
+            Error::NotStarted(_) | Error::Print(_) | Error::Json(_) => Vec::new(),
         }
     }
 
@@ -150,6 +155,7 @@ impl Error {
             },
             Error::Usage { .. }
             | Error::Home(HomeError::Unknown)
+            | Error::NotStarted(_)
             | Error::Print(_)
             | Error::Json(_) => json!({}),
         }
