@@ -1,11 +1,10 @@
 //! Starting programs: what arrives, what comes back, how it ends.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use orange::effects::command::{Ending, Invocation};
-use orange::effects::process;
 
-use crate::stage::{PATIENCE, Stage, is_running, variables, wait_for};
+use crate::stage::{is_running, variables, wait_for};
 
 fn sh(script: &str) -> Invocation {
     Invocation::new("sh", variables(&[])).arguments(["-c", script])
@@ -94,22 +93,6 @@ fn a_timeout_ends_the_whole_group() {
     wait_for("the child to go", || !is_running(child));
     let message = slow.require_success().unwrap_err().to_string();
     assert!(message.contains("was ended after 300 ms"), "{message}");
-}
-
-#[test]
-fn output_that_a_stranger_holds_open_is_not_waited_for() {
-    let stage = Stage::new();
-    let run = stage.id("r1");
-    let script = "setsid sleep 1000 & echo early; exit 3";
-    let program = Invocation::new("sh", variables(&[("ORANGE_RUN_ID", run.as_str())]));
-    let began = Instant::now();
-    let finished = program.arguments(["-c", script]).run().unwrap();
-    let took = began.elapsed();
-    let ended = process::end(&run, &[], &[], PATIENCE).unwrap();
-    assert_eq!(ended.processes.len(), 1);
-    assert_eq!(finished.ending, Ending::Code(3));
-    assert_eq!(finished.stdout.bytes, b"early\n");
-    assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
 #[test]

@@ -64,13 +64,39 @@ fn the_smallest_definition_works_as_it_stands() {
     let pane = stage.try_start(&run, &file).unwrap().pane;
     let ended = Observation::Dead(Evidence::Exit { code: 0 });
     wait_for("the agent to end", || stage.tmux.observe(&pane) == ended);
-    let shown = stage.raw_tmux(&["capture-pane", "-p", "-J", "-t", &pane.pane.to_string()]);
+    let shown = stage.raw_tmux(&[
+        "capture-pane",
+        "-p",
+        "-J",
+        "-S",
+        "-",
+        "-t",
+        &pane.pane.to_string(),
+    ]);
     let prompt_file = file.with_file_name("prompt.md");
     assert!(
         shown.contains(&format!("--prompt-file {}", prompt_file.display())),
         "{shown}"
     );
     assert_eq!(fs::read_to_string(prompt_file).unwrap(), "do it");
+}
+
+#[test]
+fn the_examples_of_the_description_are_definitions() {
+    let page = include_str!("../../../../harnesses/README.md");
+    let mut examples = page
+        .split("```toml\n")
+        .skip(1)
+        .map(|it| it.split("```").next().unwrap());
+    Harness::parse("script.toml", examples.next().unwrap()).unwrap();
+    let arguments = examples
+        .next()
+        .unwrap()
+        .trim()
+        .strip_prefix("full = ")
+        .unwrap();
+    assert_eq!(filled(arguments, &values("-p")), ["run", "--", "-p"]);
+    assert_eq!(examples.next(), None);
 }
 
 #[test]
@@ -158,95 +184,97 @@ fn a_level_that_is_not_offered_is_said() {
     assert!(error.hint().contains("add `reduced`"));
 }
 
+/// A definition, the line of its mistake, and a part of what is said about it.
+const MISTAKES: &[(&str, usize, &str)] = &[
+    ("name = ", 1, ""),
+    ("name = \"x\"\nbinry = \"x\"", 2, "unknown field `binry`"),
+    (
+        "name = \"x\"\n[args]\nfull = []",
+        1,
+        "missing field `binary`",
+    ),
+    ("name = \"x\"\nbinary = \"x\"", 1, "missing field `args`"),
+    (
+        "name = \"x\"\nbinary = 3\n[args]\nfull = []",
+        2,
+        "expected a string",
+    ),
+    (
+        "name = \"X y\"\nbinary = \"x\"\n[args]\nfull = []",
+        1,
+        "`X y` is no name",
+    ),
+    (
+        "name = \"x\"\nbinary = \"./x\"\n[args]\nfull = []",
+        2,
+        "does not say where",
+    ),
+    (
+        "name = \"x\"\nbinary = \"\"\n[args]\nfull = []",
+        2,
+        "does not say where",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\n",
+        3,
+        "offers no permission level",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nall = []",
+        4,
+        "unknown field `all`",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [\n  \"a\",\n  \"{promt}\",\n]",
+        6,
+        "`{promt}` is no placeholder",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [\"{model}\"]",
+        4,
+        "may have no value",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [3]",
+        4,
+        "a text, or a group",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [[[\"a\"]]]",
+        4,
+        "expected a string",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [\"\\u0000\"]",
+        4,
+        "NUL",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\npass = [\"A=B\"]",
+        6,
+        "no name of a variable",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\npass = [\"*\"]",
+        6,
+        "no name of a variable",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\nset = { ORANGE_ROLE = \"human\" }",
+        6,
+        "never passed on",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment.set]\n\"A*\" = \"1\"",
+        6,
+        "no name of a variable",
+    ),
+    ("name = \"x\"\nname = \"x\"", 2, "duplicate"),
+];
+
 #[test]
 fn every_mistake_has_its_line_and_a_way_out() {
-    let cases: &[(&str, usize, &str)] = &[
-        ("name = ", 1, ""),
-        ("name = \"x\"\nbinry = \"x\"", 2, "unknown field `binry`"),
-        (
-            "name = \"x\"\n[args]\nfull = []",
-            1,
-            "missing field `binary`",
-        ),
-        ("name = \"x\"\nbinary = \"x\"", 1, "missing field `args`"),
-        (
-            "name = \"x\"\nbinary = 3\n[args]\nfull = []",
-            2,
-            "expected a string",
-        ),
-        (
-            "name = \"X y\"\nbinary = \"x\"\n[args]\nfull = []",
-            1,
-            "`X y` is no name",
-        ),
-        (
-            "name = \"x\"\nbinary = \"./x\"\n[args]\nfull = []",
-            2,
-            "does not say where",
-        ),
-        (
-            "name = \"x\"\nbinary = \"\"\n[args]\nfull = []",
-            2,
-            "does not say where",
-        ),
-        (
-            "name = \"x\"\nbinary = \"x\"\n[args]\n",
-            3,
-            "offers no permission level",
-        ),
-        (
-            "name = \"x\"\nbinary = \"x\"\n[args]\nall = []",
-            4,
-            "unknown field `all`",
-        ),
-        (
-            "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [\n  \"a\",\n  \"{promt}\",\n]",
-            6,
-            "`{promt}` is no placeholder",
-        ),
-        (
-            "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [\"{model}\"]",
-            4,
-            "may have no value",
-        ),
-        (
-            "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [3]",
-            4,
-            "a text, or a group",
-        ),
-        (
-            "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [[[\"a\"]]]",
-            4,
-            "expected a string",
-        ),
-        (
-            "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [\"\\u0000\"]",
-            4,
-            "NUL",
-        ),
-        (
-            "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\npass = [\"A=B\"]",
-            6,
-            "no name of a variable",
-        ),
-        (
-            "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\npass = [\"*\"]",
-            6,
-            "no name of a variable",
-        ),
-        (
-            "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\nset = { ORANGE_ROLE = \"human\" }",
-            6,
-            "never passed on",
-        ),
-        (
-            "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment.set]\n\"A*\" = \"1\"",
-            6,
-            "no name of a variable",
-        ),
-        ("name = \"x\"\nname = \"x\"", 2, "duplicate"),
-    ];
-    for (text, expected, part) in cases {
+    for (text, expected, part) in MISTAKES {
         let error = Harness::parse("home/x.toml", text).unwrap_err();
         let HarnessError::Invalid {
             file,

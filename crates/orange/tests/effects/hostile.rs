@@ -116,7 +116,7 @@ fn any_text_arrives_byte_for_byte() {
 fn a_megabyte_goes_by_file() {
     let stage = Stage::new();
     let harness = keeper(&stage);
-    let prompt = "-n 'ä🦀' $(id) \u{1b}[31m\n;".repeat(40_000);
+    let prompt = "-n 'ä🦀' $(id) \u{1b}[31m\n;".repeat(60_000);
     assert!(prompt.len() > 1024 * 1024);
     let (arguments, file) = sent(&stage, &harness, "r1", &prompt);
     assert!(file == prompt.as_bytes());

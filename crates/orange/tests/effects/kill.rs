@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use orange::effects::tmux::{Leftovers, Socket, Tmux, TmuxError};
 
-use crate::stage::{IDLE, PATIENCE, Part, Run, Stage, is_running, wait_for};
+use crate::stage::{IDLE, Part, Run, Stage, is_running, wait_for};
 
 #[test]
 fn lesson_8_a_name_that_begins_alike_is_not_killed() {
@@ -80,8 +80,48 @@ fn lesson_15_nobody_survives() {
     };
     assert!(ended.len() >= pids.len());
     assert!(!stage.is_alive(&pane) && stage.is_alive(&bystander));
-    assert!(is_running(pane.server.process.pid), "the server is spared");
+    let server = pane.server.process.pid;
+    assert!(is_running(server), "the server is spared");
+    let environ = fs::read(format!("/proc/{server}/environ")).unwrap();
+    assert!(!String::from_utf8_lossy(&environ).contains("ORANGE_"));
     assert_eq!(stage.kill("r1").panes, 0, "killing twice is killing once");
+}
+
+#[test]
+fn what_was_detached_from_the_run_is_not_of_the_run() {
+    let stage = Stage::new();
+    stage.end_later("performer");
+    let orange = env!("CARGO_BIN_EXE_orange");
+    let performer = stage.id("performer");
+    let script = format!(
+        "env -i PATH=$PATH ORANGE_RUN_ID={performer} {orange} detach -- sleep 1000 >$OUT/new
+         mv $OUT/new $OUT/performer; {IDLE}"
+    );
+    let pane = stage.start(&Run {
+        script: &script,
+        ..Run::default()
+    });
+    let performer = stage.pid("performer");
+    stage.kill("r1");
+    assert!(!stage.is_alive(&pane));
+    assert!(
+        is_running(performer),
+        "the agent's death would end who performs it"
+    );
+}
+
+#[test]
+fn a_server_that_ends_with_its_last_window_is_no_failure() {
+    let stage = Stage::new();
+    let own = Tmux::new("tmux", Socket::Own(stage.path("s")), &stage.environment);
+    let run = Run::default();
+    let file = stage.launch(&run);
+    stage.try_start_on(&own, &run, &file).unwrap();
+    stage.kill_with(&own, "r1", None, None).unwrap();
+    wait_for("the server to go", || {
+        matches!(own.list(), Err(TmuxError::NoServer(_)))
+    });
+    stage.kill_with(&own, "r1", None, None).unwrap();
 }
 
 #[test]
@@ -130,9 +170,9 @@ fn a_kill_that_tmux_fails_ends_the_processes_and_is_repeated() {
     let stage = Stage::new();
     let pane = stage.start(&Run::default());
     let socket = Socket::Private(stage.path("s"));
-    let broken = Tmux::new("/bin/false", socket, &stage.environment);
-    broken
-        .kill(&stage.id("r1"), None, &[], PATIENCE)
+    let broken = Tmux::new("false", socket, &stage.environment);
+    stage
+        .kill_with(&broken, "r1", Some(&pane), None)
         .unwrap_err();
     assert!(
         !is_running(pane.process.unwrap().pid),
@@ -159,21 +199,24 @@ fn the_scrollback_is_kept() {
     });
     let file = stage.path("runs/r1/scrollback.txt");
     let killed = stage
-        .tmux
-        .kill(&stage.id("r1"), Some(&file), &[], PATIENCE)
+        .kill_with(&stage.tmux, "r1", None, Some(&file))
         .unwrap();
     assert_eq!(killed.scrollback, None);
-    let expected: String = (0..300)
-        .map(|number| format!("line {number} ä🦀\n"))
+    let lines: Vec<String> = (0..300)
+        .map(|number| format!("line {number} ä🦀"))
         .collect();
+    let expected = lines.join(
+        "
+",
+    ) + "
+";
     assert_eq!(fs::read_to_string(&file).unwrap(), expected);
     assert_eq!(
         fs::metadata(&file).unwrap().permissions().mode() & 0o777,
         0o600
     );
     stage
-        .tmux
-        .kill(&stage.id("r1"), Some(&file), &[], PATIENCE)
+        .kill_with(&stage.tmux, "r1", None, Some(&file))
         .unwrap();
     assert_eq!(
         fs::read_to_string(&file).unwrap(),
@@ -189,8 +232,7 @@ fn a_scrollback_that_cannot_be_kept_stops_no_kill() {
     fs::write(stage.path("file"), "").unwrap();
     let nowhere = stage.path("file/scrollback.txt");
     let killed = stage
-        .tmux
-        .kill(&stage.id("r1"), Some(&nowhere), &[], PATIENCE)
+        .kill_with(&stage.tmux, "r1", None, Some(&nowhere))
         .unwrap();
     assert!(killed.scrollback.unwrap().contains("cannot write"));
     assert!(!stage.is_alive(&pane));
@@ -200,7 +242,8 @@ fn a_scrollback_that_cannot_be_kept_stops_no_kill() {
 fn a_run_that_ended_by_itself_is_cleared_away_with_what_it_left() {
     let stage = Stage::new();
     let pane = stage.start(&Run {
-        script: "setsid sleep 1000 & echo $! >$OUT/new; mv $OUT/new $OUT/left; exit 0",
+        script: "setsid sh -c 'echo $$ >$OUT/new; mv $OUT/new $OUT/left; exec sleep 1000' & \
+                 while ! [ -e $OUT/left ]; do :; done; exit 0",
         ..Run::default()
     });
     let left = stage.pid("left");

@@ -11,13 +11,19 @@
 
 mod attach;
 mod command;
-mod detach;
 mod exec_run;
 mod harness;
 mod hostile;
-mod kill;
 mod nudge;
-mod observe;
-mod process;
 mod stage;
 mod start;
+
+// What other systems cannot tell about processes is not promised there.
+#[cfg(target_os = "linux")]
+mod detach;
+#[cfg(target_os = "linux")]
+mod kill;
+#[cfg(target_os = "linux")]
+mod observe;
+#[cfg(target_os = "linux")]
+mod process;

@@ -1,4 +1,4 @@
-//! The nudge: a paste, Enter of its own, and looking whether it was sent.
+//! The nudge: pasted, sent by its own Enter, and looked for.
 
 use orange::effects::tmux::TmuxError;
 
@@ -44,18 +44,17 @@ fn lesson_24_a_nudge_arrives_whole_and_is_sent_by_its_own_enter() {
 #[test]
 fn a_program_that_knows_pastes_is_told_that_it_is_one() {
     let stage = Stage::new();
-    let script = "stty raw -echo; printf '\\033[?2004h'; touch $OUT/ready; exec dd bs=1 count=17 of=$OUT/bytes 2>/dev/null";
+    let script = "stty raw -echo; printf '\\033[?2004hready'; exec dd bs=1 count=17 of=$OUT/bytes 2>/dev/null";
     let pane = stage.start(&Run {
         script,
         ..Run::default()
     });
-    stage.written("ready");
-    wait_for("the mode", || {
-        // tmux has read the request when it has read what comes after it.
-        stage.tmux.paste(&pane, "hello").is_ok()
-            && std::fs::metadata(stage.path("bytes")).is_ok_and(|it| it.len() == 17)
+    wait_for("the request", || screen(&stage).contains("ready"));
+    stage.tmux.paste(&pane, "hello").unwrap();
+    wait_for("the paste", || {
+        std::fs::metadata(stage.path("bytes")).is_ok_and(|it| it.len() == 17)
     });
-    assert_eq!(stage.written("bytes"), b"\x1b[200~hello\x1b[201~"[..17]);
+    assert_eq!(stage.written("bytes"), b"\x1b[200~hello\x1b[201~");
 }
 
 #[test]

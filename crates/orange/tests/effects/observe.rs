@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use orange::clock::Deadline;
 use orange::config::Harness;
 use orange::effects::process::ProcessIdentity;
 use orange::effects::tmux::{Observation, Pane, Socket, Tmux, observe};
 use orange_engine::evidence::Evidence;
 
-use crate::stage::{Part, Run, Stage, wait_for};
+use crate::stage::{Part, Run, SOON, Stage};
 
 fn unknown(observation: &Observation) -> &str {
     match observation {
@@ -17,9 +18,12 @@ fn unknown(observation: &Observation) -> &str {
 }
 
 fn wait_until(stage: &Stage, pane: &Pane, expected: &Observation) {
-    wait_for(&format!("{expected:?}"), || {
-        stage.tmux.observe(pane) == *expected
+    let mut seen = stage.tmux.observe(pane);
+    let held = Deadline::after(SOON).wait_for(|| {
+        seen = stage.tmux.observe(pane);
+        seen == *expected
     });
+    assert!(held, "expected {expected:?}, saw {seen:?}");
 }
 
 #[test]
@@ -44,6 +48,20 @@ fn lesson_10_the_end_of_the_agent_is_seen_with_its_code() {
             "looking twice is looking once"
         );
     }
+}
+
+#[test]
+fn lesson_10_what_the_agent_left_in_the_pane_does_not_hide_its_end() {
+    let stage = Stage::new();
+    let pane = stage.start(&Run {
+        script: "sh -c \"trap '' HUP; touch $OUT/left; exec sleep 1000\" & while ! [ -e $OUT/left ]; do :; done; exit 5",
+        ..Run::default()
+    });
+    wait_until(
+        &stage,
+        &pane,
+        &Observation::Dead(Evidence::Exit { code: 5 }),
+    );
 }
 
 #[test]
@@ -94,7 +112,7 @@ fn lesson_12_a_look_that_fails_is_no_death() {
         &ended,
         &Observation::Dead(Evidence::Exit { code: 4 }),
     );
-    let broken = Tmux::new("/bin/false", socket(), &stage.environment);
+    let broken = Tmux::new("false", socket(), &stage.environment);
     unknown(&broken.observe(&ended));
     assert_eq!(stage.tmux.observe(&pane), Observation::Alive);
 }

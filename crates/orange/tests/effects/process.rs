@@ -1,7 +1,11 @@
 //! Finding and ending the processes of a run.
 
-use orange::effects::command::Invocation;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use orange::effects::command::{Ending, Invocation};
 use orange::effects::process::{self, Life, ProcessIdentity};
+use orange_engine::evidence::Evidence;
 
 use crate::stage::{PATIENCE, Stage, is_running, variables, wait_for};
 
@@ -97,6 +101,40 @@ fn what_is_spared_stays() {
     wait_for("it", || is_running(pid));
     assert!(end(&stage, "spared-1", &[pid]).is_empty());
     assert!(is_running(pid));
+}
+
+#[test]
+fn an_end_that_the_parent_has_not_noticed_is_told() {
+    for (script, expected) in [
+        ("exit 7", Evidence::Exit { code: 7 }),
+        ("kill -9 $$", Evidence::Signal { signal: 9 }),
+    ] {
+        let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let own = std::process::id();
+        wait_for("the end", || {
+            process::unnoticed_end(child.id(), own).is_some()
+        });
+        assert_eq!(process::unnoticed_end(child.id(), own), Some(expected));
+        assert_eq!(process::unnoticed_end(child.id(), 1), None);
+        child.wait().unwrap();
+        assert_eq!(process::unnoticed_end(child.id(), own), None);
+    }
+}
+
+#[test]
+fn output_that_a_stranger_holds_open_is_not_waited_for() {
+    let stage = Stage::new();
+    let run = stage.id("r1");
+    let script = "setsid sleep 1000 & echo early; exit 3";
+    let program = Invocation::new("sh", variables(&[("ORANGE_RUN_ID", run.as_str())]));
+    let began = Instant::now();
+    let finished = program.arguments(["-c", script]).run().unwrap();
+    let took = began.elapsed();
+    let ended = process::end(&run, &[], &[], PATIENCE).unwrap();
+    assert_eq!(ended.processes.len(), 1);
+    assert_eq!(finished.ending, Ending::Code(3));
+    assert_eq!(finished.stdout.bytes, b"early\n");
+    assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
 #[test]

@@ -13,7 +13,9 @@ use orange::clock::Deadline;
 use orange::config::{Environment, Harness, Home};
 use orange::effects::process::{self, Patience};
 use orange::effects::run::{Launch, LaunchError};
-use orange::effects::tmux::{Killed, Observation, Pane, Socket, Start, Started, Tmux, TmuxError};
+use orange::effects::tmux::{
+    Kill, Killed, Observation, Pane, Socket, Start, Started, Tmux, TmuxError,
+};
 use orange_engine::language::workflow::Permissions;
 use orange_engine::names::{BranchName, ProjectName, RunId, TaskId};
 use orange_engine::role::Role;
@@ -197,7 +199,24 @@ impl Stage {
     }
 
     pub fn try_kill(&self, id: &str) -> Result<Killed, TmuxError> {
-        self.tmux.kill(&self.id(id), None, &[], PATIENCE)
+        self.kill_with(&self.tmux, id, None, None)
+    }
+
+    /// Kills by another client, with what was recorded and a place for the scrollback.
+    pub fn kill_with(
+        &self,
+        tmux: &Tmux,
+        id: &str,
+        recorded: Option<&Pane>,
+        scrollback: Option<&Path>,
+    ) -> Result<Killed, TmuxError> {
+        tmux.kill(&Kill {
+            run: &self.id(id),
+            recorded,
+            scrollback,
+            spared: &[],
+            patience: PATIENCE,
+        })
     }
 
     pub fn is_alive(&self, pane: &Pane) -> bool {
@@ -266,15 +285,10 @@ pub fn wait_for(what: &str, condition: impl FnMut() -> bool) {
 
 /// Whether a process of this number runs, zombies not counted.
 pub fn is_running(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
-    stat.is_ok_and(|stat| {
-        !stat
-            .rsplit(')')
-            .next()
-            .unwrap()
-            .trim_start()
-            .starts_with('Z')
-    })
+    let mut ps = Command::new("ps");
+    let output = ps.args(["-o", "stat=", "-p", &pid.to_string()]).output();
+    let output = output.unwrap().stdout;
+    !output.is_empty() && output[0] != b'Z'
 }
 
 /// A name that differs for every text.

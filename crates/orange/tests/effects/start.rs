@@ -31,7 +31,7 @@ fn a_start_that_failed_once_succeeds_the_next_time() {
     let run = Run::default();
     let file = stage.launch(&run);
     let socket = Socket::Private(stage.path("s"));
-    let broken = Tmux::new("/bin/false", socket.clone(), &stage.environment);
+    let broken = Tmux::new("false", socket.clone(), &stage.environment);
     stage.try_start_on(&broken, &run, &file).unwrap_err();
     let missing = Tmux::new("no-such-tmux", socket, &stage.environment);
     let error = stage.try_start_on(&missing, &run, &file).unwrap_err();
@@ -178,9 +178,6 @@ fn the_server_starts_without_what_must_not_reach_it() {
         !global.contains("SECRET") && !global.contains("ORANGE_"),
         "{global}"
     );
-    let pid = stage.raw_tmux(&["display-message", "-p", "#{pid}"]);
-    let environ = fs::read(format!("/proc/{pid}/environ")).unwrap();
-    assert!(!String::from_utf8_lossy(&environ).contains("ORANGE_"));
 }
 
 #[test]

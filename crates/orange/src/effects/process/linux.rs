@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 
 use super::{ProcessError, ProcessIdentity, Stat};
 use crate::config::reason;
@@ -26,7 +27,10 @@ pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
     };
     match fs::read(of(pid, "stat")) {
         Ok(bytes) => match parse(pid, &bytes) {
-            Some(stat) => Ok(Some(stat)),
+            Some(stat) => Ok(Some(Stat {
+                wait_status: wait_status(pid, &bytes),
+                ..stat
+            })),
             None => Err(failed(&io::Error::other("its `stat` makes no sense"))),
         },
         Err(error) if is_gone(&error) => {
@@ -84,6 +88,16 @@ pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessEr
     }
 }
 
+/// The last field, which is shown as 0 to whoever may not see it.
+fn wait_status(pid: u32, bytes: &[u8]) -> Option<i32> {
+    let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
+    let own = geteuid();
+    let may_see = own.is_root() || own.as_raw() == owner;
+    let last = bytes.trim_ascii().rsplit(|byte| *byte == b' ').next()?;
+    let status = std::str::from_utf8(last).ok()?.parse().ok()?;
+    may_see.then_some(status)
+}
+
 fn of(pid: u32, file: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}/{file}"))
 }
@@ -109,6 +123,7 @@ fn parse(pid: u32, bytes: &[u8]) -> Option<Stat> {
         session: number(6)?,
         start: field(22)?.parse().ok()?,
         has_ended: matches!(field(3)?, "Z" | "X"),
+        wait_status: None,
     })
 }
 

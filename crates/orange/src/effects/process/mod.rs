@@ -19,6 +19,10 @@ use unsupported as system;
 pub use ending::{Ended, Patience, end};
 pub use table::{carrying, members};
 
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+
+use orange_engine::evidence::Evidence;
 use serde::{Deserialize, Serialize};
 
 /// One process, and no other that gets its number later.
@@ -86,6 +90,19 @@ struct Stat {
     start: u64,
     /// Whether it has ended, and only its parent has not noticed.
     has_ended: bool,
+    /// How it ended, as its parent would be told, if this system shows it to us.
+    wait_status: Option<i32>,
+}
+
+/// How a process ended that its parent has not noticed.
+pub fn unnoticed_end(pid: u32, parent: u32) -> Option<Evidence> {
+    let stat = system::stat(pid).ok()??;
+    let status = stat
+        .wait_status
+        .filter(|_| stat.has_ended && stat.parent == parent);
+    let status = ExitStatus::from_raw(status?);
+    let by_itself = status.code().map(|code| Evidence::Exit { code });
+    by_itself.or_else(|| status.signal().map(|signal| Evidence::Signal { signal }))
 }
 
 impl ProcessIdentity {

@@ -10,6 +10,10 @@ use super::{ProcessError, ProcessIdentity, Stat};
 use crate::config::reason;
 
 /// The boot this is.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the same shape as where the system tells"
+)]
 pub fn boot() -> Result<Option<String>, ProcessError> {
     Ok(None)
 }

@@ -1,4 +1,4 @@
-//! Writes down how an agent is started: its prompt and its run file.
+//! Writes down how an agent is started: prompt and run file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Acts on a pane only if it is still the one that was meant.
+//! Acts on a pane only if it still is the one meant.
 
 use super::call::Call;
 use super::listing::RUN;

@@ -7,9 +7,25 @@ use orange_engine::names::RunId;
 use super::guard::Meant;
 use super::listing::{Listed, Listing, PaneState};
 use super::name::require_plain;
-use super::{Tmux, TmuxError};
+use super::{Pane, Tmux, TmuxError};
 use crate::effects::private_file;
 use crate::effects::process::{Ended, Patience, ProcessError, ProcessIdentity, end, members};
+
+/// A run that is to be ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Kill<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// Where it lived when that was recorded; its process is of the run although it may not carry
+    /// the id yet.
+    pub recorded: Option<&'a Pane>,
+    /// Where what its pane shows is kept.
+    pub scrollback: Option<&'a Path>,
+    /// Processes that are left alone, besides this one and the server: the supervisor.
+    pub spared: &'a [u32],
+    /// How long its processes may take to end.
+    pub patience: Patience,
+}
 
 /// What was ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,16 +51,10 @@ impl Tmux {
     /// Ends a run, and answers only when nothing of it is left. One that is gone already is fine.
     ///
     /// The pane is found by the run's mark on whatever server listens now, so that a pane nobody
-    /// recorded is found too. Its scrollback goes to `scrollback` first. Processes are then ended
-    /// by the run's id and by what was tied to them before the pane was closed, even if tmux does
-    /// not answer. This process, the server and `spared` are left alone.
-    pub fn kill(
-        &self,
-        run: &RunId,
-        scrollback: Option<&Path>,
-        spared: &[u32],
-        patience: Patience,
-    ) -> Result<Killed, TmuxError> {
+    /// recorded is found too. Its scrollback is kept first. Processes are then ended by the run's
+    /// id and by what was tied to them before the pane was closed, even if tmux does not answer.
+    pub fn kill(&self, kill: &Kill<'_>) -> Result<Killed, TmuxError> {
+        let run = kill.run;
         require_plain("run", run.as_str())?;
         let (listing, blind) = match self.list() {
             Ok(listing) => (Some(listing), None),
@@ -55,20 +65,27 @@ impl Tmux {
         let panes = panes.unwrap_or_default().iter();
         let panes: Vec<&Listed> = panes.filter(|it| it.run.as_ref() == Some(run)).collect();
         let server = listing.as_ref().map(|it| it.server.process.pid);
-        let spared: Vec<u32> = spared.iter().copied().chain(server).collect();
-        let roots: Vec<ProcessIdentity> = panes.iter().filter_map(|it| root(it)).collect();
+        let spared: Vec<u32> = kill.spared.iter().copied().chain(server).collect();
+        let recorded = kill.recorded.and_then(|pane| pane.process.clone());
+        let roots = panes.iter().filter_map(|it| root(it)).chain(recorded);
+        let roots: Vec<ProcessIdentity> = roots.collect();
         // What hangs together is seen only while the pane is there.
         let known = members(run, &roots, &spared);
         let closed = match &listing {
-            Some(listing) => self.close(run, listing, &panes, scrollback),
+            Some(listing) => self.close(run, listing, &panes, kill.scrollback),
             None => Ok(None),
         };
-        let leftovers = leftovers(run, known, &spared, patience)?;
+        let leftovers = leftovers(run, known, &spared, kill.patience)?;
         if let Some(error) = blind {
             return Err(error);
         }
-        let scrollback = closed?;
-        self.require_closed(run)?;
+        // A server may end with its last pane, in the middle of an answer: only the look counts.
+        let is_closed = self.require_closed(run);
+        let scrollback = match (closed, is_closed) {
+            (Ok(unsaved), Ok(())) => unsaved,
+            (Err(_), Ok(())) => None,
+            (Err(error), Err(_)) | (Ok(_), Err(error)) => return Err(error),
+        };
         Ok(Killed {
             panes: panes.len(),
             leftovers,
@@ -96,10 +113,7 @@ impl Tmux {
                 let saved = self.save_scrollback(meant, path);
                 unsaved = saved.err().map(|error| error.to_string());
             }
-            match self.guarded(meant, &format!("kill-pane -t {pane}")) {
-                Ok(_) | Err(TmuxError::NotOurs { .. } | TmuxError::NoServer(_)) => {}
-                Err(error) => return Err(error),
-            }
+            self.guarded(meant, &format!("kill-pane -t {pane}"))?;
         }
         Ok(unsaved)
     }

@@ -15,10 +15,12 @@ pub(super) const TASK: &str = "@orange_task";
 pub(super) const ROLE: &str = "@orange_role";
 
 /// The fields are divided by a sign that none before the last can hold: ids and numbers have none,
-/// our own ids are plain, and tmux turns it into `_` in the name of a session.
+/// our own ids are plain, and tmux turns it into `_` in the name of a session. A name may hold the
+/// end of a line, so tmux replaces that too.
 const FORMAT: &str = "pane:#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:\
                       #{pane_dead_status}:#{pane_dead_signal}:#{@orange_run}:#{@orange_task}:\
-                      #{@orange_role}:#{session_name}:#{window_name}";
+                      #{@orange_role}:#{s/[\x01-\x1f]/_/:session_name}:\
+                      #{s/[\x01-\x1f]/_/:window_name}";
 const FIELDS: usize = 13;
 
 /// What a server shows at one moment.

@@ -18,7 +18,7 @@ mod start;
 
 pub use attach::Attach;
 pub use id::{IdError, PaneId, SessionId, WindowId};
-pub use kill::{Killed, Leftovers};
+pub use kill::{Kill, Killed, Leftovers};
 pub use listing::{Listed, Listing, PaneState};
 pub use name::{session_name, window_name};
 pub use nudge::is_in_input_box;

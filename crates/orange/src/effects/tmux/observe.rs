@@ -1,10 +1,13 @@
 //! Whether a run is alive, from hard evidence only.
+//!
+//! tmux 3.3a now and then misses the end of a process that ends at once: the pane is dead, and how
+//! it ended is never said. The process then waits for tmux as a zombie, which still tells.
 
 use orange_engine::evidence::Evidence;
 
 use super::listing::{Listed, Listing, PaneState};
 use super::{Pane, Tmux, TmuxError};
-use crate::effects::process::{Life, carrying};
+use crate::effects::process::{Life, carrying, unnoticed_end};
 use crate::effects::run::exec_failure;
 
 /// What a look at a run shows.
@@ -55,25 +58,32 @@ fn on_its_server(pane: &Pane, listing: &Listing) -> Observation {
     match &listed.state {
         PaneState::Running => in_its_pane(pane, listed),
         PaneState::Ended(Some(evidence)) => Observation::Dead(refined(pane, evidence)),
-        PaneState::Ended(None) => {
-            let message = format!(
-                "the agent in pane {} has ended, how is not known",
-                pane.pane
-            );
-            Observation::Unknown(message)
-        }
+        PaneState::Ended(None) => unnoticed(pane, listed),
     }
 }
 
 fn in_its_pane(pane: &Pane, listed: &Listed) -> Observation {
-    match &pane.process {
+    let Some(process) = &pane.process else {
+        return Observation::Alive;
+    };
+    match process.life() {
+        Life::Gone if process.pid == listed.pid => unnoticed(pane, listed),
         // Somebody started something else in the pane.
-        Some(process) if process.pid != listed.pid => match process.life() {
-            Life::Gone => Observation::Dead(Evidence::Closed),
-            Life::Alive => still_there(pane, "its pane runs something else"),
-            Life::Unknown(why) => Observation::Unknown(why),
-        },
-        _ => Observation::Alive,
+        Life::Gone => Observation::Dead(Evidence::Closed),
+        _ if process.pid != listed.pid => still_there(pane, "its pane runs something else"),
+        // Where the system does not tell, tmux does.
+        Life::Alive | Life::Unknown(_) => Observation::Alive,
+    }
+}
+
+/// What is known when tmux does not say how the agent ended.
+fn unnoticed(pane: &Pane, listed: &Listed) -> Observation {
+    match unnoticed_end(listed.pid, pane.server.process.pid) {
+        Some(evidence) => Observation::Dead(refined(pane, &evidence)),
+        None => Observation::Unknown(format!(
+            "the agent in pane {} has ended, tmux does not say how",
+            pane.pane
+        )),
     }
 }
 
