@@ -123,3 +123,37 @@ fn parse(path: &Path, stem: &str, text: &str) -> Result<Harness, HarnessError> {
         hint: format!("write `name = \"{stem}\"`, or rename the file to `{name}.toml`"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "name = \"a\"\nbinary = \"shipped\"\n[args]\nfull = []";
+
+    #[test]
+    fn every_shipped_definition_is_one() {
+        for (name, text) in SHIPPED {
+            assert_eq!(Harness::parse(name, text).unwrap().name.as_str(), *name);
+        }
+    }
+
+    #[test]
+    fn the_persons_own_takes_the_place_of_the_shipped_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let shipped = [("a", TEXT)];
+        let binary = || {
+            let harnesses = Harnesses::load_with(&shipped, folder.path())?;
+            let harness = harnesses.require(&HarnessName::new("a"))?;
+            Ok::<String, HarnessError>(harness.binary.clone())
+        };
+        assert_eq!(binary().unwrap(), "shipped");
+        let own = folder.path().join("a.toml");
+        fs::write(&own, TEXT.replace("shipped", "own")).unwrap();
+        assert_eq!(binary().unwrap(), "own");
+        fs::write(&own, "name = 1").unwrap();
+        assert!(
+            binary().is_err(),
+            "a mistake does not bring the shipped one back unseen"
+        );
+    }
+}

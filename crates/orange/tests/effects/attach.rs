@@ -1,25 +1,9 @@
 //! Showing an agent to a person, outside of tmux and inside.
 
 use orange::config::Environment;
-use orange::effects::tmux::{Attach, Pane};
+use orange::effects::tmux::Pane;
 
 use crate::stage::{Run, Stage, wait_for};
-
-/// Attaches in a terminal of its own, which another tmux server plays.
-fn attach_in_terminal(stage: &Stage, attach: &Attach) {
-    let command = attach.command.to_string();
-    let command = command
-        .trim_matches('`')
-        .replace('$', "\\$")
-        .replace(';', "\\;");
-    let outer = stage.path("outer");
-    let mut tmux = std::process::Command::new("tmux");
-    tmux.arg("-S")
-        .arg(&outer)
-        .args(["-f", "/dev/null", "new-session", "-d"]);
-    tmux.arg(format!("env -u TMUX {command}"));
-    assert!(tmux.env_remove("TMUX").status().unwrap().success());
-}
 
 fn clients(stage: &Stage) -> String {
     stage.raw_tmux(&["list-clients", "-F", "#{session_id} #{window_id}"])
@@ -59,7 +43,7 @@ fn a_person_is_shown_the_window_of_the_run() {
     });
     let attach = stage.tmux.attach(&reviewer, &environment(&stage, ""));
     assert!(!attach.is_switch);
-    attach_in_terminal(&stage, &attach);
+    stage.attach_in_terminal(&attach);
     let seen = format!("{} {}", reviewer.session, reviewer.window);
     wait_for("the client", || clients(&stage) == seen);
 
@@ -71,9 +55,7 @@ fn a_person_is_shown_the_window_of_the_run() {
     let seen = format!("{} {}", other.session, other.window);
     wait_for("the switch", || clients(&stage) == seen);
 
-    let mut end = std::process::Command::new("tmux");
-    end.arg("-S").arg(stage.path("outer")).arg("kill-server");
-    assert!(end.env_remove("TMUX").status().unwrap().success());
+    stage.close_terminal();
     assert!(stage.is_alive(&reviewer), "a person who leaves ends nobody");
 }
 

@@ -71,6 +71,18 @@ fn the_files_are_the_persons_alone() {
 }
 
 #[test]
+fn a_write_that_failed_once_succeeds_the_next_time() {
+    let stage = Stage::new();
+    let run = Run::default();
+    let harness = stage.harness(run.script, "\"{prompt_file}\"");
+    fs::write(stage.path("runs"), "in the way").unwrap();
+    let error = stage.launch_with(&run, &harness).unwrap_err();
+    assert!(error.to_string().starts_with("cannot write"), "{error}");
+    fs::remove_file(stage.path("runs")).unwrap();
+    stage.launch_with(&run, &harness).unwrap();
+}
+
+#[test]
 fn a_file_that_others_can_reach_is_refused() {
     let stage = Stage::new();
     let file = stage.launch(&Run {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use orange::config::{
@@ -49,7 +50,13 @@ fn refused(arguments: &str, values: &Values<'_>) -> String {
 fn the_smallest_definition_works_as_it_stands() {
     let stage = Stage::new();
     let agent = stage.path("agent");
-    std::os::unix::fs::symlink("/bin/echo", &agent).unwrap();
+    let kept = stage.path("kept");
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$@\" >{0}.new; mv {0}.new {0}\n",
+        kept.display()
+    );
+    fs::write(&agent, script).unwrap();
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o700)).unwrap();
     let text = "name = \"script\"\nbinary = \"/path/to/agent\"        # or a name on PATH\n[args]\n\
                 full    = [\"--prompt-file\", \"{prompt_file}\"]\n\
                 reduced = [\"--prompt-file\", \"{prompt_file}\"]\n";
@@ -64,20 +71,9 @@ fn the_smallest_definition_works_as_it_stands() {
     let pane = stage.try_start(&run, &file).unwrap().pane;
     let ended = Observation::Dead(Evidence::Exit { code: 0 });
     wait_for("the agent to end", || stage.tmux.observe(&pane) == ended);
-    let shown = stage.raw_tmux(&[
-        "capture-pane",
-        "-p",
-        "-J",
-        "-S",
-        "-",
-        "-t",
-        &pane.pane.to_string(),
-    ]);
     let prompt_file = file.with_file_name("prompt.md");
-    assert!(
-        shown.contains(&format!("--prompt-file {}", prompt_file.display())),
-        "{shown}"
-    );
+    let told = String::from_utf8(stage.written("kept")).unwrap();
+    assert_eq!(told, format!("--prompt-file\n{}\n", prompt_file.display()));
     assert_eq!(fs::read_to_string(prompt_file).unwrap(), "do it");
 }
 

@@ -79,6 +79,26 @@ fn a_nudge_is_one_short_line() {
 }
 
 #[test]
+fn beside_a_person_who_types_nothing_is_certain() {
+    let stage = Stage::new();
+    let pane = stage.start(&Run {
+        script: READER,
+        ..Run::default()
+    });
+    wait_for("the prompt", || screen(&stage).contains('>'));
+    stage.tmux.paste(&pane, "hello").unwrap();
+    wait_for("the paste", || {
+        stage.tmux.is_unsent(&pane, "hello").unwrap()
+    });
+    let attach = stage.tmux.attach(&pane, &stage.environment);
+    stage.attach_in_terminal(&attach);
+    wait_for("the person", || {
+        !stage.raw_tmux(&["list-clients"]).is_empty()
+    });
+    assert!(!stage.tmux.is_unsent(&pane, "hello").unwrap());
+}
+
+#[test]
 fn a_pane_in_which_somebody_scrolls_is_left_alone() {
     let stage = Stage::new();
     let pane = stage.start(&Run {

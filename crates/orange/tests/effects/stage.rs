@@ -14,7 +14,7 @@ use orange::config::{Environment, Harness, Home};
 use orange::effects::process::{self, Patience};
 use orange::effects::run::{Launch, LaunchError};
 use orange::effects::tmux::{
-    Kill, Killed, Observation, Pane, Socket, Start, Started, Tmux, TmuxError,
+    Attach, Kill, Killed, Observation, Pane, Socket, Start, Started, Tmux, TmuxError,
 };
 use orange_engine::language::workflow::Permissions;
 use orange_engine::names::{BranchName, ProjectName, RunId, TaskId};
@@ -131,7 +131,10 @@ impl Stage {
     /// A harness that runs a script with `sh`; a program that was just written could be busy.
     pub fn harness(&self, script: &str, arguments: &str) -> Harness {
         let file = self.path(&format!("agent-{}", digest(script)));
-        fs::write(&file, script).unwrap();
+        // A run that was just started may be reading it.
+        if !file.exists() {
+            fs::write(&file, script).unwrap();
+        }
         let text = format!(
             "name = \"script\"\nbinary = \"/bin/sh\"\n[args]\nfull = [\"{}\", {arguments}]\n\
              [environment]\nset = {{ OUT = \"{}\" }}\n",
@@ -239,6 +242,26 @@ impl Stage {
         wait_for("the server to go", || !is_running(pid.parse().unwrap()));
     }
 
+    /// Attaches in a terminal of its own, which another tmux server plays.
+    pub fn attach_in_terminal(&self, attach: &Attach) {
+        let command = attach.command.to_string();
+        let command = command.trim_matches('`');
+        let command = command.replace('$', "\\$").replace(';', "\\;");
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(self.path("outer"));
+        tmux.args(["-f", "/dev/null", "new-session", "-d"]);
+        tmux.arg(format!("env -u TMUX {command}"))
+            .env_remove("TMUX");
+        assert!(tmux.status().unwrap().success());
+    }
+
+    /// Closes that terminal, if there is one.
+    pub fn close_terminal(&self) {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(self.path("outer")).arg("kill-server");
+        let _nobody = tmux.env_remove("TMUX").output();
+    }
+
     /// Ends a run's processes when the test goes, even one that the code under test did not start.
     pub fn end_later(&self, id: &str) {
         self.runs.borrow_mut().push(self.id(id));
@@ -247,6 +270,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
+        self.close_terminal();
         self.raw_tmux(&["kill-server"]);
         for run in self.runs.borrow().iter() {
             let _tidied = process::end(run, &[], &[], PATIENCE);

@@ -49,19 +49,19 @@ pub fn end(
     let is_spared =
         |process: &&ProcessIdentity| process.pid == own || spared.contains(&process.pid);
     all.extend(known.iter().filter(|it| !is_spared(it)).cloned());
+    let search = |all: &BTreeSet<ProcessIdentity>| {
+        let seeds: Vec<ProcessIdentity> = all.iter().cloned().collect();
+        members(run, &seeds, spared)
+    };
     for (signal, time) in [
         (Signal::TERM, patience.asked),
         (Signal::KILL, patience.killed),
     ] {
+        all.extend(search(&all)?);
         let deadline = Deadline::after(time);
         let mut signalled: BTreeSet<ProcessIdentity> = BTreeSet::new();
         let mut failure = None;
         let all_ended = deadline.wait_for(|| {
-            let seeds: Vec<ProcessIdentity> = all.iter().cloned().collect();
-            match members(run, &seeds, spared) {
-                Ok(found) => all.extend(found),
-                Err(error) => failure = Some(error),
-            }
             let living: Vec<_> = all.iter().filter(|it| it.life() != Life::Gone).collect();
             for process in &living {
                 if signalled.insert((*process).clone())
@@ -70,7 +70,21 @@ pub fn end(
                     failure = Some(error);
                 }
             }
-            failure.is_some() || living.is_empty()
+            if failure.is_some() || !living.is_empty() {
+                return failure.is_some();
+            }
+            // Looking at every process takes time, so it is done when the known ones are gone.
+            match search(&all) {
+                Ok(found) if found.is_empty() => true,
+                Ok(found) => {
+                    all.extend(found);
+                    false
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    true
+                }
+            }
         });
         if let Some(error) = failure {
             return Err(error);

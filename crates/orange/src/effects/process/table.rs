@@ -44,38 +44,36 @@ pub fn members(
             && !spared.contains(&stat.pid)
             && marks.get(index) != Some(&Mark::Other)
     };
-    let is_root = |stat: &Stat| {
-        let same = |root: &&ProcessIdentity| {
-            root.pid == stat.pid && root.start == Some(stat.start) && !root.is_of_another_boot()
-        };
-        roots.iter().any(|root| same(&root))
-    };
+    let roots: BTreeSet<(u32, u64)> = roots
+        .iter()
+        .filter(|root| !root.is_of_another_boot())
+        .filter_map(|root| Some((root.pid, root.start?)))
+        .collect();
+    let is_root = |stat: &Stat| roots.contains(&(stat.pid, stat.start));
     let mut found: BTreeSet<u32> = BTreeSet::new();
     for (index, stat) in table.iter().enumerate() {
         if may(index, stat) && (marks.get(index) == Some(&Mark::This) || is_root(stat)) {
             found.insert(stat.pid);
         }
     }
+    let pids: BTreeSet<u32> = table.iter().map(|stat| stat.pid).collect();
     loop {
         let before = found.len();
+        let of_run = || table.iter().filter(|stat| found.contains(&stat.pid));
+        let groups: BTreeSet<u32> = of_run().map(|stat| stat.group).collect();
+        let sessions: BTreeSet<u32> = of_run().map(|stat| stat.session).collect();
         // A group or session is the run's own when its leader is, or when its leader is gone and
-        // a process of the run is in it. A person's terminal has a leader of its own.
-        let is_own = |leader: u32, of: fn(&Stat) -> u32| {
-            let is_there = table.iter().any(|stat| stat.pid == leader);
-            // A leader outside of this container has no number here.
-            let is_known = leader > 1;
+        // a process of the run is in it. A person's terminal has a leader of its own, and one
+        // outside of this container has no number here.
+        let is_own = |leader: u32, tied: &BTreeSet<u32>| {
             found.contains(&leader)
-                || (is_known
-                    && !is_there
-                    && table
-                        .iter()
-                        .any(|stat| of(stat) == leader && found.contains(&stat.pid)))
+                || (leader > 1 && !pids.contains(&leader) && tied.contains(&leader))
         };
         let tied = table.iter().enumerate().filter(|(index, stat)| {
             may(*index, stat)
                 && (found.contains(&stat.parent)
-                    || is_own(stat.group, |stat| stat.group)
-                    || is_own(stat.session, |stat| stat.session))
+                    || is_own(stat.group, &groups)
+                    || is_own(stat.session, &sessions))
         });
         let tied: Vec<u32> = tied.map(|(_, stat)| stat.pid).collect();
         found.extend(tied);

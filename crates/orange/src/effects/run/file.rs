@@ -67,7 +67,6 @@ pub enum RunFileError {
 }
 
 /// What a run file is made from.
-#[derive(Clone, Debug)]
 pub struct RunParts {
     pub run: RunId,
     pub task: TaskId,

@@ -15,8 +15,8 @@ use crate::config::{
 };
 use crate::effects::private_file::{self, PrivateFileError};
 
-/// A start of an agent with everything that is decided about it.
-#[derive(Clone, Copy, Debug)]
+/// A start of an agent with everything that is decided about it, its secret included.
+#[derive(Clone, Copy)]
 pub struct Launch<'a> {
     /// The run.
     pub run: &'a RunId,
