@@ -20,6 +20,7 @@ pub const PASSED: &[(&str, &str)] = &[
     ("LC_*", "language and encoding"),
     ("TZ", "what time it is for the person"),
     ("TMPDIR", "where temporary files go"),
+    ("TMUX_TMPDIR", "finds the person's own tmux server"),
     ("XDG_*", "where settings, caches and sockets are"),
     ("SSH_AUTH_SOCK", "git reaches the person's keys"),
     (

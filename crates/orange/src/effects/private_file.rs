@@ -72,10 +72,7 @@ impl PrivateFileError {
 /// Writes the file whole or not at all; its directory is made when it is missing.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
     let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let mut directories = DirBuilder::new();
-    directories.recursive(true).mode(0o700);
-    directories.create(folder).map_err(failed)?;
+    let folder = make_folder(path)?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let hidden = folder.join(format!(".{}-{number}.new", std::process::id()));
     let written = fill(&hidden, bytes).and_then(|()| fs::rename(&hidden, path));
@@ -86,6 +83,16 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
     // Some file systems cannot sync a folder; the file is there nevertheless.
     let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
+}
+
+/// Makes the directory that a file will be in, for nobody else to enter; one that is there stays
+/// as it is.
+pub fn make_folder(path: &Path) -> Result<&Path, PrivateFileError> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut directories = DirBuilder::new();
+    let made = directories.recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| PrivateFileError::system("write into", folder, &error))?;
+    Ok(folder)
 }
 
 fn fill(hidden: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use orange::clock::Deadline;
 use orange::config::Harness;
 use orange::effects::process::ProcessIdentity;
-use orange::effects::tmux::{Observation, Pane, Socket, Tmux, observe};
+use orange::effects::tmux::{Observation, Pane, Socket, Tmux, TmuxError, observe};
 use orange_engine::evidence::Evidence;
 
 use crate::stage::{Part, Run, SOON, Stage};
@@ -214,6 +214,11 @@ fn the_same_ids_of_another_server_are_another_run() {
         "r9",
     ]);
     assert!(unknown(&stage.tmux.observe(&new)).contains("lost the mark"));
+    let refused = stage.tmux.paste(&new, "hello");
+    assert!(
+        matches!(refused, Err(TmuxError::NotOurs { .. })),
+        "{refused:?}"
+    );
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Starting runs: sessions, windows, names, marks.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use orange::effects::tmux::{Socket, Tmux, TmuxError};
+use orange::config::{Environment, Home};
+use orange::effects::tmux::{Observation, Socket, Tmux, TmuxError};
 
 use crate::stage::{Part, Run, Stage, wait_for};
 
@@ -207,6 +209,33 @@ fn a_persons_own_server_keeps_its_options() {
     assert!(stage.is_alive(&pane));
     stage.kill("r1");
     assert_eq!(stage.raw_tmux(&["list-sessions", "-F", "#S"]), "mine");
+}
+
+#[test]
+fn the_home_need_not_exist_yet() {
+    let stage = Stage::new();
+    let home = Home::resolve(&stage.environment).unwrap();
+    let socket = home.tmux_socket();
+    assert!(!home.path().exists());
+    let tmux = Tmux::new("tmux", Socket::Private(socket.clone()), &stage.environment);
+    // Where the stage ends the server.
+    std::os::unix::fs::symlink(&socket, stage.path("s")).unwrap();
+    let run = Run::default();
+    let file = stage.launch(&run);
+    let pane = stage.try_start_on(&tmux, &run, &file).unwrap().pane;
+    assert_eq!(tmux.observe(&pane), Observation::Alive);
+    let mode = fs::metadata(home.path()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn a_persons_own_server_is_where_tmux_puts_it() {
+    let user = rustix::process::getuid().as_raw();
+    let at = |folder: &str| Socket::Own(format!("{folder}/tmux-{user}/default").into());
+    let none: [(&str, &str); 0] = [];
+    assert_eq!(Socket::own(&Environment::of(none)), at("/tmp"));
+    let set = [("TMUX_TMPDIR", "/run/x"), ("TMUX", "/elsewhere,1,0")];
+    assert_eq!(Socket::own(&Environment::of(set)), at("/run/x"));
 }
 
 #[test]

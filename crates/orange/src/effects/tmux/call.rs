@@ -6,6 +6,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use super::{Socket, Tmux, TmuxError};
 use crate::effects::command::{CommandError, Ending, Finished, Invocation};
+use crate::effects::private_file;
 
 /// The first version that says by which signal a pane's process ended.
 const NEEDED: &str = "3.3";
@@ -101,6 +102,7 @@ impl Tmux {
                 limit: LONGEST_SOCKET,
             });
         }
+        private_file::make_folder(path)?;
         let tmux = Invocation::new(&self.program, self.environment.clone());
         let tmux = tmux.arguments(["-V"]).timeout(self.timeout);
         let finished = tmux.require_success()?;

@@ -50,6 +50,19 @@ pub enum Socket {
     Own(PathBuf),
 }
 
+impl Socket {
+    /// The server that a person gets who types `tmux`. A `TMUX` variable is not asked: whoever
+    /// performs must find the same server from wherever it was started.
+    pub fn own(environment: &Environment) -> Self {
+        let folder = environment
+            .variable("TMUX_TMPDIR")
+            .unwrap_or("/tmp".as_ref());
+        let user = rustix::process::getuid().as_raw();
+        let folder = Path::new(folder).join(format!("tmux-{user}"));
+        Self::Own(folder.join("default"))
+    }
+}
+
 /// A tmux server, whether it runs or not.
 #[derive(Clone, Debug)]
 pub struct Tmux {

@@ -14,6 +14,13 @@ use super::{Pane, Socket, Tmux, TmuxError};
 use crate::effects::command::Ending;
 use crate::effects::process::{ProcessError, ProcessIdentity};
 
+/// What panes of our own server say that they are; not every macOS knows the better name.
+const TERMINAL: &str = if cfg!(target_os = "macos") {
+    "screen-256color"
+} else {
+    "tmux-256color"
+};
+
 /// A run that is to live in a pane.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
@@ -107,7 +114,7 @@ impl Tmux {
                 "set-option",
                 "-g",
                 "default-terminal",
-                "tmux-256color",
+                TERMINAL,
             ]));
         }
         let window = window_name(start.window);
