@@ -56,10 +56,10 @@ fn lesson_15_stubborn_children_are_ended_too() {
 #[test]
 fn a_child_that_dropped_its_mark_and_lost_its_parent_is_found_by_its_session() {
     let stage = Stage::new();
-    let script =
-        "(env -i sleep 1000 & echo $! >$OUT/new; mv $OUT/new $OUT/orphan); exec sleep 1000";
+    let script = "(env -i timeout 1000 sleep 1000 & echo $! >$OUT/new; mv $OUT/new $OUT/orphan); exec sleep 1000";
     let agent = start(&stage, "orphan-1", script);
-    // The session belongs to whoever made it, and that has ended.
+    // `timeout` makes a process group of its own. The session belongs to whoever made it, and
+    // that has ended.
     let orphan = stage.pid("orphan");
     wait_for("the orphan", || is_running(orphan));
     let ended = end(&stage, "orphan-1", &[]);
