@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use orange::effects::tmux::{Leftovers, Socket, Tmux, TmuxError};
 
@@ -85,6 +86,29 @@ fn lesson_15_nobody_survives() {
     let environ = fs::read(format!("/proc/{server}/environ")).unwrap();
     assert!(!String::from_utf8_lossy(&environ).contains("ORANGE_"));
     assert_eq!(stage.kill("r1").panes, 0, "killing twice is killing once");
+}
+
+#[test]
+fn lesson_15_a_child_that_only_its_parent_knew_does_not_survive_it() {
+    let stage = Stage::new();
+    let child = "trap \"\" HUP; echo $$ >$OUT/new; mv $OUT/new $OUT/child; exec sleep 1000";
+    let script = format!("env -i OUT=$OUT setsid sh -c '{child}' & {IDLE}");
+    stage.start(&Run {
+        script: &script,
+        ..Run::default()
+    });
+    let child = stage.pid("child");
+    stage.kill("r1");
+    let survived = is_running(child);
+    if survived {
+        let _tidied = Command::new("kill")
+            .args(["-9", &child.to_string()])
+            .status();
+    }
+    assert!(
+        !survived,
+        "the agent went with its pane, and nothing else led to the child"
+    );
 }
 
 #[test]
