@@ -24,7 +24,7 @@ pub use examine::{Examined, Finding, examine};
 pub use harness::Harness;
 pub use harness_arguments::{MAX_PROMPT_ARGUMENT, Values};
 pub use harness_catalog::Harnesses;
-pub use harness_error::HarnessError;
+pub use harness_error::{HarnessError, ValueProblem};
 pub use home::{Home, HomeError};
 pub use new_workflow::{NewWorkflowError, new_workflow};
 pub use passing::{FROM_PANE, NESTED, PASSED, is_nested};
