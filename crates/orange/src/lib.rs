@@ -1,5 +1,7 @@
 //! Everything of `orange` that is not a decision.
 
 pub mod cli;
-mod config;
+pub mod clock;
+pub mod config;
+pub mod effects;
 mod output;

@@ -7,7 +7,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use super::error::Error;
 use super::exit::Exit;
-use super::{help, usage, workflow};
+use super::{detach, exec_run, help, usage, workflow};
 use crate::config::Environment;
 use crate::output::{Output, Text};
 
@@ -31,6 +31,10 @@ pub struct Arguments {
 pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Workflow(workflow::Command),
+    #[command(hide = true)]
+    ExecRun(exec_run::Args),
+    #[command(hide = true)]
+    Detach(detach::Args),
 }
 
 /// Why there is no command to run.
@@ -47,6 +51,7 @@ impl Command {
     pub fn is_json(&self) -> bool {
         match self {
             Command::Workflow(command) => command.is_json(),
+            Command::ExecRun(_) | Command::Detach(_) => false,
         }
     }
 
@@ -54,6 +59,8 @@ impl Command {
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::Workflow(command) => command.run(environment, output),
+            Command::ExecRun(args) => exec_run::run(args, environment),
+            Command::Detach(args) => detach::run(args, environment, output),
         }
     }
 }

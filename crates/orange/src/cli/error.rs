@@ -76,6 +76,9 @@ pub enum Error {
     /// A new workflow was not written.
     #[error(transparent)]
     WorkflowNotNew(#[from] NewWorkflowError),
+    /// The program that this process should start or become.
+    #[error("{0}")]
+    NotStarted(String),
     /// The answer could not be printed.
     #[error("cannot print the answer: {}", reason(.0))]
     Print(#[from] io::Error),
@@ -103,6 +106,7 @@ impl Error {
                 NewWorkflowError::Exists { .. } => "workflow-exists",
                 NewWorkflowError::NotWritten { .. } => "workflow-not-written",
             },
+            Error::NotStarted(_) => "program-not-started",
             Error::Print(_) => "answer-not-printed",
             Error::Json(_) => "answer-not-json",
         }
@@ -121,6 +125,7 @@ impl Error {
             | Error::WorkflowInvalid { .. }
             | Error::WorkflowNotNew(_) => Exit::Refused,
             Error::WorkflowNotFound(_) => Exit::NotFound,
+            Error::NotStarted(_) => Exit::OutsideFailed,
             Error::Print(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             Error::Print(_) | Error::Json(_) => Exit::Unexpected,
         }
@@ -164,7 +169,7 @@ impl Error {
                 hints
             }
             Error::WorkflowNotNew(error) => error.hints(),
-            Error::Print(_) | Error::Json(_) => Vec::new(),
+            Error::NotStarted(_) | Error::Print(_) | Error::Json(_) => Vec::new(),
         }
     }
 
@@ -212,6 +217,7 @@ impl Error {
             },
             Error::Usage { .. }
             | Error::Home(HomeError::Unknown)
+            | Error::NotStarted(_)
             | Error::Print(_)
             | Error::Json(_) => json!({}),
         }

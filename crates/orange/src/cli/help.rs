@@ -68,7 +68,7 @@ fn overview(command: &Command) -> String {
 }
 
 fn collect(command: &Command, before: &str, lines: &mut Vec<(String, String)>) {
-    for command in command.get_subcommands() {
+    for command in command.get_subcommands().filter(|it| !it.is_hide_set()) {
         let name = format!("{before}{}", command.get_name());
         if command.has_subcommands() {
             collect(command, &format!("{name} "), lines);

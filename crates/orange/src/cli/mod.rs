@@ -2,7 +2,9 @@
 
 mod arguments;
 mod counted;
+mod detach;
 mod error;
+mod exec_run;
 pub mod exit;
 mod help;
 mod json;

@@ -1,39 +1,88 @@
 //! Reads the environment, and lists every variable that matters.
 //!
 //! `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` matter too; anstream reads them for `output/`.
+//! What a program that orange starts may see of it is the table in `passing.rs`.
 
-use std::ffi::OsString;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::PathBuf;
 
 /// Where orange keeps its files; an absolute path.
-const ORANGE_HOME: &str = "ORANGE_HOME";
+pub const ORANGE_HOME: &str = "ORANGE_HOME";
+
+/// Which task a run belongs to; set for agents.
+pub const ORANGE_TASK_ID: &str = "ORANGE_TASK_ID";
+
+/// Which run a process belongs to; set for agents, and looked for when a run is ended.
+pub const ORANGE_RUN_ID: &str = "ORANGE_RUN_ID";
+
+/// As what an agent runs; set for agents.
+pub const ORANGE_ROLE: &str = "ORANGE_ROLE";
+
+/// The secret by which a run proves that it is the one; set for agents.
+pub const ORANGE_RUN_PROOF: &str = "ORANGE_RUN_PROOF";
 
 /// The person's own directory, in which `orange` is the default home.
 const HOME: &str = "HOME";
 
 /// What the environment said when the program started. An empty variable counts as unset.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     /// `ORANGE_HOME`.
     pub orange_home: Option<PathBuf>,
     /// `HOME`.
     pub home: Option<PathBuf>,
+    variables: BTreeMap<OsString, OsString>,
 }
 
 impl Environment {
     /// Reads every variable, once.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the door to the environment"
+    )]
     pub fn read() -> Self {
+        Self::of(std::env::vars_os())
+    }
+
+    /// An environment of these variables.
+    pub fn of<N, V>(variables: impl IntoIterator<Item = (N, V)>) -> Self
+    where
+        N: Into<OsString>,
+        V: Into<OsString>,
+    {
+        let variables = variables.into_iter();
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        let variables: BTreeMap<OsString, OsString> =
+            variables.filter(|(_, value)| !value.is_empty()).collect();
+        let path = |name: &str| variables.get(OsStr::new(name)).map(PathBuf::from);
         Self {
-            orange_home: variable(ORANGE_HOME).map(PathBuf::from),
-            home: variable(HOME).map(PathBuf::from),
+            orange_home: path(ORANGE_HOME),
+            home: path(HOME),
+            variables,
         }
+    }
+
+    /// One variable.
+    pub fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables
+            .get(OsStr::new(name))
+            .map(OsString::as_os_str)
+    }
+
+    /// Every variable.
+    pub fn variables(&self) -> &BTreeMap<OsString, OsString> {
+        &self.variables
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the door to the environment"
-)]
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
+/// Values may be secrets, so that only the names are shown.
+impl fmt::Debug for Environment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_set()
+            .entries(self.variables.keys())
+            .finish()
+    }
 }

@@ -36,6 +36,21 @@ impl Home {
         self.0.join("workflows")
     }
 
+    /// The directory of the person's own harness definitions.
+    pub fn harnesses(&self) -> PathBuf {
+        self.0.join("harnesses")
+    }
+
+    /// The socket of the private tmux server.
+    pub fn tmux_socket(&self) -> PathBuf {
+        self.0.join("tmux.sock")
+    }
+
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// A path as seen from the home, when it lies inside.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.0).unwrap_or(path)
@@ -47,10 +62,11 @@ mod tests {
     use super::*;
 
     fn resolve(orange_home: Option<&str>, home: Option<&str>) -> Result<Home, HomeError> {
-        Home::resolve(&Environment {
-            orange_home: orange_home.map(PathBuf::from),
-            home: home.map(PathBuf::from),
-        })
+        let set = [("ORANGE_HOME", orange_home), ("HOME", home)];
+        let set = set
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        Home::resolve(&Environment::of(set))
     }
 
     #[test]

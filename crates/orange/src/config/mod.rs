@@ -1,22 +1,34 @@
-//! Reads what a person configured: the environment, the home, the workflows.
+//! Reads what a person configured: the environment, the home, workflows, harnesses.
 //!
-//! Precedence, stated once: `ORANGE_HOME`, then `~/orange`; a workflow in the home, then the
-//! shipped one of the same name. Reading creates nothing; `new_workflow` is the only file here
+//! Precedence, stated once: `ORANGE_HOME`, then `~/orange`; a workflow or harness in the home, then
+//! the shipped one of the same name. Reading creates nothing; `new_workflow` is the only file here
 //! that writes.
 
 mod catalog;
 mod env;
 mod examine;
+mod harness;
+mod harness_arguments;
+mod harness_catalog;
+mod harness_error;
 mod home;
 mod new_workflow;
+mod passing;
 mod script;
 mod source;
 
 pub use catalog::{Catalog, CatalogError};
-pub use env::Environment;
+pub use env::{
+    Environment, ORANGE_HOME, ORANGE_ROLE, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID,
+};
 pub use examine::{Examined, Finding, examine};
+pub use harness::Harness;
+pub use harness_arguments::{MAX_PROMPT_ARGUMENT, Values};
+pub use harness_catalog::Harnesses;
+pub use harness_error::{HarnessError, ValueProblem};
 pub use home::{Home, HomeError};
 pub use new_workflow::{NewWorkflowError, new_workflow};
+pub use passing::{FROM_PANE, NESTED, PASSED, is_nested};
 pub use script::{ScriptError, read_script};
 pub use source::{Origin, ReadError, Source};
 

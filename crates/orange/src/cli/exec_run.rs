@@ -1,0 +1,24 @@
+//! `orange exec-run`: what runs in a pane until the agent does.
+
+use std::path::PathBuf;
+
+use super::error::Error;
+use super::exit::Exit;
+use crate::config::Environment;
+use crate::effects::run::exec_run;
+
+/// Become the agent that a run file describes.
+///
+/// orange starts this in a pane; nobody else needs it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The run file; nobody but you may be able to read it.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// Becomes the agent.
+pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
+    let error = exec_run(&args.file, environment);
+    Err(Error::NotStarted(error.to_string()))
+}

@@ -1,0 +1,78 @@
+//! The only clock: what time it is, and when waiting ends.
+
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use orange_engine::time::Timestamp;
+
+/// How long to wait between two looks at a condition.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// The present instant.
+#[expect(clippy::disallowed_methods, reason = "this is the clock")]
+pub fn now() -> Timestamp {
+    let millis = match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |it| -it),
+    };
+    Timestamp::from_millis(millis)
+}
+
+/// When waiting ends; a clock that somebody sets does not move it.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    /// The instant that is this far away.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn after(duration: Duration) -> Self {
+        Self(Instant::now() + duration)
+    }
+
+    /// How much is left; nothing when it has passed.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn left(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+
+    /// Whether it has passed.
+    pub fn has_passed(self) -> bool {
+        self.left().is_zero()
+    }
+
+    /// Looks until the condition holds or the deadline has passed; whether it held.
+    pub fn wait_for(self, mut condition: impl FnMut() -> bool) -> bool {
+        loop {
+            if condition() {
+                return true;
+            }
+            if self.has_passed() {
+                return false;
+            }
+            thread::sleep(BETWEEN_LOOKS.min(self.left()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_ends_with_the_condition_or_the_deadline() {
+        let mut looks = 0;
+        let held = Deadline::after(Duration::from_mins(1)).wait_for(|| {
+            looks += 1;
+            looks == 3
+        });
+        assert!(held);
+        let soon = Deadline::after(Duration::from_millis(20));
+        assert!(!soon.wait_for(|| false));
+        assert!(soon.has_passed());
+    }
+
+    #[test]
+    fn the_present_is_after_this_was_written() {
+        assert!(now() > Timestamp::parse("2025-01-01T00:00:00Z").unwrap());
+    }
+}

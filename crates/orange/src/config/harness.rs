@@ -1,0 +1,220 @@
+//! A harness definition: how a coding agent is started.
+//!
+//! `harnesses/README.md` describes the file; this reads it.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::ops::Range;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_engine::language::workflow::Permissions;
+use orange_engine::names::HarnessName;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::harness_arguments::{Argument, Item, Values};
+use super::{HarnessError, is_nested};
+
+/// A coding agent and how it is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Harness {
+    /// What workflows and people call it.
+    pub name: HarnessName,
+    /// An absolute path, or a name on the `PATH`.
+    pub binary: String,
+    full: Option<Vec<Argument>>,
+    reduced: Option<Vec<Argument>>,
+    /// Variables it may see besides the usual ones; a `*` at the end stands for any ending.
+    pub pass: Vec<String>,
+    /// Variables that are set for it.
+    pub set: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: Spanned<String>,
+    binary: Spanned<String>,
+    args: Spanned<Levels>,
+    #[serde(default)]
+    environment: Variables,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Levels {
+    full: Option<Vec<Spanned<Item>>>,
+    reduced: Option<Vec<Spanned<Item>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variables {
+    #[serde(default)]
+    pass: Vec<Spanned<String>>,
+    #[serde(default)]
+    set: BTreeMap<Spanned<String>, Spanned<String>>,
+}
+
+/// A problem at a place in the text: what is wrong, and what to do about it.
+type Problem = (Range<usize>, String, String);
+
+impl Harness {
+    /// Reads a definition; `file` is what messages call it.
+    pub fn parse(file: &str, text: &str) -> Result<Self, HarnessError> {
+        let invalid = |(at, message, hint): Problem| HarnessError::Invalid {
+            file: file.to_owned(),
+            line: line(text, at.start),
+            message,
+            hint,
+        };
+        let read: File = toml::from_str(text).map_err(|error| {
+            let message = error.message().trim().replace('\n', ", ");
+            let hint = "a definition has `name`, `binary`, and `[args]` with `full` or `reduced`; \
+                        `[environment]` may hold `pass` and `set`";
+            invalid((error.span().unwrap_or(0..0), message, hint.to_owned()))
+        })?;
+        Self::validated(read).map_err(invalid)
+    }
+
+    fn validated(read: File) -> Result<Self, Problem> {
+        if !is_name(read.name.get_ref()) {
+            let message = format!("`{}` is no name of a harness", read.name.get_ref());
+            let hint = "a name has lower-case letters, digits, `-` and `_`, and begins with a \
+                        letter or a digit";
+            return Err((read.name.span(), message, hint.to_owned()));
+        }
+        let binary = read.binary.get_ref();
+        if binary.is_empty() || binary.contains('\0') || is_relative(binary) {
+            let message = format!(
+                "`{}` does not say where the program is",
+                binary.escape_debug()
+            );
+            let hint = "write an absolute path, or a name without `/` that is on the PATH";
+            return Err((read.binary.span(), message, hint.to_owned()));
+        }
+        let at = read.args.span();
+        let levels = read.args.into_inner();
+        if levels.full.is_none() && levels.reduced.is_none() {
+            let message = "`[args]` offers no permission level".to_owned();
+            let hint = "add `full = [...]`, `reduced = [...]`, or both";
+            return Err((at, message, hint.to_owned()));
+        }
+        let mut set = BTreeMap::new();
+        for (name, value) in read.environment.set {
+            check_variable(&name, false)?;
+            if value.get_ref().contains('\0') {
+                let message = format!("the value of `{}` holds a NUL character", name.get_ref());
+                let hint = "remove it: no program can be given one".to_owned();
+                return Err((value.span(), message, hint));
+            }
+            set.insert(name.into_inner(), value.into_inner());
+        }
+        let mut pass = Vec::new();
+        for name in read.environment.pass {
+            check_variable(&name, true)?;
+            pass.push(name.into_inner());
+        }
+        Ok(Self {
+            name: HarnessName::new(read.name.get_ref()),
+            binary: read.binary.into_inner(),
+            full: levels.full.map(arguments).transpose()?,
+            reduced: levels.reduced.map(arguments).transpose()?,
+            pass,
+            set,
+        })
+    }
+
+    /// The program's arguments.
+    pub fn arguments(
+        &self,
+        permissions: Permissions,
+        values: &Values<'_>,
+    ) -> Result<Vec<OsString>, HarnessError> {
+        let (level, arguments) = match permissions {
+            Permissions::Full => ("full", &self.full),
+            Permissions::Reduced => ("reduced", &self.reduced),
+        };
+        let Some(arguments) = arguments else {
+            return Err(HarnessError::LevelMissing {
+                harness: self.name.clone(),
+                level,
+            });
+        };
+        let filled = values.fill(arguments);
+        filled.map_err(|(what, problem)| HarnessError::ValueRefused {
+            harness: self.name.clone(),
+            what,
+            problem,
+        })
+    }
+
+    /// Where the program is, given the `PATH` it is looked for on.
+    pub fn locate(&self, path: Option<&OsStr>) -> Result<PathBuf, HarnessError> {
+        let missing = |reason| HarnessError::ProgramMissing {
+            harness: self.name.clone(),
+            binary: self.binary.clone(),
+            reason,
+        };
+        let binary = Path::new(&self.binary);
+        if binary.is_absolute() {
+            let found = is_program(binary).then(|| binary.to_owned());
+            return found.ok_or_else(|| missing("is no file that you may run"));
+        }
+        let folders = std::env::split_paths(path.unwrap_or_default());
+        // A relative folder on the PATH would mean another program in every directory.
+        let mut candidates = folders
+            .filter(|folder| folder.is_absolute())
+            .map(|folder| folder.join(binary));
+        let found = candidates.find(|candidate| is_program(candidate));
+        found.ok_or_else(|| missing("is not on the PATH"))
+    }
+}
+
+fn arguments(items: Vec<Spanned<Item>>) -> Result<Vec<Argument>, Problem> {
+    let parse = |item: Spanned<Item>| {
+        let at = item.span();
+        let parsed = Argument::parse(item.into_inner());
+        parsed.map_err(|(message, hint)| (at, message, hint))
+    };
+    items.into_iter().map(parse).collect()
+}
+
+fn check_variable(name: &Spanned<String>, may_be_pattern: bool) -> Result<(), Problem> {
+    let text = name.get_ref().as_str();
+    let stem = match text.strip_suffix('*') {
+        Some(stem) if may_be_pattern => stem,
+        _ => text,
+    };
+    let is_letter = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    if stem.is_empty() || !stem.chars().all(is_letter) {
+        let message = format!("`{}` is no name of a variable", text.escape_debug());
+        let hint = "write a name of letters, digits and `_`; in `pass`, a `*` may end it";
+        return Err((name.span(), message, hint.to_owned()));
+    }
+    if is_nested(OsStr::new(text)) {
+        let message = format!("`{text}` is set by orange or by agents, and never passed on");
+        return Err((name.span(), message, format!("remove `{text}`")));
+    }
+    Ok(())
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+fn is_relative(binary: &str) -> bool {
+    binary.contains('/') && !binary.starts_with('/')
+}
+
+/// Names are parts of file names, so that they are held to what every system can write.
+fn is_name(name: &str) -> bool {
+    let is_letter = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
+    name.starts_with(is_letter) && name.chars().all(|it| is_letter(it) || "-_".contains(it))
+}
+
+fn line(text: &str, at: usize) -> usize {
+    text.get(..at).unwrap_or_default().matches('\n').count() + 1
+}

@@ -1,0 +1,125 @@
+//! What is wrong with a harness, and what to do about it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use orange_engine::names::HarnessName;
+
+/// Why a harness cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HarnessError {
+    /// The file is no definition.
+    #[error("{file}:{line}: {message}")]
+    Invalid {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read `{}`: {reason}", .path.display())]
+    Unreadable {
+        /// The file, or the directory of all of them.
+        path: PathBuf,
+        /// What stood in the way.
+        reason: String,
+    },
+    /// Nobody defined it.
+    #[error("there is no harness `{name}`")]
+    NotFound {
+        /// What was asked for.
+        name: HarnessName,
+        /// Every harness there is.
+        names: Vec<String>,
+        /// Where one could be defined.
+        folder: PathBuf,
+    },
+    /// It does not offer what was asked for.
+    #[error("the harness `{harness}` has no arguments for `{level}` permissions")]
+    LevelMissing {
+        /// The harness.
+        harness: HarnessName,
+        /// The level that it lacks.
+        level: &'static str,
+    },
+    /// Its program is not installed.
+    #[error("the program of the harness `{harness}` is missing: `{binary}` {reason}")]
+    ProgramMissing {
+        /// The harness.
+        harness: HarnessName,
+        /// What the definition says.
+        binary: String,
+        /// Why that is no program.
+        reason: &'static str,
+    },
+    /// What would be passed cannot be.
+    #[error("cannot start the harness `{harness}`: {what} {problem}")]
+    ValueRefused {
+        /// The harness.
+        harness: HarnessName,
+        /// Which value.
+        what: &'static str,
+        /// What is wrong with it.
+        problem: ValueProblem,
+    },
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueProblem {
+    /// No argument of a program can hold it.
+    HasNul,
+    /// No argument of a program can be that long.
+    TooLong,
+    /// It would be taken for a flag.
+    LooksLikeFlag,
+}
+
+impl fmt::Display for ValueProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            ValueProblem::HasNul => "holds a NUL character, which no program can be given",
+            ValueProblem::TooLong => "is longer than an argument of a program may be",
+            ValueProblem::LooksLikeFlag => "begins with `-` and would be taken for a flag",
+        })
+    }
+}
+
+impl HarnessError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            HarnessError::Invalid { hint, .. } => hint.clone(),
+            HarnessError::Unreadable { path, .. } => {
+                format!(
+                    "run `ls -ld {}`: you must be able to read it",
+                    path.display()
+                )
+            }
+            HarnessError::NotFound { names, folder, .. } => {
+                let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+                let known = match names.as_slice() {
+                    [] => "none is defined".to_owned(),
+                    names => format!("there are {}", names.join(", ")),
+                };
+                format!("{known}; define one in `{}/NAME.toml`", folder.display())
+            }
+            HarnessError::LevelMissing { harness, level } => {
+                format!("add `{level}` to `[args]` in the definition of `{harness}`")
+            }
+            HarnessError::ProgramMissing { binary, .. } => {
+                format!("install it, or correct `binary`; try `command -v {binary}`")
+            }
+            HarnessError::ValueRefused { problem, .. } => match problem {
+                ValueProblem::HasNul => "remove the NUL character",
+                ValueProblem::TooLong => "shorten it, or use `{prompt_file}` in the definition",
+                ValueProblem::LooksLikeFlag => "choose a value that begins otherwise",
+            }
+            .to_owned(),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What can be told about processes where `/proc` is missing.
+//!
+//! A number that nobody has is proof of an end. Everything else says that it cannot be told: who
+//! has a number, which boot this is, which processes there are and what they were started with.
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+use super::{ProcessError, ProcessIdentity, Stat};
+use crate::config::reason;
+
+/// The boot this is.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the same shape as where the system tells"
+)]
+pub fn boot() -> Result<Option<String>, ProcessError> {
+    Ok(None)
+}
+
+/// The process of this number; nothing when there is none.
+pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
+    match number(pid).map(test_kill_process) {
+        None | Some(Err(Errno::SRCH)) => Ok(None),
+        Some(_) => Err(ProcessError::Unsupported("tell whose number it is")),
+    }
+}
+
+/// Every process.
+pub fn table() -> Result<Vec<Stat>, ProcessError> {
+    Err(ProcessError::Unsupported("list the processes of a run"))
+}
+
+/// What a process was started with.
+pub fn environment(_pid: u32) -> Option<Vec<u8>> {
+    None
+}
+
+/// Sends a signal to whoever has the number.
+pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessError> {
+    let Some(pid) = number(process.pid) else {
+        return Ok(());
+    };
+    match kill_process(pid, signal) {
+        Err(Errno::SRCH) => Ok(()),
+        sent => sent.map_err(|error| ProcessError::System {
+            verb: "signal",
+            pid: process.pid,
+            reason: reason(&error.into()),
+        }),
+    }
+}
+
+fn number(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}

@@ -1,0 +1,72 @@
+//! Becomes the agent that a run file describes.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::file::{RunFile, RunFileError};
+use super::raw_text::RawText;
+use crate::config::Environment;
+use crate::effects::command::{CommandError, Invocation};
+use crate::effects::private_file;
+
+/// Why the process did not become the agent.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    /// The run file.
+    #[error(transparent)]
+    Run(#[from] RunFileError),
+    /// The program.
+    #[error(transparent)]
+    Program(#[from] CommandError),
+}
+
+/// What is left beside a run file when the process did not become the agent: its exit code alone
+/// could be the agent's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExecFailure {
+    /// Whether the program does not exist.
+    pub is_missing: bool,
+    /// What stood in the way.
+    pub message: String,
+}
+
+/// Becomes the agent; returns only when that fails. `pane` is the environment of this process, in
+/// which tmux says what the terminal can do.
+pub fn exec_run(path: &Path, pane: &Environment) -> ExecError {
+    let file = match RunFile::read(path) {
+        Ok(file) => file,
+        Err(error) => return error.into(),
+    };
+    let mut environment: BTreeMap<OsString, OsString> = pane.from_pane();
+    let own = file.environment.iter();
+    environment.extend(own.map(|(name, value)| (name.into(), value.0.clone())));
+    let arguments = file.arguments.iter().map(RawText::as_os_str);
+    let error = Invocation::new(file.program.as_os_str(), environment)
+        .arguments(arguments)
+        .directory(file.directory.as_os_str())
+        .exec();
+    let failure = ExecFailure {
+        is_missing: matches!(error, CommandError::Missing { .. }),
+        message: error.to_string(),
+    };
+    if let Ok(json) = serde_json::to_vec(&failure) {
+        // Without the note, the exit code still says that it went wrong.
+        let _unwritten = private_file::write(&note(path), &json);
+    }
+    error.into()
+}
+
+/// Why the run never became its agent, if it did not.
+pub fn exec_failure(run_file: &Path) -> Option<ExecFailure> {
+    let bytes = fs::read(note(run_file)).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn note(run_file: &Path) -> PathBuf {
+    run_file.with_extension("failed.json")
+}

@@ -1,0 +1,117 @@
+//! Writes down how an agent is started: prompt and run file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use orange_engine::language::workflow::Permissions;
+use orange_engine::names::{RunId, TaskId};
+use orange_engine::role::Role;
+
+use super::file::{RunFile, RunFileError, RunParts};
+use super::raw_text::RawText;
+use crate::config::{
+    Environment, Harness, HarnessError, Home, ORANGE_HOME, ORANGE_ROLE, ORANGE_RUN_ID,
+    ORANGE_RUN_PROOF, ORANGE_TASK_ID, Values,
+};
+use crate::effects::private_file::{self, PrivateFileError};
+
+/// A start of an agent with everything that is decided about it, its secret included.
+#[derive(Clone, Copy)]
+pub struct Launch<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// Its task.
+    pub task: &'a TaskId,
+    /// As what it runs.
+    pub role: &'a Role,
+    /// The secret by which it proves that it is the one.
+    pub proof: &'a str,
+    /// The program and how to start it.
+    pub harness: &'a Harness,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// What it is told.
+    pub prompt: &'a str,
+    /// Which model to use.
+    pub model: Option<&'a str>,
+    /// How hard to think.
+    pub effort: Option<&'a str>,
+    /// Which conversation it is.
+    pub session_id: Option<&'a str>,
+    /// What it is told before everything else.
+    pub system_prompt: Option<&'a str>,
+    /// Where it runs.
+    pub directory: &'a Path,
+    /// The home that its own calls of `orange` use.
+    pub home: &'a Home,
+    /// What its variables are taken from.
+    pub environment: &'a Environment,
+}
+
+/// Why a start could not be written down.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// The harness cannot be started like this.
+    #[error(transparent)]
+    Harness(#[from] HarnessError),
+    /// The run file.
+    #[error(transparent)]
+    Run(#[from] RunFileError),
+    /// The prompt file.
+    #[error(transparent)]
+    Prompt(#[from] PrivateFileError),
+}
+
+impl Launch<'_> {
+    /// Writes prompt and run file into the run's own directory; the path of the run file.
+    ///
+    /// Writing twice is the same as writing once.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, LaunchError> {
+        let prompt_file = folder.join("prompt.md");
+        let values = Values {
+            prompt: self.prompt,
+            prompt_file: &prompt_file,
+            model: self.model,
+            effort: self.effort,
+            session_id: self.session_id,
+            system_prompt: self.system_prompt,
+        };
+        let arguments = self.harness.arguments(self.permissions, &values)?;
+        let variables = self.variables();
+        let program = self.harness.locate(self.environment.variable("PATH"))?;
+        let file = RunFile::new(RunParts {
+            run: self.run.clone(),
+            task: self.task.clone(),
+            role: self.role.clone(),
+            program: RawText::from(program),
+            arguments: arguments.into_iter().map(RawText::from).collect(),
+            environment: variables,
+            directory: RawText::from(self.directory),
+            prompt_file: RawText::from(&prompt_file),
+        })?;
+        private_file::write(&prompt_file, self.prompt.as_bytes())?;
+        let run_file = folder.join("run.json");
+        file.write(&run_file)?;
+        Ok(run_file)
+    }
+
+    fn variables(&self) -> BTreeMap<String, RawText> {
+        let pass = self.harness.pass.iter().map(String::as_str);
+        let passed = self.environment.passed(pass);
+        let passed = passed.into_iter().filter_map(|(name, value)| {
+            // A name that is no text was asked for by nobody.
+            Some((name.into_string().ok()?, RawText(value)))
+        });
+        let set = self.harness.set.iter();
+        let set = set.map(|(name, value)| (name.clone(), RawText::from(value)));
+        let own = [
+            (ORANGE_TASK_ID, RawText::from(self.task.as_str())),
+            (ORANGE_RUN_ID, RawText::from(self.run.as_str())),
+            (ORANGE_ROLE, RawText::from(self.role.as_str())),
+            (ORANGE_RUN_PROOF, RawText::from(self.proof)),
+            (ORANGE_HOME, RawText::from(self.home.path())),
+        ];
+        let own = own.map(|(name, value)| (name.to_owned(), value));
+        passed.chain(set).chain(own).collect()
+    }
+}

@@ -1,0 +1,11 @@
+//! One start of an agent: what is written down, and becoming it.
+
+mod exec;
+mod file;
+mod launch;
+mod raw_text;
+
+pub use exec::{ExecError, ExecFailure, exec_failure, exec_run};
+pub use file::{RunFile, RunFileError};
+pub use launch::{Launch, LaunchError};
+pub use raw_text::RawText;

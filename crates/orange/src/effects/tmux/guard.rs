@@ -1,0 +1,71 @@
+//! Acts on a pane only if it still is the one meant.
+
+use super::call::Call;
+use super::listing::RUN;
+use super::name::require_plain;
+use super::{PaneId, ServerIdentity, Tmux, TmuxError};
+use orange_engine::names::RunId;
+
+/// What the server prints when it refuses.
+const REFUSED: &str = "refused";
+
+/// The pane that is meant.
+#[derive(Clone, Copy)]
+pub(super) struct Meant<'a> {
+    pub server: &'a ServerIdentity,
+    pub pane: PaneId,
+    pub run: &'a RunId,
+}
+
+impl Tmux {
+    /// Has the server run a command if it is the expected server and the pane has the run's mark.
+    ///
+    /// Looking and acting are one step of the server, so nothing can come between. `command` is
+    /// parsed by tmux: it is made of our own words and ids.
+    pub(super) fn guarded(&self, meant: Meant<'_>, command: &str) -> Result<String, TmuxError> {
+        self.guarded_after(None, meant, "1", command)
+    }
+
+    /// As [`Tmux::guarded`], and only if the pane takes input.
+    pub(super) fn guarded_input(
+        &self,
+        before: Option<Call>,
+        meant: Meant<'_>,
+        command: &str,
+    ) -> Result<(), TmuxError> {
+        let takes_input = "#{&&:#{==:#{pane_in_mode},0},#{==:#{pane_dead},0}}";
+        self.guarded_after(before, meant, takes_input, command)?;
+        Ok(())
+    }
+
+    fn guarded_after(
+        &self,
+        before: Option<Call>,
+        meant: Meant<'_>,
+        also: &str,
+        command: &str,
+    ) -> Result<String, TmuxError> {
+        let run = require_plain("run", meant.run.as_str())?;
+        let (server, pane) = (meant.server, meant.pane);
+        let is_ours = format!(
+            "#{{&&:#{{==:#{{pid}},{}}},#{{&&:#{{==:#{{start_time}},{}}},#{{==:#{{{RUN}}},{run}}}}}}}",
+            server.process.pid, server.started
+        );
+        let condition = format!("#{{&&:{is_ours},{also}}}");
+        let refuse = format!("display-message -p '{REFUSED}:{is_ours}'");
+        let target = pane.to_string();
+        let act = [
+            "if-shell", "-F", "-t", &target, &condition, command, &refuse,
+        ];
+        let calls: Vec<Call> = before.into_iter().chain([Call::new(act)]).collect();
+        let said = self.call(&calls)?;
+        match said.trim().strip_prefix(REFUSED) {
+            None => Ok(said),
+            Some(":1") => Err(TmuxError::NoInput(pane)),
+            Some(_) => Err(TmuxError::NotOurs {
+                pane,
+                run: meant.run.clone(),
+            }),
+        }
+    }
+}

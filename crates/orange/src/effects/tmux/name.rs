@@ -1,0 +1,91 @@
+//! What tmux is told in words: names for people, ids of ours.
+//!
+//! tmux expands `#(…)` in a name by running it, so a branch of that name would be a program. Names
+//! are made of letters, digits and a few signs, and nothing is ever found by one.
+
+use orange_engine::names::{BranchName, ProjectName};
+
+use super::TmuxError;
+
+/// Longer names are of no use in a status line.
+const LONGEST: usize = 80;
+
+/// What people call the session of a task.
+pub fn session_name(project: &ProjectName, branch: &BranchName) -> String {
+    plain(&format!("{project}/{branch}"))
+}
+
+/// What people call a window.
+pub fn window_name(window: &str) -> String {
+    plain(window)
+}
+
+fn plain(text: &str) -> String {
+    let is_plain = |it: char| it.is_alphanumeric() || "-_/+@,=".contains(it);
+    let letters = text.chars().take(LONGEST);
+    let name: String = letters
+        .map(|it| if is_plain(it) { it } else { '_' })
+        .collect();
+    // Such a name would be taken for a flag, an id or a way of matching.
+    match name.chars().next() {
+        None => "_".to_owned(),
+        Some('-' | '@' | '=' | '+') => format!("_{name}"),
+        Some(_) => name,
+    }
+}
+
+/// An id of ours, if it means nothing to tmux.
+pub(super) fn require_plain<'a>(what: &'static str, value: &'a str) -> Result<&'a str, TmuxError> {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
+    let starts = value.starts_with(|it: char| it.is_ascii_alphanumeric());
+    if starts && value.len() <= LONGEST && value.chars().all(is_plain) {
+        return Ok(value);
+    }
+    Err(TmuxError::NotPlain {
+        what,
+        value: value.escape_debug().take(LONGEST).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(branch: &str) -> String {
+        session_name(&ProjectName::new("app"), &BranchName::new(branch))
+    }
+
+    #[test]
+    fn lesson_9_dots_and_colons_become_what_tmux_makes_of_them() {
+        assert_eq!(session("fix-v1.2"), "app/fix-v1_2");
+        assert_eq!(session("a:b"), "app/a_b");
+    }
+
+    #[test]
+    fn a_name_runs_nothing_and_is_no_flag() {
+        assert_eq!(session("#(touch${IFS}x)"), "app/__touch__IFS_x_");
+        assert_eq!(session("ä/🦀;\n"), "app/ä/___");
+        assert_eq!(window_name("-t"), "_-t");
+        assert_eq!(window_name("=a"), "_=a");
+        assert_eq!(window_name(""), "_");
+        assert_eq!(session(&"x".repeat(500)).chars().count(), LONGEST);
+    }
+
+    #[test]
+    fn an_id_of_ours_is_plain() {
+        assert!(require_plain("run", "r1-2_x").is_ok());
+        for value in [
+            "",
+            "-a",
+            "a b",
+            "a,b",
+            "#{x}",
+            "a;",
+            "a}",
+            "ä",
+            &"a".repeat(81),
+        ] {
+            assert!(require_plain("run", value).is_err(), "{value}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Starts a run in a pane of its own.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use orange_engine::names::{BranchName, ProjectName, RunId, TaskId};
+use orange_engine::role::Role;
+
+use super::call::Call;
+use super::guard::Meant;
+use super::listing::{Listed, Listing, PaneState, ROLE, RUN, TASK};
+use super::name::{require_plain, session_name, window_name};
+use super::{Pane, Socket, Tmux, TmuxError};
+use crate::effects::command::Ending;
+use crate::effects::process::{ProcessError, ProcessIdentity};
+
+/// What panes of our own server say that they are; not every macOS knows the better name.
+const TERMINAL: &str = if cfg!(target_os = "macos") {
+    "screen-256color"
+} else {
+    "tmux-256color"
+};
+
+/// A run that is to live in a pane.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// Its task; all runs of a task share a session.
+    pub task: &'a TaskId,
+    /// As what it runs.
+    pub role: &'a Role,
+    /// The project, for the session's name.
+    pub project: &'a ProjectName,
+    /// The branch, for the session's name.
+    pub branch: &'a BranchName,
+    /// What people call the window.
+    pub window: &'a str,
+    /// This program.
+    pub orange: &'a Path,
+    /// What the pane reads.
+    pub run_file: &'a Path,
+}
+
+/// A run in its pane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// Where it lives.
+    pub pane: Pane,
+    /// Whether it was there before.
+    pub was_there: bool,
+}
+
+impl Tmux {
+    /// Makes sure that the run has a pane. One that is there, dead or alive, is not made again.
+    pub fn start(&self, start: &Start<'_>) -> Result<Started, TmuxError> {
+        self.require_usable()?;
+        let before = match self.list() {
+            Ok(listing) => Some(listing),
+            Err(TmuxError::NoServer(_)) => None,
+            Err(error) => return Err(error),
+        };
+        let there = before.as_ref().and_then(|it| it.of_run(start.run));
+        let was_there = there.is_some();
+        if !was_there {
+            let of_task = |it: &&Listed| it.task.as_ref() == Some(start.task);
+            let shared = before.as_ref().and_then(|it| it.panes.iter().find(of_task));
+            match shared {
+                Some(sibling) => self.add_window(start, sibling)?,
+                None => self.add_session(start)?,
+            }
+        }
+        let after = self.list()?;
+        let listed = require_made(start, &after)?;
+        if let Some(before) = before.filter(|it| !was_there && it.server != after.server) {
+            // The server was replaced in between, so the session may be anybody's.
+            let meant = Meant {
+                server: &after.server,
+                pane: listed.pane,
+                run: start.run,
+            };
+            self.guarded(meant, &format!("kill-pane -t {}", listed.pane))?;
+            return Err(TmuxError::NoServer(before.server.socket));
+        }
+        let listed = self.named(start, listed)?;
+        Ok(Started {
+            pane: Pane {
+                run: start.run.clone(),
+                run_file: start.run_file.to_owned(),
+                process: process(&listed)?,
+                server: after.server,
+                session: listed.session,
+                window: listed.window,
+                pane: listed.pane,
+                session_name: listed.session_name,
+                window_name: listed.window_name,
+            },
+            was_there,
+        })
+    }
+
+    /// The session is called by the run's id until it has its mark, so that the mark cannot meet
+    /// another one; all of it is one step of the server.
+    fn add_session(&self, start: &Start<'_>) -> Result<(), TmuxError> {
+        let run = require_plain("run", start.run.as_str())?;
+        let task = require_plain("task", start.task.as_str())?;
+        let target = format!("={run}:");
+        let mut calls = Vec::new();
+        if matches!(self.socket, Socket::Private(_)) {
+            // A server that stays when its last window is closed can say that it was closed.
+            calls.push(Call::new(["set-option", "-s", "exit-empty", "off"]));
+            calls.push(Call::new(["set-option", "-g", "history-limit", "50000"]));
+            calls.push(Call::new([
+                "set-option",
+                "-g",
+                "default-terminal",
+                TERMINAL,
+            ]));
+        }
+        let window = window_name(start.window);
+        let make = ["new-session", "-d", "-x", "200", "-y", "50", "-c", "/"];
+        let make = Call::new(make).and(["-s", run, "-n", &window]);
+        calls.push(make.and(["--"]).and(command(start)));
+        calls.push(Call::new(["set-option", "-t", &target, TASK, task]));
+        calls.extend(marks(start, &target)?);
+        self.call(&calls)?;
+        Ok(())
+    }
+
+    /// The window is called by the run's id until it has its mark, for the same reason.
+    fn add_window(&self, start: &Start<'_>, sibling: &Listed) -> Result<(), TmuxError> {
+        let run = require_plain("run", start.run.as_str())?;
+        let session = sibling.session;
+        let (place, target) = (format!("{session}:"), format!("{session}:={run}"));
+        let make = Call::new(["new-window", "-d", "-c", "/", "-t", &place, "-n", run]);
+        let mut calls = vec![make.and(["--"]).and(command(start))];
+        calls.extend(marks(start, &target)?);
+        let window = window_name(start.window);
+        calls.push(Call::new(["rename-window", "-t", &target, "--", &window]));
+        self.call(&calls)?;
+        Ok(())
+    }
+
+    /// Gives a new session its name for people; another session may have it already.
+    fn named(&self, start: &Start<'_>, listed: &Listed) -> Result<Listed, TmuxError> {
+        if listed.session_name != start.run.as_str() {
+            return Ok(listed.clone());
+        }
+        let name = session_name(start.project, start.branch);
+        let session = listed.session.to_string();
+        for name in [name.clone(), format!("{name}@{}", start.task)] {
+            let rename = Call::new(["rename-session", "-t", &session, "--", &name]);
+            let (finished, _) = self.run(&[rename])?;
+            if finished.ending == Ending::Code(0) {
+                break;
+            }
+        }
+        let renamed = self.list()?;
+        Ok(require_made(start, &renamed)?.clone())
+    }
+}
+
+fn require_made<'a>(start: &Start<'_>, listing: &'a Listing) -> Result<&'a Listed, TmuxError> {
+    let made = listing.of_run(start.run);
+    made.ok_or_else(|| TmuxError::Garbled(format!("no pane for run {}", start.run)))
+}
+
+/// What runs in the pane: words of their own, so that no shell reads them.
+fn command<'a>(start: &Start<'a>) -> [&'a OsStr; 3] {
+    let (orange, run_file) = (start.orange.as_os_str(), start.run_file.as_os_str());
+    [orange, "exec-run".as_ref(), run_file]
+}
+
+fn marks(start: &Start<'_>, target: &str) -> Result<Vec<Call>, TmuxError> {
+    let run = require_plain("run", start.run.as_str())?;
+    let task = require_plain("task", start.task.as_str())?;
+    let role = require_plain("role", start.role.as_str())?;
+    let on_window =
+        |name: &str, value: &str| Call::new(["set-option", "-w", "-t", target, name, value]);
+    let on_pane =
+        |name: &str, value: &str| Call::new(["set-option", "-p", "-t", target, name, value]);
+    Ok(vec![
+        on_window("remain-on-exit", "on"),
+        on_window("automatic-rename", "off"),
+        on_window("allow-rename", "off"),
+        on_pane(TASK, task),
+        on_pane(ROLE, role),
+        // Last, so that a pane with this mark has everything.
+        on_pane(RUN, run),
+    ])
+}
+
+/// The agent's process, unless it has ended already.
+fn process(listed: &Listed) -> Result<Option<ProcessIdentity>, TmuxError> {
+    if listed.state != PaneState::Running {
+        return Ok(None);
+    }
+    match ProcessIdentity::of(listed.pid) {
+        Ok(process) => Ok(Some(process)),
+        Err(ProcessError::Gone(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

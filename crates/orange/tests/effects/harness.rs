@@ -1,0 +1,359 @@
+//! Harness definitions: what they say, what they refuse, what they become.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use orange::config::{
+    Environment, Harness, HarnessError, Harnesses, Home, MAX_PROMPT_ARGUMENT, Values,
+};
+use orange::effects::tmux::Observation;
+use orange_engine::evidence::Evidence;
+use orange_engine::language::workflow::Permissions;
+use orange_engine::names::HarnessName;
+use tempfile::TempDir;
+
+use crate::stage::{Run, Stage, wait_for};
+
+fn values(prompt: &str) -> Values<'_> {
+    Values {
+        prompt,
+        prompt_file: Path::new("/runs/r1/prompt.md"),
+        model: None,
+        effort: None,
+        session_id: None,
+        system_prompt: None,
+    }
+}
+
+fn harness(arguments: &str) -> Harness {
+    let text = format!("name = \"x\"\nbinary = \"x\"\n[args]\nfull = {arguments}");
+    Harness::parse("x.toml", &text).unwrap()
+}
+
+fn filled(arguments: &str, values: &Values<'_>) -> Vec<OsString> {
+    harness(arguments)
+        .arguments(Permissions::Full, values)
+        .unwrap()
+}
+
+fn refused(arguments: &str, values: &Values<'_>) -> String {
+    let error = harness(arguments)
+        .arguments(Permissions::Full, values)
+        .unwrap_err();
+    assert!(!error.hint().is_empty());
+    error.to_string()
+}
+
+#[test]
+fn the_smallest_definition_works_as_it_stands() {
+    let stage = Stage::new();
+    let agent = stage.path("agent");
+    let kept = stage.path("kept");
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$@\" >{0}.new; mv {0}.new {0}\n",
+        kept.display()
+    );
+    fs::write(&agent, script).unwrap();
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o700)).unwrap();
+    let text = "name = \"script\"\nbinary = \"/path/to/agent\"        # or a name on PATH\n[args]\n\
+                full    = [\"--prompt-file\", \"{prompt_file}\"]\n\
+                reduced = [\"--prompt-file\", \"{prompt_file}\"]\n";
+    let home = Home::resolve(&stage.environment).unwrap();
+    fs::create_dir_all(home.harnesses()).unwrap();
+    let text = text.replace("/path/to/agent", agent.to_str().unwrap());
+    fs::write(home.harnesses().join("script.toml"), text).unwrap();
+    let harnesses = Harnesses::load(&home).unwrap();
+    let harness = harnesses.require(&HarnessName::new("script")).unwrap();
+    let run = Run::default();
+    let file = stage.launch_with(&run, harness).unwrap();
+    let pane = stage.try_start(&run, &file).unwrap().pane;
+    let ended = Observation::Dead(Evidence::Exit { code: 0 });
+    wait_for("the agent to end", || stage.tmux.observe(&pane) == ended);
+    let prompt_file = file.with_file_name("prompt.md");
+    let told = String::from_utf8(stage.written("kept")).unwrap();
+    assert_eq!(told, format!("--prompt-file\n{}\n", prompt_file.display()));
+    assert_eq!(fs::read_to_string(prompt_file).unwrap(), "do it");
+}
+
+#[test]
+fn the_examples_of_the_description_are_definitions() {
+    let page = include_str!("../../../../harnesses/README.md");
+    let mut examples = page
+        .split("```toml\n")
+        .skip(1)
+        .map(|it| it.split("```").next().unwrap());
+    Harness::parse("script.toml", examples.next().unwrap()).unwrap();
+    let arguments = examples
+        .next()
+        .unwrap()
+        .trim()
+        .strip_prefix("full = ")
+        .unwrap();
+    assert_eq!(filled(arguments, &values("-p")), ["run", "--", "-p"]);
+    assert_eq!(examples.next(), None);
+}
+
+#[test]
+fn a_group_comes_and_goes_as_a_whole() {
+    let arguments =
+        r#"["run", ["--model", "{model}"], ["-c", "effort={effort}", "-x"], "{prompt}"]"#;
+    assert_eq!(filled(arguments, &values("p")), ["run", "p"]);
+    let all = Values {
+        model: Some("m"),
+        effort: Some("high"),
+        ..values("p")
+    };
+    let expected = ["run", "--model", "m", "-c", "effort=high", "-x", "p"];
+    assert_eq!(filled(arguments, &all), expected);
+}
+
+#[test]
+fn other_braces_stand_for_themselves() {
+    let arguments = r#"['{"a":{"b":1}}', "{}", "{A}", "{", "}{prompt}{", "{{prompt}}"]"#;
+    let expected = ["{\"a\":{\"b\":1}}", "{}", "{A}", "{", "}p{", "{p}"];
+    assert_eq!(filled(arguments, &values("p")), expected);
+}
+
+#[test]
+fn what_a_value_says_is_not_read_again() {
+    let sly = Values {
+        model: Some("{prompt}"),
+        ..values("{model} $(id)")
+    };
+    let expected = ["{prompt}", "{model} $(id)"];
+    assert_eq!(filled(r#"[["{model}"], "{prompt}"]"#, &sly), expected);
+}
+
+#[test]
+fn lesson_27_a_prompt_is_never_a_flag() {
+    let by_file = "Your instructions are in the file /runs/r1/prompt.md. Read all of it, then do \
+                   what it says.";
+    assert_eq!(filled(r#"["{prompt}"]"#, &values("--version")), [by_file]);
+    assert_eq!(filled(r#"["--", "{prompt}"]"#, &values("-p")), ["--", "-p"]);
+    assert_eq!(
+        filled(r#"["--prompt={prompt}"]"#, &values("-p")),
+        ["--prompt=-p"]
+    );
+    // A flag that takes many values is closed by the definition, and stays as it was written.
+    let variadic = r#"["--tools=a,b", "{prompt}"]"#;
+    assert_eq!(filled(variadic, &values("p")), ["--tools=a,b", "p"]);
+    let model = Values {
+        model: Some("-x"),
+        ..values("p")
+    };
+    let message = refused(r#"[["--model", "{model}"]]"#, &model);
+    assert!(message.contains("model begins with `-`"), "{message}");
+}
+
+#[test]
+fn a_long_prompt_goes_by_file() {
+    let fits = "x".repeat(MAX_PROMPT_ARGUMENT);
+    assert_eq!(filled(r#"["{prompt}"]"#, &values(&fits)), [fits.as_str()]);
+    let long = "x".repeat(MAX_PROMPT_ARGUMENT + 1);
+    let filled = filled(r#"["{prompt}"]"#, &values(&long));
+    assert!(filled[0].to_str().unwrap().contains("/runs/r1/prompt.md"));
+    let system = Values {
+        system_prompt: Some(&"x".repeat(131_072)),
+        ..values("p")
+    };
+    let message = refused(r#"[["{system_prompt}"]]"#, &system);
+    assert!(message.contains("system_prompt is longer"), "{message}");
+}
+
+#[test]
+fn nul_is_refused() {
+    let message = refused(r#"["x"]"#, &values("a\0b"));
+    assert!(message.contains("prompt holds a NUL"), "{message}");
+}
+
+#[test]
+fn a_level_that_is_not_offered_is_said() {
+    let error = harness("[]")
+        .arguments(Permissions::Reduced, &values("p"))
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the harness `x` has no arguments for `reduced` permissions"
+    );
+    assert!(error.hint().contains("add `reduced`"));
+}
+
+/// A definition, the line of its mistake, and a part of what is said about it.
+const MISTAKES: &[(&str, usize, &str)] = &[
+    ("name = ", 1, ""),
+    ("name = \"x\"\nbinry = \"x\"", 2, "unknown field `binry`"),
+    (
+        "name = \"x\"\n[args]\nfull = []",
+        1,
+        "missing field `binary`",
+    ),
+    ("name = \"x\"\nbinary = \"x\"", 1, "missing field `args`"),
+    (
+        "name = \"x\"\nbinary = 3\n[args]\nfull = []",
+        2,
+        "expected a string",
+    ),
+    (
+        "name = \"X y\"\nbinary = \"x\"\n[args]\nfull = []",
+        1,
+        "`X y` is no name",
+    ),
+    (
+        "name = \"x\"\nbinary = \"./x\"\n[args]\nfull = []",
+        2,
+        "does not say where",
+    ),
+    (
+        "name = \"x\"\nbinary = \"\"\n[args]\nfull = []",
+        2,
+        "does not say where",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\n",
+        3,
+        "offers no permission level",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nall = []",
+        4,
+        "unknown field `all`",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [\n  \"a\",\n  \"{promt}\",\n]",
+        6,
+        "`{promt}` is no placeholder",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [\"{model}\"]",
+        4,
+        "may have no value",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [3]",
+        4,
+        "a text, or a group",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [[[\"a\"]]]",
+        4,
+        "expected a string",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = [\"\\u0000\"]",
+        4,
+        "NUL",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\npass = [\"A=B\"]",
+        6,
+        "no name of a variable",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\npass = [\"*\"]",
+        6,
+        "no name of a variable",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment]\nset = { ORANGE_ROLE = \"human\" }",
+        6,
+        "never passed on",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[environment.set]\n\"A*\" = \"1\"",
+        6,
+        "no name of a variable",
+    ),
+    ("name = \"x\"\nname = \"x\"", 2, "duplicate"),
+];
+
+#[test]
+fn every_mistake_has_its_line_and_a_way_out() {
+    for (text, expected, part) in MISTAKES {
+        let error = Harness::parse("home/x.toml", text).unwrap_err();
+        let HarnessError::Invalid {
+            file,
+            line,
+            message,
+            hint,
+        } = &error
+        else {
+            panic!("{error}");
+        };
+        assert_eq!(
+            (file.as_str(), *line),
+            ("home/x.toml", *expected),
+            "{text}: {message}"
+        );
+        assert!(message.contains(part), "{text}: {message}");
+        assert!(!hint.is_empty());
+        assert_eq!(error.to_string(), format!("home/x.toml:{line}: {message}"));
+    }
+}
+
+#[test]
+fn a_mistake_hides_no_other_definition() {
+    let root = TempDir::new().unwrap();
+    let set = [("ORANGE_HOME", root.path())];
+    let home = Home::resolve(&Environment::of(set)).unwrap();
+    let none = Harnesses::load(&home)
+        .unwrap()
+        .require(&HarnessName::new("a"))
+        .unwrap_err();
+    assert_eq!(none.to_string(), "there is no harness `a`");
+    assert!(none.hint().contains("NAME.toml"), "{}", none.hint());
+
+    fs::create_dir(home.harnesses()).unwrap();
+    let write = |file: &str, text: &str| fs::write(home.harnesses().join(file), text).unwrap();
+    write(
+        "good.toml",
+        "name = \"good\"\nbinary = \"x\"\n[args]\nfull = []",
+    );
+    write("bad.toml", "name = ");
+    write(
+        "other.toml",
+        "\nname = \"mine\"\nbinary = \"x\"\n[args]\nfull = []",
+    );
+    write("huge.toml", &"#".repeat(70_000));
+    write("latin.toml", "x");
+    fs::write(home.harnesses().join("latin.toml"), b"\xff").unwrap();
+    write(".hidden.toml", "");
+    write("notes.md", "");
+    let harnesses = Harnesses::load(&home).unwrap();
+    let names: Vec<&str> = harnesses
+        .all()
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(names, ["bad", "good", "huge", "latin", "other"]);
+    let require = |name: &str| harnesses.require(&HarnessName::new(name));
+    assert!(require("good").is_ok());
+    let message = |name: &str| require(name).unwrap_err().to_string();
+    assert!(
+        message("other")
+            .contains("other.toml:2: the file is `other.toml`, but its `name` is `mine`")
+    );
+    assert!(message("huge").contains("more than 65536 bytes"));
+    assert!(message("latin").contains("cannot read"));
+    assert!(message("bad").contains("bad.toml:1: "));
+}
+
+#[test]
+fn a_program_is_found_on_the_path_or_named_whole() {
+    let root = TempDir::new().unwrap();
+    let set = [("PATH", format!("relative:{}:/bin", root.path().display()))];
+    let environment = Environment::of(set);
+    let path = environment.variable("PATH");
+    let named = |binary: &str| {
+        let text = format!("name = \"x\"\nbinary = \"{binary}\"\n[args]\nfull = []");
+        Harness::parse("x.toml", &text).unwrap().locate(path)
+    };
+    assert_eq!(named("sh").unwrap(), Path::new("/bin/sh"));
+    assert_eq!(named("/bin/sh").unwrap(), Path::new("/bin/sh"));
+    fs::write(root.path().join("plain"), "").unwrap();
+    for binary in ["plain", "nowhere", "/bin", "/nowhere/x"] {
+        let error = named(binary).unwrap_err();
+        assert!(error.hint().contains("install it"), "{error}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Finding and ending the processes of a run.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use orange::effects::command::{Ending, Invocation};
+use orange::effects::process::{self, Life, ProcessIdentity};
+use orange_engine::evidence::Evidence;
+
+use crate::stage::{PATIENCE, Stage, is_running, variables, wait_for};
+
+/// Starts a script as a run, in a session of its own.
+fn start(stage: &Stage, run: &str, script: &str) -> u32 {
+    stage.end_later(run);
+    let out = stage.root.path().display().to_string();
+    let id = stage.id(run);
+    let inner = stage.id("inner-1");
+    let set = [
+        ("ORANGE_RUN_ID", id.as_str()),
+        ("OUT", &out),
+        ("INNER", inner.as_str()),
+    ];
+    let variables = variables(&set);
+    let program = Invocation::new("sh", variables).arguments(["-c", script]);
+    let orange = std::path::Path::new(env!("CARGO_BIN_EXE_orange"));
+    orange::effects::command::detached(orange, &program).unwrap()
+}
+
+fn end(stage: &Stage, run: &str, spared: &[u32]) -> Vec<u32> {
+    let ended = process::end(&stage.id(run), &[], spared, PATIENCE).unwrap();
+    ended.processes.iter().map(|process| process.pid).collect()
+}
+
+#[test]
+fn lesson_15_stubborn_children_are_ended_too() {
+    let stage = Stage::new();
+    let script = "\
+        sh -c 'trap \"\" HUP TERM; echo $$ >$OUT/deaf.new; mv $OUT/deaf.new $OUT/deaf; while :; do sleep 1; done' &\n\
+        setsid sh -c 'trap \"\" HUP; echo $$ >$OUT/apart.new; mv $OUT/apart.new $OUT/apart; exec sleep 1000' &\n\
+        env -i sh -c 'echo $$; exec sleep 1000' >$OUT/clean & wait";
+    let agent = start(&stage, "stubborn-1", script);
+    let children = ["deaf", "apart"].map(|name| stage.pid(name));
+    wait_for("the clean child", || !stage.written("clean").is_empty());
+    let clean = stage.pid("clean");
+    let ended = end(&stage, "stubborn-1", &[]);
+    for pid in [agent, clean].into_iter().chain(children) {
+        assert!(ended.contains(&pid), "{pid} was not found");
+        assert!(!is_running(pid), "{pid} survived");
+    }
+    assert!(
+        end(&stage, "stubborn-1", &[]).is_empty(),
+        "ending twice is ending once"
+    );
+}
+
+#[test]
+fn a_child_that_dropped_its_mark_and_lost_its_parent_is_found_by_its_session() {
+    let stage = Stage::new();
+    let script = "(env -i timeout 1000 sleep 1000 & echo $! >$OUT/new; mv $OUT/new $OUT/orphan); exec sleep 1000";
+    let agent = start(&stage, "orphan-1", script);
+    // `timeout` makes a process group of its own. The session belongs to whoever made it, and
+    // that has ended.
+    let orphan = stage.pid("orphan");
+    wait_for("the orphan", || is_running(orphan));
+    let ended = end(&stage, "orphan-1", &[]);
+    assert!(ended.contains(&agent) && ended.contains(&orphan));
+    assert!(!is_running(orphan));
+}
+
+#[test]
+fn lesson_8_run_1_does_not_end_run_10() {
+    let stage = Stage::new();
+    let one = start(&stage, "number-1", "exec sleep 1000");
+    let ten = start(&stage, "number-10", "exec sleep 1000");
+    wait_for("both", || {
+        process::carrying(&stage.id("number-10")).unwrap().len() == 1
+    });
+    assert_eq!(end(&stage, "number-1", &[]), [one]);
+    assert!(is_running(ten));
+}
+
+#[test]
+fn another_run_below_this_one_is_another_run() {
+    let stage = Stage::new();
+    stage.end_later("inner-1");
+    let script =
+        "ORANGE_RUN_ID=$INNER sleep 1000 & echo $! >$OUT/new; mv $OUT/new $OUT/inner; wait";
+    start(&stage, "outer-1", script);
+    let inner = stage.pid("inner");
+    wait_for("the inner run", || {
+        process::carrying(&stage.id("inner-1")).unwrap().len() == 1
+    });
+    assert!(!end(&stage, "outer-1", &[]).contains(&inner));
+    assert!(is_running(inner));
+}
+
+#[test]
+fn what_is_spared_stays() {
+    let stage = Stage::new();
+    let pid = start(&stage, "spared-1", "exec sleep 1000");
+    wait_for("it", || is_running(pid));
+    assert!(end(&stage, "spared-1", &[pid]).is_empty());
+    assert!(is_running(pid));
+}
+
+#[test]
+fn an_end_that_the_parent_has_not_noticed_is_told() {
+    for (script, expected) in [
+        ("exit 7", Evidence::Exit { code: 7 }),
+        ("kill -9 $$", Evidence::Signal { signal: 9 }),
+    ] {
+        let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let own = std::process::id();
+        wait_for("the end", || {
+            process::unnoticed_end(child.id(), own).is_some()
+        });
+        assert_eq!(process::unnoticed_end(child.id(), own), Some(expected));
+        assert_eq!(process::unnoticed_end(child.id(), 1), None);
+        child.wait().unwrap();
+        assert_eq!(process::unnoticed_end(child.id(), own), None);
+    }
+}
+
+#[test]
+fn output_that_a_stranger_holds_open_is_not_waited_for() {
+    let stage = Stage::new();
+    let run = stage.id("r1");
+    let script = "setsid sleep 1000 & echo early; exit 3";
+    let program = Invocation::new("sh", variables(&[("ORANGE_RUN_ID", run.as_str())]));
+    let began = Instant::now();
+    let finished = program.arguments(["-c", script]).run().unwrap();
+    let took = began.elapsed();
+    let ended = process::end(&run, &[], &[], PATIENCE).unwrap();
+    assert_eq!(ended.processes.len(), 1);
+    assert_eq!(finished.ending, Ending::Code(3));
+    assert_eq!(finished.stdout.bytes, b"early\n");
+    assert!(took < Duration::from_secs(10), "{took:?}");
+}
+
+#[test]
+fn a_process_is_gone_when_it_ended_and_not_before() {
+    let stage = Stage::new();
+    let pid = start(&stage, "life-1", "exec sleep 1000");
+    let identity = ProcessIdentity::of(pid).unwrap();
+    assert_eq!(identity.life(), Life::Alive);
+    let written = serde_json::to_string(&identity).unwrap();
+    end(&stage, "life-1", &[]);
+    let read: ProcessIdentity = serde_json::from_str(&written).unwrap();
+    assert_eq!(read.life(), Life::Gone);
+}

@@ -1,0 +1,324 @@
+//! A tmux server, a home and agents for one test, gone afterwards.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use orange::clock::Deadline;
+use orange::config::{Environment, Harness, Home};
+use orange::effects::process::{self, Patience};
+use orange::effects::run::{Launch, LaunchError};
+use orange::effects::tmux::{
+    Attach, Kill, Killed, Observation, Pane, Socket, Start, Started, Tmux, TmuxError,
+};
+use orange_engine::language::workflow::Permissions;
+use orange_engine::names::{BranchName, ProjectName, RunId, TaskId};
+use orange_engine::role::Role;
+use tempfile::TempDir;
+
+/// How long a condition may take; a loaded machine is slow.
+pub const SOON: Duration = Duration::from_secs(20);
+
+/// What a test ends a run with; short, because the stubborn never end by being asked.
+pub const PATIENCE: Patience = Patience {
+    asked: Duration::from_millis(300),
+    killed: Duration::from_secs(10),
+};
+
+/// An agent that does nothing until it is ended.
+pub const IDLE: &str = "exec sleep 1000";
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// Everything one test needs. The server and every run are ended when it goes, panic or not.
+pub struct Stage {
+    pub root: TempDir,
+    pub tmux: Tmux,
+    pub environment: Environment,
+    runs: RefCell<Vec<RunId>>,
+    /// Runs are found by their id on the whole machine, and other tests run beside this one.
+    prefix: String,
+}
+
+/// One run, described.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    pub id: &'a str,
+    pub task: &'a str,
+    pub role: Part,
+    pub branch: &'a str,
+    pub window: &'a str,
+    /// The script that `sh` runs; `$OUT` is its directory, the prompt file its first argument.
+    pub script: &'a str,
+    pub prompt: &'a str,
+}
+
+/// The roles that tests use.
+#[derive(Clone, Copy)]
+pub enum Part {
+    Worker,
+    Reviewer,
+}
+
+impl From<Part> for Role {
+    fn from(role: Part) -> Role {
+        match role {
+            Part::Worker => Role::Worker,
+            Part::Reviewer => Role::Reviewer,
+        }
+    }
+}
+
+impl Default for Run<'_> {
+    fn default() -> Self {
+        Self {
+            id: "r1",
+            task: "t1",
+            role: Part::Worker,
+            branch: "fix",
+            window: "work",
+            script: IDLE,
+            prompt: "do it",
+        }
+    }
+}
+
+impl Stage {
+    pub fn new() -> Self {
+        let root = TempDir::with_prefix("o-").unwrap();
+        let environment = environment(root.path());
+        let socket = Socket::Private(root.path().join("s"));
+        Self {
+            tmux: Tmux::new("tmux", socket, &environment),
+            environment,
+            root,
+            runs: RefCell::default(),
+            prefix: format!(
+                "{}n{}",
+                std::process::id(),
+                NEXT.fetch_add(1, Ordering::Relaxed)
+            ),
+        }
+    }
+
+    /// The id that no run of another test has.
+    pub fn id(&self, id: &str) -> RunId {
+        RunId::new(format!("{}-{id}", self.prefix))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// What an agent or a test wrote, once it is there.
+    pub fn written(&self, name: &str) -> Vec<u8> {
+        let path = self.path(name);
+        wait_for(&format!("{name} to be written"), || path.exists());
+        fs::read(path).unwrap()
+    }
+
+    /// A pid that an agent wrote.
+    pub fn pid(&self, name: &str) -> u32 {
+        let text = String::from_utf8(self.written(name)).unwrap();
+        text.trim().parse().unwrap()
+    }
+
+    /// A harness that runs a script with `sh`; a program that was just written could be busy.
+    pub fn harness(&self, script: &str, arguments: &str) -> Harness {
+        let file = self.path(&format!("agent-{}", digest(script)));
+        // A run that was just started may be reading it.
+        if !file.exists() {
+            fs::write(&file, script).unwrap();
+        }
+        let text = format!(
+            "name = \"script\"\nbinary = \"/bin/sh\"\n[args]\nfull = [\"{}\", {arguments}]\n\
+             [environment]\nset = {{ OUT = \"{}\" }}\n",
+            file.display(),
+            self.root.path().display(),
+        );
+        Harness::parse("script.toml", &text).unwrap()
+    }
+
+    pub fn launch(&self, run: &Run<'_>) -> PathBuf {
+        let harness = self.harness(run.script, "\"{prompt_file}\"");
+        self.launch_with(run, &harness).unwrap()
+    }
+
+    pub fn launch_with(&self, run: &Run<'_>, harness: &Harness) -> Result<PathBuf, LaunchError> {
+        let launch = Launch {
+            run: &self.id(run.id),
+            task: &TaskId::new(run.task),
+            role: &Role::from(run.role),
+            proof: "secret-proof",
+            harness,
+            permissions: Permissions::Full,
+            prompt: run.prompt,
+            model: None,
+            effort: None,
+            session_id: None,
+            system_prompt: None,
+            directory: self.root.path(),
+            home: &Home::resolve(&self.environment).unwrap(),
+            environment: &self.environment,
+        };
+        launch.write(&self.path("runs").join(run.id))
+    }
+
+    pub fn try_start(&self, run: &Run<'_>, run_file: &Path) -> Result<Started, TmuxError> {
+        self.try_start_on(&self.tmux, run, run_file)
+    }
+
+    pub fn try_start_on(
+        &self,
+        tmux: &Tmux,
+        run: &Run<'_>,
+        run_file: &Path,
+    ) -> Result<Started, TmuxError> {
+        self.end_later(run.id);
+        tmux.start(&Start {
+            run: &self.id(run.id),
+            task: &TaskId::new(run.task),
+            role: &Role::from(run.role),
+            project: &ProjectName::new("app"),
+            branch: &BranchName::new(run.branch),
+            window: run.window,
+            orange: Path::new(env!("CARGO_BIN_EXE_orange")),
+            run_file,
+        })
+    }
+
+    pub fn start(&self, run: &Run<'_>) -> Pane {
+        let run_file = self.launch(run);
+        self.try_start(run, &run_file).unwrap().pane
+    }
+
+    pub fn kill(&self, id: &str) -> Killed {
+        self.try_kill(id).unwrap()
+    }
+
+    pub fn try_kill(&self, id: &str) -> Result<Killed, TmuxError> {
+        self.kill_with(&self.tmux, id, None, None)
+    }
+
+    /// Kills by another client, with what was recorded and a place for the scrollback.
+    pub fn kill_with(
+        &self,
+        tmux: &Tmux,
+        id: &str,
+        recorded: Option<&Pane>,
+        scrollback: Option<&Path>,
+    ) -> Result<Killed, TmuxError> {
+        tmux.kill(&Kill {
+            run: &self.id(id),
+            recorded,
+            scrollback,
+            spared: &[],
+            patience: PATIENCE,
+        })
+    }
+
+    pub fn is_alive(&self, pane: &Pane) -> bool {
+        self.tmux.observe(pane) == Observation::Alive
+    }
+
+    /// Asks tmux itself, beside the code under test.
+    pub fn raw_tmux(&self, arguments: &[&str]) -> String {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(self.path("s")).args(arguments);
+        tmux.env_remove("TMUX").stdin(Stdio::null());
+        let output = tmux.output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Ends the server as a crash would, and waits until it is gone.
+    pub fn kill_server(&self) {
+        let pid = self.raw_tmux(&["display-message", "-p", "#{pid}"]);
+        self.raw_tmux(&["kill-server"]);
+        wait_for("the server to go", || !is_running(pid.parse().unwrap()));
+    }
+
+    /// Attaches in a terminal of its own, which another tmux server plays.
+    pub fn attach_in_terminal(&self, attach: &Attach) {
+        let command = attach.command.to_string();
+        let command = command.trim_matches('`');
+        let command = command.replace('$', "\\$").replace(';', "\\;");
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(self.path("outer"));
+        tmux.args(["-f", "/dev/null", "new-session", "-d"]);
+        tmux.arg(format!("env -u TMUX {command}"))
+            .env_remove("TMUX");
+        assert!(tmux.status().unwrap().success());
+    }
+
+    /// Closes that terminal, if there is one.
+    pub fn close_terminal(&self) {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(self.path("outer")).arg("kill-server");
+        let _nobody = tmux.env_remove("TMUX").output();
+    }
+
+    /// Ends a run's processes when the test goes, even one that the code under test did not start.
+    pub fn end_later(&self, id: &str) {
+        self.runs.borrow_mut().push(self.id(id));
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.close_terminal();
+        self.raw_tmux(&["kill-server"]);
+        for run in self.runs.borrow().iter() {
+            let _tidied = process::end(run, &[], &[], PATIENCE);
+        }
+    }
+}
+
+/// The environment of a person, as far as tests have one.
+pub fn environment(root: &Path) -> Environment {
+    let home = root.join("home");
+    let path = std::env::var_os("PATH").unwrap();
+    let variables: [(&str, OsString); 5] = [
+        ("PATH", path),
+        ("HOME", root.into()),
+        ("ORANGE_HOME", home.into()),
+        ("LANG", "C.UTF-8".into()),
+        ("SECRET", "hunter2".into()),
+    ];
+    Environment::of(variables)
+}
+
+pub fn variables(pairs: &[(&str, &str)]) -> BTreeMap<OsString, OsString> {
+    let path = ("PATH".into(), std::env::var_os("PATH").unwrap());
+    let pairs = pairs
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()));
+    pairs.chain([path]).collect()
+}
+
+pub fn wait_for(what: &str, condition: impl FnMut() -> bool) {
+    assert!(
+        Deadline::after(SOON).wait_for(condition),
+        "waited in vain for {what}"
+    );
+}
+
+/// Whether a process of this number runs, zombies not counted.
+pub fn is_running(pid: u32) -> bool {
+    let mut ps = Command::new("ps");
+    let output = ps.args(["-o", "stat=", "-p", &pid.to_string()]).output();
+    let output = output.unwrap().stdout;
+    !output.is_empty() && output[0] != b'Z'
+}
+
+/// A name that differs for every text.
+fn digest(text: &str) -> String {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    format!("{:x}", hasher.finish())
+}
