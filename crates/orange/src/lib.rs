@@ -1,5 +1,6 @@
 //! Everything of `orange` that is not a decision.
 
 pub mod cli;
-mod config;
+pub mod config;
 mod output;
+pub mod store;

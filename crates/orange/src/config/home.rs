@@ -31,6 +31,21 @@ impl Home {
         }
     }
 
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The database.
+    pub fn database(&self) -> PathBuf {
+        self.0.join("orange.db")
+    }
+
+    /// The directory with one directory per project, and in it one per task.
+    pub fn tasks(&self) -> PathBuf {
+        self.0.join("tasks")
+    }
+
     /// The directory of the person's own workflows.
     pub fn workflows(&self) -> PathBuf {
         self.0.join("workflows")

@@ -1,0 +1,1 @@
+//! What only this folder can see: death between any two steps.

@@ -1,0 +1,1 @@
+//! Agents that write while we do.
