@@ -12,7 +12,7 @@ use super::open::make_private;
 use super::reading::{Look, Unknown, look};
 use super::steps::reached;
 use super::task_directory::TaskDirectory;
-use super::task_file::TaskFile;
+use super::task_file::{TaskFile, Text};
 use super::{Store, history, whole_file};
 
 /// How often the frontmatter is written again when agents write at the same time.
@@ -103,10 +103,9 @@ fn write_frontmatter(
             projected.wish = Some(found);
         }
         // Somebody may have written between the look and the exchange; then once more.
-        if let Some(replaced) = file.replace(old.text(), new.text())? {
-            file.bring_over(&replaced, &mut |text: &str| {
-                keep_stray(store, task, text, now)
-            })?;
+        if let Some(replaced) = file.replace(old.text(), &Text::from(&new))? {
+            let mut keep = |text: &str| keep_stray(store, task, text, now);
+            file.bring_over(vec![replaced], &mut keep)?;
         }
     }
     projected.deferred = Some(Unknown::Changing);

@@ -74,7 +74,9 @@ pub(super) fn look(path: &Path) -> Look {
 }
 
 fn look_once(path: &Path) -> Look {
-    let bytes = match read(path) {
+    // One byte more than a document may have, so that a file without end is refused.
+    let limit = u64::try_from(MAX_DOCUMENT_BYTES).map_or(u64::MAX, |most| most + 1);
+    let bytes = match read_up_to(path, limit) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Look::Unknown(Unknown::Changing),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -112,6 +114,10 @@ fn is_unclosed(document: &Document) -> bool {
 
 /// The bytes of a regular file; nothing when it changed meanwhile, `InvalidInput` for other kinds.
 pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    read_up_to(path, u64::MAX)
+}
+
+fn read_up_to(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     // A link is not followed, and a pipe does not make the reader wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -124,17 +130,21 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut bytes = Vec::new();
-    let limit = u64::try_from(MAX_DOCUMENT_BYTES).unwrap_or(u64::MAX);
-    (&mut file)
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)?;
+    (&mut file).take(limit).read_to_end(&mut bytes)?;
     let same = |found: &Metadata| state(found) == state(&before);
     let unchanged = same(&file.metadata()?) && same(&fs::symlink_metadata(path)?);
     Ok(unchanged.then_some(bytes))
 }
 
-/// What differs when a file is written to or replaced.
-fn state(found: &Metadata) -> (u64, u64, u64, i64, i64) {
+/// What differs when a file is written to or replaced, but for two writes within one tick.
+type Stamp = (u64, u64, u64, i64, i64);
+
+fn state(found: &Metadata) -> Stamp {
     let (seconds, nanoseconds) = (found.mtime(), found.mtime_nsec());
     (found.dev(), found.ino(), found.size(), seconds, nanoseconds)
+}
+
+/// The stamp of a file; nothing when there is none.
+pub(super) fn stamp(path: &Path) -> Option<impl PartialEq + use<>> {
+    fs::symlink_metadata(path).ok().map(|found| state(&found))
 }

@@ -8,6 +8,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest as _, Sha256};
+
 use super::error::StoreError;
 use super::exchange::KEPT;
 use super::{texts, whole_file};
@@ -49,9 +51,30 @@ pub(super) struct Shelf {
 
 /// A short hash, long enough to tell two texts of a task apart.
 pub(super) fn fingerprint(content: &[u8]) -> String {
-    let mut digits = texts::hash(content);
-    digits.truncate(16);
-    digits
+    Print::of(content).digits()
+}
+
+/// A fingerprint in the making, so that a longer text costs only what was added.
+#[derive(Clone, Debug)]
+pub(super) struct Print(Sha256);
+
+impl Print {
+    /// Of a content.
+    pub(super) fn of(content: &[u8]) -> Print {
+        Print(Sha256::new_with_prefix(content))
+    }
+
+    /// And what follows it.
+    pub(super) fn extend(&mut self, content: &[u8]) {
+        self.0.update(content);
+    }
+
+    /// The fingerprint.
+    pub(super) fn digits(&self) -> String {
+        let hash = self.0.clone().finalize();
+        let (short, _) = hash.split_at(8);
+        texts::digits(short)
+    }
 }
 
 impl Mark {

@@ -10,13 +10,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use orange_engine::document::Document;
+use orange_engine::document::{Document, MAX_DOCUMENT_BYTES};
 
 use super::error::StoreError;
 use super::exchange::exchange;
 use super::open::make_private;
 use super::reading::{self, Look, judge, look};
-use super::replaced::{Mark, News, Replaced, Shelf, fingerprint, news};
+use super::replaced::{Mark, News, Print, Replaced, Shelf, fingerprint, news};
 use super::steps::reached;
 use super::task_directory::{FileLock, TaskDirectory};
 use super::whole_file;
@@ -24,8 +24,11 @@ use super::whole_file;
 /// A replaced file is read again by so many imports.
 const READS: u64 = 2;
 
-/// How often settling starts over when agents keep writing.
-const ROUNDS: usize = 8;
+/// How often something is tried anew when agents keep writing.
+const ROUNDS: usize = 4;
+
+/// How often a moment is looked for in which nobody writes; one takes a fraction of a millisecond.
+const ATTEMPTS: usize = 50;
 
 /// The file of a task, with the right to change it.
 #[derive(Debug)]
@@ -137,12 +140,16 @@ impl TaskFile {
 
     /// Puts a new text in the place of one that was just read.
     ///
-    /// `None` when the file went away meanwhile.
-    pub(super) fn replace(&self, old: &str, new: &str) -> Result<Option<Replaced>, StoreError> {
+    /// What is appended to the old one until the last moment is appended to the new one too.
+    /// `None` when the old one is no longer there; then nothing happened.
+    pub(super) fn replace(
+        &self,
+        old: &str,
+        new: &Text<'_>,
+    ) -> Result<Option<Replaced>, StoreError> {
         let failed = |error: &io::Error| StoreError::file("replace", &self.live, error);
-        let found = match fs::symlink_metadata(&self.live) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            found => found.map_err(|error| failed(&error))?,
+        let Ok(found) = fs::symlink_metadata(&self.live) else {
+            return Ok(None);
         };
         let mut shelf = self.shelf();
         // Names can be exchanged within one file system only.
@@ -150,98 +157,149 @@ impl TaskFile {
         if !same {
             shelf = shelf_beside(&self.live);
         }
-        let mark = Mark {
-            ours: Some(fingerprint(new.as_bytes())),
-            body: body_print(new.as_bytes()),
-            ..Mark::new(self.next_number()?).knowing(old.as_bytes())
-        };
-        let path = shelf.place(&mark);
         let unnamed = shelf.directory.join(format!("{}new", shelf.prefix));
-        whole_file::write_synced(&unnamed, new.as_bytes(), found.mode() & 0o777)?;
+        whole_file::write_synced(&unnamed, new.text.as_bytes(), found.mode() & 0o777)?;
         reached("a new text is written");
-        whole_file::rename(&unnamed, &path)?;
-        match exchange(&path, &self.live) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                whole_file::remove(&path)?;
-                return Ok(None);
+        let mut known = old.as_bytes().to_vec();
+        let body = new.text.get(new.body_at..).unwrap_or_default();
+        let mut prints = [old, new.text, body].map(|text| Print::of(text.as_bytes()));
+        for _ in 0..ATTEMPTS {
+            let before = reading::stamp(&self.live);
+            let Ok(Some(now)) = reading::read(&self.live) else {
+                continue;
+            };
+            let Some(tail) = now.strip_prefix(known.as_slice()) else {
+                break;
+            };
+            if !tail.is_empty() {
+                whole_file::append(&unnamed, tail)?;
+                for print in &mut prints {
+                    print.extend(tail);
+                }
+                known = now;
             }
-            exchanged => exchanged.map_err(|error| failed(&error))?,
+            let [of_old, of_new, of_body] = prints.each_ref().map(|print| Some(print.digits()));
+            let mark = Mark {
+                length: known.len(),
+                known: of_old,
+                ours: of_new,
+                body: of_body,
+                ..Mark::new(self.next_number()?)
+            };
+            let path = shelf.place(&mark);
+            whole_file::rename(&unnamed, &path)?;
+            if reading::stamp(&self.live) != before {
+                whole_file::rename(&path, &unnamed)?;
+                continue;
+            }
+            match exchange(&path, &self.live) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    whole_file::remove(&path)?;
+                    return Ok(None);
+                }
+                exchanged => exchanged.map_err(|error| failed(&error))?,
+            }
+            whole_file::sync(&self.live)?;
+            whole_file::sync_directory_of(&self.live)?;
+            return Ok(Some(Replaced { path, mark }));
         }
-        whole_file::sync_directory_of(&self.live)?;
-        Ok(Some(Replaced { path, mark }))
+        whole_file::remove(&unnamed)?;
+        Ok(None)
     }
 
     /// Brings over what was written to replaced files, until there is no more of it.
+    ///
+    /// When agents keep writing to them, the rest is left for the next time.
     pub(super) fn settle(&self, keep: &mut Keep<'_>) -> Result<(), StoreError> {
         for _ in 0..ROUNDS {
-            let mut changed = false;
-            for file in self.replaced_files()? {
-                changed |= self.bring_over(&file, keep)?;
-            }
-            if !changed {
+            if !self.bring_over(self.replaced_files()?, keep)? {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Brings over what was written to one replaced file; answers whether there was anything.
+    /// Brings over what was written to these files; answers whether there was anything.
     pub(super) fn bring_over(
         &self,
-        file: &Replaced,
+        files: Vec<Replaced>,
         keep: &mut Keep<'_>,
     ) -> Result<bool, StoreError> {
-        let Some(found) = news(&file.path, &file.mark) else {
-            return Ok(false);
-        };
-        let last_chance = file.mark.reads + 1 >= READS;
-        match found {
-            News::Nothing => Ok(false),
-            News::Appended(tail) => self.append(file, &tail, last_chance, keep),
-            News::Rewritten(content) => self.adopt(file, &content, last_chance, keep),
-        }
-    }
-
-    /// Appends to the live file what was appended to the one it replaced.
-    fn append(
-        &self,
-        file: &Replaced,
-        tail: &[u8],
-        last_chance: bool,
-        keep: &mut Keep<'_>,
-    ) -> Result<bool, StoreError> {
-        // A line in the making is left for the next time, if there is one.
-        let length = match tail.iter().rposition(|byte| *byte == b'\n') {
-            Some(at) if !last_chance => at + 1,
-            None if !last_chance => return Ok(false),
-            _ => tail.len(),
-        };
-        let tail = tail.get(..length).unwrap_or_default();
-        let content = Self::known_part(file, length)?;
-        let text = String::from_utf8_lossy(tail);
-        match look(&self.live) {
-            // A process that died after this step has brought it over already.
-            Look::Text(live) if live.text().contains(&*text) => {}
-            Look::Text(live) => {
-                let old = live.text();
-                let gap = if old.ends_with('\n') { "" } else { "\n" };
-                if self.replace(old, &format!("{old}{gap}{text}"))?.is_none() {
-                    return Ok(false);
+        let mut changed = false;
+        let mut appended = Vec::new();
+        for file in files {
+            let last_chance = file.mark.reads + 1 >= READS;
+            match news(&file.path, &file.mark) {
+                None | Some(News::Nothing) => {}
+                Some(News::Rewritten(content)) => {
+                    changed |= self.adopt(&file, &content, last_chance, keep)?;
+                }
+                Some(News::Appended(mut tail)) => {
+                    // A line in the making is left for the next time, if there is one.
+                    if !last_chance {
+                        tail.truncate(whole_lines(&tail));
+                    }
+                    if !tail.is_empty() {
+                        appended.push((file, tail));
+                    }
                 }
             }
-            Look::Missing | Look::Unknown(_) if last_chance => keep(&text)?,
-            Look::Missing | Look::Unknown(_) => return Ok(false),
         }
-        file.remark(&shelf_of(file), file.mark.clone().knowing(&content))?;
-        Ok(true)
+        changed |= self.append(&appended, keep)?;
+        Ok(changed)
     }
 
-    /// The first bytes of a replaced file: those that were known, and so many more.
-    fn known_part(file: &Replaced, more: usize) -> Result<Vec<u8>, StoreError> {
-        let mut content =
-            fs::read(&file.path).map_err(|error| StoreError::file("read", &file.path, &error))?;
-        content.truncate(file.mark.length + more);
-        Ok(content)
+    /// Appends to the live file what was appended to those it replaced.
+    fn append(
+        &self,
+        appended: &[(Replaced, Vec<u8>)],
+        keep: &mut Keep<'_>,
+    ) -> Result<bool, StoreError> {
+        if appended.is_empty() {
+            return Ok(false);
+        }
+        let live = look(&self.live);
+        let mut text = String::new();
+        if let Look::Text(live) = &live {
+            for (_, tail) in appended {
+                let tail = String::from_utf8_lossy(tail);
+                // A process that died after the exchange has brought it over already.
+                if !has_lines(live.text(), &tail) && !has_lines(&text, &tail) {
+                    text.push_str(&tail);
+                }
+            }
+        }
+        let brought_over = match &live {
+            Look::Text(_) if text.is_empty() => true,
+            Look::Text(live) if live.text().len() + text.len() < MAX_DOCUMENT_BYTES => {
+                let gap = if live.text().ends_with('\n') {
+                    ""
+                } else {
+                    "\n"
+                };
+                let new = Text {
+                    text: &format!("{}{gap}{text}", live.text()),
+                    body_at: body_at(live),
+                };
+                self.replace(live.text(), &new)?.is_some()
+            }
+            _ => false,
+        };
+        for (file, tail) in appended {
+            if !brought_over {
+                // Kept as it is, unless it will be looked at once more.
+                if file.mark.reads + 1 < READS {
+                    continue;
+                }
+                keep(&String::from_utf8_lossy(tail))?;
+                reached("a stray text is kept");
+            }
+            let mut content = fs::read(&file.path)
+                .map_err(|error| StoreError::file("read", &file.path, &error))?;
+            content.truncate(file.mark.length + tail.len());
+            file.remark(&shelf_of(file), file.mark.clone().knowing(&content))?;
+        }
+        Ok(brought_over)
     }
 
     /// Lets a text take the place of the one we wrote, when nobody has changed that since.
@@ -254,9 +312,10 @@ impl TaskFile {
     ) -> Result<bool, StoreError> {
         let adopted = match (judge(content), look(&self.live)) {
             (Look::Text(new), Look::Text(live)) => {
-                let unchanged = file.mark.body == body_print(live.text().as_bytes());
+                let unchanged = file.mark.body == Some(fingerprint(live.body().as_bytes()));
                 let known = live.text() == new.text();
-                known || unchanged && self.replace(live.text(), new.text())?.is_some()
+                let text = Text::from(&new);
+                known || unchanged && self.replace(live.text(), &text)?.is_some()
             }
             // A text in the making is left for the next time, if there is one.
             _ if !last_chance => return Ok(false),
@@ -346,4 +405,36 @@ fn shelf_of(file: &Replaced) -> Shelf {
 fn body_print(content: &[u8]) -> Option<String> {
     let document = Document::parse(content).ok()?;
     Some(fingerprint(document.body().as_bytes()))
+}
+
+/// Whether these lines stand in a text, one after the other.
+fn has_lines(text: &str, lines: &str) -> bool {
+    text.match_indices(lines)
+        .any(|(at, _)| at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n'))
+}
+
+/// How many bytes of a text are whole lines.
+fn whole_lines(text: &[u8]) -> usize {
+    let last = text.iter().rposition(|byte| *byte == b'\n');
+    last.map_or(0, |at| at + 1)
+}
+
+/// A text to put in the place of another, and where its body begins.
+#[derive(Debug)]
+pub(super) struct Text<'a> {
+    text: &'a str,
+    body_at: usize,
+}
+
+impl<'a> From<&'a Document> for Text<'a> {
+    fn from(document: &'a Document) -> Text<'a> {
+        Text {
+            text: document.text(),
+            body_at: body_at(document),
+        }
+    }
+}
+
+fn body_at(document: &Document) -> usize {
+    document.text().len() - document.body().len()
 }

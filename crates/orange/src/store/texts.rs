@@ -1,5 +1,7 @@
 //! Texts by the hash of their content: pinned workflows, imported documents.
 
+use std::fmt::Write as _;
+
 use rusqlite::{Connection, OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
@@ -7,9 +9,13 @@ use super::error::{StoreError, failed};
 
 /// The hash of a content, as 64 digits.
 pub(super) fn hash(content: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut digits = String::with_capacity(64);
-    for byte in Sha256::digest(content) {
+    digits(&Sha256::digest(content))
+}
+
+/// Bytes as hexadecimal digits.
+pub(super) fn digits(bytes: &[u8]) -> String {
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
         let _ = write!(digits, "{byte:02x}");
     }
     digits

@@ -59,6 +59,25 @@ pub(super) fn write_synced(path: &Path, content: &[u8], mode: u32) -> Result<(),
         .map_err(|error| StoreError::file("write", path, &error))
 }
 
+/// Adds to a file that nobody looks at yet.
+pub(super) fn append(path: &Path, content: &[u8]) -> Result<(), StoreError> {
+    OpenOptions::new()
+        .append(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(content))
+        .map_err(|error| StoreError::file("write", path, &error))
+}
+
+/// Brings a file down to the disk; one that is gone by now needs no more.
+pub(super) fn sync(path: &Path) -> Result<(), StoreError> {
+    match File::open(path).and_then(|file| file.sync_all()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(StoreError::file("sync", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Makes a name a link to a target, whatever it was before.
 pub(super) fn write_link(path: &Path, target: &Path) -> Result<(), StoreError> {
     let new = temporary(path);

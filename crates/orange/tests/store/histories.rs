@@ -157,7 +157,7 @@ fn lose_and_rebuild(sandbox: &Sandbox) -> Rebuilt {
 }
 
 fn live(workflow: &Workflow, history: &[Happening]) {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::in_memory();
     let mut store = sandbox.store();
     let mut world = World::create(workflow, &new_task("Add a thing", None)).unwrap();
     world.facts.git = Some(git_facts(

@@ -21,7 +21,16 @@ pub struct Sandbox {
 
 impl Sandbox {
     pub fn new() -> Sandbox {
-        let directory = TempDir::new().unwrap();
+        Sandbox::of(TempDir::new().unwrap())
+    }
+
+    /// A home in memory where there is such a place, for tests that sync thousands of times.
+    pub fn in_memory() -> Sandbox {
+        let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| TempDir::new());
+        Sandbox::of(directory.unwrap())
+    }
+
+    fn of(directory: TempDir) -> Sandbox {
         let home = home_at(&directory.path().join("orange"));
         Sandbox {
             _directory: directory,
