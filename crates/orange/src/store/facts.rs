@@ -1,4 +1,4 @@
-//! Facts about the world, kept for the status and commit they hold for.
+//! Facts about the world, kept for one status and one commit.
 
 use std::collections::BTreeMap;
 

@@ -54,7 +54,7 @@ pub struct Wish {
 pub fn import(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Reading, StoreError> {
     let stored = store.require(task)?.task;
     let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
-    let file = TaskFile::open(&directory, "read TASK.md")?;
+    let file = TaskFile::open(&directory, now, "read TASK.md")?;
     let before = file.next_number()?;
     let mut strays = 0;
     file.settle(&mut |text: &str| {

@@ -1,4 +1,4 @@
-//! Brings a database to the present schema, one numbered step at a time.
+//! Brings a database to the present schema in numbered steps.
 //!
 //! `user_version` counts the steps that were taken. Each step is one transaction together with
 //! its number, so a killed process leaves a database of exactly one schema.

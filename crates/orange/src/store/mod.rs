@@ -27,6 +27,7 @@ mod record;
 mod replaced;
 mod runs;
 mod sequence;
+mod settling;
 mod steps;
 mod task_directory;
 mod task_file;

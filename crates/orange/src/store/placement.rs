@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
 
 use super::error::StoreError;
 use super::import::last_text;
@@ -28,8 +29,13 @@ pub enum Released {
 ///
 /// Repeating it is safe, also after it was killed. A file that is there already and is not ours
 /// is refused: the repository may have a TASK.md of its own.
-pub fn bind(store: &mut Store, task: &TaskId, path: &Path) -> Result<(), StoreError> {
-    let mut file = open(store, task, "move TASK.md into the worktree")?;
+pub fn bind(
+    store: &mut Store,
+    task: &TaskId,
+    path: &Path,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mut file = open(store, task, now, "move TASK.md into the worktree")?;
     if file.bound {
         if file.live == path {
             return Ok(());
@@ -76,8 +82,8 @@ pub fn bind(store: &mut Store, task: &TaskId, path: &Path) -> Result<(), StoreEr
 ///
 /// Repeating it is safe, also after it was killed. Only when it has returned may the workspace be
 /// given to another task.
-pub fn release(store: &mut Store, task: &TaskId) -> Result<Released, StoreError> {
-    let mut file = open(store, task, "take TASK.md out of the worktree")?;
+pub fn release(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Released, StoreError> {
+    let mut file = open(store, task, now, "take TASK.md out of the worktree")?;
     let directory = file.directory.clone();
     if !file.bound {
         // A bind that was killed may have left its copy behind.
@@ -118,8 +124,13 @@ pub fn release(store: &mut Store, task: &TaskId) -> Result<Released, StoreError>
     Ok(released)
 }
 
-fn open(store: &Store, task: &TaskId, attempt: &'static str) -> Result<TaskFile, StoreError> {
+fn open(
+    store: &Store,
+    task: &TaskId,
+    now: Timestamp,
+    attempt: &'static str,
+) -> Result<TaskFile, StoreError> {
     let stored = store.require(task)?.task;
     let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
-    TaskFile::open(&directory, attempt)
+    TaskFile::open(&directory, now, attempt)
 }

@@ -38,7 +38,7 @@ pub fn project(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Proje
     let id = task;
     let stored = store.require(id)?;
     let directory = TaskDirectory::new(&store.home, &stored.task.project, id)?;
-    let file = TaskFile::open(&directory, "write the files of the task")?;
+    let file = TaskFile::open(&directory, now, "write the files of the task")?;
     // A rebuild needs the workflow to make sense of the history, so it comes first.
     whole_file::write_if_changed(&directory.workflow(), stored.workflow_text.as_bytes())?;
     reached("the workflow is written");

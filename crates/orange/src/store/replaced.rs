@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use orange_engine::time::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 use super::error::StoreError;
@@ -32,6 +33,8 @@ pub(super) struct Mark {
     pub(super) number: u64,
     /// By how many imports it was read again.
     pub(super) reads: u64,
+    /// When it was replaced, in seconds since the epoch.
+    pub(super) at: i64,
     /// What is known of it already: so many bytes.
     pub(super) length: usize,
     /// The fingerprint of those bytes; nothing when none are known.
@@ -79,10 +82,11 @@ impl Print {
 
 impl Mark {
     /// The mark of a file of which nothing is known.
-    pub(super) fn new(number: u64) -> Mark {
+    pub(super) fn new(number: u64, now: Timestamp) -> Mark {
         Mark {
             number,
             reads: 0,
+            at: now.millis() / 1000,
             length: 0,
             known: None,
             ours: None,
@@ -95,25 +99,27 @@ impl Mark {
         let Mark {
             number,
             reads,
+            at,
             length,
             ..
         } = self;
         let known = self.known.as_deref().unwrap_or(NONE);
         let ours = self.ours.as_deref().unwrap_or(NONE);
         let body = self.body.as_deref().unwrap_or(NONE);
-        format!("{number:08}.{reads}.{length}.{known}.{ours}.{body}")
+        format!("{number:08}.{reads}.{at}.{length}.{known}.{ours}.{body}")
     }
 
     fn read(name: &str) -> Option<Mark> {
         let name = name.strip_suffix(KEPT).unwrap_or(name);
         let parts: Vec<&str> = name.split('.').collect();
-        let [number, reads, length, known, ours, body] = parts.as_slice() else {
+        let [number, reads, at, length, known, ours, body] = parts.as_slice() else {
             return None;
         };
         let print = |text: &str| (text != NONE).then(|| text.to_owned());
         Some(Mark {
             number: number.parse().ok()?,
             reads: reads.parse().ok()?,
+            at: at.parse().ok()?,
             length: length.parse().ok()?,
             known: print(known),
             ours: print(ours),
@@ -202,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_mark_reads_back() {
-        let mark = Mark::new(7);
+        let mark = Mark::new(7, Timestamp::from_millis(5000));
         for mark in [mark.clone(), mark.knowing(b"abc")] {
             assert_eq!(Mark::read(&mark.name()), Some(mark.clone()));
             assert_eq!(Mark::read(&format!("{}{KEPT}", mark.name())), Some(mark));
@@ -217,7 +223,7 @@ mod tests {
         let path = directory.path().join("file");
         let mark = Mark {
             ours: Some(fingerprint(b"ours")),
-            ..Mark::new(1).knowing(b"known\n")
+            ..Mark::new(1, Timestamp::default()).knowing(b"known\n")
         };
         let table: [(&[u8], News); 6] = [
             (b"known\n", News::Nothing),

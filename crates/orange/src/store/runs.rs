@@ -1,4 +1,4 @@
-//! Starts of agents: how each was started, where it is, how it ended.
+//! Runs: how each was started, where it is, how it ended.
 
 use std::path::PathBuf;
 

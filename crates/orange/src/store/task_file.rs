@@ -1,4 +1,4 @@
-//! The one TASK.md of a task: where it is, and how its text changes.
+//! The one TASK.md of a task: its place and its text.
 //!
 //! Invariants. There is one physical file: in the worktree while `.bound` says so, else in the
 //! task directory. A text is only ever put in the place of one that was read before, the old file
@@ -10,22 +10,17 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use orange_engine::document::{Document, MAX_DOCUMENT_BYTES};
+use orange_engine::document::Document;
+use orange_engine::time::Timestamp;
 
 use super::error::StoreError;
 use super::exchange::exchange;
 use super::open::make_private;
-use super::reading::{self, Look, judge, look};
-use super::replaced::{Mark, News, Print, Replaced, Shelf, fingerprint, news};
+use super::reading;
+use super::replaced::{Mark, Print, Replaced, Shelf, fingerprint};
 use super::steps::reached;
 use super::task_directory::{FileLock, TaskDirectory};
 use super::whole_file;
-
-/// A replaced file is read again by so many imports.
-const READS: u64 = 2;
-
-/// How often something is tried anew when agents keep writing.
-const ROUNDS: usize = 4;
 
 /// How often a moment is looked for in which nobody writes; one takes a fraction of a millisecond.
 const ATTEMPTS: usize = 50;
@@ -38,16 +33,16 @@ pub(super) struct TaskFile {
     pub(super) live: PathBuf,
     /// Whether it is in a worktree.
     pub(super) bound: bool,
+    /// The time.
+    pub(super) now: Timestamp,
     _lock: FileLock,
 }
-
-/// Remembers a text that cannot be brought into the file.
-pub(super) type Keep<'a> = dyn FnMut(&str) -> Result<(), StoreError> + 'a;
 
 impl TaskFile {
     /// Locks the files of a task and finishes what a killed process left half done.
     pub(super) fn open(
         directory: &TaskDirectory,
+        now: Timestamp,
         attempt: &'static str,
     ) -> Result<TaskFile, StoreError> {
         let lock = directory.lock(attempt)?;
@@ -57,6 +52,7 @@ impl TaskFile {
             directory: directory.clone(),
             live,
             bound,
+            now,
             _lock: lock,
         };
         file.recover()?;
@@ -65,6 +61,7 @@ impl TaskFile {
 
     /// Finishes a release that was begun, and repairs the link of a bound file.
     pub(super) fn recover(&mut self) -> Result<(), StoreError> {
+        whole_file::remove(&whole_file::temporary(&self.live))?;
         if self.bound {
             // Left by a release that was killed before it counted.
             whole_file::remove(&self.directory.releasing())?;
@@ -88,7 +85,7 @@ impl TaskFile {
         }
         if let Ok(Some(content)) = reading::read(&link) {
             let text_of = |path: &Path| reading::read(path).ok().flatten();
-            let mut mark = Mark::new(self.next_number()?);
+            let mut mark = Mark::new(self.next_number()?, self.now);
             if text_of(&self.live).as_ref() == Some(&content) {
                 mark = mark.knowing(&content);
             }
@@ -105,6 +102,7 @@ impl TaskFile {
 
     /// Takes a file out of a worktree; what it says beyond the live one is read again later.
     fn take_out(&self, left_behind: &Path) -> Result<(), StoreError> {
+        whole_file::remove(&whole_file::temporary(left_behind))?;
         for beside in shelf_beside(left_behind).files()? {
             self.shelve(&beside.path, &beside.mark)?;
         }
@@ -113,7 +111,7 @@ impl TaskFile {
             return Ok(());
         };
         let live = reading::read(&self.live).ok().flatten().unwrap_or_default();
-        let mark = Mark::new(self.next_number()?);
+        let mark = Mark::new(self.next_number()?, self.now);
         let mark = if content.starts_with(&live) {
             mark.knowing(&live)
         } else {
@@ -160,6 +158,7 @@ impl TaskFile {
         let unnamed = shelf.directory.join(format!("{}new", shelf.prefix));
         whole_file::write_synced(&unnamed, new.text.as_bytes(), found.mode() & 0o777)?;
         reached("a new text is written");
+        let number = self.next_number()?;
         let mut known = old.as_bytes().to_vec();
         let body = new.text.get(new.body_at..).unwrap_or_default();
         let mut prints = [old, new.text, body].map(|text| Print::of(text.as_bytes()));
@@ -184,7 +183,7 @@ impl TaskFile {
                 known: of_old,
                 ours: of_new,
                 body: of_body,
-                ..Mark::new(self.next_number()?)
+                ..Mark::new(number, self.now)
             };
             let path = shelf.place(&mark);
             whole_file::rename(&unnamed, &path)?;
@@ -207,150 +206,8 @@ impl TaskFile {
         Ok(None)
     }
 
-    /// Brings over what was written to replaced files, until there is no more of it.
-    ///
-    /// When agents keep writing to them, the rest is left for the next time.
-    pub(super) fn settle(&self, keep: &mut Keep<'_>) -> Result<(), StoreError> {
-        for _ in 0..ROUNDS {
-            if !self.bring_over(self.replaced_files()?, keep)? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Brings over what was written to these files; answers whether there was anything.
-    pub(super) fn bring_over(
-        &self,
-        files: Vec<Replaced>,
-        keep: &mut Keep<'_>,
-    ) -> Result<bool, StoreError> {
-        let mut changed = false;
-        let mut appended = Vec::new();
-        for file in files {
-            let last_chance = file.mark.reads + 1 >= READS;
-            match news(&file.path, &file.mark) {
-                None | Some(News::Nothing) => {}
-                Some(News::Rewritten(content)) => {
-                    changed |= self.adopt(&file, &content, last_chance, keep)?;
-                }
-                Some(News::Appended(mut tail)) => {
-                    // A line in the making is left for the next time, if there is one.
-                    if !last_chance {
-                        tail.truncate(whole_lines(&tail));
-                    }
-                    if !tail.is_empty() {
-                        appended.push((file, tail));
-                    }
-                }
-            }
-        }
-        changed |= self.append(&appended, keep)?;
-        Ok(changed)
-    }
-
-    /// Appends to the live file what was appended to those it replaced.
-    fn append(
-        &self,
-        appended: &[(Replaced, Vec<u8>)],
-        keep: &mut Keep<'_>,
-    ) -> Result<bool, StoreError> {
-        if appended.is_empty() {
-            return Ok(false);
-        }
-        let live = look(&self.live);
-        let mut text = String::new();
-        if let Look::Text(live) = &live {
-            for (_, tail) in appended {
-                let tail = String::from_utf8_lossy(tail);
-                // A process that died after the exchange has brought it over already.
-                if !has_lines(live.text(), &tail) && !has_lines(&text, &tail) {
-                    text.push_str(&tail);
-                }
-            }
-        }
-        let brought_over = match &live {
-            Look::Text(_) if text.is_empty() => true,
-            Look::Text(live) if live.text().len() + text.len() < MAX_DOCUMENT_BYTES => {
-                let gap = if live.text().ends_with('\n') {
-                    ""
-                } else {
-                    "\n"
-                };
-                let new = Text {
-                    text: &format!("{}{gap}{text}", live.text()),
-                    body_at: body_at(live),
-                };
-                self.replace(live.text(), &new)?.is_some()
-            }
-            _ => false,
-        };
-        for (file, tail) in appended {
-            if !brought_over {
-                // Kept as it is, unless it will be looked at once more.
-                if file.mark.reads + 1 < READS {
-                    continue;
-                }
-                keep(&String::from_utf8_lossy(tail))?;
-                reached("a stray text is kept");
-            }
-            let mut content = fs::read(&file.path)
-                .map_err(|error| StoreError::file("read", &file.path, &error))?;
-            content.truncate(file.mark.length + tail.len());
-            file.remark(&shelf_of(file), file.mark.clone().knowing(&content))?;
-        }
-        Ok(brought_over)
-    }
-
-    /// Lets a text take the place of the one we wrote, when nobody has changed that since.
-    fn adopt(
-        &self,
-        file: &Replaced,
-        content: &[u8],
-        last_chance: bool,
-        keep: &mut Keep<'_>,
-    ) -> Result<bool, StoreError> {
-        let adopted = match (judge(content), look(&self.live)) {
-            (Look::Text(new), Look::Text(live)) => {
-                let unchanged = file.mark.body == Some(fingerprint(live.body().as_bytes()));
-                let known = live.text() == new.text();
-                let text = Text::from(&new);
-                known || unchanged && self.replace(live.text(), &text)?.is_some()
-            }
-            // A text in the making is left for the next time, if there is one.
-            _ if !last_chance => return Ok(false),
-            _ => false,
-        };
-        if !adopted {
-            keep(&String::from_utf8_lossy(content))?;
-            reached("a stray text is kept");
-        }
-        file.remark(&shelf_of(file), file.mark.clone().knowing(content))?;
-        Ok(true)
-    }
-
-    /// Counts an import, and forgets the replaced files that were read often enough.
-    ///
-    /// Files that were replaced during this import are not counted.
-    pub(super) fn count_import(&self, before: u64) -> Result<(), StoreError> {
-        for file in self.replaced_files()? {
-            if file.mark.number >= before {
-                continue;
-            }
-            let mut mark = file.mark.clone();
-            mark.reads += 1;
-            if mark.reads < READS {
-                file.remark(&shelf_of(&file), mark)?;
-            } else if news(&file.path, &file.mark) == Some(News::Nothing) {
-                whole_file::remove(&file.path)?;
-                reached("a replaced file is forgotten");
-            }
-        }
-        Ok(())
-    }
-
     /// Every replaced file, in order.
-    fn replaced_files(&self) -> Result<Vec<Replaced>, StoreError> {
+    pub(super) fn replaced_files(&self) -> Result<Vec<Replaced>, StoreError> {
         let mut files = self.shelf().files()?;
         if self.bound {
             files.extend(shelf_beside(&self.live).files()?);
@@ -391,39 +248,17 @@ fn shelf_beside(live: &Path) -> Shelf {
     }
 }
 
-/// The shelf on which a replaced file is.
-fn shelf_of(file: &Replaced) -> Shelf {
-    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
-    let prefix = name.rfind(".orange-").map_or(0, |at| at + ".orange-".len());
-    Shelf {
-        directory: file.path.parent().unwrap_or(Path::new("/")).to_owned(),
-        prefix: name.get(..prefix).unwrap_or_default().to_owned(),
-    }
-}
-
 /// The fingerprint of what a document says below its frontmatter.
 fn body_print(content: &[u8]) -> Option<String> {
     let document = Document::parse(content).ok()?;
     Some(fingerprint(document.body().as_bytes()))
 }
 
-/// Whether these lines stand in a text, one after the other.
-fn has_lines(text: &str, lines: &str) -> bool {
-    text.match_indices(lines)
-        .any(|(at, _)| at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n'))
-}
-
-/// How many bytes of a text are whole lines.
-fn whole_lines(text: &[u8]) -> usize {
-    let last = text.iter().rposition(|byte| *byte == b'\n');
-    last.map_or(0, |at| at + 1)
-}
-
 /// A text to put in the place of another, and where its body begins.
 #[derive(Debug)]
 pub(super) struct Text<'a> {
-    text: &'a str,
-    body_at: usize,
+    pub(super) text: &'a str,
+    pub(super) body_at: usize,
 }
 
 impl<'a> From<&'a Document> for Text<'a> {
@@ -435,6 +270,7 @@ impl<'a> From<&'a Document> for Text<'a> {
     }
 }
 
-fn body_at(document: &Document) -> usize {
+/// Where the body of a document begins.
+pub(super) fn body_at(document: &Document) -> usize {
     document.text().len() - document.body().len()
 }

@@ -1,4 +1,4 @@
-//! Writes files whole or not at all, and makes links the same way.
+//! Writes files and links whole or not at all.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -114,7 +114,7 @@ pub(super) fn sync_directory_of(path: &Path) -> Result<(), StoreError> {
 }
 
 /// The name under which a file is written before it gets its own.
-fn temporary(path: &Path) -> PathBuf {
+pub(super) fn temporary(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
     name.push(".orange-new");

@@ -9,7 +9,7 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
 use crate::kit::{World, new_task, status};
-use crate::sandbox::{Life, Sandbox, imported, instant, minimal, nudge, source};
+use crate::sandbox::{Life, Sandbox, imported, imported_at, instant, minimal, nudge, source};
 
 const HOSTILE: &str = "\u{feff}---\r\n# a comment\r\nmine: [1, 2]\r\nstatus:   'old'  # note\r\n\
     ---\r\n\r\n## Context\r\n\r\n```\n## Not a section\n---\n```\n\ttabs \u{0} \u{202e} 🍊\r\n\
@@ -258,9 +258,15 @@ fn what_is_appended_to_a_replaced_file_reaches_the_live_one() {
     assert!(read.document.text().ends_with("\nDONE: one\nDONE: two"));
     let status = field(read.document.text(), "version");
     assert_eq!(status.as_deref(), Some("3"));
-    // Then nothing is left to be read again, once everything was.
+    // An agent may have it open for longer than two imports take.
     imported(&mut store, &id);
-    imported(&mut store, &id);
+    opened.write_all(b"\nDONE: three\n").unwrap();
+    let read = imported_at(&mut store, &id, 50);
+    assert!(read.document.text().ends_with("\nDONE: three\n"));
+    // Then nothing is left to be read again.
+    for seconds in [100, 200, 300] {
+        imported_at(&mut store, &id, seconds);
+    }
     let left = fs::read_dir(sandbox.task_directory().join("replaced")).unwrap();
     assert_eq!(left.count(), 0);
 }

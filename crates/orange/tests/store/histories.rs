@@ -1,4 +1,4 @@
-//! Random histories made by the real engine, and what must hold for the store.
+//! Random histories, made by the real engine and rebuilt.
 
 use std::fs;
 
@@ -172,9 +172,9 @@ fn live(workflow: &Workflow, history: &[Happening]) {
         life.catch_up(&mut store);
         if matches!(happening, Happening::Project) {
             if at % 2 == 0 {
-                bind(&mut store, &id, &inside).unwrap();
+                bind(&mut store, &id, &inside, instant(2)).unwrap();
             } else {
-                release(&mut store, &id).unwrap();
+                release(&mut store, &id, instant(2)).unwrap();
             }
             project(&mut store, &id, instant(1)).unwrap();
         }

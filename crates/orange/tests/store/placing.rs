@@ -1,4 +1,4 @@
-//! One physical file: in the worktree while it is bound, else at home.
+//! One physical file: in the worktree while bound, else at home.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use orange::store::{Released, Store, StoreError, bind, project, release};
 use orange_engine::names::TaskId;
 
 use crate::kit::{World, new_task};
-use crate::sandbox::{Life, Sandbox, imported, instant, minimal, nudge};
+use crate::sandbox::{Life, Sandbox, imported, imported_at, instant, minimal, nudge};
 
 fn begin() -> (Sandbox, Store, TaskId) {
     let sandbox = Sandbox::new();
@@ -33,11 +33,11 @@ fn replaced(sandbox: &Sandbox) -> usize {
 fn round_trip(sandbox: &Sandbox, store: &mut Store, id: &TaskId, worktree: &Path) {
     let inside = worktree.join("TASK.md");
     let before = fs::read_to_string(sandbox.task_file()).unwrap();
-    bind(store, id, &inside).unwrap();
+    bind(store, id, &inside, instant(2)).unwrap();
     assert!(!is_link(&inside) && is_link(&sandbox.task_file()));
     assert_eq!(fs::read_to_string(&inside).unwrap(), before);
     assert_eq!(fs::read_to_string(sandbox.task_file()).unwrap(), before);
-    bind(store, id, &inside).unwrap();
+    bind(store, id, &inside, instant(2)).unwrap();
 
     fs::write(&inside, format!("{before}more\n")).unwrap();
     nudge(store, id);
@@ -52,7 +52,10 @@ fn round_trip(sandbox: &Sandbox, store: &mut Store, id: &TaskId, worktree: &Path
     let text = fs::read_to_string(&inside).unwrap();
     assert!(text.contains("attention: version"), "{text}");
 
-    assert_eq!(release(store, id).unwrap(), Released::CopiedBack);
+    assert_eq!(
+        release(store, id, instant(2)).unwrap(),
+        Released::CopiedBack
+    );
     assert!(!is_link(&sandbox.task_file()));
     assert_eq!(fs::read_to_string(sandbox.task_file()).unwrap(), text);
     let left: Vec<_> = fs::read_dir(worktree)
@@ -60,9 +63,9 @@ fn round_trip(sandbox: &Sandbox, store: &mut Store, id: &TaskId, worktree: &Path
         .map(|entry| entry.unwrap().path())
         .collect();
     assert_eq!(left, Vec::<PathBuf>::new());
-    assert_eq!(release(store, id).unwrap(), Released::NotBound);
-    imported(store, id);
-    imported(store, id);
+    assert_eq!(release(store, id, instant(2)).unwrap(), Released::NotBound);
+    imported_at(store, id, 100);
+    imported_at(store, id, 200);
     assert_eq!(replaced(sandbox), 0);
     assert!(
         store
@@ -96,7 +99,7 @@ fn a_file_that_is_not_ours_is_not_overwritten() {
     let (sandbox, mut store, id) = begin();
     let inside = sandbox.worktree().join("TASK.md");
     fs::write(&inside, "the repository's own\n").unwrap();
-    let refused = bind(&mut store, &id, &inside).unwrap_err();
+    let refused = bind(&mut store, &id, &inside, instant(2)).unwrap_err();
     assert!(matches!(refused, StoreError::Occupied { .. }), "{refused}");
     assert_eq!(
         fs::read_to_string(&inside).unwrap(),
@@ -105,8 +108,14 @@ fn a_file_that_is_not_ours_is_not_overwritten() {
     assert!(!is_link(&sandbox.task_file()));
 
     fs::remove_file(&inside).unwrap();
-    bind(&mut store, &id, &inside).unwrap();
-    let elsewhere = bind(&mut store, &id, &sandbox.worktree().join("OTHER.md")).unwrap_err();
+    bind(&mut store, &id, &inside, instant(2)).unwrap();
+    let elsewhere = bind(
+        &mut store,
+        &id,
+        &sandbox.worktree().join("OTHER.md"),
+        instant(2),
+    )
+    .unwrap_err();
     assert!(matches!(elsewhere, StoreError::BoundElsewhere { .. }));
 }
 
@@ -115,14 +124,17 @@ fn a_file_cleaned_out_of_the_worktree_comes_back() {
     // Lesson 47: `git clean -fdx`.
     let (sandbox, mut store, id) = begin();
     let inside = sandbox.worktree().join("TASK.md");
-    bind(&mut store, &id, &inside).unwrap();
+    bind(&mut store, &id, &inside, instant(2)).unwrap();
     fs::remove_file(&inside).unwrap();
     let read = imported(&mut store, &id);
     assert!(read.restored);
     assert!(fs::read_to_string(&inside).unwrap().contains("words"));
     // Also when it is missed only while it is taken out.
     fs::remove_file(&inside).unwrap();
-    assert_eq!(release(&mut store, &id).unwrap(), Released::Restored);
+    assert_eq!(
+        release(&mut store, &id, instant(2)).unwrap(),
+        Released::Restored
+    );
     assert!(
         fs::read_to_string(sandbox.task_file())
             .unwrap()
@@ -134,11 +146,14 @@ fn a_file_cleaned_out_of_the_worktree_comes_back() {
 fn a_worktree_that_is_gone_does_not_keep_the_file() {
     let (sandbox, mut store, id) = begin();
     let worktree = sandbox.worktree();
-    bind(&mut store, &id, &worktree.join("TASK.md")).unwrap();
+    bind(&mut store, &id, &worktree.join("TASK.md"), instant(2)).unwrap();
     fs::remove_dir_all(&worktree).unwrap();
     let projected = project(&mut store, &id, instant(1)).unwrap();
     assert!(projected.deferred.is_some() || projected == orange::store::Projected::default());
-    assert_eq!(release(&mut store, &id).unwrap(), Released::Restored);
+    assert_eq!(
+        release(&mut store, &id, instant(2)).unwrap(),
+        Released::Restored
+    );
     assert!(
         fs::read_to_string(sandbox.task_file())
             .unwrap()
@@ -150,7 +165,7 @@ fn a_worktree_that_is_gone_does_not_keep_the_file() {
 fn an_editor_that_saves_over_the_link_does_not_make_a_second_file() {
     let (sandbox, mut store, id) = begin();
     let inside = sandbox.worktree().join("TASK.md");
-    bind(&mut store, &id, &inside).unwrap();
+    bind(&mut store, &id, &inside, instant(2)).unwrap();
     let save = |text: &str| {
         let new = sandbox.task_directory().join("editor");
         fs::write(&new, text).unwrap();

@@ -1,4 +1,4 @@
-//! Many at once: one wins each version, the others learn that they are stale.
+//! Many at once: one wins each version, the others are stale.
 
 #![expect(
     clippy::disallowed_methods,

@@ -36,7 +36,7 @@ fn a_working_task_comes_back_with_runs_messages_and_workspace() {
     life.world.settle();
     life.catch_up(&mut store).unwrap();
     project(&mut store, &id, instant(1)).unwrap();
-    bind(&mut store, &id, &worktree.join("TASK.md")).unwrap();
+    bind(&mut store, &id, &worktree.join("TASK.md"), instant(2)).unwrap();
     let message = NewMessage {
         to: Role::Worker,
         from: Role::Human,

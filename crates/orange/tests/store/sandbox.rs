@@ -1,4 +1,4 @@
-//! A home of its own for each test, and tasks to put into it.
+//! A home for each test, and tasks to put into it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,12 @@ pub fn nudge(store: &mut Store, task: &TaskId) -> Task {
 
 /// Imports TASK.md, which must be readable.
 pub fn imported(store: &mut Store, task: &TaskId) -> Imported {
-    match import(store, task, instant(5)).unwrap() {
+    imported_at(store, task, 5)
+}
+
+/// The same, so many seconds after the epoch.
+pub fn imported_at(store: &mut Store, task: &TaskId, seconds: i64) -> Imported {
+    match import(store, task, instant(seconds)).unwrap() {
         Reading::Read(imported) => *imported,
         Reading::Unknown(unknown) => panic!("{unknown}"),
     }

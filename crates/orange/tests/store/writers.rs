@@ -1,4 +1,4 @@
-//! Agents that append to TASK.md and rewrite it while we project and import.
+//! Agents that append to TASK.md and rewrite it meanwhile.
 
 #![expect(
     clippy::disallowed_methods,
@@ -74,16 +74,22 @@ fn begin() -> (Sandbox, Store, TaskId) {
     let world = World::create_with(&workflow, &new_task("A", None), text).unwrap();
     let id = Life::of(&mut store, world).world.task.id;
     project(&mut store, &id, instant(1)).unwrap();
-    bind(&mut store, &id, &sandbox.worktree().join("TASK.md")).unwrap();
+    bind(
+        &mut store,
+        &id,
+        &sandbox.worktree().join("TASK.md"),
+        instant(2),
+    )
+    .unwrap();
     (sandbox, store, id)
 }
 
-/// Commits and projects many times, with an import every third time.
+/// Commits and projects many times, with an import every tenth time.
 fn work(store: &mut Store, id: &TaskId) {
     for at in 0..PROJECTIONS {
         nudge(store, id);
         project(store, id, instant(2)).unwrap();
-        if at % 3 == 0 {
+        if at % 10 == 0 {
             keep_import(store, id);
         }
     }
