@@ -238,9 +238,38 @@ pub(super) fn make_private(directory: &Path) -> Result<(), StoreError> {
 
 /// Takes away what the mode does not give, and nothing of what it gives.
 fn tighten(path: &Path, found: &fs::Metadata, mode: u32) -> io::Result<()> {
-    let has = found.permissions().mode() & 0o777;
-    if has & !mode == 0 {
+    const STICKY: u32 = 0o1000;
+    let all = found.permissions().mode();
+    let has = all & 0o777;
+    // A directory that is shared on purpose, such as `/tmp`, is not closed to others.
+    if has & !mode == 0 || all & STICKY != 0 {
         return Ok(());
     }
     fs::set_permissions(path, fs::Permissions::from_mode(has & mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Environment;
+
+    #[test]
+    fn a_commit_is_synced_and_references_hold() {
+        let directory = tempfile::tempdir().unwrap();
+        let environment = Environment {
+            orange_home: Some(directory.path().join("home")),
+            home: None,
+        };
+        let home = Home::resolve(&environment).unwrap();
+        let store = Store::open(&home).unwrap();
+        let setting = |name: &str| -> String {
+            let read = |row: &rusqlite::Row<'_>| row.get::<_, rusqlite::types::Value>(0);
+            let value = store.connection.pragma_query_value(None, name, read);
+            format!("{:?}", value.unwrap())
+        };
+        assert_eq!(setting("synchronous"), "Integer(2)");
+        assert_eq!(setting("foreign_keys"), "Integer(1)");
+        assert_eq!(setting("journal_mode"), "Text(\"wal\")");
+        assert_eq!(setting("busy_timeout"), "Integer(20000)");
+    }
 }

@@ -107,8 +107,13 @@ impl TaskFile {
             self.shelve(&beside.path, &beside.mark)?;
         }
         let Ok(Some(content)) = reading::read(left_behind) else {
-            // A file that is not there is out already; anything else is not ours to remove.
-            return Ok(());
+            // A file that is not there is out already. A link holds nothing; anything else is not
+            // ours to remove.
+            return if left_behind.is_symlink() {
+                whole_file::remove(left_behind)
+            } else {
+                Ok(())
+            };
         };
         let live = reading::read(&self.live).ok().flatten().unwrap_or_default();
         let mark = Mark::new(self.next_number()?, self.now);
@@ -231,9 +236,12 @@ impl TaskFile {
 }
 
 /// Where the physical file of a task is, and whether that is in a worktree.
+///
+/// Only our own link counts: one that somebody put in the place of TASK.md could lead anywhere,
+/// and what it leads to would be written to.
 pub(super) fn whereabouts(directory: &TaskDirectory) -> (PathBuf, bool) {
     let own = directory.task_file();
-    match fs::read_link(directory.bound()).or_else(|_| fs::read_link(&own)) {
+    match fs::read_link(directory.bound()) {
         Ok(target) => (target, true),
         Err(_) => (own, false),
     }

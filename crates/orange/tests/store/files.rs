@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::Path;
 
-use orange::store::{Reading, StoreError, Unknown, Wish, import, peek, project};
+use orange::store::{
+    Reading, Released, StoreError, Unknown, Wish, bind, import, peek, project, release,
+};
 use orange_engine::document::{Document, Frontmatter};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
@@ -154,12 +157,41 @@ fn what_cannot_be_told_is_unknown_and_left_alone() {
         assert!(projected.deferred.is_some());
         assert_eq!(fs::read(&path).unwrap(), content);
     }
-    fs::remove_file(&path).unwrap();
-    symlink("/etc/passwd", &path).unwrap();
-    assert!(matches!(
-        peek(&store, &id).unwrap(),
-        Reading::Unknown(Unknown::NotRegular) | Reading::Read(_)
-    ));
+}
+
+#[test]
+fn a_link_in_the_place_of_the_file_leads_nowhere() {
+    let (sandbox, mut store, id) = begin("## Context\n");
+    nudge(&mut store, &id);
+    let victim = sandbox.home.path().join("victim.md");
+    fs::write(&victim, "## Handoff\n\nDONE: not mine\n").unwrap();
+    let lead_astray = |path: &Path| {
+        fs::remove_file(path).unwrap();
+        symlink(&victim, path).unwrap();
+    };
+    lead_astray(&sandbox.task_file());
+    let unknown = Reading::Unknown(Unknown::NotRegular);
+    assert_eq!(peek(&store, &id).unwrap(), unknown);
+    assert_eq!(import(&mut store, &id, instant(1)).unwrap(), unknown);
+    let projected = project(&mut store, &id, instant(1)).unwrap();
+    assert_eq!(projected.deferred, Some(Unknown::NotRegular));
+
+    // The same in a worktree; taking it out removes the link, not what it leads to.
+    fs::remove_file(sandbox.task_file()).unwrap();
+    let inside = sandbox.worktree().join("TASK.md");
+    bind(&mut store, &id, &inside, instant(1)).unwrap();
+    lead_astray(&inside);
+    assert_eq!(import(&mut store, &id, instant(1)).unwrap(), unknown);
+    assert_eq!(
+        release(&mut store, &id, instant(1)).unwrap(),
+        Released::Restored
+    );
+    assert!(!inside.is_symlink());
+    assert_eq!(
+        fs::read_to_string(&victim).unwrap(),
+        "## Handoff\n\nDONE: not mine\n"
+    );
+    assert_eq!(imported(&mut store, &id).document.text(), "## Context\n");
 }
 
 #[test]

@@ -28,14 +28,13 @@ fn home_and_database_are_the_owners_alone() {
 }
 
 #[test]
-fn commits_are_logged_ahead_and_synced() {
+fn a_directory_that_is_shared_on_purpose_stays_shared() {
     let sandbox = Sandbox::new();
-    let _store = sandbox.store();
-    let connection = Connection::open(sandbox.home.database()).unwrap();
-    let mode: String = connection
-        .pragma_query_value(None, "journal_mode", |row| row.get(0))
-        .unwrap();
-    assert_eq!(mode, "wal");
+    fs::create_dir_all(sandbox.home.path()).unwrap();
+    fs::set_permissions(sandbox.home.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    drop(sandbox.store());
+    assert_eq!(mode(sandbox.home.path()), 0o777);
+    assert_eq!(mode(&sandbox.home.database()), 0o600);
 }
 
 #[test]
