@@ -47,7 +47,7 @@ pub use inbox::{InboxEntry, NewMessage};
 pub use open::Store;
 pub use pending::{Pending, PendingMark, Start};
 pub use placement::{Released, bind, release};
-pub use projection::{Projected, project};
+pub use projection::{Projected, archive_section, project};
 pub use reading::Unknown;
 pub use rebuild::{Rebuilt, RebuiltTask, SkippedTask, rebuild};
 pub use record::{Commit, Creation, Record, Recorded};

@@ -1,7 +1,7 @@
 //! Writes the copies of what was decided into the task directory.
 
 use orange_engine::Task;
-use orange_engine::document::FieldValue;
+use orange_engine::document::{Document, FieldValue, SectionName};
 use orange_engine::names::TaskId;
 use orange_engine::task::Workspace;
 use orange_engine::time::Timestamp;
@@ -47,7 +47,8 @@ pub fn project(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Proje
         whole_file::write_if_changed(&directory.imported(), import.text.as_bytes())?;
     }
     write_notes(store, &directory)?;
-    write_frontmatter(store, &file, &stored.task, now)
+    let task = &stored.task;
+    rewrite(store, &file, task, &|old| old.with_fields(&fields(task)))
 }
 
 /// Writes what performers noted, for a rebuild.
@@ -71,12 +72,27 @@ fn write_notes(store: &Store, directory: &TaskDirectory) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Rewrites the engine's keys of the text that is there, and nothing else of it.
-fn write_frontmatter(
+/// Sets a section of TASK.md aside: the effect of that name, which may be repeated.
+pub fn archive_section(
+    store: &mut Store,
+    task: &TaskId,
+    section: &SectionName,
+    now: Timestamp,
+) -> Result<Projected, StoreError> {
+    let stored = store.require(task)?.task;
+    let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
+    let file = TaskFile::open(&directory, now, "set a section of TASK.md aside")?;
+    rewrite(store, &file, &stored, &|old| {
+        old.with_section_archived(section)
+    })
+}
+
+/// Puts a changed text in the place of the one that is there, until nothing is left to change.
+fn rewrite(
     store: &mut Store,
     file: &TaskFile,
     task: &Task,
-    now: Timestamp,
+    change: &dyn Fn(&Document) -> Document,
 ) -> Result<Projected, StoreError> {
     let mut projected = Projected::default();
     for _ in 0..ROUNDS {
@@ -92,19 +108,20 @@ fn write_frontmatter(
                 continue;
             }
         };
-        let new = old.with_fields(&fields(task));
+        let new = change(&old);
         if new.text() == old.text() {
             return Ok(projected);
         }
         // What an earlier projection wrote is no wish.
         if let Some(found) = wish(&old, task)
+            && wish(&new, task).is_none()
             && store.status_at(&task.id, found.version)?.as_ref() != Some(&found.to)
         {
             projected.wish = Some(found);
         }
         // Somebody may have written between the look and the exchange; then once more.
         if let Some(replaced) = file.replace(old.text(), &Text::from(&new))? {
-            let mut keep = |text: &str| keep_stray(store, task, text, now);
+            let mut keep = |text: &str| keep_stray(store, task, text, file.now);
             file.bring_over(vec![replaced], &mut keep)?;
         }
     }

@@ -5,9 +5,10 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::Path;
 
 use orange::store::{
-    Reading, Released, StoreError, Unknown, Wish, bind, import, peek, project, release,
+    Projected, Reading, Released, StoreError, Unknown, Wish, archive_section, bind, import, peek,
+    project, release,
 };
-use orange_engine::document::{Document, Frontmatter};
+use orange_engine::document::{Document, Frontmatter, SectionName};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
@@ -263,7 +264,7 @@ fn a_status_of_an_earlier_projection_is_no_wish() {
     life.world.move_to(Role::Human, "working");
     life.catch_up(&mut store).unwrap();
     let projected = project(&mut store, &id, instant(1)).unwrap();
-    assert_eq!(projected, orange::store::Projected::default());
+    assert_eq!(projected, Projected::default());
     assert_eq!(imported(&mut store, &id).wish, None);
 }
 
@@ -337,4 +338,17 @@ fn a_replaced_file_that_is_written_anew_takes_the_place_of_what_nobody_touched()
     let stray = imports.iter().find(|import| import.stray).unwrap();
     assert_eq!(stray.text, "## Handoff\n\nDONE: too late\n");
     assert_ne!(store.last_import(&id).unwrap().unwrap().hash, stray.hash);
+}
+
+#[test]
+fn a_section_is_set_aside_once() {
+    let (sandbox, mut store, id) = begin("## Review\n\nVerdict: FAIL\n\n## Notes\n\nkept\n");
+    let section = SectionName::titled("Review");
+    let before = fs::read_to_string(sandbox.task_file()).unwrap();
+    for _ in 0..2 {
+        let done = archive_section(&mut store, &id, &section, instant(1)).unwrap();
+        assert_eq!(done, Projected::default());
+        let after = fs::read_to_string(sandbox.task_file()).unwrap();
+        assert_eq!(after, before.replace("## Review", "## Review (archived)"));
+    }
 }
