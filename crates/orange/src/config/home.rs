@@ -31,6 +31,21 @@ impl Home {
         }
     }
 
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The database.
+    pub fn database(&self) -> PathBuf {
+        self.0.join("orange.db")
+    }
+
+    /// The directory with one directory per project, and in it one per task.
+    pub fn tasks(&self) -> PathBuf {
+        self.0.join("tasks")
+    }
+
     /// The directory of the person's own workflows.
     pub fn workflows(&self) -> PathBuf {
         self.0.join("workflows")
@@ -44,11 +59,6 @@ impl Home {
     /// The socket of the private tmux server.
     pub fn tmux_socket(&self) -> PathBuf {
         self.0.join("tmux.sock")
-    }
-
-    /// The directory itself.
-    pub fn path(&self) -> &Path {
-        &self.0
     }
 
     /// A path as seen from the home, when it lies inside.

@@ -1,0 +1,104 @@
+//! Tells file systems apart on which WAL is not safe.
+//!
+//! WAL shares memory between processes, which a file system that reaches over a network or into
+//! another machine does not give; `SQLite` cannot notice and would damage the database.
+
+use std::io;
+use std::path::Path;
+
+/// Whether a database with WAL may be kept on a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSystem {
+    /// Nothing is known against it.
+    Local,
+    /// Two processes can damage a database there.
+    Unsafe {
+        /// What it is, for the message.
+        kind: &'static str,
+    },
+}
+
+/// The kinds that are refused, by the number that `statfs` reports on Linux.
+const UNSAFE: [(u32, &str); 15] = [
+    (0x6969, "NFS"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB"),
+    (0x517b, "SMB"),
+    (0x564c, "NCP"),
+    (0x0102_1997, "9p"),
+    (0x6573_5546, "FUSE (sshfs and the like)"),
+    (0x7375_7245, "Coda"),
+    (0x5346_414f, "AFS"),
+    (0x6b41_4653, "AFS"),
+    (0x00c3_6400, "Ceph"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0x7461_636f, "OCFS2"),
+    (0x0116_1970, "GFS2"),
+];
+
+/// Judges the number that `statfs` reports on Linux.
+pub fn classify_magic(magic: u32) -> FileSystem {
+    let found = UNSAFE
+        .iter()
+        .find(|(unsafe_magic, _)| *unsafe_magic == magic);
+    found.map_or(FileSystem::Local, |(_, kind)| FileSystem::Unsafe { kind })
+}
+
+/// The kind of the file system that holds a directory.
+#[cfg(target_os = "linux")]
+pub(super) fn of(directory: &Path) -> io::Result<FileSystem> {
+    let found = rustix::fs::statfs(directory)?;
+    // The number has 32 bits; the field is wider and signed, so NFS's kin would look negative.
+    let magic = u32::try_from(found.f_type & 0xffff_ffff).unwrap_or_default();
+    Ok(classify_magic(magic))
+}
+
+/// Elsewhere a mount says itself whether it is local.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn of(directory: &Path) -> io::Result<FileSystem> {
+    // `MNT_LOCAL` of the BSD family.
+    const LOCAL: u32 = 0x1000;
+    let found = rustix::fs::statfs(directory)?;
+    Ok(if found.f_flags & LOCAL == 0 {
+        FileSystem::Unsafe {
+            kind: "a network file system",
+        }
+    } else {
+        FileSystem::Local
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_file_systems_are_refused_and_local_ones_are_not() {
+        let table = [
+            (0xef53, true),       // ext4
+            (0x5846_5342, true),  // xfs
+            (0x9123_683e, true),  // btrfs
+            (0x0102_1994, true),  // tmpfs
+            (0x2fc1_2fc1, true),  // zfs
+            (0x794c_7630, true),  // overlayfs
+            (0xf2f5_2010, true),  // f2fs
+            (0x6969, false),      // nfs
+            (0xff53_4d42, false), // cifs
+            (0xfe53_4d42, false), // smb2
+            (0x517b, false),      // smb
+            (0x0102_1997, false), // 9p
+            (0x6573_5546, false), // fuse
+            (0x00c3_6400, false), // ceph
+        ];
+        for (magic, local) in table {
+            let is_local = classify_magic(magic) == FileSystem::Local;
+            assert_eq!(is_local, local, "{magic:#x}");
+        }
+    }
+
+    #[test]
+    fn the_present_directory_has_a_kind() {
+        assert!(of(Path::new(".")).is_ok());
+    }
+}

@@ -1,0 +1,129 @@
+//! Brings a database to the present schema in numbered steps.
+//!
+//! `user_version` counts the steps that were taken. Each step is one transaction together with
+//! its number, so a killed process leaves a database of exactly one schema.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::error::{StoreError, failed};
+
+/// Every step, in order; a step that was released is never changed.
+pub(super) const ALL: &[&str] = &[include_str!("migrations/1.sql")];
+
+/// How far a database is from the present schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Schema {
+    /// Nothing is to be done.
+    Present,
+    /// Steps are missing.
+    Older(u32),
+    /// A newer program took steps that this one does not know.
+    Newer(u32),
+}
+
+/// Compares a database with the steps.
+pub(super) fn schema(connection: &Connection, steps: &[&str]) -> Result<Schema, StoreError> {
+    let taken: u32 = connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .map_err(failed("read the schema's number"))?;
+    let known = number(steps);
+    Ok(match taken {
+        taken if taken == known => Schema::Present,
+        taken if taken < known => Schema::Older(taken),
+        taken => Schema::Newer(taken),
+    })
+}
+
+/// The number of the last step.
+pub(super) fn number(steps: &[&str]) -> u32 {
+    u32::try_from(steps.len()).unwrap_or(u32::MAX)
+}
+
+/// Takes the missing steps; answers with the schema when the database is newer.
+pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<Schema, StoreError> {
+    loop {
+        // Looked at without a lock first, because almost always there is nothing to do.
+        let Schema::Older(_) = schema(connection, steps)? else {
+            return schema(connection, steps);
+        };
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed("bring the schema up to date"))?;
+        // Another process may have taken the step while this one waited.
+        let Schema::Older(taken) = schema(&transaction, steps)? else {
+            continue;
+        };
+        let step = usize::try_from(taken).ok().and_then(|at| steps.get(at));
+        transaction
+            .execute_batch(step.copied().unwrap_or_default())
+            .map_err(failed("bring the schema up to date"))?;
+        transaction
+            .pragma_update(None, "user_version", taken + 1)
+            .map_err(failed("bring the schema up to date"))?;
+        transaction
+            .commit()
+            .map_err(failed("bring the schema up to date"))?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLANTED: [&str; 3] = [
+        "CREATE TABLE a (x INTEGER) STRICT; INSERT INTO a VALUES (1);",
+        "ALTER TABLE a ADD COLUMN y INTEGER; UPDATE a SET y = x + 1;",
+        "CREATE TABLE b AS SELECT x + y AS z FROM a;",
+    ];
+
+    fn sum(connection: &Connection) -> i64 {
+        let row = |row: &rusqlite::Row<'_>| row.get(0);
+        connection.query_row("SELECT z FROM b", [], row).unwrap()
+    }
+
+    #[test]
+    fn every_earlier_schema_becomes_the_present_one() {
+        for earlier in 0..=PLANTED.len() {
+            let mut connection = Connection::open_in_memory().unwrap();
+            let reached = migrate(&mut connection, &PLANTED[..earlier]).unwrap();
+            assert_eq!(reached, Schema::Present);
+            assert_eq!(migrate(&mut connection, &PLANTED).unwrap(), Schema::Present);
+            assert_eq!(sum(&connection), 3, "from schema {earlier}");
+        }
+    }
+
+    #[test]
+    fn every_schema_that_was_released_becomes_the_present_one() {
+        for earlier in 0..=ALL.len() {
+            let mut connection = Connection::open_in_memory().unwrap();
+            migrate(&mut connection, &ALL[..earlier]).unwrap();
+            assert_eq!(migrate(&mut connection, ALL).unwrap(), Schema::Present);
+            let tables: i64 = connection
+                .query_row("SELECT count(*) FROM tasks", [], |row| row.get(0))
+                .unwrap();
+            assert_eq!(tables, 0);
+        }
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_schema_before_it() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let broken = [PLANTED[0], "INSERT INTO a (x) VALUES (2); SELECT nonsense;"];
+        assert!(migrate(&mut connection, &broken).is_err());
+        assert_eq!(schema(&connection, &broken).unwrap(), Schema::Older(1));
+        let rows = |connection: &Connection| -> i64 {
+            connection
+                .query_row("SELECT count(*) FROM a", [], |row| row.get(0))
+                .unwrap()
+        };
+        assert_eq!(rows(&connection), 1);
+    }
+
+    #[test]
+    fn a_newer_schema_is_left_alone() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &PLANTED).unwrap();
+        let reached = migrate(&mut connection, &PLANTED[..1]).unwrap();
+        assert_eq!(reached, Schema::Newer(3));
+    }
+}

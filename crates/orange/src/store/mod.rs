@@ -1,0 +1,57 @@
+//! Remembers: what was decided in `SQLite`, what was said in TASK.md.
+//!
+//! The events are what counts; every other row that speaks of a task is derived from them in the
+//! same transaction, so that nothing can be half remembered. What performers note in between
+//! (started, tried, placed) changes no status and is lost without harm.
+//!
+//! The files of a task directory are copies for people and for [`rebuild()`], except for the body
+//! of TASK.md, which belongs to who writes it.
+
+mod error;
+mod events;
+mod exchange;
+mod facts;
+mod filesystem;
+mod history;
+mod import;
+mod imports;
+mod inbox;
+mod migrations;
+mod open;
+mod pending;
+mod placement;
+mod projection;
+mod reading;
+mod rebuild;
+mod record;
+mod replaced;
+mod runs;
+mod sequence;
+mod settling;
+mod steps;
+mod task_directory;
+mod task_file;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod texts;
+mod whole_file;
+mod workspaces;
+
+pub use error::StoreError;
+pub use events::RecordedEvent;
+pub use filesystem::{FileSystem, classify_magic};
+pub use import::{Imported, Reading, Wish, import, peek};
+pub use imports::{Import, StoredImport};
+pub use inbox::{InboxEntry, NewMessage};
+pub use open::Store;
+pub use pending::{Pending, PendingMark, Start};
+pub use placement::{Released, bind, release};
+pub use projection::{Projected, archive_section, project};
+pub use reading::Unknown;
+pub use rebuild::{Rebuilt, RebuiltTask, SkippedTask, rebuild};
+pub use record::{Commit, Creation, Record, Recorded};
+pub use runs::{ProcessIdentity, RunPlace, RunRecord, RunSetup};
+pub use task_directory::TaskDirectory;
+pub use tasks::{Listing, StoredTask, TaskFilter, TaskSummary};
+pub use workspaces::{Reservation, WorkspaceRecord, WorkspaceState};

@@ -1,0 +1,165 @@
+//! Writes the copies of what was decided into the task directory.
+
+use orange_engine::Task;
+use orange_engine::document::{Document, FieldValue, SectionName};
+use orange_engine::names::TaskId;
+use orange_engine::task::Workspace;
+use orange_engine::time::Timestamp;
+
+use super::error::StoreError;
+use super::import::{Wish, keep_stray, restore, wish};
+use super::open::make_private;
+use super::reading::{Look, Unknown, look};
+use super::steps::reached;
+use super::task_directory::TaskDirectory;
+use super::task_file::{TaskFile, Text};
+use super::{Store, history, whole_file};
+
+/// How often the frontmatter is written again when agents write at the same time.
+const ROUNDS: usize = 16;
+
+/// What came of a projection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Projected {
+    /// Whether TASK.md was gone and came back from the last import.
+    pub restored: bool,
+    /// A status that somebody had written into it, and that is overwritten now.
+    pub wish: Option<Wish>,
+    /// Why its frontmatter could not be brought up to date now; the next projection tries again.
+    pub deferred: Option<Unknown>,
+}
+
+/// Brings the task directory up to date with the database.
+///
+/// Everything is derived from the database, so it can be repeated at any time and after any death;
+/// when there is nothing to do it writes nothing. Of TASK.md it changes the keys that the engine
+/// owns and no other byte.
+pub fn project(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Projected, StoreError> {
+    let id = task;
+    let stored = store.require(id)?;
+    let directory = TaskDirectory::new(&store.home, &stored.task.project, id)?;
+    let file = TaskFile::open(&directory, now, "write the files of the task")?;
+    // A rebuild needs the workflow to make sense of the history, so it comes first.
+    whole_file::write_if_changed(&directory.workflow(), stored.workflow_text.as_bytes())?;
+    reached("the workflow is written");
+    history::append(store, &directory)?;
+    if let Some(import) = store.last_import(id)? {
+        whole_file::write_if_changed(&directory.imported(), import.text.as_bytes())?;
+    }
+    write_notes(store, &directory)?;
+    let task = &stored.task;
+    rewrite(store, &file, task, &|old| old.with_fields(&fields(task)))
+}
+
+/// Writes what performers noted, for a rebuild.
+fn write_notes(store: &Store, directory: &TaskDirectory) -> Result<(), StoreError> {
+    let task = directory.task();
+    let failed = |error| StoreError::json("a note", task, &error);
+    for run in store.runs(task)? {
+        if run.setup.is_none() && run.place.is_none() {
+            continue;
+        }
+        let path = directory.run(&run.id)?;
+        make_private(&path)?;
+        let json = serde_json::to_vec_pretty(&run).map_err(failed)?;
+        whole_file::write_if_changed(&path.join("run.json"), &json)?;
+    }
+    let inbox = store.inbox(task)?;
+    if !inbox.is_empty() {
+        let json = serde_json::to_vec_pretty(&inbox).map_err(failed)?;
+        whole_file::write_if_changed(&directory.inbox(), &json)?;
+    }
+    Ok(())
+}
+
+/// Sets a section of TASK.md aside: the effect of that name, which may be repeated.
+pub fn archive_section(
+    store: &mut Store,
+    task: &TaskId,
+    section: &SectionName,
+    now: Timestamp,
+) -> Result<Projected, StoreError> {
+    let stored = store.require(task)?.task;
+    let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
+    let file = TaskFile::open(&directory, now, "set a section of TASK.md aside")?;
+    rewrite(store, &file, &stored, &|old| {
+        old.with_section_archived(section)
+    })
+}
+
+/// Puts a changed text in the place of the one that is there, until nothing is left to change.
+fn rewrite(
+    store: &mut Store,
+    file: &TaskFile,
+    task: &Task,
+    change: &dyn Fn(&Document) -> Document,
+) -> Result<Projected, StoreError> {
+    let mut projected = Projected::default();
+    for _ in 0..ROUNDS {
+        let old = match look(&file.live) {
+            Look::Text(document) => document,
+            Look::Unknown(unknown) => {
+                projected.deferred = Some(unknown);
+                return Ok(projected);
+            }
+            Look::Missing => {
+                restore(store, file)?;
+                projected.restored = true;
+                continue;
+            }
+        };
+        let new = change(&old);
+        if new.text() == old.text() {
+            return Ok(projected);
+        }
+        // What an earlier projection wrote is no wish.
+        if let Some(found) = wish(&old, task)
+            && wish(&new, task).is_none()
+            && store.status_at(&task.id, found.version)?.as_ref() != Some(&found.to)
+        {
+            projected.wish = Some(found);
+        }
+        // Somebody may have written between the look and the exchange; then once more.
+        if let Some(replaced) = file.replace(old.text(), &Text::from(&new))? {
+            let mut keep = |text: &str| keep_stray(store, task, text, file.now);
+            file.bring_over(vec![replaced], &mut keep)?;
+        }
+    }
+    projected.deferred = Some(Unknown::Changing);
+    Ok(projected)
+}
+
+/// The keys of the frontmatter that the engine owns.
+fn fields(task: &Task) -> Vec<(&str, FieldValue)> {
+    let text = |text: &str| FieldValue::Text(text.to_owned());
+    let workspace = match &task.workspace {
+        Workspace::Bound(name) | Workspace::Leaving(Some(name)) => text(name.as_str()),
+        Workspace::None | Workspace::Wanted | Workspace::Leaving(None) => FieldValue::Null,
+    };
+    let attention = if task.attention.is_empty() {
+        FieldValue::Null
+    } else {
+        FieldValue::Text(task.attention.join("; "))
+    };
+    let version = i64::try_from(task.version).unwrap_or(i64::MAX);
+    let counted = task.fields.iter();
+    let mut fields: Vec<(&str, FieldValue)> = counted
+        .map(|(name, value)| (name.as_str(), FieldValue::Integer(*value)))
+        .collect();
+    // These come last: a field that a workflow names like one of them must not hide it.
+    fields.extend([
+        ("id", text(task.id.as_str())),
+        ("project", text(task.project.as_str())),
+        ("summary", text(&task.summary)),
+        ("workflow", text(task.workflow.as_str())),
+        ("status", text(task.status.as_str())),
+        ("version", FieldValue::Integer(version)),
+        ("branch", text(task.branch.as_str())),
+        ("harness", text(task.harness.as_str())),
+        ("review_harness", text(task.review_harness.as_str())),
+        ("crash_count", FieldValue::Integer(task.crash_count)),
+        ("workspace", workspace),
+        ("attention", attention),
+    ]);
+    fields
+}

@@ -1,0 +1,221 @@
+//! One commit: version compared, events appended, everything else derived.
+//!
+//! Invariant: what a task is follows from its events alone. The task is folded here, from what the
+//! database holds and the events given, never taken from the caller; pending effects, runs,
+//! workspaces and imports are derived in the same transaction.
+
+use std::collections::BTreeMap;
+
+use orange_engine::Task;
+use orange_engine::apply::{apply, born};
+use orange_engine::document::Document;
+use orange_engine::effect::{EffectId, PlannedEffect};
+use orange_engine::event::{Event, Fact};
+use orange_engine::names::{TaskId, WorkspaceName};
+use rusqlite::Connection;
+
+use super::error::StoreError;
+use super::task_directory::TaskDirectory;
+use super::workspaces::Reservation;
+use super::{Store, events, imports, pending, runs, tasks, texts, workspaces};
+
+/// What is to be recorded, and the version it was decided for.
+#[derive(Clone, Copy, Debug)]
+pub struct Commit<'a> {
+    /// The task.
+    pub task: &'a TaskId,
+    /// The version of the task that was decided about.
+    pub version: u64,
+    /// What happened.
+    pub events: &'a [Event],
+    /// The document that was decided about; an event of an import needs it.
+    pub document: Option<&'a Document>,
+    /// A free workspace to keep for the task.
+    pub reserve: Option<&'a WorkspaceName>,
+}
+
+/// A task that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Creation<'a> {
+    /// What happened, from `task.created` on.
+    pub events: &'a [Event],
+    /// The text of the workflow it is pinned to.
+    pub workflow_text: &'a str,
+    /// The TASK.md it begins with.
+    pub document: Option<&'a Document>,
+}
+
+/// What came of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// It happened.
+    Recorded(Box<Recorded>),
+    /// Somebody was faster; decide again.
+    Stale {
+        /// The version the task has.
+        version: u64,
+    },
+    /// The workspace is not free; choose another.
+    Taken {
+        /// Who holds it; nobody when it is retired.
+        by: Option<TaskId>,
+    },
+}
+
+/// A commit that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its number.
+    pub sequence: u64,
+    /// The task after it.
+    pub task: Task,
+}
+
+impl Store {
+    /// Records the beginning of a task; an id is used once.
+    pub fn create(&mut self, creation: &Creation<'_>) -> Result<Recorded, StoreError> {
+        let home = self.home.clone();
+        let first = creation.events.first();
+        let task = first.and_then(born).ok_or(StoreError::NoBeginning(
+            "the first of them is not `task.created`",
+        ))?;
+        let directory = TaskDirectory::new(&home, &task.project, &task.id)?;
+        let writing = self.write("create a task")?;
+        let connection = &writing.transaction;
+        if tasks::find(connection, &task.id)?.is_some() {
+            return Err(StoreError::DuplicateTask { task: task.id });
+        }
+        let task = insert(connection, writing.sequence, creation, &directory)?;
+        let sequence = writing.commit()?;
+        Ok(Recorded { sequence, task })
+    }
+
+    /// Records what was decided, unless the task has another version by now.
+    pub fn record(&mut self, commit: &Commit<'_>) -> Result<Record, StoreError> {
+        let writing = self.write("record a decision")?;
+        let connection = &writing.transaction;
+        let id = commit.task;
+        let task = tasks::find(connection, id)?
+            .ok_or_else(|| StoreError::UnknownTask { task: id.clone() })?;
+        if task.version != commit.version {
+            let version = task.version;
+            return Ok(Record::Stale { version });
+        }
+        if let Some(workspace) = commit.reserve
+            && let Reservation::Taken { by } = workspaces::reserve(connection, workspace, id)?
+        {
+            return Ok(Record::Taken { by });
+        }
+        let mut planned = pending::planned(connection, id)?;
+        let mut folded = task;
+        for event in commit.events {
+            folded = follow(folded, event)?;
+            events::append(connection, id, writing.sequence, event)?;
+            derive(connection, &folded, event, commit.document, &mut planned)?;
+        }
+        pending::keep(connection, &folded, commit.events)?;
+        tasks::update(connection, &folded, writing.sequence)?;
+        let sequence = writing.commit()?;
+        Ok(Record::Recorded(Box::new(Recorded {
+            sequence,
+            task: folded,
+        })))
+    }
+}
+
+/// Writes a task that begins, with everything derived from its events.
+pub(super) fn insert(
+    connection: &Connection,
+    sequence: u64,
+    creation: &Creation<'_>,
+    directory: &TaskDirectory,
+) -> Result<Task, StoreError> {
+    let hash = texts::keep(connection, creation.workflow_text)?;
+    let mut rest = creation.events.iter();
+    let first = rest.next().and_then(|event| Some((event, born(event)?)));
+    let (first, mut task) = first.ok_or(StoreError::NoBeginning(
+        "the first of them is not `task.created`",
+    ))?;
+    if first.version != 1 {
+        return Err(gap(&task.id, 1, first.version));
+    }
+    tasks::insert(connection, &task, &hash, directory.below_home(), sequence)?;
+    if let (Some(document), Fact::TaskCreated(created)) = (creation.document, &first.fact) {
+        imports::insert(
+            connection,
+            &task.id,
+            &imports::Import {
+                version: 1,
+                by: created.by.clone(),
+                asked: false,
+                stray: false,
+                text: document.text(),
+                at: first.at,
+            },
+        )?;
+    }
+    events::append(connection, &task.id, sequence, first)?;
+    let mut planned = BTreeMap::new();
+    for event in rest {
+        task = follow(task, event)?;
+        events::append(connection, &task.id, sequence, event)?;
+        derive(connection, &task, event, creation.document, &mut planned)?;
+    }
+    pending::keep(connection, &task, creation.events)?;
+    tasks::update(connection, &task, sequence)?;
+    Ok(task)
+}
+
+/// Folds an event that follows the task's version, and begins no other task.
+pub(super) fn follow(task: Task, event: &Event) -> Result<Task, StoreError> {
+    let expected = task.version + 1;
+    if event.version != expected {
+        return Err(gap(&task.id, expected, event.version));
+    }
+    if matches!(event.fact, Fact::TaskCreated(_)) {
+        return Err(StoreError::NoBeginning("`task.created` comes first, once"));
+    }
+    Ok(apply(task, event))
+}
+
+/// Writes what follows from an event besides the task; the pending effects follow at the end.
+pub(super) fn derive(
+    connection: &Connection,
+    task: &Task,
+    event: &Event,
+    document: Option<&Document>,
+    planned: &mut BTreeMap<EffectId, PlannedEffect>,
+) -> Result<(), StoreError> {
+    if let Fact::EffectPlanned(effect) = &event.fact {
+        planned.insert(effect.id, effect.clone());
+    }
+    let effect = |id: &EffectId| planned.get(id).map(|planned| &planned.effect);
+    runs::derive(connection, &task.id, event, effect)?;
+    workspaces::derive(connection, &task.id, event, effect)?;
+    if let Fact::DocumentImported { by, asked, .. } = &event.fact {
+        let document = document.ok_or_else(|| StoreError::ImportWithoutText {
+            task: task.id.clone(),
+        })?;
+        imports::insert(
+            connection,
+            &task.id,
+            &imports::Import {
+                version: event.version,
+                by: by.clone(),
+                asked: *asked,
+                stray: false,
+                text: document.text(),
+                at: event.at,
+            },
+        )?;
+    }
+    Ok(())
+}
+
+fn gap(task: &TaskId, expected: u64, found: u64) -> StoreError {
+    StoreError::Gap {
+        task: task.clone(),
+        expected,
+        found,
+    }
+}

@@ -1,0 +1,64 @@
+//! One write at a time, each with the next global number.
+
+use rusqlite::{Transaction, TransactionBehavior};
+
+use super::Store;
+use super::error::{StoreError, failed};
+use super::open::{identity, is_busy};
+
+/// A transaction that has the write lock; dropped, it changed nothing.
+pub(super) struct Writing<'store> {
+    pub(super) transaction: Transaction<'store>,
+    /// The number of this commit.
+    pub(super) sequence: u64,
+    attempt: &'static str,
+}
+
+impl Store {
+    /// The number of the last commit: what a reader sees is as of it.
+    pub fn sequence(&self) -> Result<u64, StoreError> {
+        self.connection
+            .query_row("SELECT last FROM sequence", [], |row| row.get(0))
+            .map_err(failed("read the sequence number"))
+    }
+
+    /// Begins to write.
+    pub(super) fn write(&mut self, attempt: &'static str) -> Result<Writing<'_>, StoreError> {
+        let path = self.path();
+        let opened = self.identity();
+        let begun = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = match begun {
+            Err(error) if is_busy(&error) => return Err(StoreError::Busy { attempt, path }),
+            begun => begun.map_err(failed(attempt))?,
+        };
+        // A rebuild holds the lock of the old file while it puts the new one in its place, so from
+        // here on the answer stays true.
+        if !identity(&path).is_ok_and(|now| now == opened) {
+            return Err(StoreError::Replaced { attempt, path });
+        }
+        let sequence = transaction
+            .query_row(
+                "UPDATE sequence SET last = last + 1 RETURNING last",
+                [],
+                |row| row.get(0),
+            )
+            .map_err(failed(attempt))?;
+        Ok(Writing {
+            transaction,
+            sequence,
+            attempt,
+        })
+    }
+}
+
+impl Writing<'_> {
+    /// Makes it durable.
+    pub(super) fn commit(self) -> Result<u64, StoreError> {
+        super::steps::reached("before a commit");
+        self.transaction.commit().map_err(failed(self.attempt))?;
+        super::steps::reached("after a commit");
+        Ok(self.sequence)
+    }
+}

@@ -1,0 +1,196 @@
+//! Brings over what agents wrote to files that were replaced.
+//!
+//! An agent that had TASK.md open when it was replaced goes on writing to the old file. What was
+//! appended there is appended to the live one; a text that was written anew takes its place when
+//! nobody has written to it since. Everything else is kept as an import of its own.
+
+use std::fs;
+use std::path::Path;
+
+use orange_engine::document::MAX_DOCUMENT_BYTES;
+
+use super::error::StoreError;
+use super::reading::{Look, judge, look};
+use super::replaced::{News, Replaced, Shelf, fingerprint, news};
+use super::steps::reached;
+use super::task_file::{TaskFile, Text, body_at};
+use super::whole_file;
+
+/// A replaced file is read again by so many imports.
+const READS: u64 = 2;
+
+/// And kept for so many seconds at the least: some agents have a file open for long.
+const REST: i64 = 60;
+
+/// How often settling starts over when agents keep writing.
+const ROUNDS: usize = 4;
+
+/// Remembers a text that cannot be brought into the file.
+pub(super) type Keep<'a> = dyn FnMut(&str) -> Result<(), StoreError> + 'a;
+
+impl TaskFile {
+    /// Brings over what was written to replaced files, until there is no more of it.
+    ///
+    /// When agents keep writing to them, the rest is left for the next time.
+    pub(super) fn settle(&self, keep: &mut Keep<'_>) -> Result<(), StoreError> {
+        for _ in 0..ROUNDS {
+            if !self.bring_over(self.replaced_files()?, keep)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings over what was written to these files; answers whether there was anything.
+    pub(super) fn bring_over(
+        &self,
+        files: Vec<Replaced>,
+        keep: &mut Keep<'_>,
+    ) -> Result<bool, StoreError> {
+        let mut changed = false;
+        let mut appended = Vec::new();
+        for file in files {
+            let last_chance = file.mark.reads + 1 >= READS;
+            match news(&file.path, &file.mark) {
+                None | Some(News::Nothing) => {}
+                Some(News::Rewritten(content)) => {
+                    changed |= self.adopt(&file, &content, last_chance, keep)?;
+                }
+                Some(News::Appended(mut tail)) => {
+                    // A line in the making is left for the next time, if there is one.
+                    if !last_chance {
+                        tail.truncate(whole_lines(&tail));
+                    }
+                    if !tail.is_empty() {
+                        appended.push((file, tail));
+                    }
+                }
+            }
+        }
+        changed |= self.append(&appended, keep)?;
+        Ok(changed)
+    }
+
+    /// Appends to the live file what was appended to those it replaced.
+    fn append(
+        &self,
+        appended: &[(Replaced, Vec<u8>)],
+        keep: &mut Keep<'_>,
+    ) -> Result<bool, StoreError> {
+        if appended.is_empty() {
+            return Ok(false);
+        }
+        let live = look(&self.live);
+        let mut text = String::new();
+        if let Look::Text(live) = &live {
+            for (_, tail) in appended {
+                let tail = String::from_utf8_lossy(tail);
+                // A process that died after the exchange has brought it over already.
+                if !has_lines(live.text(), &tail) && !has_lines(&text, &tail) {
+                    text.push_str(&tail);
+                }
+            }
+        }
+        let brought_over = match &live {
+            Look::Text(_) if text.is_empty() => true,
+            Look::Text(live) if live.text().len() + text.len() < MAX_DOCUMENT_BYTES => {
+                let gap = if live.text().ends_with('\n') {
+                    ""
+                } else {
+                    "\n"
+                };
+                let new = Text {
+                    text: &format!("{}{gap}{text}", live.text()),
+                    body_at: body_at(live),
+                };
+                self.replace(live.text(), &new)?.is_some()
+            }
+            _ => false,
+        };
+        for (file, tail) in appended {
+            if !brought_over {
+                // Kept as it is, unless it will be looked at once more.
+                if file.mark.reads + 1 < READS {
+                    continue;
+                }
+                keep(&String::from_utf8_lossy(tail))?;
+                reached("a stray text is kept");
+            }
+            let mut content = fs::read(&file.path)
+                .map_err(|error| StoreError::file("read", &file.path, &error))?;
+            content.truncate(file.mark.length + tail.len());
+            file.remark(&shelf_of(file), file.mark.clone().knowing(&content))?;
+        }
+        Ok(brought_over)
+    }
+
+    /// Lets a text take the place of the one we wrote, when nobody has changed that since.
+    fn adopt(
+        &self,
+        file: &Replaced,
+        content: &[u8],
+        last_chance: bool,
+        keep: &mut Keep<'_>,
+    ) -> Result<bool, StoreError> {
+        let adopted = match (judge(content), look(&self.live)) {
+            (Look::Text(new), Look::Text(live)) => {
+                let unchanged = file.mark.body == Some(fingerprint(live.body().as_bytes()));
+                let known = live.text() == new.text();
+                let text = Text::from(&new);
+                known || unchanged && self.replace(live.text(), &text)?.is_some()
+            }
+            // A text in the making is left for the next time, if there is one.
+            _ if !last_chance => return Ok(false),
+            _ => false,
+        };
+        if !adopted {
+            keep(&String::from_utf8_lossy(content))?;
+            reached("a stray text is kept");
+        }
+        file.remark(&shelf_of(file), file.mark.clone().knowing(content))?;
+        Ok(true)
+    }
+
+    /// Counts an import, and forgets the replaced files that were read often enough.
+    ///
+    /// Files that were replaced during this import are not counted.
+    pub(super) fn count_import(&self, before: u64) -> Result<(), StoreError> {
+        for file in self.replaced_files()? {
+            if file.mark.number >= before {
+                continue;
+            }
+            let mut mark = file.mark.clone();
+            mark.reads += 1;
+            let rested = self.now.millis() / 1000 - mark.at >= REST;
+            if mark.reads < READS {
+                file.remark(&shelf_of(&file), mark)?;
+            } else if rested && news(&file.path, &file.mark) == Some(News::Nothing) {
+                whole_file::remove(&file.path)?;
+                reached("a replaced file is forgotten");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The shelf on which a replaced file is.
+fn shelf_of(file: &Replaced) -> Shelf {
+    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+    let prefix = name.rfind(".orange-").map_or(0, |at| at + ".orange-".len());
+    Shelf {
+        directory: file.path.parent().unwrap_or(Path::new("/")).to_owned(),
+        prefix: name.get(..prefix).unwrap_or_default().to_owned(),
+    }
+}
+
+/// Whether these lines stand in a text, one after the other.
+fn has_lines(text: &str, lines: &str) -> bool {
+    text.match_indices(lines)
+        .any(|(at, _)| at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n'))
+}
+
+/// How many bytes of a text are whole lines.
+fn whole_lines(text: &[u8]) -> usize {
+    let last = text.iter().rposition(|byte| *byte == b'\n');
+    last.map_or(0, |at| at + 1)
+}

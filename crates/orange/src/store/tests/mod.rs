@@ -1,0 +1,151 @@
+//! Death between any two steps, and the second try.
+//!
+//! Each test starts itself again as a process of its own, which ends itself with SIGKILL at the
+//! n-th mark of `steps`. Then the same operation is repeated here, and everything must be as it is
+//! after a process that lived. The marks are counted by the process that reaches none of them.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "only a process can be killed, so these tests start some"
+)]
+
+mod stage;
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
+
+use stage::Stage;
+
+use super::steps;
+
+/// What is killed, and how many marks it has at the least.
+type Operation = fn(&Stage);
+
+/// Lets an operation die at every mark, and repeats it.
+///
+/// Called by a test of this module, whose name the child is started with.
+fn survive(test: &str, least: usize, prepare: Operation, operation: Operation) {
+    if let Some((home, at)) = stage::orders() {
+        let stage = Stage::at(&home);
+        steps::arm(at);
+        operation(&stage);
+        return;
+    }
+    let lived = Stage::new();
+    prepare(&lived);
+    operation(&lived);
+    let expected = lived.state();
+    for at in 0.. {
+        let stage = Stage::new();
+        prepare(&stage);
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args([&format!("store::tests::{test}"), "--exact", "--nocapture"])
+            .args(stage::written_orders(&stage, at))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        if status.success() {
+            assert_eq!(stage.state(), expected, "nobody died");
+            assert!(at >= least, "only {at} marks were reached");
+            return;
+        }
+        assert_eq!(status.signal(), Some(9), "the child failed at mark {at}");
+        stage.hold_words();
+        operation(&stage);
+        assert_eq!(stage.state(), expected, "killed at mark {at}");
+    }
+}
+
+fn nothing(_: &Stage) {}
+
+#[test]
+fn creating_survives() {
+    survive("creating_survives", 8, nothing, |stage| {
+        stage.create();
+        stage.project();
+    });
+}
+
+#[test]
+fn recording_and_projecting_survive() {
+    let prepare = |stage: &Stage| {
+        stage.create();
+        stage.project();
+    };
+    survive("recording_and_projecting_survive", 8, prepare, |stage| {
+        stage.record(2);
+        stage.project();
+    });
+}
+
+#[test]
+fn binding_survives() {
+    let prepare = |stage: &Stage| {
+        stage.create();
+        stage.project();
+    };
+    survive("binding_survives", 6, prepare, |stage| {
+        stage.bind();
+        stage.project();
+    });
+}
+
+fn bound(stage: &Stage) {
+    stage.create();
+    stage.project();
+    stage.bind();
+    stage.append("in the worktree\n");
+}
+
+#[test]
+fn projecting_into_a_worktree_survives() {
+    survive("projecting_into_a_worktree_survives", 8, bound, |stage| {
+        stage.record(2);
+        stage.project();
+    });
+}
+
+#[test]
+fn releasing_survives() {
+    survive("releasing_survives", 6, bound, |stage| {
+        stage.release();
+        stage.project();
+    });
+}
+
+#[test]
+fn importing_what_was_appended_to_a_replaced_file_survives() {
+    let prepare = |stage: &Stage| {
+        bound(stage);
+        let mut agent = stage.open_file();
+        stage.record(2);
+        stage.project();
+        std::io::Write::write_all(&mut agent, b"too late\n").unwrap();
+    };
+    let test = "importing_what_was_appended_to_a_replaced_file_survives";
+    survive(test, 6, prepare, |stage| {
+        stage.import();
+        stage.project();
+    });
+}
+
+#[test]
+fn restoring_survives() {
+    let prepare = |stage: &Stage| {
+        bound(stage);
+        std::fs::remove_file(stage.inside()).unwrap();
+    };
+    survive("restoring_survives", 3, prepare, |stage| {
+        stage.import();
+        stage.project();
+    });
+}
+
+#[test]
+fn rebuilding_survives() {
+    survive("rebuilding_survives", 4, bound, |stage| {
+        stage.rebuild();
+        stage.project();
+    });
+}

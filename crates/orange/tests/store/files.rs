@@ -1,0 +1,354 @@
+//! TASK.md and its neighbours: projected, imported, restored.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::Path;
+
+use orange::store::{
+    Projected, Reading, Released, StoreError, Unknown, Wish, archive_section, bind, import, peek,
+    project, release,
+};
+use orange_engine::document::{Document, Frontmatter, SectionName};
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+
+use crate::kit::{World, new_task, status};
+use crate::sandbox::{Life, Sandbox, imported, imported_at, instant, minimal, nudge, source};
+
+const HOSTILE: &str = "\u{feff}---\r\n# a comment\r\nmine: [1, 2]\r\nstatus:   'old'  # note\r\n\
+    ---\r\n\r\n## Context\r\n\r\n```\n## Not a section\n---\n```\n\ttabs \u{0} \u{202e} 🍊\r\n\
+    no newline at the end";
+
+fn begin(text: &str) -> (Sandbox, orange::store::Store, TaskId) {
+    let sandbox = Sandbox::new();
+    let mut store = sandbox.store();
+    let workflow = minimal();
+    let world = World::create_with(&workflow, &new_task("Add: a thing", None), Some(text)).unwrap();
+    let id = Life::of(&mut store, world).world.task.id;
+    project(&mut store, &id, instant(1)).unwrap();
+    (sandbox, store, id)
+}
+
+fn field(text: &str, key: &str) -> Option<String> {
+    match Document::parse(text.as_bytes()).unwrap().frontmatter() {
+        Frontmatter::Present(fields) => fields.text(key).map(str::to_owned),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_projection_changes_the_engines_keys_and_no_other_byte() {
+    let (sandbox, mut store, id) = begin(HOSTILE);
+    let text = fs::read_to_string(sandbox.task_file()).unwrap();
+    let body = |text: &str| Document::parse(text.as_bytes()).unwrap().body().to_owned();
+    assert_eq!(body(&text), body(HOSTILE));
+    assert!(
+        text.starts_with(
+            "\u{feff}---\r\n# a comment\r\nmine: [1, 2]\r\nstatus:   pending  # note\r\n"
+        ),
+        "{text:?}"
+    );
+    assert_eq!(field(&text, "version").as_deref(), Some("2"));
+    assert_eq!(field(&text, "summary").as_deref(), Some("Add: a thing"));
+    assert_eq!(field(&text, "workspace"), None);
+    // Nothing to do: the very same file stays.
+    let inode = fs::metadata(sandbox.task_file()).unwrap().ino();
+    project(&mut store, &id, instant(2)).unwrap();
+    assert_eq!(fs::metadata(sandbox.task_file()).unwrap().ino(), inode);
+    let task = nudge(&mut store, &id);
+    project(&mut store, &id, instant(3)).unwrap();
+    let after = fs::read_to_string(sandbox.task_file()).unwrap();
+    assert_eq!(body(&after), body(HOSTILE));
+    assert_eq!(field(&after, "version"), Some(task.version.to_string()));
+    assert_eq!(field(&after, "attention").as_deref(), Some("version 2"));
+}
+
+#[test]
+fn the_neighbours_are_written_for_a_rebuild() {
+    let (sandbox, mut store, id) = begin("## Context\n");
+    let directory = sandbox.task_directory();
+    let workflow = fs::read_to_string(directory.join("workflow.yml")).unwrap();
+    assert_eq!(workflow, source(&minimal()));
+    assert_eq!(
+        fs::read_to_string(directory.join("imported.md")).unwrap(),
+        "## Context\n"
+    );
+    nudge(&mut store, &id);
+    project(&mut store, &id, instant(1)).unwrap();
+    project(&mut store, &id, instant(1)).unwrap();
+    let history = fs::read_to_string(directory.join("history.jsonl")).unwrap();
+    let versions: Vec<u64> = history
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["version"]
+                .as_u64()
+                .unwrap()
+        })
+        .collect();
+    assert_eq!(versions, [1, 2, 3]);
+    assert_eq!(fs::metadata(&directory).unwrap().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn a_line_cut_short_is_written_whole() {
+    let (sandbox, mut store, id) = begin("## Context\n");
+    let path = sandbox.task_directory().join("history.jsonl");
+    let whole = fs::read(&path).unwrap();
+    for length in [0, 1, whole.len() / 2, whole.len() - 1, whole.len()] {
+        fs::write(&path, &whole[..length]).unwrap();
+        project(&mut store, &id, instant(1)).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), whole, "cut at {length}");
+    }
+    // A last line that is whole and still no event was not written by us.
+    fs::write(&path, "{}\n").unwrap();
+    project(&mut store, &id, instant(1)).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), whole);
+    let damaged = sandbox.task_directory().join("history.jsonl.damaged");
+    assert_eq!(fs::read_to_string(damaged).unwrap(), "{}\n");
+}
+
+#[test]
+fn a_history_that_knows_more_than_the_database_is_not_touched() {
+    let (sandbox, mut store, id) = begin("## Context\n");
+    let path = sandbox.task_directory().join("history.jsonl");
+    let mut text = fs::read_to_string(&path).unwrap();
+    let last = text
+        .lines()
+        .last()
+        .unwrap()
+        .replace("\"version\":2", "\"version\":3");
+    text.push_str(&last);
+    text.push('\n');
+    fs::write(&path, &text).unwrap();
+    let refused = project(&mut store, &id, instant(1)).unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            StoreError::HistoryAhead {
+                file: 3,
+                database: 2,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    assert!(refused.hints()[0].contains("orange rebuild"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
+fn what_cannot_be_told_is_unknown_and_left_alone() {
+    let (sandbox, mut store, id) = begin("## Context\n");
+    nudge(&mut store, &id);
+    let path = sandbox.task_file();
+    for content in [
+        &b""[..],
+        b" \n\n",
+        b"\xff\xfe",
+        b"---\nstatus: pend",
+        b"## Plan \xf0\x9f",
+    ] {
+        fs::write(&path, content).unwrap();
+        let reading = import(&mut store, &id, instant(1)).unwrap();
+        assert!(
+            matches!(reading, Reading::Unknown(_)),
+            "{content:?}: {reading:?}"
+        );
+        let projected = project(&mut store, &id, instant(1)).unwrap();
+        assert!(projected.deferred.is_some());
+        assert_eq!(fs::read(&path).unwrap(), content);
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_the_file_leads_nowhere() {
+    let (sandbox, mut store, id) = begin("## Context\n");
+    nudge(&mut store, &id);
+    let victim = sandbox.home.path().join("victim.md");
+    fs::write(&victim, "## Handoff\n\nDONE: not mine\n").unwrap();
+    let lead_astray = |path: &Path| {
+        fs::remove_file(path).unwrap();
+        symlink(&victim, path).unwrap();
+    };
+    lead_astray(&sandbox.task_file());
+    let unknown = Reading::Unknown(Unknown::NotRegular);
+    assert_eq!(peek(&store, &id).unwrap(), unknown);
+    assert_eq!(import(&mut store, &id, instant(1)).unwrap(), unknown);
+    let projected = project(&mut store, &id, instant(1)).unwrap();
+    assert_eq!(projected.deferred, Some(Unknown::NotRegular));
+
+    // The same in a worktree; taking it out removes the link, not what it leads to.
+    fs::remove_file(sandbox.task_file()).unwrap();
+    let inside = sandbox.worktree().join("TASK.md");
+    bind(&mut store, &id, &inside, instant(1)).unwrap();
+    lead_astray(&inside);
+    assert_eq!(import(&mut store, &id, instant(1)).unwrap(), unknown);
+    assert_eq!(
+        release(&mut store, &id, instant(1)).unwrap(),
+        Released::Restored
+    );
+    assert!(!inside.is_symlink());
+    assert_eq!(
+        fs::read_to_string(&victim).unwrap(),
+        "## Handoff\n\nDONE: not mine\n"
+    );
+    assert_eq!(imported(&mut store, &id).document.text(), "## Context\n");
+}
+
+#[test]
+fn a_file_that_is_deleted_comes_back_from_the_last_import() {
+    // Lesson 47.
+    let (sandbox, mut store, id) = begin("## Context\n\nold\n");
+    let text = "---\nmine: 1\n---\n## Context\n\nnew words\n";
+    fs::write(sandbox.task_file(), text).unwrap();
+    let read = imported(&mut store, &id);
+    assert!(!read.restored);
+    let workflow = minimal();
+    let mut world = World::create(&workflow, &new_task("Add: a thing", None)).unwrap();
+    world.file = Some(read.document.text().to_owned());
+    world.import_as(Role::Worker);
+    let commit = orange::store::Commit {
+        task: &id,
+        version: 2,
+        events: &world.events[2..],
+        document: Some(&read.document),
+        reserve: None,
+    };
+    store.record(&commit).unwrap();
+    fs::remove_file(sandbox.task_file()).unwrap();
+    let read = imported(&mut store, &id);
+    assert!(read.restored);
+    assert_eq!(read.document.text(), text);
+    fs::remove_file(sandbox.task_file()).unwrap();
+    assert!(project(&mut store, &id, instant(1)).unwrap().restored);
+    assert!(
+        fs::read_to_string(sandbox.task_file())
+            .unwrap()
+            .contains("new words")
+    );
+    // Looking restores nothing.
+    fs::remove_file(sandbox.task_file()).unwrap();
+    assert!(matches!(peek(&store, &id).unwrap(), Reading::Unknown(_)));
+    assert!(!sandbox.task_file().exists());
+}
+
+#[test]
+fn a_status_written_by_hand_is_a_wish_with_its_version() {
+    let (sandbox, mut store, id) = begin("## Context\n");
+    assert_eq!(imported(&mut store, &id).wish, None);
+    let text = fs::read_to_string(sandbox.task_file()).unwrap();
+    let edited = text.replace("status: pending", "status: working");
+    fs::write(sandbox.task_file(), &edited).unwrap();
+    let wish = Wish {
+        to: status("working"),
+        version: 2,
+    };
+    assert_eq!(imported(&mut store, &id).wish, Some(wish.clone()));
+    // A projection that comes first hands it on instead of swallowing it.
+    nudge(&mut store, &id);
+    let projected = project(&mut store, &id, instant(1)).unwrap();
+    assert_eq!(projected.wish, Some(wish));
+    assert_eq!(imported(&mut store, &id).wish, None);
+    let text = fs::read_to_string(sandbox.task_file()).unwrap();
+    assert_eq!(field(&text, "status").as_deref(), Some("pending"));
+}
+
+#[test]
+fn a_status_of_an_earlier_projection_is_no_wish() {
+    let sandbox = Sandbox::new();
+    let mut store = sandbox.store();
+    let workflow = minimal();
+    let mut life = Life::begin(&mut store, &workflow);
+    let id = life.world.task.id.clone();
+    project(&mut store, &id, instant(1)).unwrap();
+    life.world.move_to(Role::Human, "working");
+    life.catch_up(&mut store).unwrap();
+    let projected = project(&mut store, &id, instant(1)).unwrap();
+    assert_eq!(projected, Projected::default());
+    assert_eq!(imported(&mut store, &id).wish, None);
+}
+
+#[test]
+fn what_is_appended_to_a_replaced_file_reaches_the_live_one() {
+    use std::io::Write as _;
+    let (sandbox, mut store, id) = begin("## Handoff\n\n");
+    let mut opened = fs::OpenOptions::new()
+        .append(true)
+        .open(sandbox.task_file())
+        .unwrap();
+    nudge(&mut store, &id);
+    project(&mut store, &id, instant(1)).unwrap();
+    opened.write_all(b"DONE: one\nDONE: tw").unwrap();
+    let read = imported(&mut store, &id);
+    assert!(
+        read.document.text().ends_with("\nDONE: one\n"),
+        "{}",
+        read.document.text()
+    );
+    // The half line is taken as it is when there is no further chance.
+    opened.write_all(b"o").unwrap();
+    let read = imported(&mut store, &id);
+    assert!(read.document.text().ends_with("\nDONE: one\nDONE: two"));
+    let status = field(read.document.text(), "version");
+    assert_eq!(status.as_deref(), Some("3"));
+    // An agent may have it open for longer than two imports take.
+    imported(&mut store, &id);
+    opened.write_all(b"\nDONE: three\n").unwrap();
+    let read = imported_at(&mut store, &id, 50);
+    assert!(read.document.text().ends_with("\nDONE: three\n"));
+    // Then nothing is left to be read again.
+    for seconds in [100, 200, 300] {
+        imported_at(&mut store, &id, seconds);
+    }
+    let left = fs::read_dir(sandbox.task_directory().join("replaced")).unwrap();
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn a_replaced_file_that_is_written_anew_takes_the_place_of_what_nobody_touched() {
+    use std::io::{Seek as _, Write as _};
+    let (sandbox, mut store, id) = begin("## Handoff\n\nold\n");
+    let mut opened = fs::OpenOptions::new()
+        .write(true)
+        .open(sandbox.task_file())
+        .unwrap();
+    nudge(&mut store, &id);
+    project(&mut store, &id, instant(1)).unwrap();
+    let rewrite = |opened: &mut fs::File, text: &str| {
+        opened.set_len(0).unwrap();
+        opened.rewind().unwrap();
+        opened.write_all(text.as_bytes()).unwrap();
+    };
+    rewrite(&mut opened, "## Handoff\n\nDONE: new\n");
+    let read = imported(&mut store, &id);
+    assert_eq!(
+        (read.document.text(), read.strays),
+        ("## Handoff\n\nDONE: new\n", 0)
+    );
+
+    // When both were written to, the live one stays and the other is kept as an import.
+    rewrite(&mut opened, "## Handoff\n\nDONE: too late\n");
+    fs::write(sandbox.task_file(), "## Handoff\n\nDONE: live\n").unwrap();
+    let read = imported(&mut store, &id);
+    assert_eq!(
+        (read.document.text(), read.strays),
+        ("## Handoff\n\nDONE: live\n", 1)
+    );
+    let imports = store.imports(&id).unwrap();
+    let stray = imports.iter().find(|import| import.stray).unwrap();
+    assert_eq!(stray.text, "## Handoff\n\nDONE: too late\n");
+    assert_ne!(store.last_import(&id).unwrap().unwrap().hash, stray.hash);
+}
+
+#[test]
+fn a_section_is_set_aside_once() {
+    let (sandbox, mut store, id) = begin("## Review\n\nVerdict: FAIL\n\n## Notes\n\nkept\n");
+    let section = SectionName::titled("Review");
+    let before = fs::read_to_string(sandbox.task_file()).unwrap();
+    for _ in 0..2 {
+        let done = archive_section(&mut store, &id, &section, instant(1)).unwrap();
+        assert_eq!(done, Projected::default());
+        let after = fs::read_to_string(sandbox.task_file()).unwrap();
+        assert_eq!(after, before.replace("## Review", "## Review (archived)"));
+    }
+}

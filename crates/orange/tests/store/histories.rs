@@ -1,0 +1,224 @@
+//! Random histories, made by the real engine and rebuilt.
+
+use std::fs;
+
+use orange::store::{Rebuilt, Store, StoreError, bind, project, rebuild, release};
+use orange_engine::Workflow;
+use orange_engine::evidence::Evidence;
+use orange_engine::input::{Ask, Observation};
+use orange_engine::language::gates::GitCondition;
+use orange_engine::role::Role;
+use orange_engine::task::PendingState;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+use crate::kit::{World, git_facts, new_task, request, shipped_workflow};
+use crate::sandbox::{Life, Sandbox, instant};
+
+#[derive(Clone, Debug)]
+enum Happening {
+    Write(&'static str),
+    Move(Role, Index),
+    Import(Role, bool),
+    Done(Index),
+    GivenUp(Index),
+    Retry,
+    Ends(Role, Evidence),
+    Respawn,
+    /// A performer looks at the world, and copies are brought up to date.
+    Project,
+}
+
+const FILES: [&str; 4] = [
+    "---\nmine: 1\n---\n## Plan\n\nAPPROACH: steps\n",
+    "## Plan\n\nAPPROACH: steps\n\n## Handoff\n\nDONE: a\n",
+    "## Handoff\n\nDONE: b\n\n## Review\n\nVerdict: PASS\n",
+    "## Handoff\n\nDONE: b\n\n## Review\n\nVerdict: FAIL\n\nno\n",
+];
+
+fn happening() -> impl Strategy<Value = Happening> {
+    let role = || {
+        select(vec![
+            Role::Worker,
+            Role::Reviewer,
+            Role::Human,
+            Role::Engine,
+        ])
+    };
+    let agent = || select(vec![Role::Worker, Role::Reviewer]);
+    let evidence = select(vec![
+        Evidence::Exit { code: 0 },
+        Evidence::Signal { signal: 9 },
+        Evidence::Environment,
+    ]);
+    prop_oneof![
+        3 => select(FILES.to_vec()).prop_map(Happening::Write),
+        8 => (role(), any::<Index>()).prop_map(|(role, to)| Happening::Move(role, to)),
+        1 => (role(), any::<bool>()).prop_map(|(role, asked)| Happening::Import(role, asked)),
+        8 => any::<Index>().prop_map(Happening::Done),
+        1 => any::<Index>().prop_map(Happening::GivenUp),
+        1 => Just(Happening::Retry),
+        2 => (agent(), evidence).prop_map(|(role, evidence)| Happening::Ends(role, evidence)),
+        1 => Just(Happening::Respawn),
+        2 => Just(Happening::Project),
+    ]
+}
+
+fn happen(world: &mut World<'_>, happening: &Happening) {
+    let pending = |world: &World<'_>, index: &Index| {
+        let waiting: Vec<_> = world
+            .task
+            .pending
+            .iter()
+            .filter(|p| p.state == PendingState::Waiting)
+            .collect();
+        (!waiting.is_empty()).then(|| index.get(&waiting).planned.clone())
+    };
+    match happening {
+        Happening::Write(text) => world.file = Some((*text).to_owned()),
+        Happening::Move(by, to) => {
+            let to = to.get(&world.workflow.states).name.clone();
+            world.step(request(by.clone(), Ask::Move { to }));
+        }
+        Happening::Import(by, asked) => {
+            world.observe(Observation::DocumentRead {
+                by: by.clone(),
+                asked: *asked,
+            });
+        }
+        Happening::Done(index) => {
+            if let Some(planned) = pending(world, index) {
+                let outcome = world.outcome_of(&planned.effect);
+                world.observe(Observation::EffectDone {
+                    effect: planned.id,
+                    outcome,
+                });
+            }
+        }
+        Happening::GivenUp(index) => {
+            if let Some(planned) = pending(world, index) {
+                let error = String::from("it broke");
+                world.observe(Observation::EffectGivenUp {
+                    effect: planned.id,
+                    error,
+                });
+            }
+        }
+        Happening::Retry => {
+            world.step(request(Role::Human, Ask::RetryEffects));
+        }
+        Happening::Ends(role, evidence) => {
+            if world.task.runs.contains_key(role) {
+                let run = world.task.runs[role].id.clone();
+                world.facts.reports.entry(run.clone()).or_insert(None);
+                let evidence = evidence.clone();
+                world.step(orange_engine::Cause::Observation(Observation::RunEnded {
+                    run,
+                    evidence,
+                }));
+            }
+        }
+        Happening::Respawn => {
+            world.step(request(Role::Human, Ask::Respawn { role: None }));
+        }
+        Happening::Project => {}
+    }
+}
+
+/// Everything of the database that speaks of a task, but for notes and sequence numbers.
+fn remembered(
+    store: &Store,
+    id: &orange_engine::names::TaskId,
+) -> impl PartialEq + std::fmt::Debug + use<> {
+    let stored = store.require(id).unwrap();
+    let events: Vec<_> = store.events(id, 0).unwrap();
+    let runs = store.runs(id).unwrap();
+    let last = store.last_import(id).unwrap();
+    let last = last.map(|import| (import.text, import.by, import.version));
+    (
+        stored,
+        events,
+        store.pending(id).unwrap(),
+        runs,
+        last,
+        store.sequence().unwrap(),
+    )
+}
+
+fn lose_and_rebuild(sandbox: &Sandbox) -> Rebuilt {
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{suffix}", sandbox.home.database().display()));
+    }
+    assert!(matches!(
+        Store::open(&sandbox.home),
+        Err(StoreError::Lost { .. })
+    ));
+    rebuild(&sandbox.home).unwrap()
+}
+
+fn live(workflow: &Workflow, history: &[Happening]) {
+    let sandbox = Sandbox::in_memory();
+    let mut store = sandbox.store();
+    let mut world = World::create(workflow, &new_task("Add a thing", None)).unwrap();
+    world.facts.git = Some(git_facts(
+        &GitCondition::ALL.map(|(_, condition)| condition),
+    ));
+    let mut life = Life::of(&mut store, world);
+    let id = life.world.task.id.clone();
+    let inside = sandbox.worktree().join("TASK.md");
+    project(&mut store, &id, instant(1)).unwrap();
+    for (at, happening) in history.iter().enumerate() {
+        happen(&mut life.world, happening);
+        life.catch_up(&mut store);
+        if matches!(happening, Happening::Project) {
+            if at % 2 == 0 {
+                bind(&mut store, &id, &inside, instant(2)).unwrap();
+            } else {
+                release(&mut store, &id, instant(2)).unwrap();
+            }
+            project(&mut store, &id, instant(1)).unwrap();
+        }
+    }
+    // What the pending rows say is what the engine says.
+    let rows: Vec<_> = store
+        .pending(&id)
+        .unwrap()
+        .into_iter()
+        .map(|p| p.planned)
+        .collect();
+    let engine: Vec<_> = life
+        .world
+        .task
+        .pending
+        .iter()
+        .map(|p| p.planned.clone())
+        .collect();
+    assert_eq!(rows, engine);
+
+    project(&mut store, &id, instant(1)).unwrap();
+    let before = remembered(&store, &id);
+    drop(store);
+    let report = lose_and_rebuild(&sandbox);
+    assert_eq!(report.skipped, []);
+    assert_eq!(report.tasks.len(), 1);
+    let store = sandbox.store();
+    assert_eq!(store.require(&id).unwrap().task, life.world.task);
+    assert_eq!(remembered(&store, &id), before);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        max_shrink_iters: 200,
+        cases: 24,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_rebuilt_database_equals_the_lost_one(
+        name in select(vec!["default", "respawn", "minimal", "autopilot"]),
+        history in proptest::collection::vec(happening(), 0..60),
+    ) {
+        live(&shipped_workflow(name), &history);
+    }
+}

@@ -1,0 +1,26 @@
+//! The store against real files, real processes and the real engine.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::result_large_err,
+    reason = "a test stops at the first thing that is not as it should be"
+)]
+
+mod files;
+mod histories;
+mod notes;
+mod opening;
+mod placing;
+mod racing;
+mod rebuilding;
+mod recording;
+mod sandbox;
+mod writers;
+
+#[expect(
+    dead_code,
+    reason = "the engine's own tests use all of it, these only a part"
+)]
+#[path = "../../../orange-engine/tests/engine/kit.rs"]
+mod kit;

@@ -1,0 +1,149 @@
+//! What performers note: runs, messages, facts.
+
+use std::path::PathBuf;
+
+use orange::store::{NewMessage, ProcessIdentity, RunPlace, RunSetup, StoreError};
+use orange_engine::effect::EffectId;
+use orange_engine::input::{CommandResult, Facts, PullRequestFacts};
+use orange_engine::language::gates::{GitCondition, PullRequestState};
+use orange_engine::names::{CommitId, RunId};
+use orange_engine::role::Role;
+
+use crate::kit::git_facts;
+use crate::sandbox::{Life, Sandbox, instant, minimal};
+
+pub fn setup() -> RunSetup {
+    RunSetup {
+        argv: vec![String::from("agent"), String::from("-p\u{0}\"'$()\n")],
+        environment: vec![String::from("PATH"), String::from("ORANGE_RUN_ID")],
+        directory: PathBuf::from("/w/coffee--1"),
+        secret_hash: "ab".repeat(32),
+        at: instant(7),
+    }
+}
+
+pub fn place() -> RunPlace {
+    let process = |pid: u32| ProcessIdentity {
+        pid,
+        started: format!("tick {pid}"),
+    };
+    RunPlace {
+        socket: PathBuf::from("/run/orange/tmux"),
+        server: process(100),
+        session: String::from("$3"),
+        window: String::from("@7"),
+        pane: String::from("%12"),
+        process: process(4242),
+        boot_id: String::from("boot"),
+    }
+}
+
+#[test]
+fn a_run_is_noted_before_and_after_it_starts() {
+    let sandbox = Sandbox::new();
+    let mut store = sandbox.store();
+    let workflow = minimal();
+    let mut life = Life::begin(&mut store, &workflow);
+    life.world.move_to(Role::Human, "working");
+    life.catch_up(&mut store).unwrap();
+    let id = life.world.task.id.clone();
+    let run = life.world.task.runs[&Role::Worker].id.clone();
+    store.set_run_setup(&id, &run, &setup()).unwrap();
+    store.set_run_place(&id, &run, &place()).unwrap();
+    let found = store.runs(&id).unwrap().remove(0);
+    assert_eq!(found.setup, Some(setup()));
+    assert_eq!(found.place, Some(place()));
+    // A start that began is remembered although it was cancelled.
+    life.world.move_to(Role::Human, "cancelled");
+    life.catch_up(&mut store).unwrap();
+    assert_eq!(store.runs(&id).unwrap().len(), 1);
+    let unknown = store.set_run_place(&id, &RunId::new("nobody"), &place());
+    assert!(matches!(unknown, Err(StoreError::UnknownRun { .. })));
+}
+
+#[test]
+fn a_message_is_written_once_per_effect_and_read_once() {
+    let sandbox = Sandbox::new();
+    let mut store = sandbox.store();
+    let workflow = minimal();
+    let id = Life::begin(&mut store, &workflow).world.task.id;
+    let text = "first\nline 2; `$(x)` \u{0} 🍊";
+    let message = |effect: Option<u64>, at| NewMessage {
+        to: Role::Worker,
+        from: Role::Human,
+        text,
+        effect: effect.map(EffectId),
+        at: instant(at),
+    };
+    let first = store.write_message(&id, &message(Some(4), 1)).unwrap();
+    assert_eq!(
+        store.write_message(&id, &message(Some(4), 2)).unwrap(),
+        first
+    );
+    let second = store.write_message(&id, &message(None, 3)).unwrap();
+    let third = store.write_message(&id, &message(None, 3)).unwrap();
+    assert!(first < second && second < third);
+    assert_eq!(
+        store
+            .mark_read(&id, &Role::Reviewer, third, instant(5))
+            .unwrap(),
+        0
+    );
+    assert_eq!(
+        store
+            .mark_read(&id, &Role::Worker, second, instant(5))
+            .unwrap(),
+        2
+    );
+    assert_eq!(
+        store
+            .mark_read(&id, &Role::Worker, second, instant(6))
+            .unwrap(),
+        0
+    );
+    let inbox = store.inbox(&id).unwrap();
+    assert_eq!(inbox.len(), 3);
+    assert_eq!(inbox[0].text, text);
+    assert_eq!(inbox[0].written_at, instant(1));
+    assert_eq!(inbox[1].read_at, Some(instant(5)));
+    assert_eq!(inbox[2].read_at, None);
+}
+
+#[test]
+fn facts_count_for_their_status_and_commit_only() {
+    let sandbox = Sandbox::new();
+    let mut store = sandbox.store();
+    let workflow = minimal();
+    let id = Life::begin(&mut store, &workflow).world.task.id;
+    let head = CommitId::new("abc");
+    let mut facts = Facts {
+        entered: 3,
+        git: Some(git_facts(&[GitCondition::Clean])),
+        ..Facts::default()
+    };
+    store.keep_facts(&id, &head, &facts, instant(1)).unwrap();
+    let command = vec![String::from("cargo"), String::from("test")];
+    let more = Facts {
+        entered: 3,
+        commands: [(command.clone(), CommandResult::Exited(1))].into(),
+        pull_request: Some(None),
+        ..Facts::default()
+    };
+    store.keep_facts(&id, &head, &more, instant(2)).unwrap();
+    facts.commands = more.commands;
+    facts.pull_request = Some(None);
+    assert_eq!(store.facts(&id, 3, &head).unwrap(), Some(facts.clone()));
+    let found = PullRequestFacts {
+        state: PullRequestState::Open,
+        checks: None,
+    };
+    facts.pull_request = Some(Some(found));
+    facts.reports.insert(RunId::new("r"), None);
+    store.keep_facts(&id, &head, &facts, instant(2)).unwrap();
+    assert_eq!(store.facts(&id, 3, &head).unwrap(), Some(facts.clone()));
+    assert_eq!(store.facts(&id, 3, &CommitId::new("def")).unwrap(), None);
+    assert_eq!(store.facts(&id, 4, &head).unwrap(), None);
+    facts.entered = 9;
+    store.keep_facts(&id, &head, &facts, instant(3)).unwrap();
+    assert_eq!(store.facts(&id, 3, &head).unwrap(), None);
+}
