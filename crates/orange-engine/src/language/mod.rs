@@ -10,6 +10,7 @@ mod problem;
 pub mod prompt;
 mod read;
 mod rules;
+pub mod schema;
 pub mod verbs;
 pub mod when;
 pub mod workflow;

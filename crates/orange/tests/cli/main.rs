@@ -18,6 +18,7 @@ mod list;
 mod new;
 mod printing;
 mod sandbox;
+mod schema;
 mod show;
 mod terminal;
 mod usage;

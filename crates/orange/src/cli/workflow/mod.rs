@@ -5,6 +5,7 @@ mod finding;
 mod graph;
 mod list;
 mod new;
+mod schema;
 mod show;
 mod target;
 
@@ -28,6 +29,7 @@ pub enum Command {
     Graph(graph::Args),
     Check(check::Args),
     New(new::Args),
+    Schema(schema::Args),
 }
 
 /// How an answer is given.
@@ -47,6 +49,7 @@ impl Command {
             Command::Graph(args) => args.format.json,
             Command::Check(args) => args.format.json,
             Command::New(args) => args.format.json,
+            Command::Schema(args) => args.format.json,
         }
     }
 
@@ -58,6 +61,7 @@ impl Command {
             Command::Graph(args) => graph::run(args, environment, output),
             Command::Check(args) => check::run(args, environment, output),
             Command::New(args) => new::run(args, environment, output),
+            Command::Schema(args) => schema::run(args, output),
         }
     }
 }
