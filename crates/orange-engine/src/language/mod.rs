@@ -1,6 +1,6 @@
 //! The workflow language: YAML in, a checked workflow or every problem out.
 
-mod defaults;
+pub(crate) mod defaults;
 pub mod exit_rules;
 pub mod gates;
 pub mod hooks;
