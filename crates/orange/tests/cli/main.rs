@@ -10,6 +10,7 @@
 )]
 
 mod check;
+mod diff;
 mod documentation;
 mod graph;
 mod help;

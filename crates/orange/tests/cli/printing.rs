@@ -5,11 +5,12 @@ use std::process::Output;
 
 use crate::sandbox::{BROKEN, Sandbox, code, utf8};
 
-const LINES: [&str; 5] = [
+const LINES: [&str; 6] = [
     "--help",
     "workflow list",
     "workflow list --json",
     "workflow show default",
+    "workflow diff default minimal",
     "workflow check broken.yml",
 ];
 

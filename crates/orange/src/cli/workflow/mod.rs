@@ -1,6 +1,7 @@
 //! `orange workflow`: which lifecycles there are, and whether they hold.
 
 mod check;
+mod diff;
 mod finding;
 mod graph;
 mod list;
@@ -19,7 +20,7 @@ use crate::output::Output;
 pub use finding::ProblemBody;
 pub use target::Missing;
 
-/// List, show, draw, check and start workflows.
+/// List, show, draw, check, compare and start workflows.
 ///
 /// A workflow is one YAML file: states, transitions, gates, hooks, exit rules and prompts.
 #[derive(Debug, Subcommand)]
@@ -28,6 +29,7 @@ pub enum Command {
     Show(show::Args),
     Graph(graph::Args),
     Check(check::Args),
+    Diff(diff::Args),
     New(new::Args),
     Schema(schema::Args),
 }
@@ -48,6 +50,7 @@ impl Command {
             Command::Show(args) => args.format.json,
             Command::Graph(args) => args.format.json,
             Command::Check(args) => args.format.json,
+            Command::Diff(args) => args.format.json,
             Command::New(args) => args.format.json,
             Command::Schema(args) => args.format.json,
         }
@@ -60,6 +63,7 @@ impl Command {
             Command::Show(args) => show::run(args, environment, output),
             Command::Graph(args) => graph::run(args, environment, output),
             Command::Check(args) => check::run(args, environment, output),
+            Command::Diff(args) => diff::run(args, environment, output),
             Command::New(args) => new::run(args, environment, output),
             Command::Schema(args) => schema::run(args, output),
         }
