@@ -76,11 +76,13 @@ impl<'a> Both<'a> {
         let mut by_key: Vec<(Key, Compared)> = Vec::new();
         for (key, now) in new {
             let before = old.remove(&key).unwrap_or_default();
-            by_key.push((key, compare(&before, &now)));
+            let compared = compare_key(&key, &before, &now);
+            by_key.push((key, compared));
         }
-        let gone = old
-            .into_iter()
-            .map(|(key, before)| (key, compare(&before, &nothing)));
+        let gone = old.into_iter().map(|(key, before)| {
+            let compared = compare_key(&key, &before, &nothing);
+            (key, compared)
+        });
         by_key.extend(gone);
         by_key.sort_by_key(|(key, _)| (self.place(&key.to), key.clone()));
         let begin = Key {
@@ -131,6 +133,20 @@ impl<'a> Both<'a> {
     }
 }
 
+/// Where the end of an agent leads is told rule by rule, and requests are told as such: what is left
+/// to tell of the edges that rules take is what edges of their own bring.
+fn compare_key(key: &Key, old: &Passages, new: &Passages) -> Compared {
+    let mut compared = compare(old, new);
+    if matches!(key.trigger, Some(Trigger::Exit | Trigger::Crash)) {
+        compared.opening.retain(|change| match change {
+            Change::Opened { .. } => !new.is_borrowed,
+            Change::Closed => false,
+            _ => true,
+        });
+    }
+    compared
+}
+
 /// A difference on a way, and who meets it.
 struct Told {
     trigger: Option<Trigger>,
@@ -155,10 +171,7 @@ impl Told {
                 change: change.clone(),
             });
         };
-        // Where the end of an agent does not lead any more is told rule by rule.
-        let is_by_rule = matches!(key.trigger, Some(Trigger::Exit | Trigger::Crash));
-        let is_told = |change: &&Change| !(is_by_rule && **change == Change::Closed);
-        for change in compared.opening.iter().filter(is_told) {
+        for change in &compared.opening {
             add(change, None, None);
         }
         let pairs = &compared.pairs;
