@@ -9,8 +9,11 @@ use crate::language::intervals::{LOWEST, TooComplicated, split};
 use crate::language::when::When;
 use crate::names::FieldName;
 
-/// More parts than this are not worked out, and nobody would read them.
+/// More parts than this are not worked out.
 const MAX_PARTS: usize = 256;
+
+/// More parts than this nobody would read.
+const MAX_SHOWN: usize = 6;
 
 /// Inclusive ranges, in order and apart from each other.
 type Ranges = Vec<(i64, i64)>;
@@ -224,8 +227,12 @@ fn complement(ranges: &Ranges) -> Ranges {
 
 impl fmt::Display for Values {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        formatter.write_str(&parts.join(" or "))
+        let shown = self.0.iter().take(MAX_SHOWN).map(ToString::to_string);
+        formatter.write_str(&shown.collect::<Vec<_>>().join(" or "))?;
+        match self.0.len().saturating_sub(MAX_SHOWN) {
+            0 => Ok(()),
+            more => write!(formatter, " or in {more} other cases"),
+        }
     }
 }
 
@@ -334,7 +341,16 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_would_read_is_given_up() {
+    fn what_nobody_would_read_is_not_shown() {
+        let many = (0..8).map(|value| values(&format!("a == {value} and b == {}", value * 2)));
+        let many = many.fold(Values::none(), Values::or);
+        let shown = many.to_string();
+        assert!(shown.starts_with("a == 0 and b == 0 or "), "{shown}");
+        assert!(shown.ends_with(" or in 2 other cases"), "{shown}");
+    }
+
+    #[test]
+    fn what_takes_too_long_is_given_up() {
         let fields: Vec<String> = (0..20).map(|number| format!("f{number} == 1")).collect();
         let most = values(&fields.join(" and "));
         let mut rest = Ok(Values::of(None));

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::{Change, Difference, Way, Who};
+use super::change::{Change, Difference, Opening, Way, Who};
 use super::compare::{Compared, compare};
 use super::passages::{self, Key, Passages};
+use super::steps::Step;
+use super::values::Values;
 use crate::language::Workflow;
 use crate::language::workflow::{State, Target, Trigger};
 use crate::names::Status;
@@ -21,6 +23,21 @@ pub(super) struct Both<'a> {
 struct Here {
     status: Status,
     by_key: Vec<(Key, Compared)>,
+}
+
+impl Here {
+    /// The ways that were not there before, with where they lead.
+    fn openings(&self) -> impl Iterator<Item = (&Target, &Opening)> {
+        self.by_key.iter().flat_map(|(key, compared)| {
+            let changes = compared.opening.iter();
+            let openings = changes.flat_map(|change| match change {
+                Change::Opened { openings, .. } => openings.as_slice(),
+                Change::Wider { opening, .. } => opening.as_slice(),
+                _ => &[],
+            });
+            openings.map(move |opening| (&key.to, opening))
+        })
+    }
 }
 
 impl<'a> Both<'a> {
@@ -114,20 +131,20 @@ impl<'a> Both<'a> {
 
     /// The differences of one status, with everybody for whom they are the same.
     fn told(&self, here: Here) -> Vec<Difference> {
-        let mut found: Vec<Told> = Vec::new();
+        let mut found: Vec<Seen> = Vec::new();
         for (key, compared) in here.by_key {
-            for told in Told::all(&key, &compared) {
+            for seen in Seen::all(&key, &compared) {
                 let mut same = found.iter_mut();
-                match same.find(|other| other.is_about_the_same(&told)) {
-                    Some(other) => other.who.extend(told.who),
-                    None => found.push(told),
+                match same.find(|other| other.is_about_the_same(&seen)) {
+                    Some(other) => other.who.extend(seen.who),
+                    None => found.push(seen),
                 }
             }
         }
-        let difference = |told: Told| Difference {
+        let difference = |seen: Seen| Difference {
             status: Some(here.status.clone()),
-            way: Some(told.way(&self.roles)),
-            change: told.change,
+            way: Some(seen.way(&self.roles)),
+            change: seen.change,
         };
         found.into_iter().map(difference).collect()
     }
@@ -148,21 +165,21 @@ fn compare_key(key: &Key, old: &Passages, new: &Passages) -> Compared {
 }
 
 /// A difference on a way, and who meets it.
-struct Told {
+struct Seen {
     trigger: Option<Trigger>,
     to: Target,
     who: BTreeSet<Option<Role>>,
-    only_if: Option<super::values::Values>,
+    only_if: Option<Values>,
     back_to: Option<Status>,
     change: Change,
 }
 
-impl Told {
+impl Seen {
     /// Everything that is different for one key.
-    fn all(key: &Key, compared: &Compared) -> Vec<Told> {
+    fn all(key: &Key, compared: &Compared) -> Vec<Seen> {
         let mut found = Vec::new();
         let mut add = |change: &Change, only_if, back_to| {
-            found.push(Told {
+            found.push(Seen {
                 trigger: key.trigger,
                 to: key.to.clone(),
                 who: BTreeSet::from([key.role.clone()]),
@@ -204,9 +221,9 @@ impl Told {
         found
     }
 
-    fn is_about_the_same(&self, other: &Told) -> bool {
+    fn is_about_the_same(&self, other: &Seen) -> bool {
         // Being asked for something and seeing it happen are told of in different words.
-        let is_asked = |told: &Told| told.who.iter().all(Option::is_some);
+        let is_asked = |seen: &Seen| seen.who.iter().all(Option::is_some);
         let is_existence = matches!(self.change, Change::Opened { .. } | Change::Closed);
         self.trigger == other.trigger
             && self.to == other.to
@@ -257,6 +274,13 @@ fn tell_once(all: &mut [Here]) -> BTreeMap<Status, Vec<Change>> {
             }
         }
     }
+    for (to, opening) in all.iter().flat_map(Here::openings) {
+        if let Target::Status(status) = to
+            && let Some(changes) = common.get_mut(status)
+        {
+            changes.retain(|change| is_true_of(change, opening));
+        }
+    }
     common.retain(|status, changes| {
         !changes.is_empty() && ways.get(status).is_some_and(|count| *count > 1)
     });
@@ -268,6 +292,17 @@ fn tell_once(all: &mut [Here]) -> BTreeMap<Status, Vec<Change>> {
         }
     }
     common
+}
+
+/// Whether a way that was not there before does as the others do now.
+fn is_true_of(change: &Change, opening: &Opening) -> bool {
+    let does = |step: &Step| opening.steps.iter().any(|other| other.is_same(step));
+    match change {
+        Change::StepAdded { step, .. } => does(step),
+        Change::StepRemoved { step } => !does(step),
+        Change::PromptChanged { .. } => true,
+        _ => false,
+    }
 }
 
 /// The change without the place in its list, which may differ from way to way.

@@ -73,6 +73,29 @@ fn two_changes_are_compared_with_each_other() {
     }
 }
 
+#[test]
+fn guards_with_too_many_cases_are_said_to_differ() {
+    let fields: Vec<String> = (0..20).map(|number| format!("f{number}")).collect();
+    let declared: Vec<String> = fields.iter().map(|it| format!("{it}: 0")).collect();
+    let head = format!(
+        "name: many\nversion: 1\nfields: {{ {} }}\nstates: {{ a: {{}}, b: {{ terminal: true }} }}\ntransitions:\n",
+        declared.join(", ")
+    );
+    let edges = (0..20).map(|value| {
+        let guard: Vec<String> = fields.iter().map(|it| format!("{it} == {value}")).collect();
+        format!("  - {{ from: a, to: b, when: {} }}\n", guard.join(" and "))
+    });
+    let many = load_clean(&(head.clone() + &edges.collect::<String>()));
+    let one = load_clean(&(head + "  - { from: a, to: b }\n"));
+    let told = "open for other values, too many cases to tell";
+    for (old, new) in [(&one, &many), (&many, &one)] {
+        let found = lines(old, new);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].ends_with(told), "{found:?}");
+    }
+    assert_eq!(lines(&many, &many), [] as [String; 0]);
+}
+
 fn everything() -> Vec<(String, Workflow)> {
     let shipped = shipped::ALL.iter().map(|it| (it.name, it.source));
     let others = [

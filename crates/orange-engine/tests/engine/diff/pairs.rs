@@ -130,7 +130,56 @@ pub(crate) const PAIRS: &[(Replaced, Replaced, &[&str])] = &[
             "asked ~ the human asking for `busy`: `notify_worker` has another message: \"Again, and this time with more care than…\"",
         ],
     ),
-    // A hook that comes first, and one that moves to the front.
+    // What a new way does not do is not told of every way. It also shadows the wildcard.
+    (
+        &[],
+        &[
+            (
+                "    hooks: [push_branch, create_pr]",
+                "    hooks: [push_branch, create_pr]\n  - { from: asked, to: dropped, by: qa, hooks: [route] }",
+            ),
+            (
+                "    hooks: &end [kill_session, release_workspace]",
+                "    hooks: &end [kill_session, release_workspace, spawn_next]",
+            ),
+            (
+                "    trigger: crash\n",
+                "    trigger: crash\n    hooks: [spawn_next]\n",
+            ),
+        ],
+        &[
+            "open + the human asking for `dropped`: also does `spawn_next`, after `release_workspace`",
+            "busy + the human asking for `dropped`: also does `spawn_next`, after `release_workspace`",
+            "busy + one crash too many, to `dropped`: also does `spawn_next`",
+            "asked - the human may no longer ask for `dropped`",
+            "asked + the qa may now ask for `dropped`; then `route`",
+            "over + on every way in: also does `spawn_next`",
+        ],
+    ),
+    (
+        &[],
+        &[
+            (
+                "    hooks: [push_branch, create_pr]",
+                "    hooks: [push_branch, create_pr]\n  - { from: asked, to: dropped, by: qa, hooks: [spawn_next] }",
+            ),
+            (
+                "    hooks: &end [kill_session, release_workspace]",
+                "    hooks: &end [kill_session, release_workspace, spawn_next]",
+            ),
+            (
+                "    trigger: crash\n",
+                "    trigger: crash\n    hooks: [spawn_next]\n",
+            ),
+        ],
+        &[
+            "asked - the human may no longer ask for `dropped`",
+            "asked + the qa may now ask for `dropped`; then `spawn_next`",
+            "over + on every way in: also does `spawn_next`",
+            "dropped + on every way in: also does `spawn_next`",
+        ],
+    ),
+    // A hook that comes first.
     (
         &[],
         &[(
