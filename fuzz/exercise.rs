@@ -1,6 +1,7 @@
 //! What must hold for any bytes, fuzzed or from the corpus.
 
 use orange_engine::decision::Decision;
+use orange_engine::diff::diff;
 use orange_engine::document::reading::{self, VerdictMode};
 use orange_engine::document::{Document, FieldValue, Frontmatter, SectionName, demote_headings};
 use orange_engine::input::{Ask, Cause, Facts, Input, NewTask, Observation, Request};
@@ -10,7 +11,7 @@ use orange_engine::language::when::{Limits, When};
 use orange_engine::names::{BranchName, FreshId, HarnessName, LimitName, ProjectName, TaskId};
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
-use orange_engine::{create, decide, load, replay};
+use orange_engine::{create, decide, load, replay, shipped};
 
 /// A document reads back byte for byte, and an edit changes what it names.
 pub fn task_file(data: &[u8]) {
@@ -68,6 +69,15 @@ pub fn workflow(data: &[u8]) {
     let Ok(workflow) = loaded.into_result() else {
         return;
     };
+    assert!(diff(&workflow, &workflow).is_empty());
+    for shipped in &shipped::ALL {
+        for difference in load(shipped.source)
+            .workflow
+            .map_or_else(Vec::new, |it| diff(&it, &workflow))
+        {
+            assert!(!difference.to_string().is_empty());
+        }
+    }
     let new = NewTask {
         id: TaskId::new("k3f9"),
         project: ProjectName::new("coffee"),

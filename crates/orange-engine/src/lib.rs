@@ -7,6 +7,7 @@ pub mod apply;
 pub mod check;
 pub mod decide;
 pub mod decision;
+pub mod diff;
 pub mod document;
 pub mod effect;
 pub mod event;

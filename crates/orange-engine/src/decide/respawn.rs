@@ -3,9 +3,8 @@
 use super::hooks;
 use super::steps::Steps;
 use crate::effect::{Effect, Spawn};
-use crate::language::Workflow;
-use crate::language::hooks::{HarnessChoice, OnError, SpawnHook};
-use crate::language::workflow::State;
+use crate::language::defaults;
+use crate::language::hooks::OnError;
 use crate::refusal::Missing;
 use crate::role::Role;
 
@@ -70,8 +69,8 @@ pub(super) fn spawn(
     let workflow = steps.workflow;
     let respawn = workflow.state(&steps.task.status)?.respawn.get(role)?;
     let prompt = workflow.prompts.get(&respawn.prompt)?;
-    let first = first_start(workflow, role);
-    let harness = first.map_or_else(|| usual_harness(role), |hook| hook.harness);
+    let first = workflow.first_start(role);
+    let harness = first.map_or_else(|| defaults::harness_of(role), |hook| hook.harness);
     let window = first.map_or_else(
         || role.to_string(),
         |hook| hooks::fill(&hook.window, steps, message),
@@ -86,23 +85,4 @@ pub(super) fn spawn(
         headless: first.is_some_and(|hook| hook.headless),
         delay,
     })
-}
-
-/// How the workflow starts this role at first; a respawn differs only in what it is told.
-fn first_start<'a>(workflow: &'a Workflow, role: &Role) -> Option<&'a SpawnHook> {
-    let edges = workflow.edges.iter().flat_map(|edge| &edge.hooks);
-    let entries = workflow.entries.iter().flat_map(|entry| &entry.hooks);
-    let states = workflow.states.iter();
-    edges
-        .chain(entries)
-        .chain(states.flat_map(|state: &State| &state.on_enter))
-        .filter_map(|hook| hook.action.spawn())
-        .find(|spawn| spawn.role == *role)
-}
-
-fn usual_harness(role: &Role) -> HarnessChoice {
-    match role {
-        Role::Reviewer => HarnessChoice::Review,
-        _ => HarnessChoice::Task,
-    }
 }

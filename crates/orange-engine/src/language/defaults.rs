@@ -91,6 +91,14 @@ pub(crate) fn role_of(harness: HarnessChoice) -> Role {
     }
 }
 
+/// What a role runs with that no hook ever starts.
+pub(crate) fn harness_of(role: &Role) -> HarnessChoice {
+    match role {
+        Role::Reviewer => HarnessChoice::Review,
+        _ => HarnessChoice::Task,
+    }
+}
+
 /// A reviewer needs fewer permissions than a worker.
 pub(crate) fn permissions(harness: HarnessChoice) -> Permissions {
     match harness {
@@ -119,7 +127,7 @@ pub(crate) fn plain_entry(status: Status, at: Position) -> Entry {
 }
 
 /// The first state is the entry.
-pub(crate) fn entries(states: &[Draft]) -> Vec<Entry> {
+pub(super) fn entries(states: &[Draft]) -> Vec<Entry> {
     let first = states.first();
     first
         .map(|state| plain_entry(state.name.clone(), Position { line: 1, column: 1 }))
@@ -128,7 +136,7 @@ pub(crate) fn entries(states: &[Draft]) -> Vec<Entry> {
 }
 
 /// Each verb leads to the states of the usual names that exist.
-pub(crate) fn verbs(mut written: Verbs, states: &[Draft], entries: &[Entry]) -> Verbs {
+pub(super) fn verbs(mut written: Verbs, states: &[Draft], entries: &[Entry]) -> Verbs {
     let usual: [(Verb, &[&str]); 6] = [
         (Verb::Spawn, &["planning", "working", "clarification"]),
         (Verb::Merge, &["done"]),
@@ -157,7 +165,7 @@ pub(crate) fn verbs(mut written: Verbs, states: &[Draft], entries: &[Entry]) -> 
 }
 
 /// Answers what states leave open: roles, kind, and whom `respawn_prompt` is for.
-pub(crate) fn fill_states(states: &mut [Draft], edges: &[Edge], entries: &[Entry]) {
+pub(super) fn fill_states(states: &mut [Draft], edges: &[Edge], entries: &[Entry]) {
     for (index, state) in states.iter_mut().enumerate() {
         let into = edges
             .iter()

@@ -74,7 +74,7 @@ pub enum ReportWanted {
 }
 
 /// The fields of a report that a gate can read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportField {
     /// What the run claims.

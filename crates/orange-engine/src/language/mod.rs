@@ -1,7 +1,7 @@
 //! The workflow language: YAML in, a checked workflow or every problem out.
 
 pub mod declared;
-mod defaults;
+pub(crate) mod defaults;
 pub mod exit_rules;
 pub mod gates;
 pub mod hooks;
@@ -11,6 +11,7 @@ mod problem;
 pub mod prompt;
 mod read;
 mod rules;
+pub mod schema;
 pub mod verbs;
 pub mod when;
 pub mod workflow;

@@ -112,6 +112,15 @@ impl Prompt {
             .collect()
     }
 
+    /// The text as its author could have written it, with some variables replaced by their values.
+    pub fn spelled_out(&self, value_of: impl Fn(&str) -> Option<String>) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => text.replace('{', "{{").replace('}', "}}"),
+            Part::Variable(name) => value_of(name).unwrap_or_else(|| format!("{{{name}}}")),
+        });
+        parts.collect()
+    }
+
     /// Fills the variables in. A value is never read again, whatever braces it has.
     ///
     /// A variable without a value stays as it is written; loading refuses those.

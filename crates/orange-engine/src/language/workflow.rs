@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::declared::Declared;
 use super::exit_rules::ExitRule;
 use super::gates::{Gate, GateKind};
-use super::hooks::{Action, Hook};
+use super::hooks::{Action, Hook, SpawnHook};
 use super::problem::Position;
 use super::prompt::Prompt;
 use super::verbs::Verbs;
@@ -174,7 +174,7 @@ pub struct Edge {
 }
 
 /// Where an edge leads.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(untagged)]
 pub enum Target {
     /// A state.
@@ -347,6 +347,18 @@ impl Workflow {
     pub fn is_terminal(&self, status: &Status) -> bool {
         self.state(status)
             .is_some_and(|state| state.kind == Kind::Terminal)
+    }
+
+    /// How this role is started at first; a respawn differs only in what it is told.
+    pub fn first_start(&self, role: &Role) -> Option<&SpawnHook> {
+        let edges = self.edges.iter().flat_map(|edge| &edge.hooks);
+        let entries = self.entries.iter().flat_map(|entry| &entry.hooks);
+        let states = self.states.iter().flat_map(|state| &state.on_enter);
+        edges
+            .chain(entries)
+            .chain(states)
+            .filter_map(|hook| hook.action.spawn())
+            .find(|spawn| spawn.role == *role)
     }
 
     /// The edges that leave a status, in the order of the file.

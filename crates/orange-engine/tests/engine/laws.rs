@@ -32,7 +32,7 @@ static WORKFLOWS: LazyLock<Vec<Workflow>> = LazyLock::new(|| {
 
 /// Something that may happen to a task, with what it needs chosen only when it happens.
 #[derive(Clone, Debug)]
-enum Happening {
+pub(crate) enum Happening {
     Write(&'static str),
     WriteAnything(String),
     Move(Role, Index, bool),
@@ -142,7 +142,7 @@ fn without_people() -> BoxedStrategy<Happening> {
     .boxed()
 }
 
-fn anything() -> BoxedStrategy<Happening> {
+pub(crate) fn anything() -> BoxedStrategy<Happening> {
     prop_oneof![
         12 => without_people(),
         4 => (any_role(), any::<Index>(), any::<bool>()).prop_map(|(role, to, yes)| Happening::Move(role, to, yes)),
@@ -158,7 +158,7 @@ fn anything() -> BoxedStrategy<Happening> {
 }
 
 /// Turns a happening into an input for the task as it is; `None` when there is nothing to it.
-fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Cause> {
+pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Cause> {
     let workflow = world.workflow;
     let target = |index: &Index| index.get(&workflow.states).name.clone();
     let pending = |index: &Index| {
@@ -363,7 +363,7 @@ fn begin(workflow: &Workflow) -> World<'_> {
     World::begin(workflow)
 }
 
-fn config() -> ProptestConfig {
+pub(crate) fn config() -> ProptestConfig {
     ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::default()

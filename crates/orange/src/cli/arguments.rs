@@ -17,8 +17,8 @@ use crate::output::{Output, Text};
 /// merge) and what must be shown before it moves on. It is a YAML file: take a shipped one, or
 /// write your own.
 ///
-/// This version lists, shows, draws, checks, simulates and starts workflows. Running agents comes with later
-/// versions.
+/// This version lists, shows, draws, checks, simulates, compares and starts workflows. Running
+/// agents comes with later versions.
 #[derive(Debug, Parser)]
 #[command(name = "orange", version, args_override_self = true)]
 pub struct Arguments {

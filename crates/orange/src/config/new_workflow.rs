@@ -153,6 +153,8 @@ fn text(name: &str, from: &Shipped) -> String {
 #
 #   orange workflow check {name}     every problem, with line and column
 #   orange workflow graph {name}     what it looks like
+#   orange workflow diff {from} {name}     what you have changed so far
+#   orange workflow schema --help    an editor that completes and explains keys
 #
 # A task keeps the workflow it was created with: what you change concerns new tasks only.
 

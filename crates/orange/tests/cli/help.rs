@@ -34,7 +34,9 @@ fn a_group_without_a_command_is_a_request_for_help() {
 #[test]
 fn every_command_explains_itself() {
     let sandbox = Sandbox::new();
-    let commands = ["list", "show", "graph", "check", "simulate", "new"];
+    let commands = [
+        "list", "show", "graph", "check", "simulate", "diff", "new", "schema",
+    ];
     let transcripts = commands.map(|name| sandbox.transcript(&format!("help workflow {name}")));
     assert_snapshot!(transcripts.join("\n"));
 }

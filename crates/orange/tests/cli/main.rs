@@ -10,6 +10,7 @@
 )]
 
 mod check;
+mod diff;
 mod documentation;
 mod graph;
 mod help;
@@ -18,6 +19,7 @@ mod list;
 mod new;
 mod printing;
 mod sandbox;
+mod schema;
 mod show;
 mod simulate;
 mod simulate_dialogue;

@@ -5,11 +5,12 @@ use std::process::Output;
 
 use crate::sandbox::{BROKEN, Sandbox, code, utf8};
 
-const LINES: [&str; 7] = [
+const LINES: [&str; 8] = [
     "--help",
     "workflow list",
     "workflow list --json",
     "workflow show default",
+    "workflow diff default minimal",
     "workflow check broken.yml",
     "workflow simulate",
     "workflow simulate --json",

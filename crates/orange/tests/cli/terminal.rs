@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 
+use crate::diff::edited;
 use crate::sandbox::{BROKEN, SMALL, Sandbox, utf8};
 
 /// Far longer than a run takes, so that only a hang reaches it.
@@ -119,6 +120,7 @@ fn sandbox() -> Sandbox {
         .own("default.yml", SMALL.replace("small", "default"))
         .own("broken.yml", BROKEN)
         .file("broken.yml", BROKEN.replace(long, &longer))
+        .file("edited.yml", edited())
 }
 
 #[test]
@@ -127,6 +129,7 @@ fn everything_fits_into_a_terminal() {
         ("help", "orange --help"),
         ("list", "orange workflow list"),
         ("check", "orange workflow check broken.yml"),
+        ("diff", "orange workflow diff minimal edited.yml --prompts"),
         ("not_found", "orange workflow show nothing"),
         ("simulate_help", "orange help workflow simulate"),
     ];

@@ -1,12 +1,14 @@
 //! `orange workflow`: which lifecycles there are, and whether they hold.
 
 mod check;
+mod diff;
 mod excerpt;
 mod finding;
 mod graph;
 mod list;
 mod new;
 mod proof;
+mod schema;
 mod show;
 mod simulate;
 mod target;
@@ -21,7 +23,7 @@ use crate::output::Output;
 pub use finding::ProblemBody;
 pub use target::Missing;
 
-/// List, show, draw, check, simulate and start workflows.
+/// List, show, draw, check, simulate, compare and start workflows.
 ///
 /// A workflow is one YAML file: states, transitions, gates, hooks, exit rules and prompts.
 #[derive(Debug, Subcommand)]
@@ -31,7 +33,9 @@ pub enum Command {
     Graph(graph::Args),
     Check(check::Args),
     Simulate(simulate::Args),
+    Diff(diff::Args),
     New(new::Args),
+    Schema(schema::Args),
 }
 
 /// How an answer is given.
@@ -51,7 +55,9 @@ impl Command {
             Command::Graph(args) => args.format.json,
             Command::Check(args) => args.format.json,
             Command::Simulate(args) => args.format.json,
+            Command::Diff(args) => args.format.json,
             Command::New(args) => args.format.json,
+            Command::Schema(args) => args.format.json,
         }
     }
 
@@ -63,7 +69,9 @@ impl Command {
             Command::Graph(args) => graph::run(args, environment, output),
             Command::Check(args) => check::run(args, environment, output),
             Command::Simulate(args) => simulate::run(args, environment, output),
+            Command::Diff(args) => diff::run(args, environment, output),
             Command::New(args) => new::run(args, environment, output),
+            Command::Schema(args) => schema::run(args, output),
         }
     }
 }

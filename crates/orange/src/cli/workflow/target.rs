@@ -62,12 +62,7 @@ pub fn resolve(
     let mut found = Vec::new();
     let mut missing = Vec::new();
     for target in targets {
-        let source = match target {
-            Target::Stdin => Some(Source::stdin()),
-            Target::File(path) => Source::file(path),
-            Target::Name(name) => catalog(environment)?.named(name).cloned(),
-        };
-        match source {
+        match find(target, environment)? {
             // The standard input can be read only once, and nobody wants an answer twice.
             Some(source) if found.contains(&source) => {}
             Some(source) => found.push(source),
@@ -77,12 +72,41 @@ pub fn resolve(
     if missing.is_empty() {
         return Ok(found);
     }
-    let names = catalog(environment)?.names();
     Err(Error::from(Missing {
         verb,
         targets: missing,
-        names,
+        together: Vec::new(),
+        names: catalog(environment)?.names(),
     }))
+}
+
+/// Finds the targets of a command that needs both, or says which do not exist.
+pub fn resolve_both(
+    verb: &'static str,
+    targets: [&Target; 2],
+    environment: &Environment,
+) -> Result<(Source, Source), Error> {
+    let [first, second] = targets;
+    let found = (find(first, environment)?, find(second, environment)?);
+    if let (Some(first), Some(second)) = found {
+        return Ok((first, second));
+    }
+    let missing = [(first, found.0), (second, found.1)];
+    let missing = missing.into_iter().filter(|(_, source)| source.is_none());
+    Err(Error::from(Missing {
+        verb,
+        targets: missing.map(|(target, _)| target.clone()).collect(),
+        together: targets.map(Clone::clone).to_vec(),
+        names: catalog(environment)?.names(),
+    }))
+}
+
+fn find(target: &Target, environment: &Environment) -> Result<Option<Source>, Error> {
+    Ok(match target {
+        Target::Stdin => Some(Source::stdin()),
+        Target::File(path) => Source::file(path),
+        Target::Name(name) => catalog(environment)?.named(name).cloned(),
+    })
 }
 
 /// Every workflow that a name can mean here.
@@ -96,6 +120,8 @@ pub fn catalog(environment: &Environment) -> Result<Catalog, Error> {
 pub struct Missing {
     verb: &'static str,
     targets: Vec<Target>,
+    /// Every target, where the command makes no sense without all of them.
+    together: Vec<Target>,
     names: Vec<String>,
 }
 
@@ -115,22 +141,46 @@ fn cause(targets: &[Target]) -> &'static str {
 impl Missing {
     /// What to do about it.
     pub fn hints(&self) -> Vec<String> {
-        let verb = self.verb;
-        let names = || self.names.iter().map(String::as_str);
-        let meant = self.targets.iter().filter_map(|target| match target {
-            Target::File(path) => path.file_stem()?.to_str(),
-            Target::Name(name) => nearest(name, names()),
-            Target::Stdin => None,
-        });
-        let meant = meant.filter(|stem| self.names.iter().any(|name| name == stem));
-        let mut hints: Vec<_> = meant
-            .map(|name| format!("`{name}` is a workflow: run `orange workflow {verb} {name}`"))
-            .collect();
+        let mut hints: Vec<String> = self.commands();
         let names = quoted(&self.names);
         hints.push(format!(
             "the workflows are {names}; `orange workflow list` describes them"
         ));
         hints
+    }
+
+    /// What was probably meant, as commands that can be run.
+    fn commands(&self) -> Vec<String> {
+        let verb = self.verb;
+        let hint = |meant: &str, arguments: &str| {
+            format!("`{meant}` is a workflow: run `orange workflow {verb} {arguments}`")
+        };
+        let meant = |target: &Target| Some((target.clone(), self.meant(target)?));
+        let all: Vec<(Target, String)> = self.targets.iter().filter_map(meant).collect();
+        if self.together.is_empty() {
+            return all.iter().map(|(_, name)| hint(name, name)).collect();
+        }
+        if all.len() < self.targets.len() {
+            return Vec::new();
+        }
+        let replaced = self.together.iter().map(|target| {
+            let found = all.iter().find(|(missing, _)| missing == target);
+            found.map_or_else(|| target.to_string(), |(_, name)| name.clone())
+        });
+        let arguments = replaced.collect::<Vec<_>>().join(" ");
+        let first = all.first().map(|(_, name)| hint(name, &arguments));
+        first.into_iter().collect()
+    }
+
+    /// The workflow that was probably meant by a target that does not exist.
+    fn meant(&self, target: &Target) -> Option<String> {
+        let names = || self.names.iter().map(String::as_str);
+        let name = match target {
+            Target::File(path) => path.file_stem()?.to_str(),
+            Target::Name(name) => nearest(name, names()),
+            Target::Stdin => None,
+        }?;
+        names().any(|known| known == name).then(|| name.to_owned())
     }
 
     /// The data behind the message.

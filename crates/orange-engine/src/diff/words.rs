@@ -1,0 +1,46 @@
+//! Small pieces of wording that every sentence uses.
+
+use crate::refusal_wording::joined;
+use crate::role::Role;
+
+/// How much of a longer text is shown.
+const EXCERPT: usize = 40;
+
+/// `a, b or c`.
+pub(super) fn either(words: impl IntoIterator<Item = String>) -> String {
+    joined(words.into_iter(), "or")
+}
+
+/// `a, b and c`.
+pub(super) fn all(words: impl IntoIterator<Item = String>) -> String {
+    joined(words.into_iter(), "and")
+}
+
+/// `the worker`.
+pub(super) fn the(role: &Role) -> String {
+    format!("the {role}")
+}
+
+/// A time as a file writes it.
+pub(super) fn duration(seconds: u64) -> String {
+    let units = [("d", 86_400), ("h", 3600), ("m", 60)];
+    let unit = units
+        .iter()
+        .find(|(_, length)| seconds > 0 && seconds.is_multiple_of(*length));
+    match unit {
+        Some((name, length)) => format!("{}{name}", seconds / length),
+        None => format!("{seconds}s"),
+    }
+}
+
+/// The beginning of a text, in quotes.
+pub(super) fn excerpt(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default().trim_end();
+    let short: String = line.chars().take(EXCERPT).collect();
+    let more = if short.len() < text.trim().len() {
+        "…"
+    } else {
+        ""
+    };
+    format!("\"{short}{more}\"")
+}

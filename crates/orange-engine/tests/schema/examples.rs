@@ -1,0 +1,41 @@
+//! Every workflow that loads is one for the schema, too.
+
+use orange_engine::shipped;
+
+use crate::kit::{EVERYTHING, complaints, json, problems};
+
+fn accept(name: &str, yaml: &str) {
+    let document = json(yaml);
+    assert_eq!(complaints(&document), [] as [String; 0], "{name}");
+    // The other way round, or an empty document would pass this test.
+    assert_eq!(problems(&document), [], "{name}");
+}
+
+#[test]
+fn the_shipped_workflows() {
+    for shipped in shipped::ALL {
+        accept(shipped.name, shipped.source);
+    }
+}
+
+#[test]
+fn the_workflow_that_uses_everything() {
+    accept("everything", EVERYTHING);
+}
+
+#[test]
+fn the_documents_that_the_shipped_ones_come_from() {
+    accept("large", include_str!("../engine/seeds/large.yml"));
+    accept("minimal", include_str!("../engine/seeds/minimal.yml"));
+}
+
+#[test]
+fn the_examples_of_the_reference() {
+    let reference = include_str!("../../../../docs/workflow-language.md");
+    let blocks = reference.split("```yaml\n").skip(1);
+    let examples: Vec<&str> = blocks.filter_map(|it| it.split("```").next()).collect();
+    assert_eq!(examples.len(), 2, "the examples were not found");
+    for example in examples {
+        accept(example, example);
+    }
+}

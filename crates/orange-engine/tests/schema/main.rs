@@ -1,0 +1,14 @@
+//! The schema for editors says the same as the reader.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first thing that is not as it should be"
+)]
+
+mod examples;
+mod kit;
+mod mutants;
+mod shape;
+mod vocabulary;
+mod wrong;

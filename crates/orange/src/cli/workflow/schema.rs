@@ -1,0 +1,50 @@
+//! `orange workflow schema`.
+
+use orange_engine::language::schema::SCHEMA;
+use serde::Serialize;
+
+use super::Format;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::output::Output;
+
+/// Print a JSON Schema for editors.
+///
+/// An editor that knows it completes keys and words, explains them, and marks what is misspelt
+/// while you write; `orange workflow check` sees the rest. Save it once:
+///
+/// `orange workflow schema > ~/orange/workflow.schema.json`
+///
+/// Then begin each workflow in `~/orange/workflows` with this line:
+///
+/// `# yaml-language-server: $schema=../workflow.schema.json`
+///
+/// With `--json` the schema stands inside an answer, under `json_schema`, as for every command; an
+/// editor needs it bare.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub format: Format,
+}
+
+#[derive(Serialize)]
+struct Body {
+    json_schema: serde_json::Value,
+}
+
+/// Prints the schema.
+pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
+    if args.format.json {
+        let answer = Answer {
+            schema: "orange.workflow.schema/1",
+            body: Body {
+                json_schema: serde_json::from_str(SCHEMA)?,
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    } else {
+        output.answer_exactly(SCHEMA.as_bytes())?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,194 @@
+//! `orange workflow diff`.
+
+use insta::assert_snapshot;
+
+use crate::sandbox::{BROKEN, SMALL, Sandbox, code, everything_below, keys, parse, utf8};
+
+const MINIMAL: &str = include_str!("../../../../workflows/minimal.yml");
+
+/// The shipped `minimal` after some evening's work on it.
+pub fn edited() -> String {
+    let mut text = MINIMAL.to_owned();
+    for (from, to) in [
+        ("max_spawn_failures: 3", "max_failures: 5"),
+        ("< max_spawn_failures", "< max_failures"),
+        (
+            "    required: true\n",
+            "    fields: [DONE, \"L\\e[31mEFT\"]\n",
+        ),
+        (
+            "    expects: [worker]\n",
+            "    expects: [worker]\n    timeout: { after: 1d, then: reviewing }\n",
+        ),
+        (
+            "  - from: working\n    to: reviewing\n",
+            "  - { from: working, to: reviewing, trigger: timeout, hooks: [kill_session] }\n  - from: working\n    to: reviewing\n",
+        ),
+        ("    by: [worker, human, engine]", "    by: [worker, human]"),
+        (
+            "      - action: spawn_next",
+            "      - { action: notify, message: \"{id} is done\", via: bell }",
+        ),
+        ("    hooks: &let_go\n", "    hooks: &let_go # Both.\n"),
+        (
+            "      on_crash: mark",
+            "      on_crash: respawn\n      backoff: 30s",
+        ),
+        ("# Task: {summary}", "# The task: {summary}"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    text
+}
+
+/// The same behaviour in other words.
+fn reworded() -> String {
+    MINIMAL
+        .replace("max_spawn_failures", "tries")
+        .replace("spawn_failures < tries", "spawn_failures <= 2")
+        .replace("handoff", "report")
+        .replace("# No agent review", "# Without an agent's review")
+}
+
+#[test]
+fn differences_are_grouped_by_status() {
+    let sandbox = Sandbox::new().file("edited.yml", edited());
+    let transcript = sandbox.transcript("workflow diff minimal edited.yml");
+    assert!(!transcript.contains('\x1b'), "{transcript}");
+    assert_snapshot!(transcript);
+}
+
+#[test]
+fn prompts_are_shown_when_asked_for() {
+    let sandbox = Sandbox::new().file("edited.yml", edited());
+    assert_snapshot!(sandbox.transcript("workflow diff edited.yml minimal --prompts"));
+}
+
+#[test]
+fn two_shipped_workflows() {
+    assert_snapshot!(Sandbox::new().transcript("workflow diff respawn default"));
+}
+
+#[test]
+fn every_pair_of_shipped_workflows_can_be_compared() {
+    let sandbox = Sandbox::new();
+    let names = ["default", "respawn", "minimal", "autopilot"];
+    for old in names {
+        for new in names {
+            let output = sandbox.run(&format!("workflow diff {old} {new} --prompts"));
+            assert_eq!(code(&output), 0, "{old} {new}");
+            assert_eq!(utf8(&output.stderr), "", "{old} {new}");
+            let is_same = utf8(&output.stdout) == "no difference in behaviour\n";
+            assert_eq!(is_same, old == new, "{old} {new}");
+        }
+    }
+}
+
+#[test]
+fn other_words_are_no_difference() {
+    let sandbox = Sandbox::new().file("reworded.yml", reworded()).own(
+        "mine.yml",
+        reworded().replace("name: minimal", "name: mine"),
+    );
+    let lines = [
+        "workflow diff minimal reworded.yml",
+        "workflow diff reworded.yml mine",
+        "workflow diff minimal minimal",
+    ];
+    assert_snapshot!(lines.map(|line| sandbox.transcript(line)).join("\n"));
+}
+
+#[test]
+fn the_standard_input_is_a_file() {
+    let sandbox = Sandbox::new().file("small.yml", SMALL);
+    let closed = SMALL.replace("    to: closed\n", "    to: closed\n    by: human\n");
+    let output = sandbox.run_with_input("workflow diff small.yml -", closed.as_bytes());
+    let expected = "open\n  - the engine, the worker or the reviewer may no longer ask for `closed`\n\n1 difference in behaviour\n";
+    assert_eq!(utf8(&output.stdout), expected);
+    let output = sandbox.run_with_input("workflow diff - small.yml --json", closed.as_bytes());
+    assert_eq!(parse(&output)["old"]["from"], "stdin");
+    let output = sandbox.run_with_input("workflow diff - -", closed.as_bytes());
+    assert_eq!(utf8(&output.stdout), "no difference in behaviour\n");
+    assert_eq!(code(&output), 0);
+}
+
+#[test]
+fn a_program_reads_the_same_differences() {
+    let sandbox = Sandbox::new().file("edited.yml", edited());
+    let (answer, code) = sandbox.json("workflow diff minimal edited.yml --json");
+    assert_eq!(code, 0);
+    assert_eq!(
+        keys(&answer),
+        ["differences", "new", "old", "same", "schema"]
+    );
+    assert_eq!(answer["schema"], "orange.workflow.diff/1");
+    assert_eq!(answer["same"], false);
+    assert_eq!(keys(&answer["old"]), ["from", "name", "path"]);
+    assert_eq!(answer["new"]["path"], "edited.yml");
+    let differences = answer["differences"].as_array().unwrap();
+    for difference in differences {
+        for key in ["change", "message", "sign", "status", "way"] {
+            assert!(difference.get(key).is_some(), "{key}: {difference}");
+        }
+    }
+    let wider = differences
+        .iter()
+        .find(|it| it["change"] == "wider")
+        .unwrap();
+    assert_eq!(wider["status"], "pending");
+    assert_eq!(wider["sign"], "added");
+    assert_eq!(
+        wider["values"],
+        "spawn_failures >= 3 and spawn_failures <= 4"
+    );
+    let way = &wider["way"];
+    let expected = [
+        "anyone", "back_to", "by", "kind", "only_if", "to", "trigger", "unasked",
+    ];
+    assert_eq!(keys(way), expected);
+    assert_eq!(way["kind"], "leaving");
+    assert_eq!(way["by"][0], "engine");
+    let prompt = differences
+        .iter()
+        .find(|it| it["change"] == "prompt-changed");
+    let prompt = prompt.unwrap();
+    assert!(prompt["status"].is_null() && prompt["way"].is_null());
+    assert!(prompt["new"].as_str().unwrap().starts_with("# The task"));
+
+    let (answer, code) = sandbox.json("workflow diff minimal minimal --json");
+    assert_eq!(code, 0);
+    assert_eq!(answer["same"], true);
+    assert_eq!(answer["differences"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn what_cannot_be_compared_is_said_so() {
+    let sandbox = Sandbox::new().file("broken.yml", BROKEN);
+    let lines = [
+        "workflow diff broken.yml minimal",
+        "workflow diff minimal broken.yml",
+        "workflow diff minimal nothing",
+        "workflow diff defalt minimal.yml",
+        "workflow diff defalt nothing",
+        "workflow diff minimal",
+        "workflow diff",
+    ];
+    assert_snapshot!(lines.map(|line| sandbox.transcript(line)).join("\n"));
+    let (answer, code) = sandbox.json("workflow diff minimal broken.yml --json");
+    assert_eq!(code, 3);
+    assert_eq!(answer["error"]["code"], "workflow-invalid");
+    let problems = answer["error"]["details"]["problems"].as_array().unwrap();
+    assert_eq!(problems.len(), 3);
+    let (answer, code) = sandbox.json("workflow diff nothing minimal --json");
+    assert_eq!(code, 4);
+    assert_eq!(answer["error"]["details"]["missing"][0], "nothing");
+}
+
+#[test]
+fn comparing_writes_nothing() {
+    let sandbox = Sandbox::new();
+    let before = everything_below(sandbox.root());
+    assert_eq!(code(&sandbox.run("workflow diff default minimal")), 0);
+    assert_eq!(everything_below(sandbox.root()), before);
+}
