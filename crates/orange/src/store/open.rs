@@ -181,18 +181,18 @@ pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
+/// Whether a file is a database of ours, or an empty one.
+///
+/// The tables are counted before the mark is read: somebody who makes the database meanwhile writes
+/// both at once, so tables without a mark are never seen half-way.
 fn require_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let found: rusqlite::Result<i32> =
-        connection.pragma_query_value(None, "application_id", |row| row.get(0));
-    let tables = || {
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
-            row.get::<_, i64>(0)
-        })
-    };
+    let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
+        row.get::<_, i64>(0)
+    });
+    let mark = connection.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0));
     let path = path.to_owned();
-    match found {
-        Ok(APPLICATION_ID) => Ok(()),
-        Ok(0) if tables().map_err(failed("read the schema"))? == 0 => Ok(()),
+    match tables.and_then(|tables| Ok((tables, mark?))) {
+        Ok((_, APPLICATION_ID) | (0, 0)) => Ok(()),
         Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => {
             Err(failed("read the schema")(error))
         }
