@@ -1,5 +1,8 @@
 //! `orange workflow check`.
 
+use std::fmt::Write as _;
+
+use orange_engine::Workflow;
 use orange_engine::check::{self, Checked, Covered, Finding, Severity};
 use serde::Serialize;
 
@@ -12,7 +15,7 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::config::{Environment, Examined, Source, examine};
-use crate::output::{Output, Style, Text};
+use crate::output::{Output, Paragraph, Style, Text};
 
 /// Prove that workflows are safe to run.
 ///
@@ -162,7 +165,7 @@ fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
         }
     }
     for result in results {
-        push_summary(&mut text, result, args.strict);
+        push_summary(&mut text, result, args.strict, width);
     }
     if results.len() > 1 {
         let good = results.iter().filter(|it| it.is_ok(args.strict)).count();
@@ -173,25 +176,37 @@ fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
     text
 }
 
-/// `mine: ok (5 states, 13 transitions), 2 warnings; 16 situations, all of them proved`
-fn push_summary(text: &mut Text, result: &Outcome, strict: bool) {
-    text.push(Style::Bold, &result.source.name);
-    text.push(Style::Plain, ": ");
-    let (Some(workflow), Some(checked)) = (&result.examined.workflow, &result.checked) else {
-        let problems = counted(result.examined.findings.len(), "problem");
-        text.push(Style::Bad, &problems);
-        text.push(Style::Plain, "; what it does was not looked at");
-        text.end_line();
-        return;
+/// `mine: ok (5 states, 13 transitions), 2 warnings; 16 situations, 138 steps: everything it can do`
+fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<usize>) {
+    let name = format!("{}:", outcome.source.name);
+    let (verdict, style, rest) = match (&outcome.examined.workflow, &outcome.checked) {
+        (Some(workflow), Some(checked)) => {
+            let (verdict, style) = if outcome.is_ok(strict) {
+                ("ok", Style::Good)
+            } else {
+                ("refused", Style::Bad)
+            };
+            (verdict.to_owned(), style, looked_at(workflow, checked))
+        }
+        _ => {
+            let problems = counted(outcome.examined.findings.len(), "problem");
+            let rest = String::from("which come first; what it does was not looked at");
+            (format!("{problems},"), Style::Bad, rest)
+        }
     };
-    if result.is_ok(strict) {
-        text.push(Style::Good, "ok");
-    } else {
-        text.push(Style::Bad, "refused");
-    }
+    let paragraph = Paragraph {
+        lead: &[(Style::Bold, &name), (style, &verdict)],
+        body: &rest,
+        margin: 0,
+        indent: 2,
+    };
+    text.push_paragraph(&paragraph, width);
+}
+
+fn looked_at(workflow: &Workflow, checked: &Checked) -> String {
     let states = counted(workflow.states.len(), "state");
     let transitions = counted(workflow.edges.len(), "transition");
-    text.push(Style::Plain, &format!(" ({states}, {transitions})"));
+    let mut said = format!("({states}, {transitions})");
     for (severity, noun) in [
         (Severity::Error, "error"),
         (Severity::Warning, "warning"),
@@ -199,8 +214,7 @@ fn push_summary(text: &mut Text, result: &Outcome, strict: bool) {
     ] {
         let count = checked.count(severity);
         if count > 0 {
-            text.push(Style::Plain, ", ");
-            text.push(proof::style(severity), &counted(count, noun));
+            let _ = write!(said, ", {}", counted(count, noun));
         }
     }
     let Covered {
@@ -215,6 +229,6 @@ fn push_summary(text: &mut Text, result: &Outcome, strict: bool) {
     };
     let situations = counted(situations, "situation");
     let steps = counted(steps, "step");
-    text.push(Style::Plain, &format!("; {situations}, {steps}: {all}"));
-    text.end_line();
+    let _ = write!(said, "; {situations}, {steps}: {all}");
+    said
 }

@@ -65,6 +65,10 @@ pub fn push(
         code: finding.code.as_str(),
     };
     head.push(text, &finding.message, width);
+    // A note says all there is to say; nothing has to be done about it.
+    if finding.severity == Severity::Note {
+        return;
+    }
     if let Some(at) = finding.at {
         excerpt::push(text, at, &at.line_of(lines), INDENT, width);
     }
