@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::finding::{Finding, FindingCode};
+use crate::document::SectionName;
 use crate::language::declared::Naming;
 use crate::language::gates::GateKind;
 use crate::language::hooks::Action;
@@ -145,6 +146,25 @@ fn hidden_variables(workflow: &Workflow) -> Vec<Finding> {
     findings
 }
 
+/// Whether a text names a section: by its heading, or as the section of that title.
+fn mentions(text: &str, section: &SectionName) -> bool {
+    let text = text.to_ascii_lowercase();
+    let title = section.title().to_ascii_lowercase();
+    let heading = format!("## {title}");
+    let ends = |after: &str| !after.starts_with(char::is_alphanumeric);
+    let by_heading = text.match_indices(&heading).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
+        before != Some('#') && ends(&text[at + found.len()..])
+    });
+    let named = [
+        format!("{title} section"),
+        format!("section {title}"),
+        format!("section `{title}`"),
+        format!("`{title}` section"),
+    ];
+    by_heading || named.iter().any(|named| text.contains(named.as_str()))
+}
+
 /// An agent that is never told of a section learns of it only by being refused.
 fn unmentioned_sections(workflow: &Workflow, texts: &[Text<'_>]) -> Vec<Finding> {
     let mut told = BTreeSet::new();
@@ -159,10 +179,9 @@ fn unmentioned_sections(workflow: &Workflow, texts: &[Text<'_>]) -> Vec<Finding>
                 let GateKind::Section(gate) = &gate.kind else {
                     continue;
                 };
-                let title = gate.section.title();
                 let mentioned = texts
                     .iter()
-                    .any(|text| text.role == *role && text.prompt.text().contains(title));
+                    .any(|text| text.role == *role && mentions(text.prompt.text(), &gate.section));
                 if edge.trigger == Trigger::Request
                     && !mentioned
                     && told.insert((role.clone(), gate.section.clone()))
