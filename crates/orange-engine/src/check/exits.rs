@@ -1,9 +1,11 @@
 //! Proofs 4 and 8: the death of an agent leads somewhere.
 
+use std::collections::BTreeSet;
+
 use super::finding::{Finding, FindingCode};
 use crate::event::Fact;
 use crate::evidence::Evidence;
-use crate::explore::{Happening, Visit, rules};
+use crate::explore::{Explored, Happening, Visit, rules};
 use crate::language::exit_rules::{CrashRule, ExitOutcome, ExitRule};
 use crate::language::gates::Gate;
 use crate::language::workflow::{Edge, Kind, Target, Trigger};
@@ -16,7 +18,6 @@ pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
     for rule in &workflow.exit_rules {
         findings.extend(missing_targets(workflow, rule));
     }
-    findings.extend(dead_rules(workflow));
     for state in &workflow.states {
         for role in &state.expects {
             let status = &state.name;
@@ -52,6 +53,13 @@ pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
     findings
 }
 
+fn leads_to(edge: &Edge, to: &Status) -> bool {
+    match &edge.to {
+        Target::Status(status) => status == to,
+        Target::Previous => true,
+    }
+}
+
 /// The edges by which the engine could follow a rule; its own trigger's first, else requests.
 fn ways<'a>(
     workflow: &'a Workflow,
@@ -59,13 +67,9 @@ fn ways<'a>(
     to: &'a Status,
     trigger: Trigger,
 ) -> Vec<&'a Edge> {
-    let leads = |edge: &&Edge| match &edge.to {
-        Target::Status(status) => status == to,
-        Target::Previous => true,
-    };
     let by = |trigger: Trigger| {
-        let edges = workflow.edges_from(from).filter(leads);
-        edges.filter(move |edge| edge.trigger == trigger)
+        let edges = workflow.edges_from(from);
+        edges.filter(move |edge| leads_to(edge, to) && edge.trigger == trigger)
     };
     let own: Vec<&Edge> = by(trigger).collect();
     let all = if own.is_empty() {
@@ -100,6 +104,12 @@ fn missing_targets(workflow: &Workflow, rule: &ExitRule) -> Vec<Finding> {
         .filter(|(to, _)| ways(workflow, status, to, trigger).is_empty());
     closed
         .map(|(to, at)| {
+            let open = open_to_engine(workflow, status);
+            let instead = if open.is_empty() {
+                String::new()
+            } else {
+                format!("let the rule lead to {}, or ", open.join(" or "))
+            };
             Finding::new(
                 FindingCode::ExitTargetMissing,
                 Some(at),
@@ -108,12 +118,28 @@ fn missing_targets(workflow: &Workflow, rule: &ExitRule) -> Vec<Finding> {
                      engine go there"
                 ),
                 format!(
-                    "add `- {{ from: {status}, to: {to}, trigger: {} }}` to the transitions",
+                    "{instead}add `- {{ from: {status}, to: {to}, trigger: {} }}` to the \
+                     transitions",
                     trigger.as_str()
                 ),
             )
         })
         .collect()
+}
+
+/// Where the engine may go from a status, by what somebody could ask for.
+fn open_to_engine(workflow: &Workflow, status: &Status) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for edge in workflow.edges_from(status) {
+        let name = format!("`{}`", edge.to);
+        if edge.trigger == Trigger::Request
+            && edge.is_open_to(&Role::Engine)
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    names
 }
 
 fn nowhere_to_crash(rule: &ExitRule, crash: &CrashRule) -> Option<Finding> {
@@ -133,36 +159,114 @@ fn nowhere_to_crash(rule: &ExitRule, crash: &CrashRule) -> Option<Finding> {
     ))
 }
 
-/// A rule after one that matches whatever was left behind.
-fn dead_rules(workflow: &Workflow) -> Vec<Finding> {
+/// The rules that are never asked, or never lead where they say.
+pub(super) fn dead(
+    workflow: &Workflow,
+    explored: &Explored,
+    led: &BTreeSet<(Position, Status)>,
+) -> Vec<Finding> {
+    let situations = || explored.nodes.iter().map(|node| &node.situation);
     let mut findings = Vec::new();
     for (number, rule) in workflow.exit_rules.iter().enumerate() {
-        let covers = |above: &&ExitRule| {
-            let same_role = above.role.is_none() && rule.role.is_none() || above.role == rule.role;
-            let expected = |role: &Role| {
-                let state = workflow.state(&rule.status);
-                state.is_some_and(|state| state.expects.contains(role))
-            };
-            let wider = above.role.is_none() && rule.role.as_ref().is_some_and(expected);
-            above.status == rule.status
-                && (same_role || wider)
-                && above.has_artifact.is_empty()
-                && !matches!(above.outcome, ExitOutcome::Advance(_))
+        let status = &rule.status;
+        let mut here = situations().filter(|situation| situation.status == *status);
+        if let Some(finding) = covered(workflow, number, rule) {
+            findings.push(finding);
+            continue;
+        }
+        // A state that nothing reaches is told once, not again for each of its rules.
+        if !explored.is_complete || here.clone().next().is_none() {
+            continue;
+        }
+        let state = workflow.state(status);
+        let expected: Vec<&Role> = match &rule.role {
+            Some(role) => vec![role],
+            None => state.into_iter().flat_map(|state| &state.expects).collect(),
         };
-        let above = workflow.exit_rules.iter().take(number).find(covers);
-        if let Some(above) = above {
-            findings.push(Finding::new(
-                FindingCode::ExitRuleDead,
-                Some(rule.at),
-                format!(
-                    "this exit rule of `{}` is never asked: the one in line {} always matches",
-                    rule.status, above.at.line
-                ),
-                "put it above that one, or remove it",
-            ));
+        if here.any(|situation| expected.iter().any(|role| situation.has(role))) {
+            findings.extend(leading_nowhere(workflow, rule, led));
+        } else {
+            findings.push(about_nobody(rule, &expected));
         }
     }
     findings
+}
+
+fn about_nobody(rule: &ExitRule, expected: &[&Role]) -> Finding {
+    let status = &rule.status;
+    let why = match expected.first() {
+        Some(role) => format!("no {role} is ever alive there"),
+        None => format!("`{status}` expects nobody, and the rule names no `role`"),
+    };
+    Finding::new(
+        FindingCode::ExitRuleDead,
+        Some(rule.at),
+        format!("this exit rule of `{status}` is never asked: {why}"),
+        "remove it, or name the `role` whose death it is about",
+    )
+}
+
+/// A case of a rule that never led where it says, though the engine has an edge to go there.
+fn leading_nowhere(
+    workflow: &Workflow,
+    rule: &ExitRule,
+    led: &BTreeSet<(Position, Status)>,
+) -> Vec<Finding> {
+    let ExitOutcome::Advance(cases) = &rule.outcome else {
+        return Vec::new();
+    };
+    let status = &rule.status;
+    let never = cases.iter().filter(|case| {
+        let way = (rule.at, case.then.clone());
+        !led.contains(&way) && !ways(workflow, status, &case.then, Trigger::Exit).is_empty()
+    });
+    never
+        .map(|case| {
+            let to = &case.then;
+            let mut own = workflow.edges_from(status);
+            let own = own.any(|edge| edge.trigger == Trigger::Exit && leads_to(edge, to));
+            let first = if own {
+                "transitions on `exit` go before those that can be asked for; "
+            } else {
+                ""
+            };
+            Finding::new(
+                FindingCode::ExitRuleDead,
+                Some(case.at),
+                format!("this exit rule of `{status}` never leads to `{to}`"),
+                format!(
+                    "{first}let the rule look for what the transition from `{status}` to `{to}` \
+                     asks for, with a `when` that can hold"
+                ),
+            )
+        })
+        .collect()
+}
+
+/// A rule after one that matches whatever was left behind.
+fn covered(workflow: &Workflow, number: usize, rule: &ExitRule) -> Option<Finding> {
+    let covers = |above: &&ExitRule| {
+        let same_role = above.role.is_none() && rule.role.is_none() || above.role == rule.role;
+        let expected = |role: &Role| {
+            let state = workflow.state(&rule.status);
+            state.is_some_and(|state| state.expects.contains(role))
+        };
+        let wider = above.role.is_none() && rule.role.as_ref().is_some_and(expected);
+        above.status == rule.status
+            && (same_role || wider)
+            && above.has_artifact.is_empty()
+            && !matches!(above.outcome, ExitOutcome::Advance(_))
+    };
+    let above = workflow.exit_rules.iter().take(number).find(covers)?;
+    Some(Finding::new(
+        FindingCode::ExitRuleDead,
+        Some(rule.at),
+        format!(
+            "this exit rule of `{}` is never asked: the one in line {} always matches",
+            rule.status, above.at.line
+        ),
+        "put it above that one, or remove it",
+    ))
 }
 
 /// A death that a rule was made for, and that led nowhere all the same.
@@ -190,7 +294,7 @@ pub(super) fn refused(
             ExitOutcome::Advance(cases) => {
                 let case = cases.iter().find(|case| {
                     let when = case.when.as_ref();
-                    when.is_none_or(|when| when.holds(|field| before.value(field)))
+                    when.is_none_or(|when| when.holds(|field| visit.played.task.value(field)))
                 })?;
                 let ways = ways(workflow, status, &case.then, Trigger::Exit);
                 // What else a transition asks for may be missing; then the rules below decide.

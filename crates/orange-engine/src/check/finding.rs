@@ -93,17 +93,21 @@ codes! {
     HookWithoutWorkspace = "hook-without-workspace", Error;
     /// A gate's command runs where no workspace is held.
     GateWithoutWorkspace = "gate-without-workspace", Error;
+    /// A workspace is given back while an agent is alive in it.
+    AgentEvicted = "agent-evicted", Error;
     /// A message goes to an agent that is not there and cannot be brought.
     NobodyToTell = "nobody-to-tell", Error;
     /// A second agent of a role is started beside the first.
     AgentDoubled = "agent-doubled", Error;
     /// A state is entered that expects an agent, and none is there or coming.
     AgentAbsent = "agent-absent", Error;
+    /// What the scheduler starts can fail, and nothing follows.
+    StartUnanswered = "start-unanswered", Warning;
     /// An exit rule leads to a state that the engine has no edge to.
     ExitTargetMissing = "exit-target-missing", Error;
     /// An exit rule's transition is refused though everything it asks for is there.
     ExitRefused = "exit-refused", Error;
-    /// An exit rule comes after one that always matches.
+    /// An exit rule is never asked, or never leads where it says.
     ExitRuleDead = "exit-rule-dead", Warning;
     /// A state expects an agent whose death no exit rule speaks of.
     ExitRuleMissing = "exit-rule-missing", Error;
@@ -127,8 +131,8 @@ codes! {
     AskerEnded = "asker-ended", Note;
     /// A verb leads to a state that nobody can ask for.
     VerbLeadsNowhere = "verb-leads-nowhere", Warning;
-    /// A timeout leads to a state that no timeout edge leads to.
-    TimeoutTargetMissing = "timeout-target-missing", Error;
+    /// A state is of a kind that does not fit what it expects or where it leads.
+    KindMismatch = "kind-mismatch", Warning;
     /// A prompt tells an agent to ask for a status that is not open to it.
     PromptStatusClosed = "prompt-status-closed", Warning;
     /// A variable stands in double braces and is not filled in.

@@ -9,14 +9,11 @@ use super::finding::{Finding, FindingCode};
 use super::limits::limits;
 use super::place::Place;
 use super::story::Story;
-use crate::effect::Effect;
-use crate::event::{Event, Fact};
-use crate::explore::{Explored, Happening, Notice, Step, Visit};
-use crate::language::workflow::Kind;
+use crate::event::Fact;
+use crate::explore::{Explored, Happening, Notice, Step, Visit, led_to, rules};
+use crate::language::workflow::{Kind, Trigger};
 use crate::language::{Position, Workflow};
 use crate::names::{FieldName, Status};
-use crate::role::Role;
-use crate::task::{Task, Workspace};
 
 /// The first sighting of something.
 struct Incident {
@@ -29,9 +26,10 @@ struct Incident {
 
 /// Collects what a search shows.
 pub(super) struct Incidents<'w> {
-    workflow: &'w Workflow,
+    pub(super) workflow: &'w Workflow,
     limits: BTreeMap<FieldName, i64>,
     taken: BTreeSet<usize>,
+    led: BTreeSet<(Position, Status)>,
     found: BTreeMap<(FindingCode, String), Incident>,
 }
 
@@ -41,6 +39,7 @@ impl<'w> Incidents<'w> {
             workflow,
             limits: limits(workflow),
             taken: BTreeSet::new(),
+            led: BTreeSet::new(),
             found: BTreeMap::new(),
         }
     }
@@ -50,12 +49,19 @@ impl<'w> Incidents<'w> {
         &self.taken
     }
 
+    /// The exit rules that led somewhere, and where.
+    pub(super) fn led(&self) -> &BTreeSet<(Position, Status)> {
+        &self.led
+    }
+
     /// Looks at one step of the search.
     pub(super) fn see(&mut self, visit: &Visit<'_>) {
         self.see_notices(visit);
         self.see_end(visit);
         self.see_absence(visit);
+        self.see_unanswered(visit);
         self.see_asker_ended(visit);
+        self.see_led(visit);
         if let Some((at, message, hint)) = exits::refused(self.workflow, visit) {
             let key = at.to_string();
             self.note(visit, FindingCode::ExitRefused, key, Some(at), || {
@@ -64,7 +70,29 @@ impl<'w> Incidents<'w> {
         }
     }
 
-    fn note(
+    /// Remembers the rule that a death was led by, and where.
+    fn see_led(&mut self, visit: &Visit<'_>) {
+        let (Happening::Die { role, .. }, Some(before)) = (&visit.step.happening, visit.before)
+        else {
+            return;
+        };
+        let mut events = visit.played.events.iter();
+        let to = events.find_map(|event| match &event.fact {
+            Fact::StatusChanged(changed) if changed.trigger == Trigger::Exit => Some(&changed.to),
+            _ => None,
+        });
+        let Some(to) = to else { return };
+        let shown = &visit.step.shown.gates;
+        let mut rules = rules(self.workflow, &before.status, role).filter(|rule| {
+            let mut gates = rule.has_artifact.iter();
+            led_to(rule).contains(&to) && gates.all(|gate| shown.contains(gate))
+        });
+        if let Some(rule) = rules.next() {
+            self.led.insert((rule.at, to.clone()));
+        }
+    }
+
+    pub(super) fn note(
         &mut self,
         visit: &Visit<'_>,
         code: FindingCode,
@@ -120,8 +148,8 @@ impl<'w> Incidents<'w> {
             (
                 format!("{way} counts `{field}` beyond its limit of {limit}"),
                 format!(
-                    "close it with `when: {field} < {limit}`, or begin a new count there with \
-                     `set: {{ {field}: 0 }}`"
+                    "close it with `when: {field} < {limit}`, or begin a new count, there or where \
+                     a person decides before it, with `set: {{ {field}: 0 }}`"
                 ),
             )
         });
@@ -161,9 +189,21 @@ impl<'w> Incidents<'w> {
                     (
                         format!("{way} starts a second {role} beside one that is alive"),
                         format!(
-                            "end it first (`kill_session`, or `kill_agent` with `role: {role}`), \
-                             or tell the one that is there (`notify_worker`)"
+                            "if another agent is meant, say which: `role: NAME`; else end the first \
+                             (`kill_session`, or `kill_agent` with `role: {role}`), or tell it \
+                             (`notify_worker`)"
                         ),
+                    )
+                });
+            }
+            Notice::Evicted { role } => {
+                let code = FindingCode::AgentEvicted;
+                let key = format!("{} {role}", place.key());
+                let at = place.hook("release_workspace");
+                self.note(visit, code, key, at, || {
+                    (
+                        format!("{way} gives the workspace back while the {role} is alive in it"),
+                        String::from("put `kill_session` before `release_workspace`"),
                     )
                 });
             }
@@ -185,144 +225,11 @@ impl<'w> Incidents<'w> {
         }
     }
 
-    /// An end must let go of everything.
-    fn see_end(&mut self, visit: &Visit<'_>) {
-        let after = &visit.played.task;
-        if !self.workflow.is_terminal(&after.status) {
-            return;
-        }
-        let holds = after.workspace != Workspace::None;
-        let alive: Vec<&Role> = alive(after);
-        let asked = match &visit.step.happening {
-            Happening::Ask { by, .. } | Happening::Merge { by } => Some(by),
-            _ => None,
-        };
-        let agent = asked.filter(|by| by.is_agent());
-        if !holds && alive.is_empty() && agent.is_none() {
-            return;
-        }
-        let place = Place::of_visit(self.workflow, visit);
-        let status = &after.status;
-        if let Some(role) = agent {
-            let code = FindingCode::AgentMayFinish;
-            self.note(visit, code, place.key(), place.at, || {
-                let way = &place.way;
-                (
-                    format!("{way} lets the {role} end the task by asking for it"),
-                    String::from("say who may ask: `by: human`"),
-                )
-            });
-        }
-        if let Some(failing) = &visit.step.fails {
-            if holds || !alive.is_empty() {
-                let code = FindingCode::FailureKeepsHold;
-                let label = failing.label;
-                let key = format!("{} {label}", place.key());
-                self.note(visit, code, key, place.hook(label), || {
-                    let way = &place.way;
-                    (
-                        format!("when `{label}` fails, {way} lets go of nothing"),
-                        format!(
-                            "put `kill_session` and `release_workspace` before `{label}`, or give \
-                             it `on_error: continue`"
-                        ),
-                    )
-                });
-            }
-            return;
-        }
-        if holds {
-            let code = FindingCode::WorkspaceLeaked;
-            self.note(visit, code, place.key(), place.at, || {
-                let way = &place.way;
-                (
-                    format!("{way} reaches `{status}` with a workspace still bound"),
-                    String::from("add `release_workspace` to its hooks"),
-                )
-            });
-        }
-        if let Some(role) = alive.first() {
-            let code = FindingCode::AgentLeaked;
-            self.note(visit, code, place.key(), place.at, || {
-                let way = &place.way;
-                (
-                    format!("{way} reaches `{status}` with the {role} still alive"),
-                    String::from("add `kill_session` to its hooks, before `release_workspace`"),
-                )
-            });
-        }
-    }
-
-    /// Who is expected must be there, unless somebody was missing before.
-    fn see_absence(&mut self, visit: &Visit<'_>) {
-        let after = &visit.played.task;
-        let changed = visit.before.is_none() || entered(&visit.played.events).is_some();
-        if !changed || visit.step.fails.is_some() {
-            return;
-        }
-        let expects = |status: &Status| {
-            let state = self.workflow.state(status);
-            state.map_or(&[] as &[Role], |state| &state.expects)
-        };
-        let was_complete = visit.before.is_none_or(|before| {
-            let mut expected = expects(&before.status).iter();
-            expected.all(|role| before.is_live(role))
-        });
-        let missing = expects(&after.status)
-            .iter()
-            .find(|role| !after.is_live(role));
-        if let (true, Some(role)) = (was_complete, missing) {
-            let place = Place::of_visit(self.workflow, visit);
-            let status = after.status.clone();
-            let role = role.clone();
-            let key = format!("{} {role}", place.key());
-            self.note(visit, FindingCode::AgentAbsent, key, place.at, || {
-                let way = &place.way;
-                (
-                    format!("{way} enters `{status}`, which expects the {role}, and none is there"),
-                    format!(
-                        "start one on the way (`spawn_agent`), do not end it, or say that \
-                         `{status}` expects nobody (`expects: []`)"
-                    ),
-                )
-            });
-        }
-    }
-
-    fn see_asker_ended(&mut self, visit: &Visit<'_>) {
-        let (Happening::Ask { by, to }, Some(before)) = (&visit.step.happening, visit.before)
-        else {
-            return;
-        };
-        let Some(run) = before.runs.get(by) else {
-            return;
-        };
-        let ends = |event: &Event| match &event.fact {
-            Fact::EffectPlanned(planned) => {
-                matches!(&planned.effect, Effect::Kill(kill) if kill.runs.contains(&run.id))
-            }
-            _ => false,
-        };
-        let happened = visit.played.task.status == *to;
-        if happened && visit.played.events.iter().any(ends) {
-            let place = Place::of_visit(self.workflow, visit);
-            self.note(visit, FindingCode::AskerEnded, place.key(), place.at, || {
-                let way = &place.way;
-                (
-                    format!("{way}, asked for by the {by}, ends the {by} that asked"),
-                    String::from(
-                        "nothing is wrong: the transition happens all the same. The prompt should \
-                         say that the command is the last one of the session",
-                    ),
-                )
-            });
-        }
-    }
-
     /// The findings, each with its story.
     pub(super) fn into_findings(self, explored: &Explored) -> Vec<Finding> {
         let workflow = self.workflow;
         let mut roots: BTreeSet<Status> = BTreeSet::new();
+        let mut unanswered_starts = Vec::new();
         let mut findings = Vec::new();
         let mut found: Vec<_> = self.found.into_iter().collect();
         // Situations are numbered from near to far.
@@ -334,9 +241,13 @@ impl<'w> Incidents<'w> {
             steps.push(incident.step);
             let story = Story::tell(workflow, steps);
             let finding = Finding::new(code, incident.at, incident.message, incident.hint);
-            match failed_start(&story).filter(|_| code == FindingCode::HookWithoutWorkspace) {
+            let of_start = code == FindingCode::HookWithoutWorkspace;
+            match failed_effect(&story).filter(|_| of_start) {
+                None if code == FindingCode::StartUnanswered => {
+                    unanswered_starts.push(finding.told(story));
+                }
                 None => findings.push(finding.told(story)),
-                // One start that fails and is not answered is one finding, whatever follows.
+                // One effect that fails and is not answered is one finding, whatever follows.
                 Some((label, status)) => {
                     if roots.insert(status.clone()) {
                         findings.push(unanswered(workflow, finding, label, &status).told(story));
@@ -344,12 +255,17 @@ impl<'w> Incidents<'w> {
                 }
             }
         }
+        // Where worse follows from a start that failed, it has been told.
+        findings.extend(unanswered_starts.into_iter().filter(|finding| {
+            let story = finding.story.as_ref().and_then(failed_effect);
+            story.is_none_or(|(_, status)| !roots.contains(&status))
+        }));
         findings
     }
 }
 
-/// The start on the way that failed, and where it left the task.
-fn failed_start(story: &Story) -> Option<(&'static str, Status)> {
+/// The effect on the way that failed, and where it left the task.
+fn failed_effect(story: &Story) -> Option<(&'static str, Status)> {
     let mut steps = story.steps.iter().zip(&story.told);
     steps.find_map(|(step, told)| {
         let failing = step.fails.as_ref()?;
@@ -358,11 +274,6 @@ fn failed_start(story: &Story) -> Option<(&'static str, Status)> {
 }
 
 fn unanswered(workflow: &Workflow, finding: Finding, label: &str, status: &Status) -> Finding {
-    let queued = workflow
-        .states
-        .iter()
-        .find(|state| state.kind == Kind::Queued);
-    let to = queued.map_or("STATE", |state| state.name.as_str());
     Finding {
         at: workflow.state(status).map(|state| state.at),
         message: format!(
@@ -370,25 +281,37 @@ fn unanswered(workflow: &Workflow, finding: Finding, label: &str, status: &Statu
              workspace, and later {}",
             finding.message
         ),
-        hint: format!(
-            "say what follows: `- {{ from: {status}, to: {to}, trigger: spawn_failed, hooks: \
-             [kill_session, release_workspace] }}`; or add `acquire_workspace` before what needs \
-             it, where it does nothing while one is held"
-        ),
+        hint: if STARTS.contains(&label) {
+            format!(
+                "{}; or add `acquire_workspace` before what needs it, where it does nothing while \
+                 one is held",
+                say_what_follows(workflow, status)
+            )
+        } else {
+            format!("give `{label}` `on_error: continue`, or put it after `acquire_workspace`")
+        },
         ..finding
     }
 }
 
-fn alive(task: &Task) -> Vec<&Role> {
-    let runs = task.runs.iter();
-    runs.filter(|(_, run)| run.state.is_live())
-        .map(|(role, _)| role)
-        .collect()
-}
+/// The effects whose failure sets off `spawn_failed`.
+pub(super) const STARTS: [&str; 4] = [
+    "acquire_workspace",
+    "spawn_agent",
+    "spawn_reviewer",
+    "run_headless",
+];
 
-fn entered(events: &[Event]) -> Option<&Status> {
-    events.iter().rev().find_map(|event| match &event.fact {
-        Fact::StatusChanged(changed) => Some(&changed.to),
-        _ => None,
-    })
+/// The edge that answers a start that failed.
+pub(super) fn say_what_follows(workflow: &Workflow, status: &Status) -> String {
+    let queued = workflow
+        .states
+        .iter()
+        .find(|state| state.kind == Kind::Queued);
+    let to = queued.map_or("STATE", |state| state.name.as_str());
+    format!(
+        "say what follows: `- {{ from: {status}, to: {to}, trigger: spawn_failed, set: {{ \
+         spawn_failures: increment }}, hooks: [kill_session, release_workspace] }}`, and let the \
+         engine start only while `spawn_failures < 3`"
+    )
 }

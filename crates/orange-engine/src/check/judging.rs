@@ -12,8 +12,9 @@ use super::structure::every_agent;
 use crate::document::reading::Verdict;
 use crate::evidence::Evidence;
 use crate::explore::{Explored, Happening, Notice, Playing, Shown, Step};
+use crate::language::exit_rules::ExitOutcome;
 use crate::language::gates::{Gate, GateKind};
-use crate::language::workflow::{Edge, Kind, State, Target};
+use crate::language::workflow::{Edge, Kind, State, Target, Trigger};
 use crate::language::{Position, Workflow};
 use crate::names::Status;
 use crate::role::Role;
@@ -30,7 +31,10 @@ pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
         }
         let found = judge_at_work(workflow, state, edge).or_else(|| {
             let agents = every_agent(workflow);
-            let mut others = agents.iter().filter(|role| !state.expects.contains(role));
+            let judges = |role: &&Role| state.expects.contains(role);
+            let mut others = agents
+                .iter()
+                .filter(|role| !judges(role) || works(workflow, role).is_some());
             others.find_map(|role| forged(workflow, explored, edge, role))
         });
         if let Some(finding) = found {
@@ -38,7 +42,80 @@ pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
             findings.push(finding);
         }
     }
+    for edge in ways_past(workflow) {
+        if !told.contains(&edge.at)
+            && let Some(finding) = passed_by(workflow, explored, edge)
+        {
+            told.insert(edge.at);
+            findings.push(finding);
+        }
+    }
     findings
+}
+
+/// The ways past a judge: from where it judges to where its pass leads, without one.
+///
+/// Where a pass leads is said by the edges that ask for one and by the exit rules that look for one.
+fn ways_past(workflow: &Workflow) -> impl Iterator<Item = &Edge> {
+    let by_rule = |edge: &Edge| {
+        let mut rules = workflow.exit_rules.iter();
+        rules.any(|rule| {
+            let leads = match &rule.outcome {
+                ExitOutcome::Advance(cases) => cases
+                    .iter()
+                    .any(|case| edge.to == Target::Status(case.then.clone())),
+                _ => false,
+            };
+            rule.status == edge.from && leads && rule.has_artifact.iter().any(is_pass)
+        })
+    };
+    let by_edge = |edge: &Edge| {
+        let mut edges = workflow.edges_from(&edge.from);
+        edges.any(|other| other.to == edge.to && asks_for_pass(other))
+    };
+    let edges = workflow.edges.iter();
+    edges.filter(move |edge| {
+        edge.trigger == Trigger::Request && !asks_for_pass(edge) && (by_rule(edge) || by_edge(edge))
+    })
+}
+
+/// A way past the judge that somebody else may ask for.
+fn passed_by(workflow: &Workflow, explored: &Explored, edge: &Edge) -> Option<Finding> {
+    let judges = &workflow.state(&edge.from)?.expects;
+    let others = every_agent(workflow).into_iter();
+    let others = others.filter(|role| !judges.contains(role) && edge.is_open_to(role));
+    others.into_iter().find_map(|role| {
+        let nodes = explored.nodes.iter().enumerate();
+        let mut here = nodes
+            .filter(|(_, node)| node.situation.status == edge.from && node.situation.has(&role));
+        here.find_map(|(number, node)| {
+            let mut arcs = node.arcs.iter();
+            let arc = arcs.find(|arc| {
+                let step = &explored.steps[arc.step];
+                let asks = matches!(&step.happening, Happening::Ask { by, to }
+                    if *by == role && edge.to == Target::Status(to.clone()));
+                asks && step.fails.is_none()
+            })?;
+            let way = explored.way_to(number).into_iter().chain([arc.step]);
+            let steps = way.map(|step| explored.steps[step].clone()).collect();
+            let (from, to) = (&edge.from, &edge.to);
+            let hint = format!(
+                "give the transition a gate that asks for the PASS, {}",
+                by_judges(workflow, from)
+            );
+            Some(
+                Finding::new(
+                    FindingCode::JudgesItself,
+                    Some(edge.at),
+                    format!(
+                        "the {role} can go from `{from}` to `{to}` without the PASS of a judge"
+                    ),
+                    hint,
+                )
+                .told(Story::tell(workflow, steps)),
+            )
+        })
+    })
 }
 
 fn is_pass(gate: &Gate) -> bool {
@@ -49,18 +126,29 @@ fn asks_for_pass(edge: &Edge) -> bool {
     edge.gates.iter().any(is_pass)
 }
 
+/// The state in which a role works and does not judge.
+fn works<'w>(workflow: &'w Workflow, role: &Role) -> Option<&'w State> {
+    let judges = |status: &Status| workflow.edges_from(status).any(asks_for_pass);
+    workflow.states.iter().find(|state| {
+        state.kind == Kind::Agent && state.expects.contains(role) && !judges(&state.name)
+    })
+}
+
 /// A judge that is also expected where the work is done would judge itself.
 fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Finding> {
-    let judges = |status: &Status| workflow.edges_from(status).any(asks_for_pass);
-    let works = |role: &Role| {
-        workflow.states.iter().find(|other| {
-            other.kind == Kind::Agent && other.expects.contains(role) && !judges(&other.name)
+    // A pass that does not count from a role is no pass of its.
+    let is_believed = |role: &&Role| {
+        edge.gates.iter().all(|gate| match &gate.kind {
+            GateKind::Section(section) if is_pass(gate) => {
+                section.from_role.is_empty() || section.from_role.contains(role)
+            }
+            _ => true,
         })
     };
-    let (role, at_work) = state
-        .expects
-        .iter()
-        .find_map(|role| Some((role, works(role)?)))?;
+    let judging = state.expects.iter().filter(is_believed);
+    let (role, at_work) = judging
+        .into_iter()
+        .find_map(|role| Some((role, works(workflow, role)?)))?;
     let (from, to, work) = (&edge.from, &edge.to, &at_work.name);
     Some(Finding::new(
         FindingCode::JudgesItself,
@@ -188,22 +276,25 @@ fn took_pass(workflow: &Workflow, notices: &[Notice]) -> bool {
 
 fn finding(workflow: &Workflow, edge: &Edge, role: &Role, steps: Vec<Step>) -> Finding {
     let (from, to) = (&edge.from, &edge.to);
-    let state = workflow.state(from);
-    let judges: Vec<&str> = state
-        .into_iter()
-        .flat_map(|state| &state.expects)
-        .map(Role::as_str)
-        .chain(["human"])
-        .collect();
-    let judges = judges.join(", ");
+    let judges = judges(workflow, from);
+    let by = by_judges(workflow, from);
     Finding::new(
         FindingCode::JudgesItself,
         Some(edge.at),
         format!("the {role} can write the PASS that leads from `{from}` to `{to}` itself"),
-        format!(
-            "give the gate `from_role: [{judges}]` and `fresh: true`, and the transition `by: \
-             [{judges}, engine]`"
-        ),
+        format!("give the gate `from_role: [{judges}]` and `fresh: true`, {by}"),
     )
     .told(Story::tell(workflow, steps))
+}
+
+/// Who judges in a status, for a list in a file.
+fn judges(workflow: &Workflow, status: &Status) -> String {
+    let state = workflow.state(status).into_iter();
+    let judges = state.flat_map(|state| &state.expects).map(Role::as_str);
+    judges.chain(["human"]).collect::<Vec<_>>().join(", ")
+}
+
+fn by_judges(workflow: &Workflow, status: &Status) -> String {
+    let judges = judges(workflow, status);
+    format!("and the transition `by: [{judges}, engine]`")
 }

@@ -3,6 +3,7 @@
 //! Counters stand still one beyond the largest number they are compared with, so a counter that
 //! bounds a cycle leads out of it, and a cycle that is left among the situations is endless.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::finding::{Finding, FindingCode};
@@ -11,28 +12,50 @@ use crate::explore::{Arc, Explored, Playing, Step};
 use crate::language::Workflow;
 use crate::names::Status;
 
-/// How many arcs of one knot are tried as the first of a cycle.
-const MOST_TRIED: usize = 64;
+/// How many situations of one status are tried as the first of a cycle, in one knot.
+const MOST_STARTS: usize = 12;
+
+/// How many nearer beginnings of a cycle are tried for its story.
+const MOST_TRIED: usize = 24;
 
 pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
     let knots = knots(explored);
-    let mut told: BTreeSet<BTreeSet<&Status>> = BTreeSet::new();
-    let mut findings = Vec::new();
-    for number in 0..explored.nodes.len() {
+    let mut tried: BTreeMap<(usize, &Status), usize> = BTreeMap::new();
+    let mut cycles: BTreeMap<BTreeSet<&Status>, Vec<(usize, Arc)>> = BTreeMap::new();
+    for (number, node) in explored.nodes.iter().enumerate() {
         let inside = |arc: &&Arc| arc.is_progress && knots[arc.to] == knots[number];
-        let Some(_) = by_itself(explored, number).find(inside) else {
+        if by_itself(explored, number).find(inside).is_none() {
             continue;
-        };
-        let Some(cycle) = shortest_cycle(explored, &knots, number) else {
+        }
+        let tries = tried
+            .entry((knots[number], &node.situation.status))
+            .or_default();
+        *tries += 1;
+        if *tries > MOST_STARTS {
             continue;
-        };
-        let statuses = cycle.iter().map(|(from, _)| *from);
-        let statuses = statuses.map(|from| &explored.nodes[from].situation.status);
-        if told.insert(statuses.collect()) {
-            findings.push(finding(workflow, explored, &cycle));
+        }
+        if let Some(cycle) = shortest_cycle(explored, &knots, number) {
+            let statuses = cycle.iter().map(|(from, _)| *from);
+            let statuses = statuses.map(|from| &explored.nodes[from].situation.status);
+            cycles.entry(statuses.collect()).or_insert(cycle);
         }
     }
-    findings
+    // A cycle that goes through another one is endless because of that one.
+    let wider = |statuses: &BTreeSet<&Status>| {
+        let mut others = cycles.keys();
+        others.any(|other| {
+            other.len() > 1 && other.len() < statuses.len() && other.is_subset(statuses)
+        })
+    };
+    let mut told: Vec<&Vec<(usize, Arc)>> = cycles
+        .iter()
+        .filter(|(statuses, _)| !wider(statuses))
+        .map(|(_, cycle)| cycle)
+        .collect();
+    told.sort_by_key(|cycle| cycle.first().map(|(number, _)| *number));
+    told.into_iter()
+        .map(|cycle| finding(workflow, explored, cycle))
+        .collect()
 }
 
 /// What can happen in a situation without a person.
@@ -96,40 +119,37 @@ fn knots(explored: &Explored) -> Vec<usize> {
     knot
 }
 
-/// A shortest cycle through a situation that makes progress, as situations with their arcs.
+/// A shortest cycle through a situation whose first step makes progress, as situations with their
+/// arcs.
 fn shortest_cycle(explored: &Explored, knots: &[usize], start: usize) -> Option<Vec<(usize, Arc)>> {
     let inside = |arc: &&Arc| knots[arc.to] == knots[start];
-    let firsts = by_itself(explored, start).filter(inside);
-    firsts
-        .filter(|arc| arc.is_progress)
-        .take(MOST_TRIED)
-        .filter_map(|first| {
-            let mut cycle = vec![(start, *first)];
-            cycle.extend(way(explored, knots, first.to, start)?);
-            Some(cycle)
-        })
-        .min_by_key(Vec::len)
-}
-
-/// A shortest way within a knot.
-fn way(explored: &Explored, knots: &[usize], from: usize, to: usize) -> Option<Vec<(usize, Arc)>> {
     let mut came: BTreeMap<usize, (usize, Arc)> = BTreeMap::new();
-    let mut waiting = VecDeque::from([from]);
-    while let Some(number) = waiting.pop_front() {
-        if number == to {
-            let mut steps = Vec::new();
-            let mut at = to;
-            while at != from {
-                let (before, arc) = came.get(&at)?;
-                steps.push((*before, *arc));
-                at = *before;
-            }
-            steps.reverse();
-            return Some(steps);
+    let mut waiting = VecDeque::new();
+    let firsts = by_itself(explored, start).filter(|arc| arc.is_progress);
+    for arc in firsts.filter(inside) {
+        if arc.to == start {
+            return Some(vec![(start, *arc)]);
         }
-        for arc in by_itself(explored, number) {
-            if knots[arc.to] == knots[from] && arc.to != from && !came.contains_key(&arc.to) {
-                came.insert(arc.to, (number, *arc));
+        if let Entry::Vacant(unseen) = came.entry(arc.to) {
+            unseen.insert((start, *arc));
+            waiting.push_back(arc.to);
+        }
+    }
+    while let Some(number) = waiting.pop_front() {
+        for arc in by_itself(explored, number).filter(inside) {
+            if arc.to == start {
+                let mut steps = vec![(number, *arc)];
+                let mut at = number;
+                while at != start {
+                    let (before, arc) = came.get(&at)?;
+                    steps.push((*before, *arc));
+                    at = *before;
+                }
+                steps.reverse();
+                return Some(steps);
+            }
+            if let Entry::Vacant(unseen) = came.entry(arc.to) {
+                unseen.insert((number, *arc));
                 waiting.push_back(arc.to);
             }
         }
@@ -167,6 +187,18 @@ fn nearest_start(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)
         .unwrap_or(found)
 }
 
+/// Leaves one round of names that repeat; only something else differed from round to round.
+fn shorten(names: &mut Vec<String>) {
+    let rounds = names.len().saturating_sub(1);
+    let repeats = |round: usize| {
+        let mut pairs = names.iter().zip(names.iter().skip(round));
+        rounds.is_multiple_of(round) && pairs.all(|(one, other)| one == other)
+    };
+    if let Some(round) = (1..rounds).find(|round| repeats(*round)) {
+        names.truncate(round + 1);
+    }
+}
+
 fn finding(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> Finding {
     let turned = (0..cycle.len()).map(|first| {
         let mut cycle = cycle.to_vec();
@@ -184,13 +216,24 @@ fn finding(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> 
             names.push(name);
         }
     }
-    let (message, hint) = if let [only] = names.as_slice() {
-        (
+    shorten(&mut names);
+    let fails = cycle.iter().find_map(|(_, arc)| {
+        let step = &explored.steps[arc.step];
+        step.fails.as_ref().map(|failing| failing.label)
+    });
+    let (message, hint) = match (names.as_slice(), fails) {
+        ([only], Some(label)) => (
+            format!("from {only} a start is tried again and again while `{label}` fails"),
+            String::from(
+                "count the failures (`set: { spawn_failures: increment }` on the `spawn_failed` \
+                 transition) and let the engine start only while `spawn_failures < 3`",
+            ),
+        ),
+        ([only], None) => (
             format!("in {only} an agent is started again and again, and nothing ends it"),
             String::from("give the exit rule a `stuck_after` and a `then`, or `on_crash: mark`"),
-        )
-    } else {
-        (
+        ),
+        _ => (
             format!(
                 "the cycle {} needs no person and no counter ends it",
                 names.join(" → ")
@@ -199,7 +242,7 @@ fn finding(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> 
                 "count it (`set: { attempts: increment }` on one of its transitions, with a \
                  `when` that closes it), or let only a person ask for one (`by: human`)",
             ),
-        )
+        ),
     };
     let again_from = first.len();
     let steps = first

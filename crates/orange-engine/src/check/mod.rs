@@ -4,6 +4,7 @@
 //! so that proof and behaviour cannot drift apart. What can be seen in the file alone is found
 //! without a search.
 
+mod arrivals;
 mod exits;
 mod finding;
 mod incidents;
@@ -66,17 +67,29 @@ pub fn check_within(workflow: &Workflow, most: usize) -> Checked {
     let explored = explore(workflow, most, &mut |visit| incidents.see(visit));
     let mut findings = structure::find(workflow);
     findings.extend(exits::find(workflow));
+    findings.extend(exits::dead(workflow, &explored, incidents.led()));
     findings.extend(prompts::find(workflow));
     findings.extend(reach::find(workflow, &explored, incidents.taken()));
     findings.extend(loops::find(workflow, &explored));
     findings.extend(judging::find(workflow, &explored));
     findings.extend(stale::find(workflow, &explored));
     findings.extend(incidents.into_findings(&explored));
+    drop_repetitions(&mut findings);
     findings.sort_by_key(|finding| (finding.severity, finding.at, finding.code));
     Checked {
         findings,
         covered: covered(&explored),
     }
+}
+
+/// A rule that is refused is told with its story; that it leads nowhere follows from that.
+fn drop_repetitions(findings: &mut Vec<Finding>) {
+    let refused: Vec<_> = findings
+        .iter()
+        .filter(|finding| finding.code == FindingCode::ExitRefused)
+        .map(|finding| finding.at)
+        .collect();
+    findings.retain(|it| it.code != FindingCode::ExitRuleDead || !refused.contains(&it.at));
 }
 
 fn covered(explored: &Explored) -> Covered {

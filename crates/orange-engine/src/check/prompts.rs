@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::finding::{Finding, FindingCode};
+use crate::document::SectionName;
 use crate::language::declared::Naming;
 use crate::language::gates::GateKind;
 use crate::language::hooks::Action;
@@ -80,7 +81,10 @@ fn asked_for(text: &str) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     for part in text.split("task update").skip(1) {
         let line = part.lines().next().unwrap_or_default();
-        let Some((before, after)) = line.split_once("--status ") else {
+        let Some((before, after)) = line.split_once("--status") else {
+            continue;
+        };
+        let Some(after) = after.strip_prefix([' ', '=']) else {
             continue;
         };
         let is_part = |part: char| part.is_ascii_alphanumeric() || matches!(part, '-' | '_');
@@ -118,11 +122,33 @@ fn closed_statuses(workflow: &Workflow, text: &Text<'_>) -> Vec<Finding> {
                 FindingCode::PromptStatusClosed,
                 text.at,
                 format!("{what} tells the {role} to ask for `{name}`, which is never open to it"),
-                format!("name another status in the text, or add `{role}` to the `by` of a transition to `{name}`"),
+                format!(
+                    "{}, or add `{role}` to the `by` of a transition to `{name}`",
+                    instead(workflow, role)
+                ),
             ));
         }
     }
     findings
+}
+
+/// What a text could name instead: everything that is open to its reader somewhere.
+fn instead(workflow: &Workflow, role: &Role) -> String {
+    let mut names: Vec<String> = Vec::new();
+    let states = workflow.states.iter();
+    for state in states.filter(|state| state.expects.contains(role)) {
+        for edge in workflow.edges_from(&state.name) {
+            let name = format!("`{}`", edge.to);
+            let asked = edge.trigger == Trigger::Request && edge.is_open_to(role);
+            if asked && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    if names.is_empty() {
+        return String::from("name another status in the text");
+    }
+    format!("name what is open to it ({}) in the text", names.join(", "))
 }
 
 fn hidden_variables(workflow: &Workflow) -> Vec<Finding> {
@@ -145,6 +171,25 @@ fn hidden_variables(workflow: &Workflow) -> Vec<Finding> {
     findings
 }
 
+/// Whether a text names a section: by its heading, or as the section of that title.
+fn mentions(text: &str, section: &SectionName) -> bool {
+    let text = text.to_ascii_lowercase();
+    let title = section.title().to_ascii_lowercase();
+    let heading = format!("## {title}");
+    let ends = |after: &str| !after.starts_with(char::is_alphanumeric);
+    let by_heading = text.match_indices(&heading).any(|(at, found)| {
+        let before = text[..at].chars().next_back();
+        before != Some('#') && ends(&text[at + found.len()..])
+    });
+    let named = [
+        format!("{title} section"),
+        format!("section {title}"),
+        format!("section `{title}`"),
+        format!("`{title}` section"),
+    ];
+    by_heading || named.iter().any(|named| text.contains(named.as_str()))
+}
+
 /// An agent that is never told of a section learns of it only by being refused.
 fn unmentioned_sections(workflow: &Workflow, texts: &[Text<'_>]) -> Vec<Finding> {
     let mut told = BTreeSet::new();
@@ -159,10 +204,9 @@ fn unmentioned_sections(workflow: &Workflow, texts: &[Text<'_>]) -> Vec<Finding>
                 let GateKind::Section(gate) = &gate.kind else {
                     continue;
                 };
-                let title = gate.section.title();
                 let mentioned = texts
                     .iter()
-                    .any(|text| text.role == *role && text.prompt.text().contains(title));
+                    .any(|text| text.role == *role && mentions(text.prompt.text(), &gate.section));
                 if edge.trigger == Trigger::Request
                     && !mentioned
                     && told.insert((role.clone(), gate.section.clone()))

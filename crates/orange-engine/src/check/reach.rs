@@ -1,13 +1,13 @@
 //! Proofs 1 and 6: what can be reached, ended and taken.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, FindingCode};
 use super::story::Story;
-use crate::explore::Explored;
-use crate::explore::MAX_SITUATIONS;
+use crate::explore::{Explored, MAX_SITUATIONS};
 use crate::language::Workflow;
 use crate::language::workflow::Trigger;
+use crate::names::Status;
 
 pub(super) fn find(
     workflow: &Workflow,
@@ -58,8 +58,54 @@ fn unreachable(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
         .collect()
 }
 
-/// The first situation, in the order of the search, from which no end can be reached.
-fn stranded(workflow: &Workflow, explored: &Explored) -> Option<Finding> {
+/// The first situation of each status from which no end can be reached, where that begins.
+fn stranded(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
+    let nodes = &explored.nodes;
+    let lost = lost(workflow, explored);
+    let status = |number: usize| &nodes[number].situation.status;
+    let mut first: BTreeMap<&Status, usize> = BTreeMap::new();
+    for number in &lost {
+        first.entry(status(*number)).or_insert(*number);
+    }
+    let is_lost: BTreeSet<usize> = lost.iter().copied().collect();
+    // Whoever can only come where others are lost is lost because of them.
+    let leads_on = |lost: &Status| {
+        let mut here = is_lost.iter().filter(|number| status(**number) == lost);
+        here.any(|number| {
+            let mut arcs = nodes[*number].arcs.iter();
+            arcs.any(|arc| is_lost.contains(&arc.to) && status(arc.to) != lost)
+        })
+    };
+    let mut found: Vec<usize> = first
+        .iter()
+        .filter(|(status, _)| !leads_on(status))
+        .map(|(_, number)| *number)
+        .collect();
+    if found.is_empty() {
+        found.extend(lost.first());
+    }
+    found
+        .into_iter()
+        .map(|number| {
+            let status = status(number);
+            let steps = explored.way_to(number).into_iter();
+            let steps = steps.map(|step| explored.steps[step].clone());
+            Finding::new(
+                FindingCode::NoWayToEnd,
+                workflow.state(status).map(|state| state.at),
+                format!("a task can come into `{status}` and never reach an end from there"),
+                format!(
+                    "add a transition from `{status}` that a person may always ask for and that \
+                     leads towards a terminal state"
+                ),
+            )
+            .told(Story::tell(workflow, steps.collect()))
+        })
+        .collect()
+}
+
+/// The situations from which no end can be reached, nearest first.
+fn lost(workflow: &Workflow, explored: &Explored) -> Vec<usize> {
     let nodes = &explored.nodes;
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (number, node) in nodes.iter().enumerate() {
@@ -67,34 +113,20 @@ fn stranded(workflow: &Workflow, explored: &Explored) -> Option<Finding> {
             before[arc.to].push(number);
         }
     }
-    let is_end = |number: &usize| workflow.is_terminal(&nodes[*number].situation.status);
+    // A search that was stopped does not know where the situations lead that it did not expand, or
+    // not to the end.
+    let may_end = |number: &usize| {
+        let node = &nodes[*number];
+        workflow.is_terminal(&node.situation.status) || !node.is_complete
+    };
     let mut ends = vec![false; nodes.len()];
-    let mut waiting: Vec<usize> = (0..nodes.len()).filter(is_end).collect();
+    let mut waiting: Vec<usize> = (0..nodes.len()).filter(may_end).collect();
     while let Some(number) = waiting.pop() {
         if !std::mem::replace(&mut ends[number], true) {
             waiting.extend(before[number].iter().copied());
         }
     }
-    // A search that was stopped does not know where the situations it did not expand lead.
-    let is_known = |number: &usize| explored.is_complete || !nodes[*number].arcs.is_empty();
-    let lost = (0..nodes.len())
-        .filter(is_known)
-        .find(|number| !ends[*number])?;
-    let status = &nodes[lost].situation.status;
-    let steps = explored.way_to(lost);
-    let steps = steps.into_iter().map(|step| explored.steps[step].clone());
-    Some(
-        Finding::new(
-            FindingCode::NoWayToEnd,
-            workflow.state(status).map(|state| state.at),
-            format!("a task can come into `{status}` and never reach an end from there"),
-            format!(
-                "add a transition from `{status}` that a person may always ask for and that leads \
-                 towards a terminal state"
-            ),
-        )
-        .told(Story::tell(workflow, steps.collect())),
-    )
+    (0..nodes.len()).filter(|number| !ends[*number]).collect()
 }
 
 /// An edge written once is dead only if it is dead wherever it starts.

@@ -185,12 +185,15 @@ fn finding(workflow: &Workflow, edge: &Edge, gate: &SectionGate, steps: Vec<Step
         Some(verdict) => format!("an old {verdict} in `{section}`"),
         None => format!("an old `{section}`"),
     };
-    let (from, to) = (&edge.from, &edge.to);
+    let story = Story::tell(workflow, steps);
+    let from = &edge.from;
+    let to = story.told.last().map(|told| format!("`{}`", told.status));
+    let to = to.unwrap_or_else(|| format!("`{}`", edge.to));
     Finding::new(
         FindingCode::StaleArtifact,
         Some(edge.at),
-        format!("{what} leads from `{from}` to `{to}` again in a later round"),
+        format!("{what} leads from `{from}` to {to} in a later round"),
         "give the gate `fresh: true`, in the transition and in the exit rule",
     )
-    .told(Story::tell(workflow, steps))
+    .told(story)
 }

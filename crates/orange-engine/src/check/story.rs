@@ -2,11 +2,13 @@
 
 use serde::Serialize;
 
+use crate::effect::Effect;
 use crate::event::Fact;
 use crate::explore::{Playing, Step};
 use crate::language::Workflow;
 use crate::language::gates::Gate;
 use crate::names::Status;
+use crate::role::Role;
 
 /// What happens, step by step, from the beginning of a task.
 #[derive(Clone, Debug, Serialize)]
@@ -29,7 +31,7 @@ pub struct Told {
     /// Where the task is afterwards.
     pub status: Status,
     /// What orange does about it, in order.
-    pub effects: Vec<&'static str>,
+    pub effects: Vec<String>,
 }
 
 impl Story {
@@ -46,7 +48,7 @@ impl Story {
                     let events = played.events.iter();
                     events
                         .filter_map(|event| match &event.fact {
-                            Fact::EffectPlanned(planned) => Some(planned.effect.label()),
+                            Fact::EffectPlanned(planned) => Some(named(&planned.effect)),
                             _ => None,
                         })
                         .collect()
@@ -81,4 +83,13 @@ fn as_told(step: &Step, old: &[&Gate]) -> Step {
     let new: Vec<Gate> = new;
     step.shown.gates.extend(new);
     step
+}
+
+/// An effect by its name, and a start with whom it starts.
+fn named(effect: &Effect) -> String {
+    let label = effect.label();
+    match effect {
+        Effect::Spawn(spawn) if spawn.role != Role::Reviewer => format!("{label} {}", spawn.role),
+        _ => label.to_owned(),
+    }
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use super::finding::{Finding, FindingCode};
 use crate::language::declared::Naming;
 use crate::language::verbs::Verb;
-use crate::language::workflow::{Edge, Kind, Target, Trigger};
+use crate::language::workflow::{Edge, Kind, State, Target, Trigger};
 use crate::language::{Position, Workflow};
 use crate::role::Role;
 
 pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
     let mut findings = unused(workflow);
     findings.extend(verbs(workflow));
-    findings.extend(timeouts(workflow));
+    findings.extend(kinds(workflow));
     findings
 }
 
@@ -78,28 +78,75 @@ fn leads_nowhere(verb: Verb, target: &Target, at: Position) -> Finding {
     )
 }
 
-fn timeouts(workflow: &Workflow) -> Vec<Finding> {
+/// The kind of a state decides who looks after it, so it must be the right one.
+fn kinds(workflow: &Workflow) -> Vec<Finding> {
     let states = workflow.states.iter();
-    let timed = states.filter_map(|state| Some((state, state.timeout.as_ref()?)));
-    timed
-        .filter(|(state, timeout)| {
-            let mut edges = workflow.edges_from(&state.name);
-            !edges.any(|edge| {
-                edge.trigger == Trigger::Timeout && edge.to == Target::Status(timeout.then.clone())
-            })
-        })
-        .map(|(state, timeout)| {
-            let (from, to) = (&state.name, &timeout.then);
+    let wrong = states.filter_map(|state| Some((state, misfit(workflow, state)?)));
+    wrong
+        .map(|(state, (what, hint))| {
+            let (name, kind) = (&state.name, word(state.kind));
             Finding::new(
-                FindingCode::TimeoutTargetMissing,
+                FindingCode::KindMismatch,
                 Some(state.at),
-                format!("the timeout of `{from}` leads to `{to}`, and no transition goes there"),
-                format!(
-                    "add `- {{ from: {from}, to: {to}, trigger: timeout }}` to the transitions"
-                ),
+                format!("`{name}` is of the kind `{kind}`, and {what}"),
+                hint,
             )
         })
         .collect()
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Queued => "queued",
+        Kind::Agent => "agent",
+        Kind::Human => "human",
+        Kind::Waiting => "waiting",
+        Kind::Terminal => "terminal",
+    }
+}
+
+/// What does not fit the kind of a state, and what would.
+fn misfit(workflow: &Workflow, state: &State) -> Option<(String, String)> {
+    let edges = || workflow.edges_from(&state.name);
+    let hint = |text: &str| String::from(text);
+    let expected = state.expects.first();
+    match (state.kind, expected) {
+        (Kind::Queued | Kind::Waiting, Some(role)) => Some((
+            format!("expects the {role}"),
+            hint("make it `kind: agent`, or `kind: human` if a person is asked, or `expects: []`"),
+        )),
+        (Kind::Agent, None) => Some((
+            String::from("expects no agent"),
+            hint("say whom it waits for (`expects: [worker]`), or give it another `kind`"),
+        )),
+        (Kind::Waiting, None) => {
+            let by_itself = |edge: &Edge| edge.trigger != Trigger::Request && !edge.from_any;
+            let mut edges = edges();
+            (!edges.any(by_itself)).then(|| {
+                (
+                    String::from("nothing but a person leads on from there"),
+                    hint(
+                        "add a transition on what it waits for (`trigger: children_done`, \
+                         `timeout`, `pr_merged` …), or make it `kind: human`",
+                    ),
+                )
+            })
+        }
+        (Kind::Human, _) => {
+            let open = |edge: &Edge| {
+                let asked = matches!(edge.trigger, Trigger::Request | Trigger::Merged);
+                asked && edge.is_open_to(&Role::Human)
+            };
+            let mut edges = edges();
+            (!edges.any(open)).then(|| {
+                (
+                    String::from("no transition from there is open to a person"),
+                    hint("add one with `by: human`, or make it `kind: waiting`"),
+                )
+            })
+        }
+        (Kind::Queued | Kind::Agent | Kind::Terminal, _) => None,
+    }
 }
 
 /// The agent roles that something starts or expects.

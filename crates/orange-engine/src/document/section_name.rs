@@ -84,6 +84,10 @@ pub(super) fn collapsed(text: &str) -> String {
 impl fmt::Display for SectionName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = format!("## {}", self.title);
+        let is_word = |part: char| part.is_ascii_alphanumeric() || part == ' ';
+        if self.title.chars().all(is_word) {
+            return formatter.write_str(&plain);
+        }
         // A title with live Markdown in it, such as `*`, is written escaped, so
         // that what is shown and stored always reads back as this name.
         if SectionName::parse(&plain).is_ok_and(|read| read.title == self.title) {

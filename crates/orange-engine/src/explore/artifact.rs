@@ -86,10 +86,12 @@ pub(super) fn facts(workflow: &Workflow, shown: &Shown, entered: u64) -> Facts {
         match &gate.kind {
             GateKind::Git(git) => holds.extend(git.conditions.iter().copied()),
             GateKind::PullRequest(gate) => {
-                pull_request = Some(PullRequestFacts {
-                    state: gate.state.unwrap_or(PullRequestState::Open),
-                    checks: gate.checks,
+                let known: &mut PullRequestFacts = pull_request.get_or_insert(PullRequestFacts {
+                    state: PullRequestState::Open,
+                    checks: None,
                 });
+                known.state = gate.state.unwrap_or(known.state);
+                known.checks = gate.checks.or(known.checks);
             }
             GateKind::Command(gate) => {
                 commands.insert(gate.command.clone(), CommandResult::Exited(0));
@@ -124,6 +126,9 @@ fn every_command(workflow: &Workflow) -> BTreeMap<Vec<String>, CommandResult> {
 /// The reports that these gates tell apart: one that satisfies them, if there is one.
 pub(super) fn report<'a>(gates: impl Iterator<Item = &'a ReportGate>) -> Report {
     let mut report = of_outcome(Outcome::Done);
+    let mut gates: Vec<&ReportGate> = gates.collect();
+    // What a report amounts to decides most of it, so the single fields come after.
+    gates.sort_by_key(|gate| gate.field != ReportField::Outcome);
     for gate in gates {
         satisfy(&mut report, gate);
     }
@@ -170,9 +175,7 @@ fn satisfy(report: &mut Report, gate: &ReportGate) {
                 .into_iter()
                 .find(|known| known.as_str() == word);
             if let Some(outcome) = outcome {
-                let delegations = std::mem::take(&mut report.delegations);
                 *report = of_outcome(outcome);
-                report.delegations = delegations;
             }
         }
         ReportField::Summary => report.summary = text(),

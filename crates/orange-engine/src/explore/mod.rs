@@ -17,8 +17,8 @@ mod step;
 
 pub use notice::Notice;
 pub use play::{Played, Playing, Refused, beginning};
-pub(crate) use possible::rules;
 pub use possible::{beginnings, possible};
+pub(crate) use possible::{led_to, rules};
 pub use rehearsal::Rehearsal;
 pub use relevance::Relevance;
 pub use search::{Arc, Explored, MAX_SITUATIONS, Node, Visit, explore};

@@ -7,7 +7,7 @@ use crate::language::gates::GateKind;
 use crate::language::workflow::{Edge, Target, Trigger};
 use crate::names::FieldName;
 use crate::role::Role;
-use crate::task::Task;
+use crate::task::{Task, Workspace};
 
 /// Something worth knowing about a step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +31,11 @@ pub enum Notice {
     },
     /// A message goes to somebody who is not there and cannot be brought.
     NobodyToTell {
+        /// Who.
+        role: Role,
+    },
+    /// The workspace is given back while somebody is alive in it.
+    Evicted {
         /// Who.
         role: Role,
     },
@@ -114,6 +119,11 @@ fn planned_for(task: &Task, effect: &Effect, found: &mut Vec<Notice>) {
         Effect::Spawn(spawn) if task.is_live(&spawn.role) => found.push(Notice::Doubled {
             role: spawn.role.clone(),
         }),
+        Effect::ReleaseWorkspace { .. } if task.workspace != Workspace::None => {
+            let mut runs = task.runs.iter();
+            let alive = runs.find(|(_, run)| run.state.is_live());
+            found.extend(alive.map(|(role, _)| Notice::Evicted { role: role.clone() }));
+        }
         Effect::NotifyRole(notify) if !task.is_live(&notify.role) && notify.otherwise.is_none() => {
             found.push(Notice::NobodyToTell {
                 role: notify.role.clone(),

@@ -43,7 +43,7 @@ pub fn possible(workflow: &Workflow, relevance: &Relevance, situation: &Situatio
     steps.requests();
     steps.merges();
     steps.respawns();
-    steps.deaths();
+    steps.deaths(relevance);
     steps.timeout();
     steps.reports();
     steps.forge();
@@ -64,6 +64,14 @@ impl<'a> Steps<'a> {
         let step = Step::new(happening, shown);
         if !self.found.contains(&step) {
             self.found.push(step);
+        }
+    }
+
+    /// The happening with what each edge of a trigger asks for.
+    fn add_by_edge(&mut self, happening: &Happening, trigger: Trigger) {
+        for edge in self.edges(trigger) {
+            let shown = self.shown_to_all(edge.gates.iter(), None);
+            self.add(happening.clone(), shown);
         }
     }
 
@@ -132,13 +140,18 @@ impl<'a> Steps<'a> {
     }
 
     /// With nothing to show for it, and with what each rule looks for.
-    fn deaths(&mut self) {
+    fn deaths(&mut self, relevance: &Relevance) {
         for (role, _) in &self.situation.alive {
-            let happening = Happening::Die {
+            let dying = |evidence: Evidence| Happening::Die {
                 role: role.clone(),
-                evidence: Evidence::Exit { code: 1 },
+                evidence,
             };
+            let happening = dying(Evidence::Exit { code: 1 });
             self.add(happening.clone(), Shown::default());
+            // Where errors are compared, the next one may be another.
+            if relevance.most_errors(&self.situation.status) > 0 {
+                self.add(dying(Evidence::Exit { code: 2 }), Shown::default());
+            }
             for rule in rules(self.workflow, &self.situation.status, role) {
                 if rule.has_artifact.is_empty() {
                     continue;
@@ -157,11 +170,7 @@ impl<'a> Steps<'a> {
                 let shown = self.shown_to_all(rule.has_artifact.iter(), None);
                 self.add(happening.clone(), shown);
             }
-            let happening = Happening::Die {
-                role: role.clone(),
-                evidence: Evidence::Environment,
-            };
-            self.add(happening, Shown::default());
+            self.add(dying(Evidence::Environment), Shown::default());
         }
     }
 
@@ -190,10 +199,7 @@ impl<'a> Steps<'a> {
     fn timeout(&mut self) {
         let state = self.workflow.state(&self.situation.status);
         if state.is_some_and(|state| state.timeout.is_some()) {
-            let edges = self.edges(Trigger::Timeout);
-            let gates = edges.iter().flat_map(|edge| &edge.gates);
-            let shown = self.shown_to_all(gates, None);
-            self.add(Happening::TimeOut, shown);
+            self.add_by_edge(&Happening::TimeOut, Trigger::Timeout);
         }
     }
 
@@ -219,17 +225,23 @@ impl<'a> Steps<'a> {
             reports.push(report);
             reports.push(other);
         }
-        let gates = edges.iter().flat_map(|edge| &edge.gates);
-        let others = gates.filter(|gate| !matches!(gate.kind, GateKind::Report(_)));
-        let shown = self.shown_to_all(others, None);
+        let mut worlds: Vec<Shown> = Vec::new();
+        for edge in &edges {
+            let others = edge.gates.iter();
+            let others = others.filter(|gate| !matches!(gate.kind, GateKind::Report(_)));
+            let shown = self.shown_to_all(others, None);
+            if !worlds.contains(&shown) {
+                worlds.push(shown);
+            }
+        }
         for (role, headless) in &self.situation.alive {
-            if *headless {
-                for report in &reports {
-                    let happening = Happening::Report {
-                        role: role.clone(),
-                        report: Box::new(report.clone()),
-                    };
-                    self.add(happening, shown.clone());
+            for report in reports.iter().filter(|_| *headless) {
+                let happening = Happening::Report {
+                    role: role.clone(),
+                    report: Box::new(report.clone()),
+                };
+                for shown in &worlds {
+                    self.add(happening.clone(), shown.clone());
                 }
             }
         }
@@ -256,10 +268,8 @@ impl<'a> Steps<'a> {
             self.add(Happening::AddChild, Shown::default());
         }
         if self.situation.children() > 0 {
-            let edges = self.edges(Trigger::ChildrenDone);
-            let gates = edges.iter().flat_map(|edge| &edge.gates);
-            let shown = self.shown_to_all(gates, None);
-            self.add(Happening::EndChild, shown);
+            self.add(Happening::EndChild, Shown::default());
+            self.add_by_edge(&Happening::EndChild, Trigger::ChildrenDone);
         }
     }
 
@@ -288,7 +298,8 @@ pub(crate) fn rules<'a>(
     })
 }
 
-fn led_to(rule: &ExitRule) -> Vec<&Status> {
+/// Where a rule may lead.
+pub(crate) fn led_to(rule: &ExitRule) -> Vec<&Status> {
     match &rule.outcome {
         ExitOutcome::Advance(cases) => cases.iter().map(|case| &case.then).collect(),
         ExitOutcome::Crash(crash) => crash.then.iter().collect(),

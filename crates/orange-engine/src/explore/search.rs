@@ -7,7 +7,7 @@ use super::possible::{beginnings, possible};
 use super::relevance::Relevance;
 use super::situation::Situation;
 use super::step::{Happening, Step};
-use crate::effect::Effect;
+use crate::effect::{Effect, PlannedEffect};
 use crate::event::{Event, Fact};
 use crate::input::Input;
 use crate::language::Workflow;
@@ -18,7 +18,7 @@ use crate::role::Role;
 use crate::task::Task;
 
 /// More situations than these are not searched.
-pub const MAX_SITUATIONS: usize = 100_000;
+pub const MAX_SITUATIONS: usize = 50_000;
 
 /// What a search found.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub struct Node {
     pub reached_by: (Option<usize>, usize),
     /// What can happen next.
     pub arcs: Vec<Arc>,
+    /// Whether that is everything.
+    pub is_complete: bool,
 }
 
 /// A step from one situation to another.
@@ -110,6 +112,8 @@ struct Search<'w, 'v> {
     candidates: BTreeMap<Key, Vec<Candidate>>,
     /// What became of steps that end a task, by step and whether a workspace was held.
     endings: BTreeMap<(usize, bool), Vec<Arc>>,
+    /// The steps in which an effect fails, by the step without the failure and the effect's place.
+    failing: BTreeMap<(usize, usize), usize>,
     watch: &'v mut dyn FnMut(&Visit<'_>),
     most: usize,
 }
@@ -130,6 +134,7 @@ pub fn explore(workflow: &Workflow, most: usize, watch: &mut dyn FnMut(&Visit<'_
         },
         candidates: BTreeMap::new(),
         endings: BTreeMap::new(),
+        failing: BTreeMap::new(),
         watch,
         most,
     };
@@ -154,7 +159,7 @@ impl Search<'_, '_> {
             };
             self.explored.entries.extend(new.status.clone());
             self.arrive(None, number, None, &played);
-            for (index, label) in failures(&played.events, true) {
+            for (index, label) in failures(&played.events) {
                 let number = self.number(step.failing(index, label));
                 if let Ok(played) = play::begin(self.workflow, &new, &input, Some(index)) {
                     self.arrive(None, number, None, &played);
@@ -196,12 +201,19 @@ impl Search<'_, '_> {
             }
             let first = arcs.len();
             self.try_out(at, &task, candidate, &mut arcs);
-            if candidate.ends {
+            if candidate.ends && self.all_end(&arcs[first..]) {
                 self.endings.insert(ending, arcs[first..].to_vec());
             }
         }
         self.candidates.insert(key, candidates);
         self.explored.nodes[at].arcs = arcs;
+    }
+
+    fn all_end(&self, arcs: &[Arc]) -> bool {
+        let mut ends = arcs
+            .iter()
+            .map(|arc| &self.explored.nodes[arc.to].situation);
+        ends.all(|situation| self.workflow.is_terminal(&situation.status))
     }
 
     fn candidates(&mut self, situation: &Situation, task: &Task) -> Vec<Candidate> {
@@ -246,15 +258,23 @@ impl Search<'_, '_> {
             return;
         };
         arcs.extend(self.arrive(Some(at), candidate.step, Some(task), &played));
-        let ends = self.workflow.is_terminal(&played.task.status);
-        for (index, label) in failures(&played.events, ends) {
-            let step = self.explored.steps[candidate.step].failing(index, label);
+        for (index, label) in failures(&played.events) {
             let Ok(played) = play::play(self.workflow, task, &candidate.inputs, Some(index)) else {
                 continue;
             };
-            let number = self.number(step);
+            let number = self.failing(candidate.step, index, label);
             arcs.extend(self.arrive(Some(at), number, Some(task), &played));
         }
+    }
+
+    /// The same step with one effect failing.
+    fn failing(&mut self, step: usize, index: usize, label: &'static str) -> usize {
+        if let Some(known) = self.failing.get(&(step, index)) {
+            return *known;
+        }
+        let number = self.number(self.explored.steps[step].failing(index, label));
+        self.failing.insert((step, index), number);
+        number
     }
 
     fn arrive(
@@ -276,6 +296,9 @@ impl Search<'_, '_> {
             Some(known) => *known,
             None if self.explored.nodes.len() >= self.most => {
                 self.explored.is_complete = false;
+                if let Some(from) = from {
+                    self.explored.nodes[from].is_complete = false;
+                }
                 return None;
             }
             None => {
@@ -285,6 +308,7 @@ impl Search<'_, '_> {
                     situation,
                     reached_by: (from, step),
                     arcs: Vec::new(),
+                    is_complete: true,
                 });
                 number
             }
@@ -305,22 +329,40 @@ fn is_progress(event: &Event) -> bool {
     }
 }
 
-/// The effects whose failure makes a difference: starts, and what would keep an ended task from
-/// letting go.
+/// The effects whose failure makes a difference: starts, and what would keep a start, an end or a
+/// release of the same plan from happening. A merge that fails leaves everything as it was.
 ///
 /// They are counted as `settle` performs them, one after the other.
-fn failures(events: &[Event], ends: bool) -> Vec<(usize, &'static str)> {
-    let planned = events.iter().filter_map(|event| match &event.fact {
-        Fact::EffectPlanned(planned) => Some(planned),
-        _ => None,
-    });
-    planned
-        .enumerate()
-        .filter(|(_, planned)| match &planned.effect {
-            Effect::Spawn(_) | Effect::AcquireWorkspace { .. } => true,
-            Effect::Kill(_) | Effect::ReleaseWorkspace { .. } => false,
-            _ => ends && planned.on_error == OnError::Stop,
+fn failures(events: &[Event]) -> Vec<(usize, &'static str)> {
+    let planned: Vec<&PlannedEffect> = events
+        .iter()
+        .filter_map(|event| match &event.fact {
+            Fact::EffectPlanned(planned) => Some(planned),
+            _ => None,
         })
-        .map(|(index, planned)| (index, planned.effect.label()))
+        .collect();
+    let holds_up = |number: usize| {
+        let (this, later) = (planned[number], &planned[number + 1..]);
+        let mut later = later.iter().filter(|other| other.plan == this.plan);
+        this.on_error == OnError::Stop && later.any(|other| starts_or_ends(&other.effect))
+    };
+    let makes_a_difference = |(number, planned): &(usize, &&PlannedEffect)| match planned.effect {
+        Effect::Spawn(_) | Effect::AcquireWorkspace { .. } => true,
+        Effect::Kill(_) | Effect::ReleaseWorkspace { .. } | Effect::Merge(_) => false,
+        _ => holds_up(*number),
+    };
+    let all = planned.iter().enumerate().filter(makes_a_difference);
+    all.map(|(index, planned)| (index, planned.effect.label()))
         .collect()
+}
+
+fn starts_or_ends(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::Spawn(_)
+            | Effect::AcquireWorkspace { .. }
+            | Effect::Kill(_)
+            | Effect::ReleaseWorkspace { .. }
+            | Effect::NotifyRole(_)
+    )
 }

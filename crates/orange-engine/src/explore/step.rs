@@ -224,6 +224,9 @@ impl fmt::Display for Happening {
                 Evidence::Environment => {
                     write!(formatter, "the {role} goes away with its tmux server")
                 }
+                Evidence::Exit { code } if *code > 1 => {
+                    write!(formatter, "the {role} dies of another error")
+                }
                 _ => write!(formatter, "the {role} dies"),
             },
             Happening::TimeOut => formatter.write_str("the time is up"),

@@ -85,6 +85,10 @@ impl Outcome {
         }
     }
 
+    fn looked_at(&self) -> Option<(&Workflow, &Checked)> {
+        Some((self.examined.workflow.as_ref()?, self.checked.as_ref()?))
+    }
+
     fn findings(&self) -> &[Finding] {
         self.checked.as_ref().map_or(&[], |it| &it.findings)
     }
@@ -179,20 +183,17 @@ fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
 /// `mine: ok (5 states, 13 transitions), 2 warnings; 16 situations, 138 steps: everything it can do`
 fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<usize>) {
     let name = format!("{}:", outcome.source.name);
-    let (verdict, style, rest) = match (&outcome.examined.workflow, &outcome.checked) {
-        (Some(workflow), Some(checked)) => {
-            let (verdict, style) = if outcome.is_ok(strict) {
-                ("ok", Style::Good)
-            } else {
-                ("refused", Style::Bad)
-            };
-            (verdict.to_owned(), style, looked_at(workflow, checked))
-        }
-        _ => {
-            let problems = counted(outcome.examined.findings.len(), "problem");
-            let rest = String::from("which come first; what it does was not looked at");
-            (format!("{problems},"), Style::Bad, rest)
-        }
+    let (verdict, style, rest) = if let Some((workflow, checked)) = outcome.looked_at() {
+        let (verdict, style) = if outcome.is_ok(strict) {
+            ("ok", Style::Good)
+        } else {
+            ("refused", Style::Bad)
+        };
+        (verdict.to_owned(), style, looked_at(workflow, checked))
+    } else {
+        let problems = counted(outcome.examined.findings.len(), "problem");
+        let rest = String::from("what it does was not looked at");
+        (format!("{problems};"), Style::Bad, rest)
     };
     let paragraph = Paragraph {
         lead: &[(Style::Bold, &name), (style, &verdict)],
