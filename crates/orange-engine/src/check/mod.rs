@@ -20,7 +20,7 @@ mod structure;
 
 use serde::Serialize;
 
-use crate::explore::{Explored, MAX_SITUATIONS, explore};
+use crate::explore::{Explored, explore, most_situations};
 use crate::language::Workflow;
 
 pub use finding::{Finding, FindingCode, Severity};
@@ -58,7 +58,7 @@ impl Checked {
 
 /// Checks a workflow that loads.
 pub fn check(workflow: &Workflow) -> Checked {
-    check_within(workflow, MAX_SITUATIONS)
+    check_within(workflow, most_situations(workflow))
 }
 
 /// Checks a workflow, looking at no more than this many situations.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, FindingCode};
 use super::story::Story;
-use crate::explore::{Explored, MAX_SITUATIONS};
+use crate::explore::Explored;
 use crate::language::Workflow;
 use crate::language::workflow::Trigger;
 use crate::names::Status;
@@ -28,10 +28,7 @@ pub(super) fn find(
                 "the search was stopped after {} situations; what was not seen is not proved",
                 explored.nodes.len()
             ),
-            format!(
-                "lower the limits that counters are compared with, or give the workflow fewer of \
-                 them: at most {MAX_SITUATIONS} situations are searched"
-            ),
+            "lower the limits that counters are compared with, or give the workflow fewer counters",
         ));
     }
     findings

@@ -21,6 +21,6 @@ pub use possible::{beginnings, possible};
 pub(crate) use possible::{led_to, rules};
 pub use rehearsal::Rehearsal;
 pub use relevance::Relevance;
-pub use search::{Arc, Explored, MAX_SITUATIONS, Node, Visit, explore};
+pub use search::{Arc, Explored, MAX_SITUATIONS, Node, Visit, explore, most_situations};
 pub use situation::Situation;
 pub use step::{Failing, Happening, Shown, Step};

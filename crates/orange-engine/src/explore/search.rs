@@ -17,8 +17,16 @@ use crate::names::Status;
 use crate::role::Role;
 use crate::task::Task;
 
-/// More situations than these are not searched.
+/// More situations than these are not searched in any workflow.
 pub const MAX_SITUATIONS: usize = 50_000;
+
+/// How many situations of a workflow are searched at most.
+///
+/// Each takes longer the more transitions there are to ask, so a large workflow gets fewer: the
+/// answer should come in seconds.
+pub fn most_situations(workflow: &Workflow) -> usize {
+    MAX_SITUATIONS / (1 + workflow.edges.len() / 500)
+}
 
 /// What a search found.
 #[derive(Debug)]

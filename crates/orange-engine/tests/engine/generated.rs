@@ -41,13 +41,22 @@ fn hooks(to: usize) -> &'static str {
     }
 }
 
+/// What a person's decision begins anew: always the failures, sometimes the rest.
+fn reset(from: usize) -> &'static str {
+    match from % 30 {
+        3 => "spawn_failures: 0, laps: 0, turns: 0",
+        _ => "spawn_failures: 0",
+    }
+}
+
 /// A workflow of 200 states and 1,000 transitions with agents, starts, counters and gates, and
 /// these faults: `s34` can end with everything still held, `s44` and `s45` send a task back and forth for
 /// ever, nobody ever comes into `s199`, and a rule of `s55` is never asked.
 pub fn large() -> String {
     let active = STATES - 2;
     let mut text = String::from(
-        "name: large\nversion: 1\nlimits: { max_laps: 2, max_failures: 2 }\nfields: { laps: 0 }\n\
+        "name: large\nversion: 1\nlimits: { max_laps: 2, max_turns: 2, max_failures: 2 }\n\
+         fields: { laps: 0, turns: 0 }\n\
          gates:\n  handoff: { section: \"## Handoff\", fields: [DONE], fresh: true }\n\
          entry: s0\nstates:\n",
     );
@@ -123,7 +132,7 @@ impl Ways {
                 Kind::Human => self.add(
                     number,
                     &to,
-                    &format!("by: human, set: {{ laps: 0, spawn_failures: 0 }}, hooks: {hooks}"),
+                    &format!("by: human, set: {{ {} }}, hooks: {hooks}", reset(number)),
                 ),
                 Kind::Agent => self.add(
                     number,
@@ -162,12 +171,14 @@ impl Ways {
             }
             let hooks = hooks(to);
             let by_worker = kind(from) == Kind::Agent && to < from;
+            let field = if to % 2 == 0 { "laps" } else { "turns" };
             let rest = if by_worker {
                 format!(
-                    "by: worker, when: laps < max_laps, set: {{ laps: increment }}, hooks: {hooks}"
+                    "by: worker, when: {field} < max_{field}, set: {{ {field}: increment }}, \
+                     hooks: {hooks}"
                 )
             } else {
-                format!("by: human, set: {{ laps: 0, spawn_failures: 0 }}, hooks: {hooks}")
+                format!("by: human, set: {{ {} }}, hooks: {hooks}", reset(from))
             };
             self.add(from, &name, &rest);
         }
