@@ -248,6 +248,21 @@ pub(crate) const PAIRS: &[(Replaced, Replaced, &[&str])] = &[
             "dropped + on every way in: also does `spawn_next`",
         ],
     ),
+    // A section by its name, and arguments that only look alike.
+    (
+        &[(
+            "    hooks: [push_branch, create_pr]",
+            "    hooks: [{ action: archive_section, section: \"## Review\" }, { action: run_command, command: [echo, \"a b\"] }]",
+        )],
+        &[(
+            "    hooks: [push_branch, create_pr]",
+            "    hooks: [{ action: archive_section, section: \"##  review\" }, { action: run_command, command: [echo, a, b] }]",
+        )],
+        &[
+            "busy + the human, the engine or the worker asking for `asked`: also does `run_command` `echo a b`, after `archive_section` `## review`",
+            "busy - the human, the engine or the worker asking for `asked`: no longer does `run_command` `echo \"a b\"`",
+        ],
+    ),
     // A hook that comes first.
     (
         &[],
