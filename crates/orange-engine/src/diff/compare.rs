@@ -63,12 +63,11 @@ fn guards(old: &[Passage], new: &[Passage]) -> Vec<Change> {
         values.fold(Values::none(), Values::or)
     };
     let (was, is) = (union(old), union(new));
+    if was == is {
+        return Vec::new();
+    }
     let (Ok(closed), Ok(_)) = (was.without(&is), is.without(&was)) else {
-        return if was == is {
-            Vec::new()
-        } else {
-            vec![Change::GuardChanged]
-        };
+        return vec![Change::GuardChanged];
     };
     let mut changes = Vec::new();
     let mut widened = Values::none();

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::change::{Change, ParameterChange};
-use super::words::{duration, excerpt, the};
+use super::words::{command_line, duration, excerpt, the};
 use crate::language::Workflow;
 use crate::language::defaults;
 use crate::language::hooks::{Action, Channel, HarnessChoice, Hook, OnError, SpawnHook};
@@ -16,8 +16,10 @@ use crate::role::Role;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookStep {
     name: &'static str,
-    /// Whom or what it is about: with the name, what makes it the same hook.
+    /// Whom or what it is about.
     about: Option<String>,
+    /// With the name, what makes it the same hook: two ways to write a section are one.
+    identity: Option<String>,
     parameters: Vec<Parameter>,
     told: Option<Told>,
     /// The fields that its texts show; none means that this is not known.
@@ -102,7 +104,9 @@ impl HookStep {
             Action::DeleteRemoteBranch => HookStep::plain("delete_remote_branch"),
             Action::SetField(change) => HookStep::about("set_field", change.field.to_string()),
             Action::ArchiveSection { section } => {
-                HookStep::about("archive_section", format!("`{section}`"))
+                let mut step = HookStep::about("archive_section", format!("`{section}`"));
+                step.identity = Some(section.title().to_ascii_lowercase());
+                step
             }
             Action::Notify { message, via } => {
                 let mut step = HookStep::plain("notify").saying(workflow, message);
@@ -115,7 +119,7 @@ impl HookStep {
                 step
             }
             Action::RunCommand { command } => {
-                HookStep::about("run_command", format!("`{}`", command.join(" ")))
+                HookStep::about("run_command", format!("`{}`", command_line(command)))
             }
             Action::Route => HookStep::plain("route"),
             Action::CreateChildren => HookStep::plain("create_children"),
@@ -179,6 +183,7 @@ impl HookStep {
         HookStep {
             name,
             about: None,
+            identity: None,
             parameters: Vec::new(),
             told: None,
             shows: Some(Vec::new()),
@@ -186,9 +191,9 @@ impl HookStep {
     }
 
     fn about(name: &'static str, about: String) -> HookStep {
-        let about = Some(about);
         HookStep {
-            about,
+            identity: Some(about.clone()),
+            about: Some(about),
             ..HookStep::plain(name)
         }
     }
@@ -218,7 +223,7 @@ impl HookStep {
 impl HookStep {
     /// Whether one is the other in a changed form.
     pub(super) fn is_alike(&self, other: &HookStep) -> bool {
-        self.name == other.name && self.about == other.about
+        self.name == other.name && self.identity == other.identity
     }
 
     /// What was changed from the other into this.

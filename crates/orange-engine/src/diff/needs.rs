@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::words::{duration, either, the};
+use super::words::{command_line, duration, either, the};
 use crate::document::SectionName;
 use crate::document::reading::{Verdict, VerdictMode};
 use crate::language::gates::{
@@ -220,7 +220,7 @@ impl fmt::Display for Need {
                 ChecksState::Pending => "a pull request whose checks still run",
             }),
             Need::Command(command, seconds) => {
-                let command = command.join(" ");
+                let command = command_line(command);
                 write!(
                     formatter,
                     "`{command}` to succeed within {}",

@@ -1,6 +1,6 @@
 //! Which of several ways is tried first, where that matters.
 
-use super::change::{Change, Difference};
+use super::change::{Change, Difference, Way};
 use super::passages::{self, Passage, QUEUED, Queue};
 use super::ways::Both;
 use crate::language::workflow::{Target, Trigger};
@@ -83,10 +83,9 @@ pub(super) fn tried_before(both: &Both<'_>, differences: &mut [Difference]) {
     for difference in differences {
         let Difference {
             status: Some(status),
-            way:
-                Some(super::change::Way::Leaving {
-                    to, trigger, who, ..
-                }),
+            way: Some(Way::Leaving {
+                to, trigger, who, ..
+            }),
             change: Change::Opened { before, .. },
         } = difference
         else {

@@ -87,10 +87,8 @@ pub(super) fn leaving(
     }
     for (trigger, to) in deaths::led_to(workflow, state, roles) {
         let to = Target::Status(to);
-        let (edges, is_borrowed) = out.by_rule(&to, trigger);
-        let edges = edges
-            .into_iter()
-            .filter(|edge| edge.is_open_to(&Role::Engine));
+        let (edges, is_borrowed) = out.open_by_rule(&to, trigger);
+        let edges = edges.into_iter();
         out.add(&mut found, trigger, &to, None, edges, is_borrowed);
     }
     found
@@ -104,11 +102,8 @@ pub(super) fn found_by_rule(
     trigger: Trigger,
 ) -> Values {
     let to = Target::Status(to.clone());
-    let (edges, _) = Out::of(workflow, state).by_rule(&to, trigger);
-    let edges = edges
-        .into_iter()
-        .filter(|edge| edge.is_open_to(&Role::Engine));
-    let values = edges.map(|edge| Values::of(edge.when.as_ref()));
+    let (edges, _) = Out::of(workflow, state).open_by_rule(&to, trigger);
+    let values = edges.iter().map(|edge| Values::of(edge.when.as_ref()));
     values.fold(Values::none(), Values::or)
 }
 
@@ -188,6 +183,13 @@ impl<'a> Out<'a> {
             return (self.edges_to(to, Trigger::Request), true);
         }
         (own, false)
+    }
+
+    /// The edges that an exit rule can take.
+    fn open_by_rule(&self, to: &Target, trigger: Trigger) -> (Vec<&'a Edge>, bool) {
+        let (mut edges, is_borrowed) = self.by_rule(to, trigger);
+        edges.retain(|edge| edge.is_open_to(&Role::Engine));
+        (edges, is_borrowed)
     }
 
     /// Where a merge that somebody asks for leads.

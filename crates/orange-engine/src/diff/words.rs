@@ -33,6 +33,22 @@ pub(super) fn duration(seconds: u64) -> String {
     }
 }
 
+/// A program and its arguments; one with a space in it is quoted, so that no two lists look alike.
+pub(super) fn command_line(command: &[String]) -> String {
+    let is_plain = |word: &&String| {
+        let is_part = |it: char| !it.is_whitespace() && !it.is_control() && !"\"\\`".contains(it);
+        !word.is_empty() && word.chars().all(is_part)
+    };
+    let words = command.iter().map(|word| {
+        if is_plain(&word) {
+            word.clone()
+        } else {
+            format!("{word:?}")
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// The beginning of a text, in quotes.
 pub(super) fn excerpt(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default().trim_end();

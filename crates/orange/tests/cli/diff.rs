@@ -71,6 +71,27 @@ fn two_shipped_workflows() {
 }
 
 #[test]
+fn what_is_the_same_in_several_statuses_is_told_once() {
+    let old = "name: x\nversion: 1\nstates: { a: {}, b: {}, c: {}, over: { terminal: true } }\ntransitions:\n  - { from: a, to: b }\n";
+    let sandbox = Sandbox::new()
+        .file("old.yml", old)
+        .file(
+            "all.yml",
+            format!("{old}  - {{ from: \"*active\", to: over, by: human }}\n"),
+        )
+        .file(
+            "two.yml",
+            format!("{old}  - {{ from: [a, b], to: over, by: human }}\n"),
+        );
+    let lines = [
+        "workflow diff old.yml all.yml",
+        "workflow diff old.yml two.yml",
+        "workflow diff all.yml two.yml",
+    ];
+    assert_snapshot!(lines.map(|line| sandbox.transcript(line)).join("\n"));
+}
+
+#[test]
 fn every_pair_of_shipped_workflows_can_be_compared() {
     let sandbox = Sandbox::new();
     let names = ["default", "respawn", "minimal", "autopilot"];

@@ -100,6 +100,21 @@ pub(crate) const DIFFERENT: &[(Replaced, &[&str])] = &[
         )],
         &["asked - the worker may no longer ask for `@previous`"],
     ),
+    // What nobody asks for happens as far as the engine may.
+    (
+        &[(
+            "    trigger: timeout\n",
+            "    trigger: timeout\n    by: human\n",
+        )],
+        &["busy - the timeout no longer leads to `asked`"],
+    ),
+    (
+        &[(
+            "    trigger: report\n    gate",
+            "    trigger: report\n    by: worker\n    gate",
+        )],
+        &["busy - a report no longer leads to `asked`"],
+    ),
     // Guards.
     (
         &[
@@ -434,5 +449,9 @@ pub(crate) const DIFFERENT: &[(Replaced, &[&str])] = &[
     (
         &[("Then stop.", "Then go on.")],
         &["* ~ the prompt `work` says something else"],
+    ),
+    (
+        &[("fields: { loops: 0 }", "fields: { loops: 0, spare: 4 }")],
+        &["* ~ the field spare begins at 4, was 0"],
     ),
 ];

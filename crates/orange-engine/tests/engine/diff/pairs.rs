@@ -29,6 +29,22 @@ pub(crate) const PAIRS: &[(Replaced, Replaced, &[&str])] = &[
             "busy + the human, the engine or the worker asking for `asked`, if review_round == 1: also does `label_issue` `late`, after `create_pr`",
         ],
     ),
+    // What differs for all of them does not.
+    (
+        &[(WHOLE, CUT_IN_TWO)],
+        &[
+            (WHOLE, CUT_IN_TWO),
+            (
+                "hooks: &h [push_branch, create_pr]",
+                "hooks: &h [push_branch, create_pr, spawn_next]",
+            ),
+            ("gates: &g [handoff, tests]", "gates: &g [handoff]"),
+        ],
+        &[
+            "busy - the human, the engine or the worker asking for `asked`: no longer needs `make test` to succeed within 10m",
+            "busy + the human, the engine or the worker asking for `asked`: also does `spawn_next`, after `create_pr`",
+        ],
+    ),
     // `@previous` leads back to several states, and only one of them is entered in another way.
     (
         &[(
@@ -74,6 +90,59 @@ pub(crate) const PAIRS: &[(Replaced, Replaced, &[&str])] = &[
             "busy ~ when the worker ends: with a clean worktree and a commit of its own on the branch: a crash, to `dropped`; was a crash, left to a person",
             "busy ~ when the worker ends: with the verdict PASS in the first line of `## Review` and `## Review` brought by the human or the reviewer: now asked last",
         ],
+    ),
+    // What a rule about crashes never looks at.
+    (
+        &[(
+            RULE,
+            "    - { status: busy, role: worker, action: crash }\n",
+        )],
+        &[(
+            RULE,
+            "    - { status: busy, role: worker, action: crash, then: asked, backoff: 5s }\n",
+        )],
+        &[],
+    ),
+    // Reports and guards that exclude each other can stand in any order.
+    (
+        &[(
+            "    to: open\n    trigger: report\n",
+            "    to: open\n    trigger: report\n    gate: { report: outcome, is: blocked }\n",
+        )],
+        &[
+            (
+                "    to: asked\n    trigger: report\n    gate: { report: outcome, is: done }\n",
+                "    to: open\n    trigger: report\n    gate: { report: outcome, is: blocked }\n    hooks: [kill_session, release_workspace]\n",
+            ),
+            (
+                "    to: open\n    trigger: report\n    hooks: [kill_session, release_workspace]\n  - from: busy\n    to: open\n    trigger: spawn_failed\n",
+                "    to: asked\n    trigger: report\n    gate: { report: outcome, is: done }\n  - from: busy\n    to: open\n    trigger: spawn_failed\n",
+            ),
+        ],
+        &[],
+    ),
+    (
+        &[
+            (
+                "  open:\n  asked: { when: summary_chars == 0 }",
+                "  open: { when: summary_chars > 0 }\n  asked: { when: summary_chars == 0 }",
+            ),
+            (
+                "  complete: [asked]",
+                "  complete: [asked]\n  retry: []\n  unblock: []",
+            ),
+        ],
+        &[
+            (
+                "  open:\n  asked: { when: summary_chars == 0 }",
+                "  asked: { when: summary_chars == 0 }\n  open: { when: summary_chars > 0 }",
+            ),
+            (
+                "  complete: [asked]",
+                "  complete: [asked]\n  retry: []\n  unblock: []",
+            ),
+        ],
+        &[],
     ),
     // A verb tries its targets in order, and both are open.
     (
@@ -177,6 +246,21 @@ pub(crate) const PAIRS: &[(Replaced, Replaced, &[&str])] = &[
             "asked + the qa may now ask for `dropped`; then `spawn_next`",
             "over + on every way in: also does `spawn_next`",
             "dropped + on every way in: also does `spawn_next`",
+        ],
+    ),
+    // A section by its name, and arguments that only look alike.
+    (
+        &[(
+            "    hooks: [push_branch, create_pr]",
+            "    hooks: [{ action: archive_section, section: \"## Review\" }, { action: run_command, command: [echo, \"a b\"] }]",
+        )],
+        &[(
+            "    hooks: [push_branch, create_pr]",
+            "    hooks: [{ action: archive_section, section: \"##  review\" }, { action: run_command, command: [echo, a, b] }]",
+        )],
+        &[
+            "busy + the human, the engine or the worker asking for `asked`: also does `run_command` `echo a b`, after `archive_section` `## review`",
+            "busy - the human, the engine or the worker asking for `asked`: no longer does `run_command` `echo \"a b\"`",
         ],
     ),
     // A hook that comes first.

@@ -292,4 +292,18 @@ pub(crate) const SAME: &[(&str, Replaced)] = &[
             ("poll_interval: 30", "poll_interval: 30s"),
         ],
     ),
+    (
+        "a timeout that leads elsewhere",
+        &[(
+            "    to: asked\n    trigger: timeout\n",
+            "    to: asked\n    trigger: timeout\n  - { from: busy, to: over, trigger: timeout }\n",
+        )],
+    ),
+    (
+        "a question that nobody is asked",
+        &[(
+            "    to: asked\n    by: engine\n",
+            "    to: asked\n    by: engine\n    confirm: Sure?\n",
+        )],
+    ),
 ];

@@ -88,10 +88,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         prompts: args.prompts,
     };
     let mut text = Text::new();
-    for group in grouped(&differences, &now) {
-        page.push_group(&mut text, &group);
+    let groups = grouped(&differences, &now);
+    for group in &groups {
+        page.push_group(&mut text, group);
     }
-    text.push(Style::Plain, &verdict(differences.len()));
+    // What is told once counts once.
+    let told = groups.iter().map(|group| group.differences.len()).sum();
+    text.push(Style::Plain, &verdict(told));
     text.end_line();
     output.answer(&text)?;
     let has_texts = differences.iter().any(|it| texts(&it.change).is_some());
