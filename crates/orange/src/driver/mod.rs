@@ -37,7 +37,7 @@ use crate::store::Store;
 pub use answer::{Answer, Changed};
 pub use ask::Asked;
 pub use create::NewWork;
-pub use error::DriverError;
+pub use error::{DriverError, StoreProblem};
 pub use identity::Identity;
 pub use observe::Seen;
 pub use perform::Performed;

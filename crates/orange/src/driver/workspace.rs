@@ -16,7 +16,7 @@ use super::act::Failure;
 use super::{Driver, DriverError};
 use crate::clock;
 use crate::config::{Project, reason};
-use crate::store::{self, Reservation, Store, WorkspaceRecord, WorkspaceState};
+use crate::store::{self, Reservation, Store, StoreError, WorkspaceRecord, WorkspaceState};
 
 impl Driver {
     /// Makes sure that the task has a worktree on its branch, with TASK.md in it.
@@ -30,22 +30,20 @@ impl Driver {
             Some(workspace) => workspace,
             None => self.reserve(store, task, &project)?,
         };
-        let ready = self
-            .check_out(task, &project, &workspace.path)
-            .and_then(|()| {
-                let file = workspace.path.join(&project.task_file);
-                Ok(store::bind(store, &task.id, &file, clock::now())?)
-            });
-        match ready {
-            Ok(()) => Ok(EffectOutcome::Bound(workspace.name)),
-            Err(error) => {
-                if matches!(workspace.state, WorkspaceState::Reserved(_)) {
-                    // Whatever was made of it stays; the next one to reserve it looks again.
-                    let _kept = store.free_workspace(&workspace.name);
-                }
-                Err(Failure::for_good(error))
-            }
-        }
+        // A failure leaves the reservation: the next try, or a release, goes on from there.
+        let ready = self.check_out(task, &project, &workspace.path);
+        ready.map_err(|error| match error {
+            DriverError::FactUnknown { .. } => Failure::for_good(error),
+            // Another git may be at work, left by a performer that was killed.
+            error => Failure::passing(error),
+        })?;
+        let file = workspace.path.join(&project.task_file);
+        let bound = store::bind(store, &task.id, &file, clock::now());
+        bound.map_err(|error| match error {
+            StoreError::Occupied { .. } => Failure::for_good(error),
+            error => Failure::passing(error),
+        })?;
+        Ok(EffectOutcome::Bound(workspace.name))
     }
 
     fn reserve(
@@ -124,6 +122,16 @@ impl Driver {
                 &["checkout", "--no-overwrite-ignore", "-b", branch, base]
             };
             self.git(path, switch)?;
+        }
+        // While git fills a new worktree, it keeps it locked.
+        let own = self.git(path, &["rev-parse", "--absolute-git-dir"])?;
+        let lock = Path::new(&own).join("locked");
+        if lock.exists() {
+            return Err(DriverError::File {
+                attempt: "use the worktree before it is whole",
+                path: lock,
+                reason: String::from("git has not finished it"),
+            });
         }
         // Only what can be seen counts: a half-made worktree must not pass for a whole one.
         match on(self)? {

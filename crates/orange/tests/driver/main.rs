@@ -10,5 +10,9 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod deaths;
+mod identity;
 mod library;
+mod program;
 mod stage;
+mod stories;
