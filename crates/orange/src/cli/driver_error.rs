@@ -1,5 +1,6 @@
 //! What an error of the driver means for who asked.
 
+use orange_engine::names::ProjectName;
 use serde_json::{Value, json};
 
 use super::exit::Exit;
@@ -73,7 +74,8 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         DriverError::Home(_) => {
             "name it by an absolute path, such as `export ORANGE_HOME=\"$PWD/orange\"`".to_owned()
         }
-        DriverError::Projects(ProjectsError::Unknown { names, .. }) => registered(names),
+        DriverError::Projects(ProjectsError::Unknown { names, .. })
+        | DriverError::ProjectUnclear { names, .. } => registered(names),
         DriverError::Projects(ProjectsError::NameInvalid(_)) => {
             "a name has letters, digits, `-` and `_`; choose one with `orange project add --name NAME`"
                 .to_owned()
@@ -81,7 +83,6 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         DriverError::Projects(ProjectsError::Invalid { path, .. }) => {
             format!("correct `{}`; nothing was changed", path.display())
         }
-        DriverError::ProjectUnclear { names, .. } => registered(names),
         DriverError::NoRepository { .. } => {
             "run `git init` and make a first commit, then run `orange project add`".to_owned()
         }
@@ -120,11 +121,11 @@ pub fn hints(error: &DriverError) -> Vec<String> {
     vec![hint]
 }
 
-fn registered(names: &[orange_engine::names::ProjectName]) -> String {
+fn registered(names: &[ProjectName]) -> String {
     if names.is_empty() {
         return "run `orange project add` in the repository first".to_owned();
     }
-    let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    let names: Vec<&str> = names.iter().map(ProjectName::as_str).collect();
     format!(
         "the projects are `{}`; name one with `--project`, or run `orange project add` in another repository",
         names.join("`, `")

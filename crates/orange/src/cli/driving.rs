@@ -1,4 +1,4 @@
-//! What commands about tasks have in common: a driver, an asker, an answer.
+//! What commands about tasks share: a driver, an asker, an answer.
 
 use std::time::Duration;
 

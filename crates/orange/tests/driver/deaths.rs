@@ -1,4 +1,4 @@
-//! Whoever asks or performs is killed at any moment; one further command mends it.
+//! Whoever asks or performs is killed; one further command mends it.
 
 use std::fs;
 use std::process::Command;

@@ -12,7 +12,7 @@ use crate::cli::json::Answer;
 use crate::config::{Environment, Project};
 use crate::output::{Output, Style, Text};
 
-/// Register a git repository as a project.
+/// Register a git repository.
 ///
 /// Writes it to `projects.json` in the home of orange, which you may edit: `workflow`, `harness`,
 /// `review_harness`, `pool_size` (how many tasks can have a worktree at once) and `task_file`. The

@@ -9,7 +9,7 @@ use crate::cli::exit::Exit;
 use crate::config::Environment;
 use crate::output::Output;
 
-/// Send the work back, and say what should be different.
+/// Send the work back with a message.
 ///
 /// The agent gets the message in its inbox; one that is gone is started again.
 #[derive(Debug, clap::Args)]

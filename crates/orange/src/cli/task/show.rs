@@ -12,7 +12,9 @@ use crate::config::Environment;
 use crate::driver::{Shown, Why};
 use crate::output::{Output, Style, Text};
 
-/// Show a task: where it is and why, who works on it, what is still to be done.
+/// Show where a task is, and why.
+///
+/// Also who works on it, what is still to be done, and which messages were not read.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task; inside an agent's session or a task's worktree, its own when left out.

@@ -9,7 +9,7 @@ use crate::cli::exit::Exit;
 use crate::config::Environment;
 use crate::output::Output;
 
-/// Move a task to another status, or change its summary or branch.
+/// Change status, summary or branch.
 ///
 /// A status is reached only by an edge of the workflow whose gates hold; a refusal says what is
 /// missing. TASK.md is read first, so write what the gate asks for before you ask.
@@ -22,8 +22,8 @@ pub struct Args {
     #[arg(long, value_name = "STATUS", conflicts_with_all = ["branch", "summary"])]
     pub status: Option<String>,
     /// The branch's new name; without a value, the branch that the worktree is on.
-    #[arg(long, value_name = "BRANCH", num_args = 0..=1)]
-    pub branch: Option<Option<String>>,
+    #[arg(long, value_name = "BRANCH", num_args = 0..=1, default_missing_value = "")]
+    pub branch: Option<String>,
     /// What is to be done, in a sentence.
     #[arg(long, value_name = "TEXT")]
     pub summary: Option<String>,
@@ -55,13 +55,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 fn branch(args: &Args, environment: &Environment) -> Result<Option<BranchName>, Error> {
-    Ok(match &args.branch {
+    Ok(match args.branch.as_deref() {
         None => None,
-        Some(Some(named)) => Some(BranchName::new(named)),
-        Some(None) => {
+        Some("") => {
             let driver = driver(environment)?;
             let task = meant(&driver, args.target.task.as_deref())?;
             Some(driver.branch_of_worktree(&task)?)
         }
+        Some(named) => Some(BranchName::new(named)),
     })
 }
