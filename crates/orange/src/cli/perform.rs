@@ -20,6 +20,11 @@ pub struct Args {
 /// Performs.
 pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    driver.perform_to_the_end(&TaskId::new(&args.task))?;
+    let task = TaskId::new(&args.task);
+    if let Err(error) = driver.perform_to_the_end(&task) {
+        // Nobody listens to this process; a log that cannot be written leaves only its exit code.
+        let _unwritten = driver.log(&task, &format!("performing failed: {error}"));
+        return Err(error.into());
+    }
     Ok(Exit::Ok)
 }

@@ -39,27 +39,39 @@ impl Driver {
         if matches!(stepped, Stepped::Refused(_)) {
             self.note_reading(&mut store, id, &asked.request)?;
         }
-        self.project_files(&mut store, id)?;
+        // What was decided is brought about even when its copies cannot be written.
+        let projected = self.project_files(&mut store, id);
+        let answer = self.answer(&mut store, asked, stepped)?;
+        projected?;
+        Ok(answer)
+    }
+
+    /// Brings about what a step has planned, and says what asking came to.
+    fn answer(
+        &self,
+        store: &mut Store,
+        asked: &Asked,
+        stepped: Stepped,
+    ) -> Result<Answer, DriverError> {
+        let id = &asked.task;
         let events = match stepped {
             Stepped::Refused(refusal) => {
                 // What observing has planned is brought about, whatever was refused.
                 if matches!(asked.waiting, Waiting::Detached(_)) {
-                    self.leave_to_performer(&store, id)?;
+                    self.leave_to_performer(store, id)?;
                 }
                 return Ok(Answer::Refused(refusal));
             }
             Stepped::Nothing { already: true } => {
-                return Ok(
-                    match self.settle(&mut store, id, Vec::new(), asked.waiting)? {
-                        Answer::Done(changed) => Answer::Already(Box::new(changed.task)),
-                        other => other,
-                    },
-                );
+                return Ok(match self.settle(store, id, Vec::new(), asked.waiting)? {
+                    Answer::Done(changed) => Answer::Already(Box::new(changed.task)),
+                    other => other,
+                });
             }
             Stepped::Nothing { .. } => Vec::new(),
             Stepped::Recorded { events, .. } => events,
         };
-        self.settle(&mut store, id, events, asked.waiting)
+        self.settle(store, id, events, asked.waiting)
     }
 
     /// Treats a status that was written into TASK.md as what it is: a request.

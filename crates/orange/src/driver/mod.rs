@@ -16,6 +16,7 @@ mod git;
 mod identity;
 mod ids;
 mod inbox;
+mod log;
 mod observe;
 mod perform;
 mod performer_lock;

@@ -71,11 +71,13 @@ impl Driver {
     }
 
     fn drain(&self, store: &mut Store, task: &TaskId) -> Result<(), DriverError> {
+        let mut projected = Ok(());
         while let Next::Now(pending) = next(store, task, clock::now())? {
             self.perform_one(store, &pending)?;
-            self.project_files(store, task)?;
+            // A copy that cannot be written does not keep the next effect waiting.
+            projected = self.project_files(store, task);
         }
-        Ok(())
+        projected
     }
 
     fn perform_one(&self, store: &mut Store, pending: &Pending) -> Result<(), DriverError> {

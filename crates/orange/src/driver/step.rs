@@ -115,8 +115,8 @@ impl Driver {
 
     /// Brings the files of a task up to date, and follows a status that was written by hand.
     ///
-    /// The decision stands whether or not its copies could be written, so that a failure here is
-    /// left to the next projection.
+    /// The decision stands whether or not its copies could be written; the next projection tries
+    /// again.
     pub(super) fn project_files(&self, store: &mut Store, id: &TaskId) -> Result<(), DriverError> {
         let projected = store::project(store, id, clock::now())?;
         if let Some(wish) = projected.wish {

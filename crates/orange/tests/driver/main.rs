@@ -13,6 +13,7 @@
 mod deaths;
 mod identity;
 mod library;
+mod losses;
 mod program;
 mod stage;
 mod stories;

@@ -122,6 +122,22 @@ impl Stage {
         assert!(held, "effects are left:\n{}", self.told(id));
     }
 
+    /// Deletes the database and builds it anew: what was decided must be the same as before.
+    pub fn rebuild(&self, id: &TaskId) {
+        let before = self.task(id);
+        let runs = self.store().runs(id).unwrap();
+        let inbox = self.store().inbox(id).unwrap();
+        for end in ["", "-wal", "-shm"] {
+            let path = format!("{}{end}", self.home().database().display());
+            let _absent = fs::remove_file(path);
+        }
+        let rebuilt = orange::store::rebuild(&self.home()).unwrap();
+        assert_eq!(rebuilt.skipped, []);
+        assert_eq!(self.task(id), before);
+        assert_eq!(self.store().runs(id).unwrap(), runs);
+        assert_eq!(self.store().inbox(id).unwrap(), inbox);
+    }
+
     /// Everything that may explain a failure.
     pub fn told(&self, id: &TaskId) -> String {
         let events = self.store().events(id, 0).unwrap();

@@ -112,6 +112,7 @@ fn a_review_fails_is_fixed_and_passes_with_one_lasting_worker() {
         "one worker, three reviewers"
     );
 
+    stage.rebuild(&id);
     let (code, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
     assert_eq!((code, &shown["task"]["status"]), (0, &"reviewing".into()));
 
@@ -150,6 +151,7 @@ fn a_worker_that_asks_for_its_own_death_is_followed_by_a_reviewer() {
     let runs = stage.store().runs(&id).unwrap();
     assert_eq!(runs.len(), 4);
     assert!(runs.iter().all(|run| run.ended_at.is_some()), "{runs:?}");
+    stage.rebuild(&id);
     // What each pane had shown is kept.
     let runs = stage
         .home()
@@ -193,6 +195,7 @@ fn the_smallest_workflow_ends_at_a_person() {
         way(&stage, &id),
         ["working", "reviewing", "working", "reviewing"]
     );
+    stage.rebuild(&id);
 }
 
 #[test]

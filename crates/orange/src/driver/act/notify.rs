@@ -1,9 +1,5 @@
 //! Tells an agent or a person something.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-
 use orange_engine::Task;
 use orange_engine::effect::{EffectId, EffectOutcome, NotifyRole};
 use orange_engine::language::hooks::Channel;
@@ -11,7 +7,6 @@ use orange_engine::role::Role;
 
 use super::Failure;
 use crate::clock;
-use crate::config::reason;
 use crate::driver::Driver;
 use crate::effects::tmux::{Observation, Pane};
 use crate::store::{NewMessage, Store};
@@ -101,15 +96,8 @@ impl Driver {
         message: &str,
         via: &[Channel],
     ) -> Result<EffectOutcome, Failure> {
-        let path = self.home.log();
-        let (at, id) = (clock::now(), &task.id);
-        let line = message.replace(char::is_control, " ");
-        let mut options = OpenOptions::new();
-        let options = options.append(true).create(true).mode(0o600);
-        let written = options
-            .open(&path)
-            .and_then(|mut log| log.write_all(format!("{at} {id} {line}\n").as_bytes()));
-        written.map_err(|error| Failure::passing(reason(&error)))?;
+        let written = self.log(&task.id, message);
+        written.map_err(Failure::passing)?;
         if via.contains(&Channel::Webhook) {
             return Err(super::not_available("calling a webhook"));
         }
