@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::stage::Stage;
 use crate::stories::{log, way};
 
 /// How long killing goes on.
-const RAGE: Duration = Duration::from_secs(3);
+const RAGE: Duration = Duration::from_secs(5);
 
 /// An agent whose command is killed runs it again.
 const STUBBORN: &str = "until ask task update --status $1; do sleep 0.05; done\n";
@@ -65,7 +65,10 @@ fn kill(pid: u32) {
     let _gone = kill.args(["-9", &pid.to_string()]).output();
 }
 
-fn live_through(seed: u64) {
+/// Lives through one sequence of deaths; `DEATHS_FROM` shifts all of them for longer runs.
+fn live_through(number: u64) {
+    let from = std::env::var("DEATHS_FROM").ok();
+    let seed = number + from.and_then(|from| from.parse().ok()).unwrap_or(0);
     let stage = Stage::new("respawn");
     stage.script("worker-1", &worker("one"));
     stage.script("worker-2", &worker("two"));
@@ -73,25 +76,36 @@ fn live_through(seed: u64) {
     stage.script("reviewer-2", &reviewer("PASS", "reviewing"));
     let id = stage.create(&["Add a line"]);
     let calm = AtomicBool::new(false);
+    let killed = AtomicUsize::new(0);
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut state = seed;
             while !calm.load(Ordering::Relaxed) {
-                thread::sleep(Duration::from_millis(20 + next(&mut state) % 180));
+                thread::sleep(Duration::from_millis(10 + next(&mut state) % 90));
                 let callers = callers(&stage);
                 let chosen = usize::try_from(next(&mut state)).unwrap();
                 if let Some(pid) = callers.get(chosen % callers.len().max(1)) {
                     kill(*pid);
+                    killed.fetch_add(1, Ordering::Relaxed);
                 }
             }
         });
         let rage = Deadline::after(RAGE);
-        while !rage.has_passed() && stage.task(&id).status.as_str() == "pending" {
-            stage.call(&["task", "spawn", id.as_str()]);
+        // Somebody asks all the time, or everything would rest after the first death.
+        for number in 0.. {
+            if rage.has_passed() {
+                break;
+            }
+            let summary = format!("Add line {number}");
+            if stage.task(&id).status.as_str() == "pending" {
+                stage.call(&["task", "spawn", id.as_str()]);
+            }
+            stage.call(&["task", "update", id.as_str(), "--summary", &summary]);
         }
-        rage.wait_for(|| false);
         calm.store(true, Ordering::Relaxed);
     });
+    let killed = killed.into_inner();
+    assert!(killed > 3, "only {killed} were killed");
     // One further command, and then only what it set going.
     let (code, said) = stage.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     assert!(
