@@ -11,6 +11,7 @@
 #![cfg(target_os = "linux")]
 
 mod deaths;
+mod hooks;
 mod identity;
 mod library;
 mod losses;
