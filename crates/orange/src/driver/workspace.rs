@@ -1,10 +1,7 @@
 //! A task's worktree: reserved, checked out, bound, and given back.
 //!
-//! Invariant: nothing here deletes work. A worktree with anything uncommitted or untracked in it
-//! is taken out of the pool as it is instead of being given to another task.
-
-use std::fs;
-use std::path::Path;
+//! Invariant: nothing here deletes work. What is unsaved when a worktree is given back is in a
+//! rescue, and a worktree that cannot be made clean leaves the pool as it is.
 
 use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
@@ -15,7 +12,8 @@ use orange_engine::names::{BranchName, CommitId, TaskId, WorkspaceName};
 use super::act::Failure;
 use super::{Driver, DriverError};
 use crate::clock;
-use crate::config::{Project, reason};
+use crate::config::Project;
+use crate::effects::git::{Acquire, AcquireRefusal, Acquisition, Git, Release, Released, Slot};
 use crate::store::{self, Reservation, Store, StoreError, WorkspaceRecord, WorkspaceState};
 
 impl Driver {
@@ -31,12 +29,7 @@ impl Driver {
             None => self.reserve(store, task, &project)?,
         };
         // A failure leaves the reservation: the next try, or a release, goes on from there.
-        let ready = self.check_out(task, &project, &workspace.path);
-        ready.map_err(|error| match error {
-            DriverError::FactUnknown { .. } => Failure::for_good(error),
-            // Another git may be at work, left by a performer that was killed.
-            error => Failure::passing(error),
-        })?;
+        self.check_out(store, task, &project, &workspace)?;
         let file = workspace.path.join(&project.task_file);
         let bound = store::bind(store, &task.id, &file, clock::now());
         bound.map_err(|error| match error {
@@ -82,95 +75,56 @@ impl Driver {
         )))
     }
 
-    /// Checks the branch out; one that exists is used, else it begins at the default branch.
-    fn check_out(&self, task: &Task, project: &Project, path: &Path) -> Result<(), DriverError> {
-        let branch = task.branch.as_str();
-        let reference = format!("refs/heads/{branch}");
-        let wrong = |reason: String| DriverError::FactUnknown {
-            task: task.id.clone(),
-            what: "the worktree",
-            reason,
-        };
-        if task.branch == project.default_branch {
-            return Err(wrong(format!("`{branch}` is the default branch")));
-        }
-        let tracked = ["ls-files", "--error-unmatch", "--", &project.task_file];
-        if self.git_if(&project.path, &tracked)?.is_some() {
-            let file = &project.task_file;
-            return Err(wrong(format!("the repository has a `{file}` of its own")));
-        }
-        self.exclude(project)?;
-        let known = ["show-ref", "--verify", "--quiet", &reference];
-        let exists = self.git_if(&project.path, &known)?.is_some();
-        let base = project.default_branch.as_str();
-        let shown = path.to_string_lossy();
-        let is_worktree = path.join(".git").exists();
-        let on = |driver: &Driver| driver.git_if(path, &["symbolic-ref", "--quiet", "HEAD"]);
-        if !is_worktree {
-            // What a killed process left of a worktree is forgotten before it is made again.
-            self.git(&project.path, &["worktree", "prune"])?;
-            let add: &[&str] = if exists {
-                &["worktree", "add", &shown, branch]
-            } else {
-                &["worktree", "add", "-b", branch, &shown, base]
-            };
-            self.git(&project.path, add)?;
-        } else if on(self)?.as_deref() != Some(reference.as_str()) {
-            let switch: &[&str] = if exists {
-                &["checkout", "--no-overwrite-ignore", branch]
-            } else {
-                &["checkout", "--no-overwrite-ignore", "-b", branch, base]
-            };
-            self.git(path, switch)?;
-        }
-        // While git fills a new worktree, it keeps it locked.
-        let own = self.git(path, &["rev-parse", "--absolute-git-dir"])?;
-        let lock = Path::new(&own).join("locked");
-        if lock.exists() {
-            return Err(DriverError::File {
-                attempt: "use the worktree before it is whole",
-                path: lock,
-                reason: String::from("git has not finished it"),
-            });
-        }
-        // Only what can be seen counts: a half-made worktree must not pass for a whole one.
-        match on(self)? {
-            Some(found) if found == reference => Ok(()),
-            found => Err(wrong(format!(
-                "it is on `{}`, not on `{branch}`",
-                found.unwrap_or_else(|| String::from("no branch"))
-            ))),
-        }
-    }
-
-    /// Keeps TASK.md out of what git shows, in every worktree of the repository.
-    fn exclude(&self, project: &Project) -> Result<(), DriverError> {
-        let common = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
-        let folder = self.git(&project.path, &common)?;
-        let path = Path::new(&folder).join("info/exclude");
-        let failed = |error: &std::io::Error| DriverError::File {
-            attempt: "write",
-            path: path.clone(),
-            reason: reason(error),
-        };
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let line = format!("/{}", project.task_file);
-        if text.lines().any(|found| found == line) {
-            return Ok(());
-        }
-        let end = if text.is_empty() || text.ends_with('\n') {
-            ""
-        } else {
-            "\n"
-        };
-        let folder = path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder).map_err(|error| failed(&error))?;
-        fs::write(&path, format!("{text}{end}{line}\n")).map_err(|error| failed(&error))
-    }
-
-    /// Takes TASK.md out, leaves the branch, and keeps whatever is unsaved.
+    /// Brings the worktree onto the branch; one that exists is used, else it is made.
     ///
-    /// The branch and its commits stay where they are. A worktree that is not clean is retired.
+    /// A place that something else is in leaves the pool, and the next try takes another.
+    fn check_out(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        project: &Project,
+        workspace: &WorkspaceRecord,
+    ) -> Result<(), Failure> {
+        let git = self.repository(project)?;
+        let acquire = Acquire {
+            slot: Slot {
+                name: &workspace.name,
+                path: &workspace.path,
+            },
+            task: &task.id,
+            branch: &task.branch,
+            default: Some(&project.default_branch),
+            task_file: &project.task_file,
+            excluded: &[],
+        };
+        match git.acquire(&acquire).map_err(Failure::passing)? {
+            Acquisition::Acquired(_) => Ok(()),
+            Acquisition::Refused(refusal) => {
+                let unusable = matches!(
+                    refusal,
+                    AcquireRefusal::Slot(_)
+                        | AcquireRefusal::Taken(_)
+                        | AcquireRefusal::NotAtRest { .. }
+                        | AcquireRefusal::NotReleased(_)
+                );
+                if unusable {
+                    let retired = store.retire_workspace(&workspace.name);
+                    retired.map_err(Failure::passing)?;
+                    return Err(Failure::passing(refusal.hint()));
+                }
+                Err(Failure::for_good(refusal.hint()))
+            }
+        }
+    }
+
+    fn repository(&self, project: &Project) -> Result<Git, Failure> {
+        Git::open("git", &project.path, &self.environment).map_err(Failure::passing)
+    }
+
+    /// Takes TASK.md out, saves what is unsaved, and leaves the branch.
+    ///
+    /// The branch and its commits stay where they are. A worktree that cannot be made clean without
+    /// losing something is left as it is, and leaves the pool.
     pub(super) fn release(
         &self,
         store: &mut Store,
@@ -183,13 +137,19 @@ impl Driver {
         let Some(workspace) = held else {
             return Ok(EffectOutcome::Done);
         };
-        let path = &workspace.path;
-        if path.join(".git").exists() {
-            self.git(path, &["checkout", "--detach", "--quiet"])
-                .map_err(Failure::passing)?;
-            let unsaved = ["status", "--porcelain", "--untracked-files=all"];
-            let unsaved = self.git(path, &unsaved).map_err(Failure::passing)?;
-            if !unsaved.is_empty() {
+        let projects = self.projects().map_err(Failure::passing)?;
+        let project = projects.require(&task.project).map_err(Failure::passing)?;
+        let released = self.repository(project)?.release(&Release {
+            slot: Slot {
+                name: &workspace.name,
+                path: &workspace.path,
+            },
+            task: &task.id,
+            default: Some(&project.default_branch),
+        });
+        match released.map_err(Failure::passing)? {
+            Released::Free { .. } | Released::Absent => {}
+            Released::Retired { .. } | Released::NotThatTasks { .. } | Released::Refused(_) => {
                 let retired = store.retire_workspace(&workspace.name);
                 retired.map_err(Failure::passing)?;
             }

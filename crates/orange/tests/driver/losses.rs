@@ -95,21 +95,26 @@ fn lesson_14_a_start_that_fails_leads_back_to_the_queue_and_says_why() {
 }
 
 #[test]
-fn unsaved_work_is_never_given_to_another_task() {
+fn unsaved_work_is_saved_before_the_worktree_goes_to_another_task() {
     let stage = Stage::new("minimal");
     stage.script("worker-1", "echo precious > unsaved.txt");
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
-    let worktree = stage.worktree(&id);
     stage.must(&["task", "cancel", id.as_str()]);
     stage.wait_for_rest(&id);
-    let kept = fs::read_to_string(worktree.join("unsaved.txt")).unwrap();
-    assert_eq!(kept, "precious\n");
+    let rescues = stage.git("for-each-ref --format=%(refname) refs/orange/rescue");
+    let rescues = String::from_utf8(rescues.stdout).unwrap();
+    let rescue = rescues.lines().next().unwrap();
+    let kept = stage.git(&format!("grep -h precious {rescue}"));
+    assert_eq!(
+        String::from_utf8(kept.stdout).unwrap(),
+        "precious\n",
+        "{rescues}"
+    );
     let other = stage.create(&["Another"]);
     stage.must(&["task", "spawn", other.as_str()]);
-    assert_ne!(stage.worktree(&other), worktree);
-    assert!(!worktree.join("TASK.md").exists());
+    assert!(!stage.worktree(&other).join("unsaved.txt").exists());
 }
 
 #[test]

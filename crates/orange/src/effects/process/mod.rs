@@ -19,7 +19,7 @@ use unsupported as system;
 
 pub use ancestry::run_above;
 pub use ending::{Ended, Patience, end};
-pub use table::{carrying, members};
+pub use table::{carrying, members, working_in};
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
