@@ -18,6 +18,19 @@ pub fn now() -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
+/// The instant that is this far away.
+pub fn after(duration: Duration) -> Timestamp {
+    let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(now().millis().saturating_add(millis))
+}
+
+/// Rests until an instant, but for at most so long: what is waited for may change meanwhile.
+pub fn rest_until(then: Timestamp, longest: Duration) {
+    let millis = then.millis().saturating_sub(now().millis());
+    let millis = u64::try_from(millis).unwrap_or(0);
+    thread::sleep(Duration::from_millis(millis).min(longest));
+}
+
 /// When waiting ends; a clock that somebody sets does not move it.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline(Instant);

@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod driver;
 pub mod effects;
 mod output;
 pub mod store;

@@ -7,7 +7,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use super::error::Error;
 use super::exit::Exit;
-use super::{detach, exec_run, help, usage, workflow};
+use super::{detach, exec_run, help, inbox, perform, project, task, usage, workflow};
 use crate::config::Environment;
 use crate::output::{Output, Text};
 
@@ -17,8 +17,7 @@ use crate::output::{Output, Text};
 /// merge) and what must be shown before it moves on. It is a YAML file: take a shipped one, or
 /// write your own.
 ///
-/// This version lists, shows, draws, checks, simulates, compares and starts workflows. Running
-/// agents comes with later versions.
+/// Register a repository as a project, create tasks in it, and start agents on them.
 #[derive(Debug, Parser)]
 #[command(name = "orange", version, args_override_self = true)]
 pub struct Arguments {
@@ -30,7 +29,14 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
+    Project(project::Command),
+    #[command(subcommand, disable_help_subcommand = true)]
+    Task(task::Command),
+    Inbox(inbox::Args),
+    #[command(subcommand, disable_help_subcommand = true)]
     Workflow(workflow::Command),
+    #[command(hide = true)]
+    Perform(perform::Args),
     #[command(hide = true)]
     ExecRun(exec_run::Args),
     #[command(hide = true)]
@@ -51,7 +57,10 @@ impl Command {
     pub fn is_json(&self) -> bool {
         match self {
             Command::Workflow(command) => command.is_json(),
-            Command::ExecRun(_) | Command::Detach(_) => false,
+            Command::Project(command) => command.is_json(),
+            Command::Task(command) => command.is_json(),
+            Command::Inbox(args) => args.json,
+            Command::ExecRun(_) | Command::Detach(_) | Command::Perform(_) => false,
         }
     }
 
@@ -59,6 +68,10 @@ impl Command {
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::Workflow(command) => command.run(environment, output),
+            Command::Project(command) => command.run(environment, output),
+            Command::Task(command) => command.run(environment, output),
+            Command::Inbox(args) => inbox::run(args, environment, output),
+            Command::Perform(args) => perform::run(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment),
             Command::Detach(args) => detach::run(args, environment, output),
         }

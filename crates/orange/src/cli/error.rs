@@ -2,15 +2,18 @@
 
 use std::io;
 
+use orange_engine::Refusal;
 use serde_json::json;
 
 use super::counted::counted;
+use super::driver_error;
 use super::exit::Exit;
 use super::json::{Answer, ErrorBody};
 use super::workflow::{Missing, ProblemBody};
 use crate::config::{
     CatalogError, Finding, HomeError, NewWorkflowError, ReadError, ScriptError, reason,
 };
+use crate::driver::DriverError;
 use crate::output::{Output, Paragraph, Style, Text};
 
 /// Why a command did not do what it was asked.
@@ -73,6 +76,20 @@ pub enum Error {
         /// Lines that would mean something there.
         nearest: Vec<String>,
     },
+    /// What a task should know has no text.
+    #[error("cannot create a task with the context `{name}`: {reason}")]
+    ContextUnreadable {
+        /// What was named.
+        name: String,
+        /// What stood in the way.
+        reason: ScriptError,
+    },
+    /// The workflow says no.
+    #[error(transparent)]
+    Refused(Box<Refusal>),
+    /// The step could not be taken.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
     /// A new workflow was not written.
     #[error(transparent)]
     WorkflowNotNew(#[from] NewWorkflowError),
@@ -106,6 +123,9 @@ impl Error {
                 NewWorkflowError::Exists { .. } => "workflow-exists",
                 NewWorkflowError::NotWritten { .. } => "workflow-not-written",
             },
+            Error::ContextUnreadable { .. } => "context-unreadable",
+            Error::Refused(_) => "refused",
+            Error::Driver(error) => driver_error::code(error),
             Error::NotStarted(_) => "program-not-started",
             Error::Print(_) => "answer-not-printed",
             Error::Json(_) => "answer-not-json",
@@ -118,9 +138,12 @@ impl Error {
             Error::Usage { .. }
             | Error::Home(_)
             | Error::ScriptUnreadable { .. }
+            | Error::ContextUnreadable { .. }
             | Error::ScriptLine { .. }
             | Error::WorkflowNotNew(NewWorkflowError::NameInvalid(_)) => Exit::Usage,
+            Error::Driver(error) => driver_error::exit(error),
             Error::Catalog(_)
+            | Error::Refused(_)
             | Error::WorkflowUnreadable { .. }
             | Error::WorkflowInvalid { .. }
             | Error::WorkflowNotNew(_) => Exit::Refused,
@@ -169,6 +192,11 @@ impl Error {
                 hints
             }
             Error::WorkflowNotNew(error) => error.hints(),
+            Error::Refused(refusal) => refusal.hints.clone(),
+            Error::Driver(error) => driver_error::hints(error),
+            Error::ContextUnreadable { .. } => {
+                vec!["name a text file: `orange task create --context FILE`".to_owned()]
+            }
             Error::NotStarted(_) | Error::Print(_) | Error::Json(_) => Vec::new(),
         }
     }
@@ -188,9 +216,12 @@ impl Error {
                 let problems: Vec<_> = findings.iter().map(ProblemBody::from).collect();
                 json!({ "name": name, "problems": problems })
             }
-            Error::ScriptUnreadable { name, reason } => {
+            Error::ScriptUnreadable { name, reason }
+            | Error::ContextUnreadable { name, reason } => {
                 json!({ "name": name, "reason": reason.to_string() })
             }
+            Error::Refused(refusal) => json!({ "refusal": refusal }),
+            Error::Driver(error) => driver_error::details(error),
             Error::ScriptLine {
                 script,
                 line,

@@ -29,11 +29,11 @@ pub fn command(terminal_width: Option<usize>) -> Command {
     );
     let after = format!(
         "{HEADING}Start here:{HEADING:#}
-  {LITERAL}orange workflow list{LITERAL:#}
-  {LITERAL}orange workflow graph default{LITERAL:#}
   {LITERAL}orange workflow simulate default{LITERAL:#}
-  {LITERAL}orange workflow new my-flow{LITERAL:#}
-  {LITERAL}orange workflow check my-flow{LITERAL:#}
+  {LITERAL}orange project add --harness NAME{LITERAL:#}
+  {LITERAL}orange task create \"What is to be done\"{LITERAL:#}
+  {LITERAL}orange task spawn TASK{LITERAL:#}
+  {LITERAL}orange task attach TASK{LITERAL:#}
 
 {HEADING}Your own workflows:{HEADING:#}
   They live in ~/orange/workflows/NAME.yml; ORANGE_HOME names another home than ~/orange.

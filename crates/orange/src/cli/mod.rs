@@ -3,11 +3,17 @@
 mod arguments;
 mod counted;
 mod detach;
+mod driver_error;
+mod driving;
 mod error;
 mod exec_run;
 pub mod exit;
 mod help;
+mod inbox;
 mod json;
+mod perform;
+mod project;
+mod task;
 mod usage;
 mod workflow;
 

@@ -65,10 +65,6 @@ fn hints(refused: &clap::Error, command: &str, usage: &str) -> Vec<String> {
     if let Some(argument) = text(refused, ContextKind::SuggestedArg) {
         hints.push(format!("did you mean `{argument}`?"));
     }
-    if matches!(refused.kind(), ErrorKind::InvalidSubcommand) && command == "orange" {
-        let only = "this version checks workflows; what runs agents comes with later ones";
-        hints.push(only.to_owned());
-    }
     hints.push(format!("it is used as `{usage}`"));
     hints.push(format!("`{command} --help` explains it"));
     hints

@@ -23,6 +23,12 @@ pub const ORANGE_ROLE: &str = "ORANGE_ROLE";
 /// The secret by which a run proves that it is the one; set for agents.
 pub const ORANGE_RUN_PROOF: &str = "ORANGE_RUN_PROOF";
 
+/// Where a run without a terminal leaves its report; set for agents.
+pub const ORANGE_REPORT: &str = "ORANGE_REPORT";
+
+/// Which effect or gate a command is run for; set for commands of a workflow.
+pub const ORANGE_EFFECT_ID: &str = "ORANGE_EFFECT_ID";
+
 /// The person's own directory, in which `orange` is the default home.
 const HOME: &str = "HOME";
 
@@ -44,6 +50,15 @@ impl Environment {
     )]
     pub fn read() -> Self {
         Self::of(std::env::vars_os())
+    }
+
+    /// The directory the program was started in.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the door to the environment"
+    )]
+    pub fn current_directory() -> Option<PathBuf> {
+        std::env::current_dir().ok()
     }
 
     /// An environment of these variables.

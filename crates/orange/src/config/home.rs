@@ -56,6 +56,21 @@ impl Home {
         self.0.join("harnesses")
     }
 
+    /// The registered projects.
+    pub fn projects(&self) -> PathBuf {
+        self.0.join("projects.json")
+    }
+
+    /// The directory of the worktrees.
+    pub fn workspaces(&self) -> PathBuf {
+        self.0.join("workspaces")
+    }
+
+    /// What happened, in lines for a person.
+    pub fn log(&self) -> PathBuf {
+        self.0.join("orange.log")
+    }
+
     /// The socket of the private tmux server.
     pub fn tmux_socket(&self) -> PathBuf {
         self.0.join("tmux.sock")

@@ -1,8 +1,8 @@
-//! Reads what a person configured: the environment, the home, workflows, harnesses.
+//! Reads what a person configured: the environment, home, workflows, harnesses, projects.
 //!
 //! Precedence, stated once: `ORANGE_HOME`, then `~/orange`; a workflow or harness in the home, then
-//! the shipped one of the same name. Reading creates nothing; `new_workflow` is the only file here
-//! that writes.
+//! the shipped one of the same name. Reading creates nothing; `new_workflow` and
+//! `projects` are the only files here that write.
 
 mod catalog;
 mod env;
@@ -14,12 +14,14 @@ mod harness_error;
 mod home;
 mod new_workflow;
 mod passing;
+mod projects;
 mod script;
 mod source;
 
 pub use catalog::{Catalog, CatalogError};
 pub use env::{
-    Environment, ORANGE_HOME, ORANGE_ROLE, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID,
+    Environment, ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_REPORT, ORANGE_ROLE, ORANGE_RUN_ID,
+    ORANGE_RUN_PROOF, ORANGE_TASK_ID,
 };
 pub use examine::{Examined, Finding, examine};
 pub use harness::Harness;
@@ -29,6 +31,7 @@ pub use harness_error::{HarnessError, ValueProblem};
 pub use home::{Home, HomeError};
 pub use new_workflow::{NewWorkflowError, new_workflow};
 pub use passing::{FROM_PANE, NESTED, PASSED, is_nested};
+pub use projects::{Project, Projects, ProjectsError};
 pub use script::{ScriptError, read_script};
 pub use source::{Origin, ReadError, Source};
 

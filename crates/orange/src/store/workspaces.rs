@@ -76,6 +76,22 @@ impl Store {
             .map_err(failed("read a workspace"))
     }
 
+    /// Every workspace that is bound to a task, of all projects.
+    pub fn bound_workspaces(&self) -> Result<Vec<(TaskId, WorkspaceRecord)>, StoreError> {
+        let sql = format!("{SELECT} WHERE state = 'bound' ORDER BY name");
+        let attempt = "read workspaces";
+        let mut statement = self.connection.prepare(&sql).map_err(failed(attempt))?;
+        let rows = statement.query_map([], record).map_err(failed(attempt))?;
+        let mut bound = Vec::new();
+        for row in rows {
+            let workspace = row.map_err(failed(attempt))?;
+            if let WorkspaceState::Bound(task) = &workspace.state {
+                bound.push((task.clone(), workspace));
+            }
+        }
+        Ok(bound)
+    }
+
     /// Adds a workspace to the pool; one that is there stays as it is.
     pub fn add_workspace(
         &mut self,

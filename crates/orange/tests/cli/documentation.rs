@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 const PAGE: &str = include_str!("../../../../docs/errors.md");
 
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
+    include_str!("../../src/cli/driver_error.rs"),
     include_str!("../../src/cli/error.rs"),
     include_str!("../../src/config/examine.rs"),
     include_str!("../../../orange-engine/src/language/problem.rs"),
@@ -18,9 +19,10 @@ fn is_code(text: &str) -> bool {
 /// The codes that the sources give, each as the right side of a `match`.
 fn given() -> BTreeSet<&'static str> {
     let lines = SOURCES.iter().flat_map(|source| source.lines());
-    let literals = lines.filter_map(|line| {
-        let (_, right) = line.split_once("=> \"")?;
-        right.strip_suffix("\",")
+    let literals = lines.filter_map(|line| match line.split_once("=> \"") {
+        Some((_, right)) => right.strip_suffix("\","),
+        // A long pattern has its right side on a line of its own.
+        None => line.trim().strip_prefix('"')?.strip_suffix('"'),
     });
     literals.filter(|literal| is_code(literal)).collect()
 }

@@ -10,7 +10,7 @@ use crate::cli::json::Answer;
 use crate::config::{Environment, Examined, Home, Source, examine};
 use crate::output::{Alignment, Cell, Output, Style, Table, Text};
 
-/// List the shipped workflows and your own.
+/// List shipped workflows and your own.
 ///
 /// Your own are the files `workflows/*.yml` in the home of orange (`ORANGE_HOME`, else
 /// `~/orange`). One with the name of a shipped workflow overrides it. A file with problems is

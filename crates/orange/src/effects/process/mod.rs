@@ -4,6 +4,7 @@
 //! number, its start and the boot it started in; it is gone only when those say so, and a look that
 //! fails is neither.
 
+mod ancestry;
 mod ending;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -16,8 +17,9 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use unsupported as system;
 
+pub use ancestry::run_above;
 pub use ending::{Ended, Patience, end};
-pub use table::{carrying, members};
+pub use table::{carrying, members, working_in};
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;

@@ -1,0 +1,155 @@
+//! What an error of the driver means for who asked.
+
+use orange_engine::names::ProjectName;
+use serde_json::{Value, json};
+
+use super::exit::Exit;
+use crate::config::{HomeError, ProjectsError};
+use crate::driver::{DriverError, StoreProblem};
+
+/// The stable name of its kind.
+pub fn code(error: &DriverError) -> &'static str {
+    match error {
+        DriverError::Home(HomeError::Unknown) => "home-unknown",
+        DriverError::Home(HomeError::Relative(_)) => "home-not-absolute",
+        DriverError::Catalog(_) => "home-unreadable",
+        DriverError::Store(_) => match error.store_problem() {
+            StoreProblem::TaskUnknown => "task-not-found",
+            StoreProblem::Busy => "store-busy",
+            StoreProblem::Empty => "store-missing",
+            StoreProblem::Unusable => "store-unusable",
+            StoreProblem::Failed => "store-failed",
+        },
+        DriverError::Projects(error) => match error {
+            ProjectsError::Unknown { .. } => "project-not-found",
+            ProjectsError::NameInvalid(_) => "project-name-invalid",
+            ProjectsError::Exists { .. } => "project-exists",
+            ProjectsError::File { .. } | ProjectsError::Invalid { .. } => "projects-unreadable",
+        },
+        DriverError::Harness(_) => "harness-unusable",
+        DriverError::HarnessUnset(_) => "harness-unset",
+        DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
+            "program-failed"
+        }
+        DriverError::NoRandomness(_) | DriverError::File { .. } => "system-failed",
+        DriverError::ProjectUnclear { .. } => "project-unclear",
+        DriverError::NoRepository { .. } => "project-unusable",
+        DriverError::WorkflowMissing { .. } => "workflow-not-found",
+        DriverError::WorkflowInvalid { .. } => "workflow-invalid",
+        DriverError::HasNul(_) => "text-has-nul",
+        DriverError::Document(_) | DriverError::DocumentUnknown { .. } => "task-file-unknown",
+        DriverError::FactUnknown { .. } => "fact-unknown",
+        DriverError::Contended { .. } => "task-contended",
+        DriverError::ProofInvalid(_) => "proof-invalid",
+        DriverError::OtherTask { .. } => "other-task",
+        DriverError::InsideEffect { .. } => "inside-effect",
+        DriverError::TaskUnclear => "task-unclear",
+        DriverError::NobodyThere { .. } => "nobody-there",
+    }
+}
+
+/// How the command ends.
+pub fn exit(error: &DriverError) -> Exit {
+    match code(error) {
+        "home-unknown"
+        | "home-not-absolute"
+        | "project-name-invalid"
+        | "harness-unset"
+        | "project-unclear"
+        | "text-has-nul"
+        | "task-unclear" => Exit::Usage,
+        "task-not-found" | "store-missing" | "project-not-found" | "workflow-not-found"
+        | "nobody-there" => Exit::NotFound,
+        "store-busy" | "task-contended" => Exit::Busy,
+        "program-failed" => Exit::OutsideFailed,
+        "store-failed" | "system-failed" => Exit::Unexpected,
+        _ => Exit::Refused,
+    }
+}
+
+/// What to do about it; each stands alone.
+pub fn hints(error: &DriverError) -> Vec<String> {
+    let hint = match error {
+        DriverError::Store(error) => return error.hints(),
+        DriverError::Home(_) => {
+            "name it by an absolute path, such as `export ORANGE_HOME=\"$PWD/orange\"`".to_owned()
+        }
+        DriverError::Projects(ProjectsError::Unknown { names, .. })
+        | DriverError::ProjectUnclear { names, .. } => registered(names),
+        DriverError::Projects(ProjectsError::NameInvalid(_)) => {
+            "a name has letters, digits, `-` and `_`; choose one with `orange project add --name NAME`"
+                .to_owned()
+        }
+        DriverError::Projects(ProjectsError::Invalid { path, .. }) => {
+            format!("correct `{}`; nothing was changed", path.display())
+        }
+        DriverError::NoRepository { .. } => {
+            "run `git init` and make a first commit, then run `orange project add`".to_owned()
+        }
+        DriverError::HarnessUnset(_) => {
+            "run `orange task create --harness NAME`, or write `\"harness\": \"NAME\"` into projects.json"
+                .to_owned()
+        }
+        DriverError::WorkflowMissing { names, .. } => format!(
+            "the workflows are `{}`; `orange workflow list` describes them",
+            names.join("`, `")
+        ),
+        DriverError::WorkflowInvalid { name, .. } => {
+            format!("run `orange workflow check {name}` to see what is wrong")
+        }
+        DriverError::DocumentUnknown { .. } | DriverError::Document(_) => {
+            "save TASK.md whole, as UTF-8, then run the command again".to_owned()
+        }
+        DriverError::Contended { .. } => "run the command again".to_owned(),
+        DriverError::ProofInvalid(_) => {
+            "call `orange` with the variables the agent was started with".to_owned()
+        }
+        DriverError::OtherTask { own, .. } => {
+            format!("leave the task out, or name your own: `orange task show {own}`")
+        }
+        DriverError::InsideEffect { .. } => {
+            "let the command end first; what it should change belongs into the workflow".to_owned()
+        }
+        DriverError::TaskUnclear => {
+            "name the task; `orange task list` shows every task".to_owned()
+        }
+        DriverError::NobodyThere { task, .. } => {
+            format!("run `orange task respawn {task}` to bring an agent back")
+        }
+        _ => return Vec::new(),
+    };
+    vec![hint]
+}
+
+fn registered(names: &[ProjectName]) -> String {
+    if names.is_empty() {
+        return "run `orange project add` in the repository first".to_owned();
+    }
+    let names: Vec<&str> = names.iter().map(ProjectName::as_str).collect();
+    format!(
+        "the projects are `{}`; name one with `--project`, or run `orange project add` in another repository",
+        names.join("`, `")
+    )
+}
+
+/// The data behind the message.
+pub fn details(error: &DriverError) -> Value {
+    match error {
+        DriverError::Projects(ProjectsError::Unknown { name, names }) => {
+            json!({ "name": name, "names": names })
+        }
+        DriverError::ProjectUnclear { names, .. } => json!({ "names": names }),
+        DriverError::WorkflowMissing { name, names } => json!({ "name": name, "names": names }),
+        DriverError::FactUnknown { task, what, reason } => {
+            json!({ "task": task, "what": what, "reason": reason })
+        }
+        DriverError::OtherTask { role, own, asked } => {
+            json!({ "role": role, "own": own, "asked": asked })
+        }
+        DriverError::DocumentUnknown { task, reason }
+        | DriverError::NobodyThere { task, reason } => {
+            json!({ "task": task, "reason": reason })
+        }
+        _ => json!({}),
+    }
+}

@@ -1,0 +1,65 @@
+//! `orange inbox`.
+
+use serde::Serialize;
+
+use super::driving::{driver, meant};
+use super::error::Error;
+use super::exit::Exit;
+use super::json::Answer;
+use crate::config::Environment;
+use crate::output::{Output, Style, Text};
+
+/// Read the messages that wait for you.
+///
+/// An agent gets what waits for its own role, and has read it then. A person sees every message of
+/// a task, read or not, and nothing is marked.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task; inside an agent's session its own when left out.
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<Entry> {
+    messages: Vec<Entry>,
+}
+
+/// Prints the messages.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let task = meant(&driver, args.task.as_deref())?;
+    let identity = driver.identify_for(&task)?;
+    let messages = if identity.role.is_agent() {
+        driver.read_inbox(&task, &identity.role)?
+    } else {
+        driver.inbox(&task)?
+    };
+    if args.json {
+        let answer = Answer {
+            schema: "orange.inbox/1",
+            body: Body { messages },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let mut text = Text::new();
+    if messages.is_empty() {
+        text.push(Style::Plain, "no messages");
+        text.end_line();
+    }
+    for message in &messages {
+        let (at, from, to) = (message.written_at, &message.from, &message.to);
+        text.push(Style::Bold, &format!("{at} from the {from} to the {to}:"));
+        text.end_line();
+        for line in message.text.lines() {
+            text.push(Style::Plain, line);
+            text.end_line();
+        }
+    }
+    output.answer(&text)?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,30 @@
+//! `orange perform`: brings about what was planned for a task.
+
+use orange_engine::names::TaskId;
+
+use super::driving::driver;
+use super::error::Error;
+use super::exit::Exit;
+use crate::config::Environment;
+
+/// Perform what was planned for a task, until nothing is left.
+///
+/// orange starts this for itself, outside every agent's process tree; nobody else needs it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    pub task: String,
+}
+
+/// Performs.
+pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let task = TaskId::new(&args.task);
+    if let Err(error) = driver.perform_to_the_end(&task) {
+        // Nobody listens to this process; a log that cannot be written leaves only its exit code.
+        let _unwritten = driver.log(&task, &format!("performing failed: {error}"));
+        return Err(error.into());
+    }
+    Ok(Exit::Ok)
+}

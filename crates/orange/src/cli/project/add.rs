@@ -1,0 +1,83 @@
+//! `orange project add`.
+
+use std::path::PathBuf;
+
+use orange_engine::names::{HarnessName, ProjectName};
+use serde::Serialize;
+
+use crate::cli::driving::driver;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::{Environment, Project};
+use crate::output::{Output, Style, Text};
+
+/// Register a git repository.
+///
+/// Writes it to `projects.json` in the home of orange, which you may edit: `workflow`, `harness`,
+/// `review_harness`, `pool_size` (how many tasks can have a worktree at once) and `task_file`. The
+/// repository itself is not changed. Registering it again changes nothing.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A directory of the repository; the present one when left out.
+    #[arg(value_name = "DIRECTORY")]
+    pub directory: Option<PathBuf>,
+    /// What to call it; the name of the repository's directory when left out.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// The workflow of its tasks.
+    #[arg(long, value_name = "NAME")]
+    pub workflow: Option<String>,
+    /// The coding agent of its tasks: a definition in `harnesses/NAME.toml`.
+    #[arg(long, value_name = "NAME")]
+    pub harness: Option<String>,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    is_new: bool,
+    project: &'a Project,
+}
+
+/// Registers it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let here = driver.directory().map(std::path::Path::to_owned);
+    let directory = match (&args.directory, here) {
+        (Some(named), Some(here)) => here.join(named),
+        (Some(named), None) => named.clone(),
+        (None, here) => here.unwrap_or_default(),
+    };
+    let (project, is_new) = driver.add_project(
+        &directory,
+        args.name.as_deref().map(ProjectName::new),
+        args.workflow.clone(),
+        args.harness.as_deref().map(HarnessName::new),
+    )?;
+    if args.json {
+        let answer = Answer {
+            schema: "orange.project.add/1",
+            body: Body {
+                is_new,
+                project: &project,
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let mut text = Text::new();
+    text.push(Style::Bold, project.name.as_str());
+    let word = if is_new {
+        "registered"
+    } else {
+        "registered before"
+    };
+    let path = project.path.display();
+    text.push(Style::Plain, &format!(": {word}, `{path}`"));
+    text.end_line();
+    output.answer(&text)?;
+    Ok(Exit::Ok)
+}

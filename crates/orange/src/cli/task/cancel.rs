@@ -1,0 +1,26 @@
+//! `orange task cancel`.
+
+use orange_engine::input::Ask;
+use orange_engine::language::verbs::Verb;
+
+use crate::cli::driving::{Target, Wanted, ask};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::config::Environment;
+use crate::output::Output;
+
+/// Give a task up.
+///
+/// Its agents are ended and its worktree is given back. Commits stay on their branch, and a worktree
+/// with anything unsaved in it is kept as it is.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub target: Target,
+}
+
+/// Asks for it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let wanted = Wanted::plain(Ask::Verb(Verb::Cancel));
+    ask(&args.target, wanted, environment, output)
+}

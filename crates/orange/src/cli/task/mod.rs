@@ -1,0 +1,75 @@
+//! `orange task`: work that agents do, one task at a time.
+
+mod attach;
+mod cancel;
+mod complete;
+mod create;
+mod list;
+mod request_changes;
+mod respawn;
+mod show;
+mod spawn;
+mod stuck;
+mod update;
+
+use clap::Subcommand;
+
+use super::error::Error;
+use super::exit::Exit;
+use crate::config::Environment;
+use crate::output::Output;
+
+/// Create tasks, move them on, and look at them.
+///
+/// An agent calls these too: inside its session the task is its own, and what it may ask for is
+/// what the workflow allows its role.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Create(create::Args),
+    List(list::Args),
+    Show(show::Args),
+    Update(update::Args),
+    Spawn(spawn::Args),
+    Respawn(respawn::Args),
+    Attach(attach::Args),
+    Complete(complete::Args),
+    Stuck(stuck::Args),
+    RequestChanges(request_changes::Args),
+    Cancel(cancel::Args),
+}
+
+impl Command {
+    /// Whether a program reads the answer.
+    pub fn is_json(&self) -> bool {
+        match self {
+            Command::Create(args) => args.patience.json,
+            Command::List(args) => args.json,
+            Command::Show(args) => args.json,
+            Command::Update(args) => args.target.patience.json,
+            Command::Spawn(args) => args.target.patience.json,
+            Command::Respawn(args) => args.target.patience.json,
+            Command::Attach(_) => false,
+            Command::Complete(args) => args.target.patience.json,
+            Command::Stuck(args) => args.target.patience.json,
+            Command::RequestChanges(args) => args.target.patience.json,
+            Command::Cancel(args) => args.target.patience.json,
+        }
+    }
+
+    /// Runs it.
+    pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+        match self {
+            Command::Create(args) => create::run(args, environment, output),
+            Command::List(args) => list::run(args, environment, output),
+            Command::Show(args) => show::run(args, environment, output),
+            Command::Update(args) => update::run(args, environment, output),
+            Command::Spawn(args) => spawn::run(args, environment, output),
+            Command::Respawn(args) => respawn::run(args, environment, output),
+            Command::Attach(args) => attach::run(args, environment),
+            Command::Complete(args) => complete::run(args, environment, output),
+            Command::Stuck(args) => stuck::run(args, environment, output),
+            Command::RequestChanges(args) => request_changes::run(args, environment, output),
+            Command::Cancel(args) => cancel::run(args, environment, output),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `orange task show`.
+
+use orange_engine::Task;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::cli::driving::{driver, meant};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::Environment;
+use crate::driver::{Shown, Why};
+use crate::output::{Output, Style, Text};
+
+/// Show where a task is, and why.
+///
+/// Also who works on it, what is still to be done, and which messages were not read.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task; inside an agent's session or a task's worktree, its own when left out.
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    task: &'a Task,
+    directory: String,
+    as_of: u64,
+    workspace: Option<Value>,
+    effects: Vec<Value>,
+    runs: Value,
+    inbox: Value,
+    why: Option<&'a Why>,
+}
+
+/// Prints it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let task = meant(&driver, args.task.as_deref())?;
+    let shown = driver.show(&task)?;
+    let why = driver.why(&task)?;
+    if args.json {
+        let answer = Answer {
+            schema: "orange.task.show/1",
+            body: body(&shown, why.as_ref())?,
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    } else {
+        output.answer(&text(&shown, why.as_ref()))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn body<'a>(shown: &'a Shown, why: Option<&'a Why>) -> Result<Body<'a>, Error> {
+    let workspace = shown
+        .workspace
+        .as_ref()
+        .map(|it| json!({ "name": it.name, "path": it.path.to_string_lossy() }));
+    let effects = shown.pending.iter().map(|it| {
+        json!({
+            "effect": it.planned,
+            "attempts": it.attempts,
+            "next_try_at": it.next_try_at,
+            "error": it.error,
+        })
+    });
+    Ok(Body {
+        task: &shown.stored.task,
+        directory: shown.stored.directory.display().to_string(),
+        as_of: shown.stored.sequence,
+        workspace,
+        effects: effects.collect(),
+        runs: serde_json::to_value(&shown.runs)?,
+        inbox: serde_json::to_value(&shown.inbox)?,
+        why,
+    })
+}
+
+fn text(shown: &Shown, why: Option<&Why>) -> Text {
+    let task = &shown.stored.task;
+    let mut text = Text::new();
+    let mut line = |name: &str, value: &str| {
+        text.push(Style::Bold, &format!("{name:<10}"));
+        text.push(Style::Plain, value);
+        text.end_line();
+    };
+    line("task", &format!("{} ({})", task.id, task.project));
+    line("summary", &task.summary);
+    line("status", task.status.as_str());
+    for told in why.map(ToString::to_string).unwrap_or_default().lines() {
+        line("", told);
+    }
+    line("branch", task.branch.as_str());
+    if let Some(workspace) = &shown.workspace {
+        line("workspace", &workspace.path.display().to_string());
+    }
+    for (role, run) in &task.runs {
+        let state = serde_json::to_value(&run.state).unwrap_or_default();
+        let state = state.get("state").and_then(Value::as_str);
+        line(
+            "agent",
+            &format!("{role} {}, run {}", state.unwrap_or_default(), run.id),
+        );
+    }
+    for pending in &shown.pending {
+        let label = pending.planned.effect.label();
+        let error = pending.error.as_deref().unwrap_or("on its way");
+        line("effect", &format!("{label}: {error}"));
+    }
+    for reason in &task.attention {
+        line("attention", reason);
+    }
+    let unread = shown.inbox.iter().filter(|it| it.read_at.is_none());
+    for message in unread {
+        line(
+            "unread",
+            &format!("to the {}, {}", message.to, message.written_at),
+        );
+    }
+    text
+}

@@ -1,0 +1,26 @@
+//! `orange task spawn`.
+
+use orange_engine::input::Ask;
+use orange_engine::language::verbs::Verb;
+
+use crate::cli::driving::{Target, Wanted, ask};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::config::Environment;
+use crate::output::Output;
+
+/// Start the work of a task.
+///
+/// Takes the edge that the workflow names under `verbs: spawn`: a worktree is bound, and an agent
+/// starts in it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub target: Target,
+}
+
+/// Asks for it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let wanted = Wanted::plain(Ask::Verb(Verb::Spawn));
+    ask(&args.target, wanted, environment, output)
+}

@@ -1,0 +1,31 @@
+//! `orange task stuck`.
+
+use orange_engine::input::Ask;
+use orange_engine::language::verbs::Verb;
+
+use crate::cli::driving::{Target, Wanted, ask};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::config::Environment;
+use crate::output::Output;
+
+/// Say that the work is stuck.
+///
+/// Takes the edge that the workflow names under `verbs: stuck`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub target: Target,
+    /// What to say with it.
+    #[arg(long, short, value_name = "TEXT")]
+    pub message: Option<String>,
+}
+
+/// Asks for it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let wanted = Wanted {
+        message: args.message.clone(),
+        ..Wanted::plain(Ask::Verb(Verb::Stuck))
+    };
+    ask(&args.target, wanted, environment, output)
+}

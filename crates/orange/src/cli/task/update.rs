@@ -1,0 +1,67 @@
+//! `orange task update`.
+
+use orange_engine::input::Ask;
+use orange_engine::names::{BranchName, Status};
+
+use crate::cli::driving::{Target, Wanted, ask, driver, meant};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::config::Environment;
+use crate::output::Output;
+
+/// Change status, summary or branch.
+///
+/// A status is reached only by an edge of the workflow whose gates hold; a refusal says what is
+/// missing. TASK.md is read first, so write what the gate asks for before you ask.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("change").required(true).multiple(true).args(["status", "branch", "summary"]))]
+pub struct Args {
+    #[command(flatten)]
+    pub target: Target,
+    /// Where the task should go.
+    #[arg(long, value_name = "STATUS", conflicts_with_all = ["branch", "summary"])]
+    pub status: Option<String>,
+    /// The branch's new name; without a value, the branch that the worktree is on.
+    #[arg(long, value_name = "BRANCH", num_args = 0..=1, default_missing_value = "")]
+    pub branch: Option<String>,
+    /// What is to be done, in a sentence.
+    #[arg(long, value_name = "TEXT")]
+    pub summary: Option<String>,
+    /// What to say with it.
+    #[arg(long, short, value_name = "TEXT")]
+    pub message: Option<String>,
+    /// Answer the question of the edge, if it has one, with yes.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// Asks for it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let request = match &args.status {
+        Some(status) => Ask::Move {
+            to: Status::new(status),
+        },
+        None => Ask::Amend {
+            summary: args.summary.clone(),
+            branch: branch(args, environment)?,
+        },
+    };
+    let wanted = Wanted {
+        ask: request,
+        confirmed: args.yes,
+        message: args.message.clone(),
+    };
+    ask(&args.target, wanted, environment, output)
+}
+
+fn branch(args: &Args, environment: &Environment) -> Result<Option<BranchName>, Error> {
+    Ok(match args.branch.as_deref() {
+        None => None,
+        Some("") => {
+            let driver = driver(environment)?;
+            let task = meant(&driver, args.target.task.as_deref())?;
+            Some(driver.branch_of_worktree(&task)?)
+        }
+        Some(named) => Some(BranchName::new(named)),
+    })
+}

@@ -1,0 +1,35 @@
+//! Runs a command of the workflow, at most once.
+
+use std::time::Duration;
+
+use orange_engine::Task;
+use orange_engine::effect::{EffectOutcome, PlannedEffect};
+
+use super::Failure;
+use crate::driver::Driver;
+use crate::store::Store;
+
+/// How long a command may take when the workflow does not say.
+const USUAL_TIMEOUT: u64 = 600;
+
+impl Driver {
+    /// Runs it in the workspace; a failure is final, because it may have half happened.
+    pub(super) fn run_command(
+        &self,
+        store: &Store,
+        task: &Task,
+        planned: &PlannedEffect,
+        command: &[String],
+    ) -> Result<EffectOutcome, Failure> {
+        let workspace = store.workspace_of(&task.id).map_err(Failure::for_good)?;
+        let Some(workspace) = workspace else {
+            return Err(Failure::for_good("there is no workspace to run it in"));
+        };
+        let seconds = planned.timeout.unwrap_or(USUAL_TIMEOUT);
+        self.own_command(task, command, &workspace.path, &planned.id.to_string())
+            .timeout(Duration::from_secs(seconds))
+            .require_success()
+            .map_err(Failure::for_good)?;
+        Ok(EffectOutcome::Done)
+    }
+}

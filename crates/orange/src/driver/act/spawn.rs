@@ -1,0 +1,142 @@
+//! Starts an agent in a pane of its own.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use orange_engine::Task;
+use orange_engine::effect::{EffectOutcome, Spawn};
+
+use super::Failure;
+use crate::clock;
+use crate::config::{Environment, ORANGE_REPORT, ORANGE_RUN_PROOF};
+use crate::driver::{Driver, ids, place};
+use crate::effects::run::{Launch, RawText, RunFile};
+use crate::effects::tmux::Start;
+use crate::store::{RunSetup, Store, WorkspaceState};
+
+impl Driver {
+    /// Makes sure that the run has a pane; one that is there is not made again.
+    pub(super) fn spawn(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        spawn: &Spawn,
+    ) -> Result<EffectOutcome, Failure> {
+        let workspace = store.workspace_of(&task.id).map_err(Failure::passing)?;
+        let workspace = workspace.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
+        let Some(workspace) = workspace else {
+            return Err(Failure::for_good("no workspace is bound to the task"));
+        };
+        let run_file = self.prepare(store, task, spawn, &workspace.path)?;
+        let started = self
+            .tmux
+            .start(&Start {
+                run: &spawn.run,
+                task: &task.id,
+                role: &spawn.role,
+                project: &task.project,
+                branch: &task.branch,
+                window: &spawn.window,
+                orange: &self.orange,
+                run_file: &run_file,
+            })
+            .map_err(Failure::passing)?;
+        store
+            .set_run_place(&task.id, &spawn.run, &place::remembered(&started.pane))
+            .map_err(Failure::passing)?;
+        Ok(EffectOutcome::Done)
+    }
+
+    /// Writes down how the run is started, once: the agent's secret must stay the one it got.
+    fn prepare(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        spawn: &Spawn,
+        directory: &Path,
+    ) -> Result<PathBuf, Failure> {
+        let folder = self.launch_directory(&task.project, &task.id, &spawn.run);
+        let folder = folder.map_err(Failure::for_good)?;
+        let run_file = place::run_file(&folder);
+        let runs = store.runs(&task.id).map_err(Failure::passing)?;
+        let record = runs.into_iter().find(|run| run.id == spawn.run);
+        let noted = record.and_then(|record| record.setup);
+        if let (Some(noted), Ok(file)) = (noted, RunFile::read(&run_file))
+            && proof_of(&file).is_some_and(|proof| ids::hash(proof) == noted.secret_hash)
+        {
+            return Ok(run_file);
+        }
+        let harnesses = self.harnesses().map_err(Failure::for_good)?;
+        let harness = harnesses.require(&spawn.harness);
+        let mut harness = harness.map_err(Failure::for_good)?.clone();
+        if spawn.headless {
+            let report = folder.with_file_name("report.json");
+            let report = report.to_string_lossy().into_owned();
+            harness.set.insert(ORANGE_REPORT.to_owned(), report);
+        }
+        let secret = ids::secret().map_err(Failure::passing)?;
+        let environment = self.with_orange_on_path();
+        Launch {
+            run: &spawn.run,
+            task: &task.id,
+            role: &spawn.role,
+            proof: &secret,
+            harness: &harness,
+            permissions: spawn.permissions,
+            prompt: &spawn.prompt,
+            model: None,
+            effort: None,
+            session_id: None,
+            system_prompt: None,
+            directory,
+            home: &self.home,
+            environment: &environment,
+        }
+        .write(&folder)
+        .map_err(Failure::for_good)?;
+        let file = RunFile::read(&run_file).map_err(Failure::passing)?;
+        let setup = setup(&file, directory, &secret);
+        store
+            .set_run_setup(&task.id, &spawn.run, &setup)
+            .map_err(Failure::passing)?;
+        Ok(run_file)
+    }
+
+    /// The environment with this program at the end of the `PATH`: agents call it by its name.
+    fn with_orange_on_path(&self) -> Environment {
+        let mut variables = self.environment.variables().clone();
+        let folder = self.orange.parent();
+        if let Some(folder) = folder.filter(|_| self.orange.ends_with("orange")) {
+            let mut path = variables
+                .get("PATH".as_ref() as &std::ffi::OsStr)
+                .cloned()
+                .unwrap_or_default();
+            let is_there = std::env::split_paths(&path).any(|it| it == folder);
+            if !is_there {
+                if !path.is_empty() {
+                    path.push(":");
+                }
+                path.push(folder);
+                variables.insert(OsString::from("PATH"), path);
+            }
+        }
+        Environment::of(variables)
+    }
+}
+
+fn proof_of(file: &RunFile) -> Option<&str> {
+    file.environment.get(ORANGE_RUN_PROOF)?.as_os_str().to_str()
+}
+
+/// What is remembered of a start: everything but values that may be secrets.
+fn setup(file: &RunFile, directory: &Path, secret: &str) -> RunSetup {
+    let shown = |text: &RawText| text.as_os_str().to_string_lossy().into_owned();
+    let program = std::iter::once(&file.program);
+    RunSetup {
+        argv: program.chain(&file.arguments).map(shown).collect(),
+        environment: file.environment.keys().cloned().collect(),
+        directory: directory.to_owned(),
+        secret_hash: ids::hash(secret),
+        at: clock::now(),
+    }
+}

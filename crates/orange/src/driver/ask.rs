@@ -1,0 +1,150 @@
+//! Somebody asks for something: observe, import, decide, record, perform.
+
+use orange_engine::input::{Ask, Cause, Observation, Request};
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+use orange_engine::task::Workspace;
+
+use super::answer::Answer;
+use super::step::{Stepped, pinned};
+use super::wait::Waiting;
+use super::{Driver, DriverError};
+use crate::clock;
+use crate::store::{self, Reading, Store, Wish};
+
+/// A request to a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The task.
+    pub task: TaskId,
+    /// Who asks for what.
+    pub request: Request,
+    /// Who performs what follows, and how long is waited for it.
+    pub waiting: Waiting,
+}
+
+impl Driver {
+    /// Asks; whatever comes of it is recorded, and what was planned is brought about.
+    pub fn ask(&self, asked: &Asked) -> Result<Answer, DriverError> {
+        let mut store = self.store()?;
+        let id = &asked.task;
+        store.require(id)?;
+        if !is_urgent(&asked.request.ask) {
+            self.observe_in(&mut store, id)?;
+        }
+        self.follow_hand_edit(&mut store, id)?;
+        let cause = Cause::Request(asked.request.clone());
+        let stepped = self.step(&mut store, id, &cause)?;
+        if matches!(stepped, Stepped::Refused(_)) {
+            self.note_reading(&mut store, id, &asked.request)?;
+        }
+        // What was decided is brought about even when its copies cannot be written.
+        let projected = self.project_files(&mut store, id);
+        let answer = self.answer(&mut store, asked, stepped)?;
+        projected?;
+        Ok(answer)
+    }
+
+    /// Brings about what a step has planned, and says what asking came to.
+    fn answer(
+        &self,
+        store: &mut Store,
+        asked: &Asked,
+        stepped: Stepped,
+    ) -> Result<Answer, DriverError> {
+        let id = &asked.task;
+        let events = match stepped {
+            Stepped::Refused(refusal) => {
+                // What observing has planned is brought about, whatever was refused.
+                if matches!(asked.waiting, Waiting::Detached(_)) {
+                    self.leave_to_performer(store, id)?;
+                }
+                return Ok(Answer::Refused(refusal));
+            }
+            Stepped::Nothing { already: true } => {
+                return Ok(match self.settle(store, id, Vec::new(), asked.waiting)? {
+                    Answer::Done(changed) => Answer::Already(Box::new(changed.task)),
+                    other => other,
+                });
+            }
+            Stepped::Nothing { .. } => Vec::new(),
+            Stepped::Recorded { events, .. } => events,
+        };
+        self.settle(store, id, events, asked.waiting)
+    }
+
+    /// Treats a status that was written into TASK.md as what it is: a request.
+    fn follow_hand_edit(&self, store: &mut Store, id: &TaskId) -> Result<(), DriverError> {
+        match store::import(store, id, clock::now())? {
+            Reading::Read(imported) => match imported.wish {
+                Some(wish) => self.follow_hand(store, id, &wish),
+                None => Ok(()),
+            },
+            Reading::Unknown(_) => Ok(()),
+        }
+    }
+
+    /// Inside a bound worktree the edit speaks as the worker, elsewhere as the person.
+    pub(super) fn follow_hand(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        wish: &Wish,
+    ) -> Result<(), DriverError> {
+        let task = store.require(id)?.task;
+        let by = match task.workspace {
+            Workspace::Bound(_) | Workspace::Leaving(Some(_)) => Role::Worker,
+            _ => Role::Human,
+        };
+        let request = Request {
+            by,
+            ask: Ask::HandEdit {
+                to: wish.to.clone(),
+                version: wish.version,
+            },
+            confirmed: false,
+            message: None,
+        };
+        match self.step(store, id, &Cause::Request(request)) {
+            Ok(_) | Err(DriverError::DocumentUnknown { .. } | DriverError::FactUnknown { .. }) => {
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Remembers what was read on a call that was refused: who asked stands for it all the same.
+    fn note_reading(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        request: &Request,
+    ) -> Result<(), DriverError> {
+        let stored = store.require(id)?;
+        let over = pinned(&stored)?.is_terminal(&stored.task.status);
+        let asked = matches!(
+            request.ask,
+            Ask::Move { .. } | Ask::Verb(_) | Ask::Merge { .. }
+        );
+        if over || !asked {
+            return Ok(());
+        }
+        let read = Observation::DocumentRead {
+            by: request.by.clone(),
+            asked,
+        };
+        match self.step(store, id, &Cause::Observation(read)) {
+            Ok(_) | Err(DriverError::DocumentUnknown { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Cancel and merge do not wait to observe first.
+fn is_urgent(ask: &Ask) -> bool {
+    matches!(
+        ask,
+        Ask::Merge { .. } | Ask::Verb(Verb::Cancel | Verb::Merge)
+    )
+}

@@ -1,0 +1,188 @@
+//! Why a step could not be taken; a refusal is an answer.
+
+use std::path::PathBuf;
+
+use orange_engine::document::DocumentError;
+use orange_engine::names::{ProjectName, RunId, TaskId};
+use orange_engine::role::Role;
+
+use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError};
+use crate::effects::command::CommandError;
+use crate::effects::process::ProcessError;
+use crate::effects::tmux::TmuxError;
+use crate::store::StoreError;
+
+/// What was attempted, on what, and what stood in the way.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    /// There is no home.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The registered projects.
+    #[error(transparent)]
+    Projects(#[from] ProjectsError),
+    /// A harness.
+    #[error(transparent)]
+    Harness(#[from] HarnessError),
+    /// The workflows in the home.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// tmux.
+    #[error(transparent)]
+    Tmux(#[from] TmuxError),
+    /// A program.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// A process.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The system gives no randomness.
+    #[error("cannot make an id: {0}")]
+    NoRandomness(String),
+    /// The system says no.
+    #[error("cannot {attempt} `{}`: {reason}", .path.display())]
+    File {
+        /// What was attempted.
+        attempt: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What stood in the way.
+        reason: String,
+    },
+    /// Nobody says which project is meant.
+    #[error("cannot tell which project is meant: {reason}")]
+    ProjectUnclear {
+        /// Why.
+        reason: &'static str,
+        /// The names there are.
+        names: Vec<ProjectName>,
+    },
+    /// It is no repository that tasks can be done in.
+    #[error("cannot register `{}`: {reason}", .path.display())]
+    NoRepository {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Nobody says which harness is meant.
+    #[error("cannot create a task in `{0}`: neither the project nor the command names a harness")]
+    HarnessUnset(ProjectName),
+    /// There is no such workflow.
+    #[error("cannot create a task: there is no workflow `{name}`")]
+    WorkflowMissing {
+        /// The name.
+        name: String,
+        /// The names there are.
+        names: Vec<String>,
+    },
+    /// The workflow has problems.
+    #[error("cannot use the workflow `{name}`: {problem}")]
+    WorkflowInvalid {
+        /// The name.
+        name: String,
+        /// The first problem.
+        problem: String,
+    },
+    /// A text that no file and no program can hold.
+    #[error("cannot create a task: its {0} holds a NUL character")]
+    HasNul(&'static str),
+    /// A text that is no document.
+    #[error("cannot write TASK.md: {0}")]
+    Document(#[from] DocumentError),
+    /// Nobody can tell what TASK.md says, so nothing may follow from it.
+    #[error("cannot tell what TASK.md of task `{task}` says: {reason}")]
+    DocumentUnknown {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        reason: String,
+    },
+    /// A fact that a gate needs could not be had.
+    #[error("cannot tell {what} of task `{task}`: {reason}")]
+    FactUnknown {
+        /// The task.
+        task: TaskId,
+        /// What.
+        what: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// Others were faster, again and again.
+    #[error("cannot decide about task `{task}`: it changes all the time")]
+    Contended {
+        /// The task.
+        task: TaskId,
+    },
+    /// The secret is not that of the run.
+    #[error("cannot tell who asks: `ORANGE_RUN_PROOF` is not that of run `{0}`")]
+    ProofInvalid(RunId),
+    /// An agent speaks for its own task only.
+    #[error("cannot ask about task `{asked}` as the {role} of task `{own}`")]
+    OtherTask {
+        /// As what it speaks.
+        role: Role,
+        /// The task it may speak for.
+        own: TaskId,
+        /// The task that was asked about.
+        asked: TaskId,
+    },
+    /// A hook would wait for what waits for it.
+    #[error("cannot ask about task `{task}` from a command that runs for it")]
+    InsideEffect {
+        /// The task.
+        task: TaskId,
+    },
+    /// Nobody says which task is meant.
+    #[error("cannot tell which task is meant")]
+    TaskUnclear,
+    /// There is no agent to show.
+    #[error("cannot attach to task `{task}`: {reason}")]
+    NobodyThere {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What kind of trouble the store has; who asks does not know the store itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreProblem {
+    /// There is no such task.
+    TaskUnknown,
+    /// Somebody else writes; asking again helps.
+    Busy,
+    /// Nothing was ever remembered.
+    Empty,
+    /// A person has to do something about it first.
+    Unusable,
+    /// Something that should not happen did.
+    Failed,
+}
+
+impl DriverError {
+    /// What kind of trouble the store has.
+    pub fn store_problem(&self) -> StoreProblem {
+        let DriverError::Store(error) = self else {
+            return StoreProblem::Failed;
+        };
+        match error {
+            StoreError::UnknownTask { .. } => StoreProblem::TaskUnknown,
+            StoreError::Busy { .. } | StoreError::Replaced { .. } => StoreProblem::Busy,
+            StoreError::Missing { .. } => StoreProblem::Empty,
+            StoreError::Lost { .. }
+            | StoreError::Newer { .. }
+            | StoreError::Older { .. }
+            | StoreError::NotOurs { .. }
+            | StoreError::UnsafeFileSystem { .. }
+            | StoreError::BadName { .. }
+            | StoreError::Occupied { .. }
+            | StoreError::Unsettled { .. } => StoreProblem::Unusable,
+            _ => StoreProblem::Failed,
+        }
+    }
+}

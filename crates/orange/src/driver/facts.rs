@@ -1,0 +1,142 @@
+//! Gathers the facts that a decision needs, holding no lock.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use orange_engine::Task;
+use orange_engine::decision::Needs;
+use orange_engine::input::{CommandResult, FactNeeded};
+use orange_engine::names::RunId;
+use orange_engine::report::Report;
+
+use super::step::{Known, read};
+use super::{Driver, DriverError};
+use crate::config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_TASK_ID, reason};
+use crate::effects::command::{CommandError, Ending, Invocation};
+use crate::store::{Store, StoredTask};
+
+/// The largest report; a larger one is no report.
+const LARGEST_REPORT: u64 = 1024 * 1024;
+
+/// What a shell answers for a program that does not exist.
+const NOT_FOUND: i32 = 127;
+
+/// What a shell adds to the number of the signal that ended a program.
+const BY_SIGNAL: i32 = 128;
+
+impl Driver {
+    /// Adds the facts to what is known, or says why one of them cannot be had.
+    pub(super) fn gather(
+        &self,
+        store: &mut Store,
+        stored: &StoredTask,
+        needs: &Needs,
+        known: &mut Known,
+    ) -> Result<(), DriverError> {
+        let task = &stored.task;
+        known.facts.entered = needs.entered;
+        for fact in &needs.facts {
+            match fact {
+                FactNeeded::Document => {
+                    if known.unknown.is_none() {
+                        read(store, &task.id, known)?;
+                    }
+                    if let Some(unknown) = &known.unknown {
+                        return Err(DriverError::DocumentUnknown {
+                            task: task.id.clone(),
+                            reason: unknown.to_string(),
+                        });
+                    }
+                }
+                FactNeeded::Git => {
+                    let branch = known.branch.as_ref().unwrap_or(&task.branch);
+                    known.facts.git = Some(self.git_facts(store, task, branch)?);
+                }
+                // Until a forge can be asked, there is no pull request.
+                FactNeeded::PullRequest => known.facts.pull_request = Some(None),
+                FactNeeded::Report { run } => {
+                    let report = self.report(task, run)?;
+                    known.facts.reports.insert(run.clone(), report);
+                }
+                FactNeeded::Command { command, timeout } => {
+                    let result = self.run_gate(store, task, command, *timeout)?;
+                    known.facts.commands.insert(command.clone(), result);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The report that a headless run left; one that does not read is none.
+    fn report(&self, task: &Task, run: &RunId) -> Result<Option<Report>, DriverError> {
+        let path = self
+            .run_directory(&task.project, &task.id, run)?
+            .join("report.json");
+        let unknown = |error: &io::Error| DriverError::FactUnknown {
+            task: task.id.clone(),
+            what: "the report",
+            reason: reason(error),
+        };
+        match fs::metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unknown(&error)),
+            Ok(found) if !found.is_file() || found.len() > LARGEST_REPORT => return Ok(None),
+            Ok(_) => {}
+        }
+        let bytes = fs::read(&path).map_err(|error| unknown(&error))?;
+        Ok(serde_json::from_slice(&bytes).ok())
+    }
+
+    /// How a command of a gate ends, in the workspace.
+    fn run_gate(
+        &self,
+        store: &Store,
+        task: &Task,
+        command: &[String],
+        seconds: u64,
+    ) -> Result<CommandResult, DriverError> {
+        let directory = store.workspace_of(&task.id)?.map(|found| found.path);
+        let directory = directory.ok_or_else(|| DriverError::FactUnknown {
+            task: task.id.clone(),
+            what: "how a command ends",
+            reason: String::from("it has no workspace to run it in"),
+        })?;
+        let command = self.own_command(task, command, &directory, "gate");
+        match command.timeout(Duration::from_secs(seconds)).run() {
+            Ok(finished) => Ok(match finished.ending {
+                Ending::Code(code) => CommandResult::Exited(code),
+                Ending::Signal(signal) => CommandResult::Exited(BY_SIGNAL + signal),
+                Ending::TimedOut(_) => CommandResult::TimedOut,
+            }),
+            Err(CommandError::Missing { .. }) => Ok(CommandResult::Exited(NOT_FOUND)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A command of a workflow; it learns what it runs for, so that it is known when it calls back.
+    pub(super) fn own_command(
+        &self,
+        task: &Task,
+        command: &[String],
+        directory: &Path,
+        effect: &str,
+    ) -> Invocation {
+        let (program, arguments) = match command.split_first() {
+            Some((program, arguments)) => (program.as_str(), arguments),
+            None => ("", &[][..]),
+        };
+        let mut variables = self.environment.passed([]);
+        for (name, value) in [
+            (ORANGE_TASK_ID, task.id.as_str().into()),
+            (ORANGE_EFFECT_ID, effect.into()),
+            (ORANGE_HOME, self.home.path().as_os_str().to_owned()),
+        ] {
+            variables.insert(name.into(), value);
+        }
+        Invocation::new(program, variables)
+            .arguments(arguments)
+            .directory(directory)
+    }
+}

@@ -1,0 +1,133 @@
+//! Who asks: a run, by proof, tree or directory; else the person.
+
+use std::path::Path;
+
+use orange_engine::names::{RunId, TaskId};
+use orange_engine::role::Role;
+
+use super::{Driver, DriverError, ids};
+use crate::config::{ORANGE_EFFECT_ID, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID};
+use crate::effects::process::run_above;
+use crate::store::{RunRecord, Store, StoreError};
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// As what.
+    pub role: Role,
+    /// The only task it may speak for; a person may speak for all.
+    pub task: Option<TaskId>,
+}
+
+impl Identity {
+    fn human() -> Identity {
+        Identity {
+            role: Role::Human,
+            task: None,
+        }
+    }
+
+    fn of(record: &RunRecord) -> Identity {
+        Identity {
+            role: record.role.clone(),
+            task: Some(record.task.clone()),
+        }
+    }
+}
+
+impl Driver {
+    /// Who calls this process.
+    ///
+    /// This keeps honest agents in their lane; against a hostile one only a sandbox helps.
+    pub fn identify(&self) -> Result<Identity, DriverError> {
+        let store = match Store::open_read_only(&self.home) {
+            Ok(store) => store,
+            // Without a memory there is no run that could ask.
+            Err(StoreError::Missing { .. }) => return Ok(Identity::human()),
+            Err(error) => return Err(error.into()),
+        };
+        let variable = |name: &str| self.environment.variable(name)?.to_str();
+        if let (Some(run), Some(proof)) = (variable(ORANGE_RUN_ID), variable(ORANGE_RUN_PROOF)) {
+            return proven(&store, &RunId::new(run), proof, variable(ORANGE_TASK_ID));
+        }
+        // A process above that hides what it is does not make its child a person.
+        let above = match variable(ORANGE_RUN_ID) {
+            Some(run) => Some(RunId::new(run)),
+            None => run_above().unwrap_or(None),
+        };
+        if let Some(run) = above
+            && let Some(record) = store.runs_named(&run)?.first()
+        {
+            return Ok(Identity::of(record));
+        }
+        match self.directory() {
+            Some(directory) => in_workspace(&store, directory),
+            None => Ok(Identity::human()),
+        }
+    }
+
+    /// Who asks about a task, if they may: an agent about its own only, a hook about none.
+    pub fn identify_for(&self, task: &TaskId) -> Result<Identity, DriverError> {
+        let own = self.environment.variable(ORANGE_TASK_ID);
+        let inside_effect = self.environment.variable(ORANGE_EFFECT_ID).is_some();
+        if inside_effect && own.is_some_and(|own| own == task.as_str()) {
+            return Err(DriverError::InsideEffect { task: task.clone() });
+        }
+        let identity = self.identify()?;
+        match &identity.task {
+            Some(own) if own != task => Err(DriverError::OtherTask {
+                role: identity.role,
+                own: own.clone(),
+                asked: task.clone(),
+            }),
+            _ => Ok(identity),
+        }
+    }
+
+    /// The task that is meant: the one that was named, else the asker's own.
+    pub fn meant(&self, named: Option<&TaskId>) -> Result<TaskId, DriverError> {
+        if let Some(task) = named {
+            return Ok(task.clone());
+        }
+        let own = self.environment.variable(ORANGE_TASK_ID);
+        if let Some(own) = own.and_then(|own| own.to_str()) {
+            return Ok(TaskId::new(own));
+        }
+        self.identify()?.task.ok_or(DriverError::TaskUnclear)
+    }
+}
+
+/// The run that knows its secret.
+fn proven(
+    store: &Store,
+    run: &RunId,
+    proof: &str,
+    task: Option<&str>,
+) -> Result<Identity, DriverError> {
+    let hash = ids::hash(proof);
+    let runs = store.runs_named(run)?;
+    let found = runs.iter().find(|record| {
+        let secret = record.setup.as_ref().map(|setup| &setup.secret_hash);
+        secret == Some(&hash) && task.is_none_or(|task| record.task.as_str() == task)
+    });
+    found
+        .map(Identity::of)
+        .ok_or_else(|| DriverError::ProofInvalid(run.clone()))
+}
+
+/// Whoever stands in a bound worktree is its worker, never the person.
+fn in_workspace(store: &Store, directory: &Path) -> Result<Identity, DriverError> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let directory = real(directory);
+    let bound = store.bound_workspaces()?;
+    let inside = bound
+        .into_iter()
+        .find(|(_, workspace)| directory.starts_with(real(&workspace.path)));
+    Ok(match inside {
+        Some((task, _)) => Identity {
+            role: Role::Worker,
+            task: Some(task),
+        },
+        None => Identity::human(),
+    })
+}

@@ -1,0 +1,70 @@
+//! Ids and secrets from the system's own randomness.
+
+use std::fmt::Write as _;
+
+use orange_engine::names::{FreshId, TaskId};
+use sha2::{Digest as _, Sha256};
+
+use super::DriverError;
+
+/// Letters and digits that nobody mistakes for another; 32 of them, so that five bits are one.
+const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+
+/// The letters among them, which an id begins with.
+const LETTERS: usize = 24;
+
+/// How many characters the shortest task id has.
+pub(super) const SHORTEST: usize = 4;
+
+/// An id for a task, of so many characters.
+pub(super) fn task_id(length: usize) -> Result<TaskId, DriverError> {
+    text(length).map(TaskId::new)
+}
+
+/// A text that no earlier input carried.
+pub(super) fn fresh() -> Result<FreshId, DriverError> {
+    text(16).map(FreshId::new)
+}
+
+/// A secret that cannot be guessed.
+pub(super) fn secret() -> Result<String, DriverError> {
+    text(32)
+}
+
+/// What is kept of a secret.
+pub(super) fn hash(secret: &str) -> String {
+    let mut digits = String::new();
+    for byte in Sha256::digest(secret.as_bytes()) {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+fn text(length: usize) -> Result<String, DriverError> {
+    let mut bytes = vec![0; length];
+    getrandom::fill(&mut bytes).map_err(|error| DriverError::NoRandomness(error.to_string()))?;
+    let characters = bytes.iter().enumerate().map(|(index, byte)| {
+        let among = if index == 0 { LETTERS } else { ALPHABET.len() };
+        let letter = ALPHABET.get(usize::from(*byte) % among);
+        char::from(letter.copied().unwrap_or(b'a'))
+    });
+    Ok(characters.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_plain_and_differ() {
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..200 {
+            let id = fresh().unwrap();
+            assert!(id.as_str().starts_with(|it: char| it.is_ascii_lowercase()));
+            assert!(id.as_str().bytes().all(|it| ALPHABET.contains(&it)));
+            assert!(seen.insert(id));
+        }
+        assert_eq!(task_id(SHORTEST).unwrap().as_str().len(), SHORTEST);
+        assert_eq!(hash("a").len(), 64);
+    }
+}

@@ -1,0 +1,130 @@
+//! Joins engine, store and effects: load, decide, record, perform, record.
+//!
+//! Nobody else sees all three. A step holds no transaction and no lock while anything slow
+//! happens: facts are gathered between two decisions, effects are performed after the commit, and
+//! an agent's own call arrives in exactly that window.
+
+mod act;
+mod answer;
+mod ask;
+mod attach;
+mod create;
+mod due;
+mod error;
+mod facts;
+mod git;
+mod identity;
+mod ids;
+mod inbox;
+mod log;
+mod observe;
+mod perform;
+mod performer_lock;
+mod place;
+mod project;
+mod queries;
+mod step;
+mod wait;
+mod workspace;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::{Environment, Harnesses, Home, Projects};
+use crate::effects::process::Patience;
+use crate::effects::tmux::{Socket, Tmux};
+use crate::store::Store;
+
+pub use answer::{Answer, Changed};
+pub use ask::Asked;
+pub use create::NewWork;
+pub use error::{DriverError, StoreProblem};
+pub use identity::Identity;
+pub use observe::Seen;
+pub use perform::Performed;
+pub use queries::{Shown, Why};
+pub use wait::Waiting;
+
+/// Everything a step needs to know about where it happens.
+#[derive(Clone, Debug)]
+pub struct Driver {
+    home: Home,
+    environment: Environment,
+    directory: Option<PathBuf>,
+    orange: PathBuf,
+    tmux: Tmux,
+    bounds: Bounds,
+}
+
+/// How long and how often things are tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// How often an effect is tried before it is given up.
+    pub tries: u32,
+    /// How long to wait after its first failure; doubled after each further one.
+    pub backoff: Duration,
+    /// How long the processes of a run may take to end.
+    pub patience: Patience,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            tries: 4,
+            backoff: Duration::from_millis(500),
+            patience: Patience::default(),
+        }
+    }
+}
+
+impl Driver {
+    /// A driver for the home that the environment names; `orange` is this program.
+    pub fn new(environment: &Environment, orange: PathBuf) -> Result<Driver, DriverError> {
+        let home = Home::resolve(environment)?;
+        let socket = Socket::Private(home.tmux_socket());
+        Ok(Driver {
+            tmux: Tmux::new("tmux", socket, environment),
+            environment: environment.clone(),
+            directory: None,
+            home,
+            orange,
+            bounds: Bounds::default(),
+        })
+    }
+
+    /// Asked from this directory.
+    #[must_use]
+    pub fn standing_in(mut self, directory: Option<PathBuf>) -> Driver {
+        self.directory = directory;
+        self
+    }
+
+    /// With other bounds.
+    #[must_use]
+    pub fn bounded(mut self, bounds: Bounds) -> Driver {
+        self.bounds = bounds;
+        self
+    }
+
+    /// The home.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Where it is asked from.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    fn store(&self) -> Result<Store, DriverError> {
+        Ok(Store::open(&self.home)?)
+    }
+
+    fn harnesses(&self) -> Result<Harnesses, DriverError> {
+        Ok(Harnesses::load(&self.home)?)
+    }
+
+    fn projects(&self) -> Result<Projects, DriverError> {
+        Ok(Projects::load(&self.home)?)
+    }
+}

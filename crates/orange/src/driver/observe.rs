@@ -1,0 +1,125 @@
+//! Looks at the agents of a task, and turns deaths into decisions.
+
+use orange_engine::Task;
+use orange_engine::evidence::Evidence;
+use orange_engine::input::{Cause, Observation as Observed};
+use orange_engine::names::{RunId, TaskId};
+use orange_engine::role::Role;
+use orange_engine::task::RunState;
+
+use super::step::Stepped;
+use super::{Driver, DriverError, place};
+use crate::effects::process::carrying;
+use crate::effects::tmux::{Listing, Observation, Pane, TmuxError, observe};
+use crate::store::Store;
+
+/// What a look at one agent showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// As what it runs.
+    pub role: Role,
+    /// Which start of it.
+    pub run: RunId,
+    /// What was seen; a failed look is unknown, which changes nothing.
+    pub observation: Observation,
+}
+
+impl Driver {
+    /// Looks at every agent that a task believes alive; each death is judged once.
+    pub fn observe(&self, task: &TaskId) -> Result<Vec<Seen>, DriverError> {
+        let mut store = self.store()?;
+        let seen = self.observe_in(&mut store, task)?;
+        if seen
+            .iter()
+            .any(|it| matches!(it.observation, Observation::Dead(_)))
+        {
+            self.project_files(&mut store, task)?;
+        }
+        Ok(seen)
+    }
+
+    /// The same, for who has a store open.
+    pub(super) fn observe_in(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+    ) -> Result<Vec<Seen>, DriverError> {
+        let task = store.require(id)?.task;
+        let alive = task.runs.iter();
+        let alive = alive.filter(|(_, run)| run.state == RunState::Alive);
+        let alive: Vec<(Role, RunId)> = alive
+            .map(|(role, run)| (role.clone(), run.id.clone()))
+            .collect();
+        let mut seen = Vec::new();
+        for (role, run) in alive {
+            let (observation, _) = self.look_at(store, &task, &run)?;
+            if let Observation::Dead(evidence) = &observation {
+                self.judge(store, id, &run, evidence)?;
+            }
+            seen.push(Seen {
+                role,
+                run,
+                observation,
+            });
+        }
+        Ok(seen)
+    }
+
+    /// A death is left for the next look when nobody can tell what TASK.md says now.
+    fn judge(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        run: &RunId,
+        evidence: &Evidence,
+    ) -> Result<(), DriverError> {
+        let ended = Observed::RunEnded {
+            run: run.clone(),
+            evidence: evidence.clone(),
+        };
+        match self.step(store, id, &Cause::Observation(ended)) {
+            Ok(Stepped::Recorded { .. } | Stepped::Nothing { .. } | Stepped::Refused(_))
+            | Err(DriverError::DocumentUnknown { .. } | DriverError::FactUnknown { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What one run looks like, and where it is.
+    pub(super) fn look_at(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        run: &RunId,
+    ) -> Result<(Observation, Option<Pane>), DriverError> {
+        let folder = self.launch_directory(&task.project, &task.id, run)?;
+        let run_file = place::run_file(&folder);
+        let records = store.runs(&task.id)?;
+        let record = records.iter().find(|record| record.id == *run);
+        let look = self.tmux.list();
+        if let Some(pane) = record.and_then(|record| place::pane(record, &run_file)) {
+            return Ok((observe(&pane, &look), Some(pane)));
+        }
+        // A performer may have died after the start, before it could say where the run is.
+        let listing: Option<&Listing> = look.as_ref().ok();
+        if let Some(pane) = listing.and_then(|listing| place::found(listing, run, &run_file)) {
+            store.set_run_place(&task.id, run, &place::remembered(&pane))?;
+            return Ok((observe(&pane, &look), Some(pane)));
+        }
+        let observation = match look {
+            Err(error) if !matches!(error, TmuxError::NoServer(_)) => {
+                Observation::Unknown(error.to_string())
+            }
+            _ => without_pane(run),
+        };
+        Ok((observation, None))
+    }
+}
+
+/// What is known of a run that has no pane: only that nothing of it is left counts.
+fn without_pane(run: &RunId) -> Observation {
+    match carrying(run) {
+        Ok(found) if found.is_empty() => Observation::Dead(Evidence::Environment),
+        Ok(_) => Observation::Unknown(format!("run `{run}` has no pane, but processes remain")),
+        Err(error) => Observation::Unknown(error.to_string()),
+    }
+}

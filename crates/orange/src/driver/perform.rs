@@ -1,0 +1,134 @@
+//! Performs what is pending, one performer per task at a time.
+//!
+//! Lock, drain, unlock, look again: whoever commits while a performer drains can rely on that last
+//! look, so an effect is never left behind by two that each thought the other would do it.
+
+use std::time::Duration;
+
+use orange_engine::effect::EffectOutcome;
+use orange_engine::input::{Cause, Observation};
+use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
+
+use super::act::Failure;
+use super::due::{Next, next};
+use super::performer_lock::PerformerLock;
+use super::{Driver, DriverError};
+use crate::clock;
+use crate::store::{Pending, Start, Store};
+
+/// How long one who waits looks away.
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
+/// How performing ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Performed {
+    /// Nothing is left to perform.
+    All,
+    /// Somebody else performs.
+    Elsewhere,
+    /// Nothing can be performed before then.
+    Waits(Timestamp),
+}
+
+impl Driver {
+    /// Performs everything that is due, in order, and records each outcome.
+    pub fn perform(&self, task: &TaskId) -> Result<Performed, DriverError> {
+        let mut store = self.store()?;
+        let directory = store.require(task)?.directory;
+        loop {
+            let Some(lock) = PerformerLock::take(&directory)? else {
+                return Ok(Performed::Elsewhere);
+            };
+            let drained = self.drain(&mut store, task);
+            drop(lock);
+            drained?;
+            match next(&store, task, clock::now())? {
+                Next::Now(_) => {}
+                Next::At(then) => return Ok(Performed::Waits(then)),
+                Next::Never => return Ok(Performed::All),
+            }
+        }
+    }
+
+    /// Performs until nothing is left, sleeping without the lock while something only waits.
+    pub fn perform_to_the_end(&self, task: &TaskId) -> Result<Performed, DriverError> {
+        let mut waiting = None;
+        loop {
+            let then = match self.perform(task)? {
+                Performed::Waits(then) => then,
+                ended => return Ok(ended),
+            };
+            if waiting.is_none() {
+                let directory = self.store()?.require(task)?.directory;
+                waiting = PerformerLock::take_waiting(&directory)?;
+            }
+            if waiting.is_none() {
+                return Ok(Performed::Elsewhere);
+            }
+            clock::rest_until(then, LONGEST_REST);
+        }
+    }
+
+    fn drain(&self, store: &mut Store, task: &TaskId) -> Result<(), DriverError> {
+        let mut projected = Ok(());
+        while let Next::Now(pending) = next(store, task, clock::now())? {
+            self.perform_one(store, &pending)?;
+            // A copy that cannot be written does not keep the next effect waiting.
+            projected = self.project_files(store, task);
+        }
+        projected
+    }
+
+    fn perform_one(&self, store: &mut Store, pending: &Pending) -> Result<(), DriverError> {
+        let (task, effect) = (&pending.task, pending.planned.id);
+        let by = format!("process {}", std::process::id());
+        // This is also the last look: what was called off meanwhile is not begun.
+        let acted = match store.start_effect(task, effect, &by, clock::now())? {
+            Start::NotWaiting => return Ok(()),
+            Start::Interrupted { by, at } => Err(Failure::for_good(format!(
+                "{by} began it at {at}, and whether it happened is not known; it is not repeated"
+            ))),
+            Start::Go => self.act(store, pending),
+        };
+        match acted {
+            Ok(outcome) => self.note_done(store, pending, outcome),
+            Err(failure) => self.note_failed(store, pending, &failure),
+        }
+    }
+
+    fn note_done(
+        &self,
+        store: &mut Store,
+        pending: &Pending,
+        outcome: EffectOutcome,
+    ) -> Result<(), DriverError> {
+        let effect = pending.planned.id;
+        let done = Observation::EffectDone { effect, outcome };
+        self.step(store, &pending.task, &Cause::Observation(done))?;
+        Ok(())
+    }
+
+    /// Tries again later, a few times; then it is given up, which the workflow may answer.
+    fn note_failed(
+        &self,
+        store: &mut Store,
+        pending: &Pending,
+        failure: &Failure,
+    ) -> Result<(), DriverError> {
+        let (task, effect) = (&pending.task, pending.planned.id);
+        let doublings = pending.attempts.min(16);
+        let pause = self.bounds.backoff.saturating_mul(1 << doublings);
+        let again = clock::after(pause);
+        let failed = store.note_failed_try(task, effect, &failure.error, again)?;
+        let Some(failed) = failed else {
+            return Ok(());
+        };
+        if failure.is_for_good || failed >= self.bounds.tries {
+            let error = failure.error.clone();
+            let given_up = Observation::EffectGivenUp { effect, error };
+            self.step(store, task, &Cause::Observation(given_up))?;
+        }
+        Ok(())
+    }
+}

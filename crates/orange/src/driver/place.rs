@@ -1,0 +1,116 @@
+//! Where a run is: between what tmux says and what is remembered.
+
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::{ProjectName, RunId, TaskId};
+
+use super::{Driver, DriverError};
+use crate::effects::process::ProcessIdentity;
+use crate::effects::tmux::{Listed, Listing, Pane, PaneState, ServerIdentity};
+use crate::store::{self, RunPlace, RunRecord, TaskDirectory};
+
+impl Driver {
+    /// The directory of a run.
+    pub(super) fn run_directory(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        run: &RunId,
+    ) -> Result<PathBuf, DriverError> {
+        Ok(TaskDirectory::new(&self.home, project, task)?.run(run)?)
+    }
+
+    /// Where a run is started from: beside what is remembered of it.
+    pub(super) fn launch_directory(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        run: &RunId,
+    ) -> Result<PathBuf, DriverError> {
+        Ok(self.run_directory(project, task, run)?.join("launch"))
+    }
+}
+
+/// The file that a pane reads.
+pub(super) fn run_file(launch_directory: &Path) -> PathBuf {
+    launch_directory.join("run.json")
+}
+
+/// What is remembered of a pane.
+pub(super) fn remembered(pane: &Pane) -> RunPlace {
+    let server = &pane.server;
+    RunPlace {
+        socket: server.socket.clone(),
+        server: store::ProcessIdentity {
+            pid: server.process.pid,
+            started: format!("{} {}", ticks(&server.process), server.started),
+        },
+        session: pane.session.to_string(),
+        window: pane.window.to_string(),
+        pane: pane.pane.to_string(),
+        process: match &pane.process {
+            Some(process) => store::ProcessIdentity {
+                pid: process.pid,
+                started: ticks(process),
+            },
+            None => store::ProcessIdentity {
+                pid: 0,
+                started: String::new(),
+            },
+        },
+        boot_id: server.process.boot.clone().unwrap_or_default(),
+    }
+}
+
+fn ticks(process: &ProcessIdentity) -> String {
+    let start = process.start;
+    start.map_or_else(|| String::from("-"), |start| start.to_string())
+}
+
+/// The pane that was remembered; nothing when it does not read back.
+pub(super) fn pane(record: &RunRecord, run_file: &Path) -> Option<Pane> {
+    let place = record.place.as_ref()?;
+    let boot = Some(place.boot_id.clone()).filter(|boot| !boot.is_empty());
+    let identity = |pid: u32, start: &str| ProcessIdentity {
+        pid,
+        start: start.parse().ok(),
+        boot: boot.clone(),
+    };
+    let (server_start, started) = place.server.started.split_once(' ')?;
+    let process = &place.process;
+    Some(Pane {
+        run: record.id.clone(),
+        run_file: run_file.to_owned(),
+        server: ServerIdentity {
+            socket: place.socket.clone(),
+            process: identity(place.server.pid, server_start),
+            started: started.parse().ok()?,
+        },
+        session: place.session.parse().ok()?,
+        window: place.window.parse().ok()?,
+        pane: place.pane.parse().ok()?,
+        process: (process.pid != 0).then(|| identity(process.pid, &process.started)),
+        session_name: String::new(),
+        window_name: String::new(),
+    })
+}
+
+/// The pane that a server shows for a run that nobody had time to remember.
+pub(super) fn found(listing: &Listing, run: &RunId, run_file: &Path) -> Option<Pane> {
+    let listed: &Listed = listing.of_run(run)?;
+    let process = match listed.state {
+        PaneState::Running => ProcessIdentity::of(listed.pid).ok(),
+        PaneState::Ended(_) => None,
+    };
+    Some(Pane {
+        run: run.clone(),
+        run_file: run_file.to_owned(),
+        server: listing.server.clone(),
+        session: listed.session,
+        window: listed.window,
+        pane: listed.pane,
+        process,
+        session_name: listed.session_name.clone(),
+        window_name: listed.window_name.clone(),
+    })
+}

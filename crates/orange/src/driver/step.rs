@@ -1,0 +1,172 @@
+//! One step: load, decide, gather what is needed, record.
+
+use orange_engine::document::Document;
+use orange_engine::event::Event;
+use orange_engine::input::{Ask, Cause, Facts, Input, Observation, Request};
+use orange_engine::language::load;
+use orange_engine::names::{BranchName, TaskId};
+use orange_engine::{Decision, Refusal, Workflow, decide};
+
+use super::{Driver, DriverError, ids};
+use crate::clock;
+use crate::store::{self, Commit, Reading, Record, Store, StoredTask, Unknown};
+
+/// How often a step is decided anew because somebody else was faster.
+const ROUNDS: usize = 64;
+
+/// How often facts are asked for within one round.
+const GATHERINGS: usize = 8;
+
+/// What a step came to.
+#[derive(Debug)]
+pub(super) enum Stepped {
+    /// It was recorded.
+    Recorded {
+        /// What was recorded.
+        events: Vec<Event>,
+    },
+    /// There is nothing to record.
+    Nothing {
+        /// Whether the asker had got it before.
+        already: bool,
+    },
+    /// It was refused.
+    Refused(Box<Refusal>),
+}
+
+/// What is known while a step is decided.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) document: Option<Document>,
+    pub(super) unknown: Option<Unknown>,
+    pub(super) facts: Facts,
+    /// The branch that facts are about, when it is not the task's.
+    pub(super) branch: Option<BranchName>,
+}
+
+impl Driver {
+    /// Decides about one cause and records what follows, however many others do the same.
+    pub(super) fn step(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        cause: &Cause,
+    ) -> Result<Stepped, DriverError> {
+        for _ in 0..ROUNDS {
+            let stored = store.require(id)?;
+            let workflow = pinned(&stored)?;
+            let mut known = Known::default();
+            known.facts.entered = stored.task.entered.version;
+            known.branch = new_branch(cause);
+            if reads_first(cause) {
+                read(store, id, &mut known)?;
+            }
+            if let Some(stepped) = self.decide_once(store, &stored, &workflow, cause, known)? {
+                return Ok(stepped);
+            }
+        }
+        Err(DriverError::Contended { task: id.clone() })
+    }
+
+    /// One round; nothing when somebody else was faster.
+    fn decide_once(
+        &self,
+        store: &mut Store,
+        stored: &StoredTask,
+        workflow: &Workflow,
+        cause: &Cause,
+        mut known: Known,
+    ) -> Result<Option<Stepped>, DriverError> {
+        let task = &stored.task;
+        for _ in 0..GATHERINGS {
+            let input = Input {
+                at: clock::now(),
+                fresh: ids::fresh()?,
+                document: known.document.clone(),
+                facts: known.facts.clone(),
+                cause: cause.clone(),
+            };
+            match decide(workflow, task, &input) {
+                Decision::Refusal(refusal) => return Ok(Some(Stepped::Refused(Box::new(refusal)))),
+                Decision::Needs(needs) => self.gather(store, stored, &needs, &mut known)?,
+                Decision::Plan(plan) if plan.events.is_empty() => {
+                    let already = plan.already;
+                    return Ok(Some(Stepped::Nothing { already }));
+                }
+                Decision::Plan(plan) => {
+                    let recorded = store.record(&Commit {
+                        task: &task.id,
+                        version: task.version,
+                        events: &plan.events,
+                        document: known.document.as_ref(),
+                        reserve: None,
+                    })?;
+                    return Ok(match recorded {
+                        Record::Recorded(_) => Some(Stepped::Recorded {
+                            events: plan.events,
+                        }),
+                        Record::Stale { .. } | Record::Taken { .. } => None,
+                    });
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Brings the files of a task up to date, and follows a status that was written by hand.
+    ///
+    /// The decision stands whether or not its copies could be written; the next projection tries
+    /// again.
+    pub(super) fn project_files(&self, store: &mut Store, id: &TaskId) -> Result<(), DriverError> {
+        let projected = store::project(store, id, clock::now())?;
+        if let Some(wish) = projected.wish {
+            self.follow_hand(store, id, &wish)?;
+            store::project(store, id, clock::now())?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether TASK.md is read before the first decision, so that the call records its own import.
+fn reads_first(cause: &Cause) -> bool {
+    match cause {
+        Cause::Request(_) => true,
+        Cause::Observation(observation) => matches!(
+            observation,
+            Observation::DocumentRead { .. } | Observation::RunEnded { .. }
+        ),
+    }
+}
+
+/// The branch that a request would make the task's.
+fn new_branch(cause: &Cause) -> Option<BranchName> {
+    match cause {
+        Cause::Request(Request {
+            ask: Ask::Amend { branch, .. },
+            ..
+        }) => branch.clone(),
+        _ => None,
+    }
+}
+
+/// Reads TASK.md; what nobody can tell is no import.
+pub(super) fn read(store: &mut Store, id: &TaskId, known: &mut Known) -> Result<(), DriverError> {
+    match store::import(store, id, clock::now())? {
+        Reading::Read(imported) => known.document = Some(imported.document),
+        Reading::Unknown(unknown) => known.unknown = Some(unknown),
+    }
+    Ok(())
+}
+
+/// The workflow a task is pinned to.
+pub(super) fn pinned(stored: &StoredTask) -> Result<Workflow, DriverError> {
+    let loaded = load(&stored.workflow_text);
+    let problem = loaded.problems.first().map(|it| it.message.clone());
+    match (loaded.workflow, problem) {
+        (Some(workflow), None) => Ok(workflow),
+        (_, problem) => Err(DriverError::WorkflowInvalid {
+            name: stored.task.workflow.to_string(),
+            problem: problem.unwrap_or_else(|| String::from("it has no shape of one")),
+        }),
+    }
+}

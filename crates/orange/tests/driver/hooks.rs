@@ -1,0 +1,156 @@
+//! Commands of a workflow: gates and hooks, and calls in their midst.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use orange_engine::event::Fact;
+use orange_engine::names::TaskId;
+
+use crate::stage::{Stage, wait_for};
+
+/// `$OUT` stands for a directory of the test.
+const HOOKED: &str = r#"
+name: hooked
+version: 1
+states:
+  open: { kind: queued }
+  held: { kind: human, expects: [] }
+  closed: { kind: terminal }
+gates:
+  asked: { command: [sh, "OUT/gate.sh"], timeout: 60s }
+transitions:
+  - from: open
+    to: held
+    hooks:
+      - { action: acquire_workspace }
+      - { action: run_command, command: [sh, "OUT/hook.sh"] }
+  - from: held
+    to: closed
+    gate: asked
+    hooks:
+      - { action: release_workspace }
+  - from: open
+    to: closed
+verbs:
+  spawn: held
+  merge: []
+  cancel: closed
+"#;
+
+fn staged(hook: &str, gate: &str) -> (Stage, TaskId) {
+    let stage = Stage::new("default");
+    let out = stage.path("scripts").display().to_string();
+    fs::create_dir_all(stage.path("home/workflows")).unwrap();
+    let text = HOOKED.replace("OUT", &out);
+    fs::write(stage.path("home/workflows/hooked.yml"), text).unwrap();
+    stage.script("hook.sh", &format!("OUT={out}\n{hook}"));
+    stage.script("gate.sh", &format!("OUT={out}\n{gate}"));
+    let id = stage.create(&["Add a line", "--workflow", "hooked"]);
+    (stage, id)
+}
+
+fn orange() -> &'static str {
+    env!("CARGO_BIN_EXE_orange")
+}
+
+#[test]
+fn a_hook_runs_once_in_the_workspace_and_may_look_but_not_ask() {
+    let hook = format!(
+        "pwd > $OUT/where\n{0} task show $ORANGE_TASK_ID > $OUT/shown 2>&1; echo $? >> $OUT/shown\n\
+         {0} task cancel $ORANGE_TASK_ID > $OUT/asked 2>&1; echo $? >> $OUT/asked\n",
+        orange()
+    );
+    let (stage, id) = staged(&hook, "exit 0");
+    stage.must(&["task", "spawn", id.as_str()]);
+    let told = |name: &str| fs::read_to_string(stage.path("scripts").join(name)).unwrap();
+    assert_eq!(
+        told("where").trim(),
+        stage.worktree(&id).display().to_string()
+    );
+    assert!(told("shown").ends_with("0\n"), "{}", told("shown"));
+    assert!(told("asked").ends_with("3\n"), "{}", told("asked"));
+    assert!(told("asked").contains("runs for it"), "{}", told("asked"));
+    assert_eq!(stage.task(&id).status.as_str(), "held");
+}
+
+#[test]
+fn a_hook_whose_performer_died_is_shown_and_not_repeated() {
+    let (stage, id) = staged("echo once >> $OUT/ran\nsleep 600", "exit 0");
+    let mut asker = stage.orange(&["task", "spawn", id.as_str(), "--wait", "1"]);
+    let asked = asker.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert_eq!(asked.unwrap().code(), Some(5), "busy while the hook runs");
+    wait_for("the hook", || stage.path("scripts/ran").exists());
+    let begun = stage.store().pending(&id).unwrap();
+    let begun = format!("{:?}", begun[0].mark);
+    let pid = begun.split("process ").nth(1).unwrap();
+    let pid: String = pid.chars().take_while(char::is_ascii_digit).collect();
+    let mut kill = Command::new("kill");
+    assert!(kill.args(["-9", &pid]).status().unwrap().success());
+    stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+    let task = stage.task(&id);
+    assert!(
+        task.attention[0].contains("not repeated"),
+        "{}",
+        stage.told(&id)
+    );
+    let ran = fs::read_to_string(stage.path("scripts/ran")).unwrap();
+    assert_eq!(ran, "once\n");
+}
+
+#[test]
+fn a_gate_asks_a_command_while_others_ask_the_task() {
+    let gate =
+        "touch $OUT/asking\nuntil [ -e $OUT/answer ]; do sleep 0.02; done\nexit $(cat $OUT/answer)";
+    let (stage, id) = staged("exit 0", gate);
+    stage.must(&["task", "spawn", id.as_str()]);
+    let asking = thread::scope(|scope| {
+        let asking =
+            scope.spawn(|| stage.call(&["task", "update", id.as_str(), "--status", "closed"]));
+        wait_for("the gate", || stage.path("scripts/asking").exists());
+        // Nothing is locked while the gate thinks, and what happens meanwhile is not lost.
+        stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+        stage.script("answer", "1");
+        asking.join().unwrap()
+    });
+    assert_eq!(asking.0, 3, "{}", asking.1);
+    assert!(asking.1.contains("gate.sh"), "{}", asking.1);
+    assert_eq!(stage.task(&id).summary, "Add two lines");
+    stage.script("answer", "0");
+    stage.must(&["task", "update", id.as_str(), "--status", "closed"]);
+    assert_eq!(stage.task(&id).status.as_str(), "closed");
+    assert!(stage.store().workspace_of(&id).unwrap().is_none());
+}
+
+#[test]
+fn many_who_ask_at_once_are_all_answered() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    thread::scope(|scope| {
+        let calls: Vec<_> = (0..6)
+            .map(|number| {
+                let (stage, id) = (&stage, &id);
+                scope.spawn(move || {
+                    let summary = format!("Add {number} lines");
+                    if number == 0 {
+                        stage.call(&["task", "spawn", id.as_str()])
+                    } else {
+                        stage.call(&["task", "update", id.as_str(), "--summary", &summary])
+                    }
+                })
+            })
+            .collect();
+        for call in calls {
+            let (code, said) = call.join().unwrap();
+            assert!(code == 0 || code == 5, "{code}: {said}");
+        }
+    });
+    stage.wait_for_rest(&id);
+    assert_eq!(stage.task(&id).status.as_str(), "planning");
+    assert_eq!(stage.panes(), ["worker:0"]);
+    let events = stage.store().events(&id, 0).unwrap();
+    let amended = events
+        .iter()
+        .filter(|it| matches!(it.event.fact, Fact::TaskAmended { .. }));
+    assert_eq!(amended.count(), 5);
+}

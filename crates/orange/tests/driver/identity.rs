@@ -1,0 +1,109 @@
+//! Who a caller is, and what it may therefore ask.
+
+use orange::driver::{Driver, DriverError, Identity};
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+
+use crate::stage::{Stage, environment};
+
+fn as_seen(stage: &Stage, variables: &[(&str, &str)]) -> Driver {
+    let environment = environment(&stage.path(""), variables);
+    Driver::new(&environment, env!("CARGO_BIN_EXE_orange").into()).unwrap()
+}
+
+/// A task whose worker has told its variables.
+fn started(stage: &Stage) -> (TaskId, String, String) {
+    stage.script(
+        "worker-1",
+        "echo $ORANGE_RUN_ID > $SCRIPTS/run\necho $ORANGE_RUN_PROOF > $SCRIPTS/proof",
+    );
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_turn("worker-1");
+    let told = |name: &str| {
+        let text = std::fs::read_to_string(stage.path("scripts").join(name)).unwrap();
+        text.trim().to_owned()
+    };
+    (id, told("run"), told("proof"))
+}
+
+#[test]
+fn a_proof_speaks_for_one_role_and_one_task() {
+    let stage = Stage::new("default");
+    let (id, run, proof) = started(&stage);
+    let worker = Identity {
+        role: Role::Worker,
+        task: Some(id.clone()),
+    };
+    let own = [
+        ("ORANGE_RUN_ID", run.as_str()),
+        ("ORANGE_RUN_PROOF", &proof),
+        ("ORANGE_TASK_ID", id.as_str()),
+    ];
+    let driver = as_seen(&stage, &own);
+    assert_eq!(driver.identify().unwrap(), worker);
+    assert_eq!(driver.identify_for(&id).unwrap(), worker);
+    let other = TaskId::new("other");
+    let refused = driver.identify_for(&other);
+    assert!(
+        matches!(refused, Err(DriverError::OtherTask { .. })),
+        "{refused:?}"
+    );
+
+    let mut forged = own;
+    forged[1].1 = "guessed";
+    let refused = as_seen(&stage, &forged).identify();
+    assert!(
+        matches!(refused, Err(DriverError::ProofInvalid(_))),
+        "{refused:?}"
+    );
+    let mut elsewhere = own;
+    elsewhere[2].1 = "other";
+    let refused = as_seen(&stage, &elsewhere).identify();
+    assert!(
+        matches!(refused, Err(DriverError::ProofInvalid(_))),
+        "{refused:?}"
+    );
+
+    // Without its proof a run is still that run, and nobody becomes a person by hiding it.
+    let driver = as_seen(&stage, &[("ORANGE_RUN_ID", run.as_str())]);
+    assert_eq!(driver.identify().unwrap(), worker);
+    let inside = as_seen(&stage, &[]).standing_in(Some(stage.worktree(&id).join(".")));
+    assert_eq!(inside.identify().unwrap(), worker);
+    let outside = as_seen(&stage, &[]).standing_in(Some(stage.path("repo")));
+    assert_eq!(outside.identify().unwrap().role, Role::Human);
+}
+
+#[test]
+fn an_agent_that_drops_its_variables_is_known_by_its_parent() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "printf 'APPROACH: a\\n' | section Plan\ncd /\n\
+         env -u ORANGE_RUN_ID -u ORANGE_RUN_PROOF -u ORANGE_ROLE orange task cancel $ORANGE_TASK_ID \
+         > $SCRIPTS/said 2>&1\necho $? >> $SCRIPTS/said",
+    );
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_turn("worker-1");
+    let said = std::fs::read_to_string(stage.path("scripts/said")).unwrap();
+    assert!(said.contains("worker") && said.ends_with("3\n"), "{said}");
+    assert_eq!(stage.task(&id).status.as_str(), "planning");
+}
+
+#[test]
+fn a_hook_that_calls_back_on_its_own_task_is_refused() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    let inside = [("ORANGE_EFFECT_ID", "7"), ("ORANGE_TASK_ID", id.as_str())];
+    let refused = as_seen(&stage, &inside).identify_for(&id);
+    assert!(
+        matches!(refused, Err(DriverError::InsideEffect { .. })),
+        "{refused:?}"
+    );
+    let mut orange = stage.orange(&["task", "cancel", id.as_str(), "--json"]);
+    let output = orange.envs(inside).output().unwrap();
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(answer["error"]["code"], "inside-effect");
+}

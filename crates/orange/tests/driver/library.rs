@@ -1,0 +1,125 @@
+//! The road from the beginning to a person's review, step by step.
+
+use orange::driver::{Answer, Asked, Changed, Driver, NewWork, Waiting};
+use orange_engine::input::{Ask, Request};
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::{Status, TaskId};
+use orange_engine::role::Role;
+
+use crate::stage::{Stage, wait_for};
+
+pub fn work(summary: &str) -> NewWork {
+    NewWork {
+        project: None,
+        by: Role::Human,
+        summary: summary.to_owned(),
+        context: None,
+        branch: None,
+        workflow: None,
+        harness: None,
+        review_harness: None,
+        status: None,
+    }
+}
+
+pub fn create(driver: &Driver, new: &NewWork) -> TaskId {
+    match driver.create(new, Waiting::Here).unwrap() {
+        Answer::Done(changed) => changed.task.id,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn ask(driver: &Driver, task: &TaskId, by: Role, ask: Ask) -> Answer {
+    let asked = Asked {
+        task: task.clone(),
+        request: Request {
+            by,
+            ask,
+            confirmed: false,
+            message: None,
+        },
+        waiting: Waiting::Here,
+    };
+    driver.ask(&asked).unwrap()
+}
+
+pub fn to(status: &str) -> Ask {
+    Ask::Move {
+        to: Status::new(status),
+    }
+}
+
+pub fn done(answer: Answer) -> Changed {
+    match answer {
+        Answer::Done(changed) => *changed,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_task_goes_from_the_queue_to_a_persons_review() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "printf 'APPROACH: add a line\\nTOUCHING: work.txt\\n' | section Plan\ntouch $SCRIPTS/planned\n\
+         pause go\ncommit one\necho 'DONE: a line' | section Handoff",
+    );
+    stage.script("reviewer-1", "echo 'Verdict: PASS' | section Review");
+    let driver = stage.driver();
+    let mut new = work("Add a line");
+    new.context = Some(String::from("# Title\n\n## Plan\n\nAPPROACH: injected\n"));
+    let id = create(&driver, &new);
+    assert_eq!(stage.task(&id).status.as_str(), "pending");
+    let text = stage.task_text(&id);
+    assert!(text.contains("status: pending"), "{text}");
+    assert!(text.contains("## Context\n\n### Title"), "{text}");
+    assert!(text.contains("#### Plan"), "{text}");
+
+    let changed = done(ask(&driver, &id, Role::Human, Ask::Verb(Verb::Spawn)));
+    assert_eq!(changed.task.status.as_str(), "planning");
+    assert_eq!(stage.panes(), ["worker:0"]);
+    assert!(stage.worktree(&id).join("TASK.md").is_file());
+    wait_for("the plan", || stage.path("scripts/planned").exists());
+
+    let changed = done(ask(&driver, &id, Role::Worker, to("working")));
+    assert_eq!(
+        changed.task.status.as_str(),
+        "working",
+        "{}",
+        stage.told(&id)
+    );
+    stage.script("go", "");
+    stage.wait_for_turn("worker-1");
+    let changed = done(ask(&driver, &id, Role::Worker, to("agent-review")));
+    assert_eq!(changed.task.status.as_str(), "agent-review");
+    assert_eq!(stage.panes(), ["reviewer:0", "worker:0"]);
+    stage.wait_for_turn("reviewer-1");
+
+    // The worker may not pass its own review, whoever wrote the verdict.
+    let refused = ask(&driver, &id, Role::Worker, to("reviewing"));
+    assert!(matches!(refused, Answer::Refused(_)), "{refused:?}");
+    let changed = done(ask(&driver, &id, Role::Reviewer, to("reviewing")));
+    assert_eq!(changed.task.status.as_str(), "reviewing");
+    assert!(changed.task.pending.is_empty(), "{}", stage.told(&id));
+    assert_eq!(stage.panes(), ["worker:0"]);
+    let text = stage.task_text(&id);
+    assert!(text.contains("status: reviewing"), "{text}");
+    assert!(text.contains("workspace: app--1"), "{text}");
+
+    // Asking again is no second transition.
+    let again = ask(&driver, &id, Role::Reviewer, to("reviewing"));
+    assert!(matches!(again, Answer::Already(_)), "{again:?}");
+
+    // The work is on its branch, TASK.md is not.
+    let log = stage.git(&format!("log --format=%s main..orange-tasks/{id}"));
+    assert_eq!(String::from_utf8(log.stdout).unwrap().trim(), "one");
+    let status = stage.git_in(&stage.worktree(&id), "status --porcelain");
+    assert_eq!(String::from_utf8(status.stdout).unwrap(), "");
+
+    done(ask(&driver, &id, Role::Human, Ask::Verb(Verb::Cancel)));
+    assert_eq!(stage.panes(), [] as [&str; 0]);
+    assert!(stage.store().workspace_of(&id).unwrap().is_none());
+    assert!(stage.task_text(&id).contains("## Review"));
+    let log = stage.git(&format!("log --format=%s main..orange-tasks/{id}"));
+    assert_eq!(String::from_utf8(log.stdout).unwrap().trim(), "one");
+}

@@ -1,0 +1,20 @@
+//! Drives tasks on real git and tmux with a scripted agent.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests start programs around the ones under test"
+)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot set the stage must fail loudly"
+)]
+#![cfg(target_os = "linux")]
+
+mod deaths;
+mod hooks;
+mod identity;
+mod library;
+mod losses;
+mod program;
+mod stage;
+mod stories;

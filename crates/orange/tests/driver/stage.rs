@@ -1,0 +1,279 @@
+//! A home, a repository, a tmux server and scripts for one test.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use orange::clock::Deadline;
+use orange::config::{Environment, Home};
+use orange::driver::{Bounds, Driver};
+use orange::effects::process::{self, Patience};
+use orange::store::{Store, TaskFilter};
+use orange_engine::Task;
+use orange_engine::names::{HarnessName, ProjectName, TaskId};
+use tempfile::TempDir;
+
+/// How long a condition may take; a loaded machine is slow.
+pub const SOON: Duration = Duration::from_mins(1);
+
+const AGENT: &str = include_str!("agent.sh");
+
+/// Everything one test needs. Whatever it started is ended when it goes, panic or not.
+pub struct Stage {
+    root: TempDir,
+    pub environment: Environment,
+}
+
+impl Stage {
+    /// A home with a project `app` under this workflow.
+    pub fn new(workflow: &str) -> Stage {
+        let root = TempDir::with_prefix("o-").unwrap();
+        let environment = environment(root.path(), &[]);
+        let stage = Stage { root, environment };
+        for folder in ["home/harnesses", "scripts", "repo"] {
+            fs::create_dir_all(stage.path(folder)).unwrap();
+        }
+        fs::write(stage.path("agent.sh"), AGENT).unwrap();
+        let (agent, scripts) = (stage.path("agent.sh"), stage.path("scripts"));
+        let (agent, scripts) = (agent.display(), scripts.display());
+        let harness = format!(
+            "name = \"script\"\nbinary = \"/bin/sh\"\n[args]\n\
+             full = [\"{agent}\", \"{{prompt_file}}\"]\nreduced = [\"{agent}\", \"{{prompt_file}}\"]\n\
+             [environment]\nset = {{ SCRIPTS = \"{scripts}\" }}\n"
+        );
+        fs::write(stage.path("home/harnesses/script.toml"), harness).unwrap();
+        for call in [
+            "init -q -b main",
+            "config user.email agent@example.org",
+            "config user.name Agent",
+            "commit -q --allow-empty -m first",
+        ] {
+            assert!(stage.git(call).status.success(), "git {call}");
+        }
+        let added = stage.driver().add_project(
+            &stage.path("repo"),
+            Some(ProjectName::new("app")),
+            Some(workflow.to_owned()),
+            Some(HarnessName::new("script")),
+        );
+        assert!(added.unwrap().1);
+        stage
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub fn home(&self) -> Home {
+        Home::resolve(&self.environment).unwrap()
+    }
+
+    pub fn driver(&self) -> Driver {
+        let orange = PathBuf::from(env!("CARGO_BIN_EXE_orange"));
+        let bounds = Bounds {
+            tries: 3,
+            backoff: Duration::from_millis(20),
+            patience: Patience {
+                asked: Duration::from_millis(300),
+                killed: Duration::from_secs(10),
+            },
+        };
+        let driver = Driver::new(&self.environment, orange).unwrap();
+        driver.bounded(bounds)
+    }
+
+    /// What an agent does in a turn.
+    pub fn script(&self, turn: &str, text: &str) {
+        fs::write(self.path("scripts").join(turn), text).unwrap();
+    }
+
+    /// Whether an agent has finished a turn.
+    pub fn wait_for_turn(&self, turn: &str) {
+        let turns = self.path("scripts/turns");
+        wait_for(&format!("turn {turn}; {}", self.calls()), || {
+            let turns = fs::read_to_string(&turns).unwrap_or_default();
+            turns.lines().any(|line| line == turn)
+        });
+    }
+
+    /// What agents asked and were answered.
+    pub fn calls(&self) -> String {
+        fs::read_to_string(self.path("scripts/calls")).unwrap_or_default()
+    }
+
+    pub fn store(&self) -> Store {
+        Store::open(&self.home()).unwrap()
+    }
+
+    pub fn task(&self, id: &TaskId) -> Task {
+        self.store().require(id).unwrap().task
+    }
+
+    pub fn wait_for_status(&self, id: &TaskId, status: &str) {
+        let held = Deadline::after(SOON).wait_for(|| self.task(id).status.as_str() == status);
+        assert!(held, "waited in vain for `{status}`:\n{}", self.told(id));
+    }
+
+    /// Waits until nothing is left to perform.
+    pub fn wait_for_rest(&self, id: &TaskId) {
+        let held = Deadline::after(SOON).wait_for(|| self.task(id).pending.is_empty());
+        assert!(held, "effects are left:\n{}", self.told(id));
+    }
+
+    /// Deletes the database and builds it anew: what was decided must be the same as before.
+    pub fn rebuild(&self, id: &TaskId) {
+        let before = self.task(id);
+        let runs = self.store().runs(id).unwrap();
+        let inbox = self.store().inbox(id).unwrap();
+        for end in ["", "-wal", "-shm"] {
+            let path = format!("{}{end}", self.home().database().display());
+            let _absent = fs::remove_file(path);
+        }
+        let rebuilt = orange::store::rebuild(&self.home()).unwrap();
+        assert_eq!(rebuilt.skipped, []);
+        assert_eq!(self.task(id), before);
+        assert_eq!(self.store().runs(id).unwrap(), runs);
+        assert_eq!(self.store().inbox(id).unwrap(), inbox);
+    }
+
+    /// Everything that may explain a failure.
+    pub fn told(&self, id: &TaskId) -> String {
+        let events = self.store().events(id, 0).unwrap();
+        let events: Vec<String> = events
+            .iter()
+            .map(|it| {
+                serde_json::to_string(&it.event)
+                    .unwrap()
+                    .chars()
+                    .take(300)
+                    .collect()
+            })
+            .collect();
+        let pending = self.store().pending(id).unwrap();
+        format!(
+            "{}\n{pending:#?}\n{}\n{}",
+            events.join("\n"),
+            self.calls(),
+            self.task_text(id)
+        )
+    }
+
+    pub fn task_text(&self, id: &TaskId) -> String {
+        let path = self.home().tasks().join("app").join(id.as_str());
+        fs::read_to_string(path.join("TASK.md")).unwrap_or_default()
+    }
+
+    pub fn worktree(&self, id: &TaskId) -> PathBuf {
+        let workspace = self.store().workspace_of(id).unwrap();
+        workspace.unwrap().path
+    }
+
+    /// Panes that tmux shows, as `role:dead`.
+    pub fn panes(&self) -> Vec<String> {
+        let format = "#{@orange_role}:#{pane_dead}";
+        let shown = self.tmux(&["list-panes", "-a", "-F", format]);
+        let mut panes: Vec<String> = shown.lines().map(str::to_owned).collect();
+        panes.sort();
+        panes
+    }
+
+    pub fn tmux(&self, arguments: &[&str]) -> String {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S")
+            .arg(self.home().tmux_socket())
+            .args(arguments);
+        let output = tmux
+            .env_remove("TMUX")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub fn git(&self, arguments: &str) -> Output {
+        self.git_in(&self.path("repo"), arguments)
+    }
+
+    pub fn git_in(&self, directory: &Path, arguments: &str) -> Output {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(directory).args(arguments.split(' '));
+        git.env_clear().envs(self.environment.variables());
+        git.output().unwrap()
+    }
+
+    /// The program, as a person calls it.
+    pub fn orange(&self, arguments: &[&str]) -> Command {
+        let mut orange = Command::new(env!("CARGO_BIN_EXE_orange"));
+        orange.args(arguments).current_dir(self.path("repo"));
+        orange.env_clear().envs(self.environment.variables());
+        orange.stdin(Stdio::null());
+        orange
+    }
+
+    fn end_everything(&self) {
+        // The server first, so that nothing new is started in it.
+        self.tmux(&["kill-server"]);
+        let marker = format!("ORANGE_HOME={}", self.home().path().display());
+        let mut own = Vec::new();
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
+            let has = environ
+                .split(|byte| *byte == 0)
+                .any(|it| it == marker.as_bytes());
+            let pid = entry.file_name().to_string_lossy().parse::<i32>();
+            if let (true, Ok(pid)) = (has, pid) {
+                own.push(pid);
+            }
+        }
+        for pid in own {
+            let mut kill = Command::new("kill");
+            let _gone = kill.args(["-9", &pid.to_string()]).output();
+        }
+        let Ok(store) = Store::open_read_only(&self.home()) else {
+            return;
+        };
+        let patience = Patience {
+            asked: Duration::from_millis(100),
+            killed: Duration::from_secs(10),
+        };
+        for summary in store
+            .list(&TaskFilter::default())
+            .into_iter()
+            .flat_map(|it| it.tasks)
+        {
+            for run in store.runs(&summary.task.id).into_iter().flatten() {
+                let _tidied = process::end(&run.id, &[], &[], patience);
+            }
+        }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.end_everything();
+    }
+}
+
+/// The environment of a person, as far as tests have one.
+pub fn environment(root: &Path, more: &[(&str, &str)]) -> Environment {
+    let variables: [(&str, OsString); 5] = [
+        ("PATH", std::env::var_os("PATH").unwrap()),
+        ("HOME", root.into()),
+        ("ORANGE_HOME", root.join("home").into()),
+        ("LANG", "C.UTF-8".into()),
+        ("SHELL", "/bin/sh".into()),
+    ];
+    let more = more
+        .iter()
+        .map(|(name, value)| (*name, OsString::from(value)));
+    Environment::of(variables.into_iter().chain(more))
+}
+
+pub fn wait_for(what: &str, condition: impl FnMut() -> bool) {
+    assert!(
+        Deadline::after(SOON).wait_for(condition),
+        "waited in vain for {what}"
+    );
+}
