@@ -151,8 +151,9 @@ impl Stage {
                     .collect()
             })
             .collect();
+        let pending = self.store().pending(id).unwrap();
         format!(
-            "{}\n{}\n{}",
+            "{}\n{pending:#?}\n{}\n{}",
             events.join("\n"),
             self.calls(),
             self.task_text(id)
