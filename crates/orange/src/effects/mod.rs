@@ -4,8 +4,8 @@
 //! the reason why it could not look, and the second is never taken for the first.
 
 pub mod command;
+pub mod git;
 pub mod private_file;
 pub mod process;
 pub mod run;
-
 pub mod tmux;

@@ -64,6 +64,12 @@ pub fn environment(pid: u32) -> Option<Vec<u8>> {
     fs::read(of(pid, "environ")).ok()
 }
 
+/// What a process is called, and the directory it works in, as far as one may know.
+pub fn workplace(pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
+    let name = fs::read(of(pid, "comm")).unwrap_or_default();
+    (name, fs::read_link(of(pid, "cwd")))
+}
+
 /// Sends a signal to exactly this process; one that has ended gets none, and that is no failure.
 pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessError> {
     let failed = |error: Errno| ProcessError::System {

@@ -17,7 +17,7 @@ use linux as system;
 use unsupported as system;
 
 pub use ending::{Ended, Patience, end};
-pub use table::{carrying, members};
+pub use table::{carrying, members, working_in};
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;

@@ -5,6 +5,8 @@
 //! variable, left its session and lost its parent before anybody looked cannot be found by this.
 
 use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
 
 use orange_engine::names::RunId;
 
@@ -81,6 +83,22 @@ pub fn members(
             return identities(&table, &found);
         }
     }
+}
+
+/// Every process whose name begins like this and that works in a directory or below it. One that
+/// may not be looked at counts, because it could.
+pub fn working_in(folder: &Path, name: &str) -> Result<Vec<ProcessIdentity>, ProcessError> {
+    let table = system::table()?;
+    let works_there = |stat: &&Stat| {
+        let (called, directory) = system::workplace(stat.pid);
+        let is_there = match directory {
+            Ok(directory) => directory.starts_with(folder),
+            Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+        };
+        called.starts_with(name.as_bytes()) && is_there
+    };
+    let found = table.iter().filter(works_there).map(|stat| stat.pid);
+    identities(&table, &found.collect())
 }
 
 fn identities(table: &[Stat], found: &BTreeSet<u32>) -> Result<Vec<ProcessIdentity>, ProcessError> {

@@ -3,6 +3,9 @@
 //! A number that nobody has is proof of an end. Everything else says that it cannot be told: who
 //! has a number, which boot this is, which processes there are and what they were started with.
 
+use std::io;
+use std::path::PathBuf;
+
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
@@ -34,6 +37,11 @@ pub fn table() -> Result<Vec<Stat>, ProcessError> {
 /// What a process was started with.
 pub fn environment(_pid: u32) -> Option<Vec<u8>> {
     None
+}
+
+/// What a process is called, and the directory it works in.
+pub fn workplace(_pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
+    (Vec::new(), Err(io::ErrorKind::Unsupported.into()))
 }
 
 /// Sends a signal to whoever has the number.

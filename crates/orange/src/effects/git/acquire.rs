@@ -1,0 +1,397 @@
+//! Brings a workspace onto a task's branch.
+
+use std::path::PathBuf;
+
+use orange_engine::names::{BranchName, CommitId, TaskId};
+
+use super::name::{branch_ref, root_file, task_part};
+use super::saved::Saved;
+use super::settle::Settled;
+use super::worktree::is_same_place;
+use super::{
+    Base, Freshness, Git, GitError, Head, Marker, Operation, Phase, Release, Released, Slot,
+    SlotRefusal, Worktree,
+};
+
+/// A workspace that a task is to have.
+#[derive(Clone, Copy, Debug)]
+pub struct Acquire<'a> {
+    /// The workspace; the store has bound it to the task.
+    pub slot: Slot<'a>,
+    /// The task.
+    pub task: &'a TaskId,
+    /// Its branch; see [`super::usual_branch`] when nobody named one.
+    pub branch: &'a BranchName,
+    /// The default branch, if configured.
+    pub default: Option<&'a BranchName>,
+    /// What the task's file is called.
+    pub task_file: &'a str,
+    /// Other files at the root that orange writes and nobody is to commit.
+    pub excluded: &'a [&'a str],
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Acquisition<'a> {
+    /// The workspace is on the branch.
+    Acquired(Acquired<'a>),
+    /// It is not, and nothing that was in it has changed.
+    Refused(AcquireRefusal),
+}
+
+/// A workspace on a task's branch.
+#[derive(Debug)]
+pub struct Acquired<'a> {
+    /// The worktree.
+    pub worktree: Worktree<'a>,
+    /// What HEAD is; detached while a rebase of the branch is in progress.
+    pub head: Head,
+    /// The commit that new work starts from.
+    pub base: Base,
+    /// What asking the remote came to.
+    pub freshness: Freshness,
+    /// Whether all of this was so before.
+    pub was_there: bool,
+    /// Whether the branch was made just now.
+    pub is_new_branch: bool,
+    /// What is in progress in it.
+    pub operations: Vec<Operation>,
+    /// Files that differ from the branch. In a workspace that was just acquired, they were ignored
+    /// on the branch that it was on before.
+    pub changes: Vec<PathBuf>,
+    /// Submodules that are at another commit than the branch says.
+    pub stale_submodules: Vec<PathBuf>,
+    /// Whether the branch tracks the task's file, which must not be merged.
+    pub is_task_file_tracked: bool,
+}
+
+/// Why a task cannot have the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AcquireRefusal {
+    /// The directory cannot be used.
+    Slot(SlotRefusal),
+    /// Work does not happen on the default branch.
+    DefaultBranch(BranchName),
+    /// The repository has a file of its own where the task's file would be.
+    TaskFileTracked {
+        /// The file's name; another can be configured.
+        file: String,
+    },
+    /// The branch is checked out in another worktree, which was not touched.
+    CheckedOutElsewhere(PathBuf),
+    /// It is another task's.
+    Taken(TaskId),
+    /// The task's agent has gone to another branch.
+    OnAnotherBranch {
+        /// Where HEAD is.
+        head: Head,
+    },
+    /// Something is in it that nobody saved.
+    NotAtRest {
+        /// What HEAD is.
+        head: Head,
+        /// Files, submodules and repositories.
+        paths: Vec<PathBuf>,
+        /// What is in progress.
+        operations: Vec<Operation>,
+    },
+    /// Git will not check the branch out, in its words: ignored files are in the way.
+    InTheWay(String),
+    /// Giving it back first, which an earlier try began, did not succeed.
+    NotReleased(Box<Released>),
+}
+
+impl AcquireRefusal {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Slot(SlotRefusal::Occupied(path) | SlotRefusal::NotOurs(path)) => {
+                format!(
+                    "move `{}` away, or let another workspace be used",
+                    path.display()
+                )
+            }
+            Self::Slot(SlotRefusal::Broken { path, reason }) => {
+                format!(
+                    "`{}`: {reason}; save what is in it, then remove it",
+                    path.display()
+                )
+            }
+            Self::DefaultBranch(branch) => format!(
+                "`{branch}` is the default branch: name another with \
+                 `orange task update --branch <name>`"
+            ),
+            Self::TaskFileTracked { file } => format!(
+                "the repository tracks a `{file}` of its own: configure another name for the \
+                 task's file of this project"
+            ),
+            Self::CheckedOutElsewhere(path) => format!(
+                "the branch is checked out in `{0}`: run `git -C '{0}' switch --detach`",
+                path.display()
+            ),
+            Self::Taken(task) => {
+                format!("wait for task `{task}`, or let another workspace be used")
+            }
+            Self::OnAnotherBranch { .. } => {
+                "run `orange task update --branch <name>` if the branch was renamed".to_owned()
+            }
+            Self::NotAtRest { paths, .. } => format!(
+                "save what is in it and leave it clean and detached ({} paths differ)",
+                paths.len()
+            ),
+            Self::InTheWay(words) => format!("move these files away: {words}"),
+            Self::NotReleased(_) => "look at what stands in the way of its release".to_owned(),
+        }
+    }
+}
+
+/// What goes on between a goal and its workspace.
+struct Aim {
+    base: Base,
+    freshness: Freshness,
+    target: CommitId,
+    is_new_branch: bool,
+}
+
+impl Git {
+    /// Brings a workspace onto a task's branch; one that is there already is left as it is.
+    pub fn acquire(&self, acquire: &Acquire<'_>) -> Result<Acquisition<'_>, GitError> {
+        let done = self.try_acquire(acquire)?;
+        Ok(match done {
+            Ok(acquired) => Acquisition::Acquired(acquired),
+            Err(refusal) => Acquisition::Refused(refusal),
+        })
+    }
+
+    fn try_acquire(
+        &self,
+        acquire: &Acquire<'_>,
+    ) -> Result<Result<Acquired<'_>, AcquireRefusal>, GitError> {
+        task_part(acquire.task)?;
+        branch_ref(acquire.branch)?;
+        let task_file = root_file(acquire.task_file)?;
+        let default = self.default_branch(acquire.default)?;
+        if *acquire.branch == default {
+            return Ok(Err(AcquireRefusal::DefaultBranch(default)));
+        }
+        let freshness = self.fetch(&[&default, acquire.branch])?;
+        let base = self.base(&default)?;
+        if self.has_file(base.commit.as_str(), task_file)? {
+            let file = task_file.to_owned();
+            return Ok(Err(AcquireRefusal::TaskFileTracked { file }));
+        }
+        self.exclude(&[&[task_file], acquire.excluded].concat())?;
+        let worktree = match self.workspace(&acquire.slot, &base.commit)? {
+            Ok(worktree) => worktree,
+            Err(refusal) => return Ok(Err(AcquireRefusal::Slot(refusal))),
+        };
+        let local = self.branch(acquire.branch)?;
+        let is_new_branch = local.is_none();
+        let target = match local {
+            Some(commit) => commit,
+            None => {
+                let theirs = self.remote_branch(acquire.branch)?;
+                theirs.unwrap_or_else(|| base.commit.clone())
+            }
+        };
+        let aim = Aim {
+            base,
+            freshness,
+            target,
+            is_new_branch,
+        };
+        worktree.take(acquire, aim)
+    }
+}
+
+impl<'a> Worktree<'a> {
+    fn take(
+        self,
+        acquire: &Acquire<'_>,
+        aim: Aim,
+    ) -> Result<Result<Acquired<'a>, AcquireRefusal>, GitError> {
+        let Some(mut marker) = self.marker()? else {
+            let refusal = SlotRefusal::NotOurs(self.path().to_owned());
+            return Ok(Err(AcquireRefusal::Slot(refusal)));
+        };
+        if let Some(task) = marker.phase.task().filter(|task| *task != acquire.task) {
+            return Ok(Err(AcquireRefusal::Taken(task.clone())));
+        }
+        if let Phase::Bound { .. } = marker.phase {
+            return self.keep(acquire, aim, &mut marker);
+        }
+        if let Phase::Releasing { .. } = marker.phase {
+            let release = Release {
+                slot: acquire.slot,
+                task: acquire.task,
+                default: acquire.default,
+            };
+            match self.git().release(&release)? {
+                Released::Free { .. } => marker.phase = Phase::Idle,
+                other => return Ok(Err(AcquireRefusal::NotReleased(Box::new(other)))),
+            }
+        }
+        let elsewhere = self.git().checked_out(acquire.branch)?;
+        if let Some(path) = elsewhere.filter(|path| !is_same_place(path, self.path())) {
+            return Ok(Err(AcquireRefusal::CheckedOutElsewhere(path)));
+        }
+        if let Err(refusal) = self.require_rest(&marker)? {
+            return Ok(Err(refusal));
+        }
+        if let Err(refusal) = self.go(acquire, &aim, &mut marker)? {
+            return Ok(Err(refusal));
+        }
+        self.arrived(acquire, aim, false)
+    }
+
+    /// A workspace that the task has already. Nothing in it is changed.
+    fn keep(
+        self,
+        acquire: &Acquire<'_>,
+        aim: Aim,
+        marker: &mut Marker,
+    ) -> Result<Result<Acquired<'a>, AcquireRefusal>, GitError> {
+        let head = self.head()?;
+        let under_way = Operation::branch_in(self.directory());
+        let is_there = head.branch() == Some(acquire.branch)
+            || (head.branch().is_none() && under_way.as_ref() == Some(acquire.branch));
+        if !is_there {
+            return Ok(Err(AcquireRefusal::OnAnotherBranch { head }));
+        }
+        let phase = Phase::Bound {
+            task: acquire.task.clone(),
+            branch: acquire.branch.clone(),
+        };
+        if marker.phase != phase {
+            self.set_phase(marker, phase)?;
+        }
+        self.arrived(acquire, aim, true)
+    }
+
+    /// Makes sure that nothing is in the way: what a killed try left is put right, anything else
+    /// is somebody's.
+    fn require_rest(&self, marker: &Marker) -> Result<Result<(), AcquireRefusal>, GitError> {
+        self.require_unlocked()?;
+        let git = self.git();
+        let mut saved = Saved::default();
+        if let Phase::Acquiring { from, to, .. } = &marker.phase {
+            saved = saved.and_commit(git, from)?.and_commit(git, to)?;
+            self.put_back(&saved)?;
+        }
+        let head = self.head()?;
+        if let (Phase::Acquiring { .. }, Some(commit)) = (&marker.phase, head.commit()) {
+            let saved = saved.and_commit(git, commit)?;
+            let _looked_at_below = self.settle(commit, &saved)? == Settled::Clean;
+        }
+        let look = self.look()?;
+        let mut paths: Vec<PathBuf> = look.changes.keys().cloned().collect();
+        paths.extend(look.repositories.iter().cloned());
+        paths.extend(self.dirty_submodules(&look)?);
+        let is_on_its_way = match (&marker.phase, head.branch()) {
+            (Phase::Acquiring { branch, .. }, Some(on)) => branch == on,
+            (_, on) => on.is_none(),
+        };
+        let is_at_rest = paths.is_empty()
+            && look.operations.is_empty()
+            && is_on_its_way
+            && !self.is_adrift(&look.head)?;
+        Ok(if is_at_rest {
+            Ok(())
+        } else {
+            Err(AcquireRefusal::NotAtRest {
+                head: look.head,
+                paths,
+                operations: look.operations,
+            })
+        })
+    }
+
+    /// From a commit at rest to the branch.
+    fn go(
+        &self,
+        acquire: &Acquire<'_>,
+        aim: &Aim,
+        marker: &mut Marker,
+    ) -> Result<Result<(), AcquireRefusal>, GitError> {
+        let changing = || GitError::Changing(self.path().to_owned());
+        let name = branch_ref(acquire.branch)?;
+        let target = aim.target.as_str();
+        let head = self.head()?;
+        if head.branch() != Some(acquire.branch) {
+            let from = head.commit().ok_or_else(changing)?.clone();
+            let phase = Phase::Acquiring {
+                task: acquire.task.clone(),
+                branch: acquire.branch.clone(),
+                from,
+                to: aim.target.clone(),
+            };
+            self.set_phase(marker, phase)?;
+            let words = [
+                "switch",
+                "--quiet",
+                "--no-overwrite-ignore",
+                "--detach",
+                target,
+            ];
+            if let Some(words) = self.call(words).objection()? {
+                self.set_phase(marker, Phase::Idle)?;
+                return Ok(Err(AcquireRefusal::InTheWay(words)));
+            }
+            self.settle_after(&aim.target, marker)?;
+            if aim.is_new_branch {
+                let nothing = self.git().no_id();
+                let call = self.call(["update-ref", "-m", "orange: new branch", &name]);
+                call.and([target, &nothing]).succeed()?;
+            }
+            if self.git().branch(acquire.branch)?.as_ref() != Some(&aim.target) {
+                return Err(changing());
+            }
+            let call = self.call(["symbolic-ref", "-m", "orange: to the branch", "HEAD"]);
+            call.and([&name]).succeed()?;
+        }
+        if self.head()?.branch() != Some(acquire.branch) {
+            return Err(changing());
+        }
+        let phase = Phase::Bound {
+            task: acquire.task.clone(),
+            branch: acquire.branch.clone(),
+        };
+        self.set_phase(marker, phase)?;
+        Ok(Ok(()))
+    }
+
+    /// A switch leaves files alone that only their attributes make different; they are written
+    /// anew. What else differs was ignored before, or has appeared just now, and stays.
+    fn settle_after(&self, target: &CommitId, marker: &Marker) -> Result<(), GitError> {
+        let mut saved = Saved::default().and_commit(self.git(), target)?;
+        if let Phase::Acquiring { from, .. } = &marker.phase {
+            saved = saved.and_commit(self.git(), from)?;
+        }
+        let _leftovers_are_reported = self.settle(target, &saved)? == Settled::Clean;
+        Ok(())
+    }
+
+    fn arrived(
+        self,
+        acquire: &Acquire<'_>,
+        aim: Aim,
+        was_there: bool,
+    ) -> Result<Result<Acquired<'a>, AcquireRefusal>, GitError> {
+        let look = self.look()?;
+        let commit = look.head.commit().map_or("HEAD", CommitId::as_str);
+        let is_task_file_tracked =
+            look.head.commit().is_some() && self.git().has_file(commit, acquire.task_file)?;
+        Ok(Ok(Acquired {
+            worktree: self,
+            base: aim.base,
+            freshness: aim.freshness,
+            was_there,
+            is_new_branch: aim.is_new_branch && !was_there,
+            operations: look.operations,
+            changes: look.changes.into_keys().collect(),
+            stale_submodules: look.moved_submodules,
+            is_task_file_tracked,
+            head: look.head,
+        }))
+    }
+}

@@ -1,0 +1,75 @@
+//! Repositories inside a worktree, of which a snapshot would save nothing.
+
+use std::path::{Path, PathBuf};
+
+use super::look::Look;
+use super::place::Kind;
+use super::{Git, GitError, Worktree};
+
+/// How deep submodules are followed; deeper ones count as dirty.
+const DEEPEST: usize = 8;
+
+impl Worktree<'_> {
+    /// The submodules with work of their own in them; what cannot be looked at counts as one.
+    pub(super) fn dirty_submodules(&self, look: &Look) -> Result<Vec<PathBuf>, GitError> {
+        self.dirty_below(look, DEEPEST)
+    }
+
+    fn dirty_below(&self, look: &Look, depth: usize) -> Result<Vec<PathBuf>, GitError> {
+        let place = self.place()?;
+        let mut dirty = look.moved_submodules.clone();
+        for submodule in look.submodules() {
+            let path = &submodule.path;
+            let names = place.names(path).map_err(self.failed("look into", path))?;
+            let is_empty = names.is_empty();
+            let kind = place.kind(path).map_err(self.failed("look at", path))?;
+            if kind == Kind::Absent || (kind == Kind::Folder && is_empty) || dirty.contains(path) {
+                continue;
+            }
+            let inside = self.path().join(path);
+            let is_clean = names.iter().any(|name| name == ".git")
+                && self.is_clean_inside(&inside, &submodule.entry.id, depth);
+            if !is_clean {
+                dirty.push(path.clone());
+            }
+        }
+        Ok(dirty)
+    }
+
+    fn is_clean_inside(&self, path: &Path, commit: &str, depth: usize) -> bool {
+        let look = || -> Result<bool, GitError> {
+            let git = self.git().inside(path)?;
+            let inner = git.assumed_worktree(path);
+            let look = inner.look()?;
+            Ok(look.is_clean()
+                && look.operations.is_empty()
+                && look
+                    .head
+                    .commit()
+                    .is_some_and(|head| head.as_str() == commit)
+                && depth > 0
+                && inner.dirty_below(&look, depth - 1)?.is_empty())
+        };
+        look().unwrap_or(false)
+    }
+}
+
+impl Git {
+    /// The repository of a submodule, with its own programs switched off.
+    fn inside(&self, path: &Path) -> Result<Git, GitError> {
+        let ask = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
+        let top = self.discovering(path).and(ask).path()?;
+        let is_own = path.canonicalize().is_ok_and(|real| real == top);
+        if !is_own {
+            return Err(GitError::NotThatWorktree {
+                path: path.to_owned(),
+                reason: "it is no repository of its own".to_owned(),
+            });
+        }
+        let ask = ["rev-parse", "--absolute-git-dir"];
+        let mut git = self.clone();
+        git.directory = self.discovering(path).and(ask).path()?;
+        git.learn_settings()?;
+        Ok(git)
+    }
+}

@@ -1,0 +1,30 @@
+//! A lock on the index that somebody holds, or that a dead git left.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::{GitError, Worktree};
+use crate::clock::Deadline;
+use crate::effects::process;
+
+/// What a lock that nobody holds any more is called afterwards.
+const LEFT: &str = "orange-left-index.lock";
+
+impl Worktree<'_> {
+    /// Waits for a lock on the index. One that is still there although no git runs in the worktree
+    /// is set aside, not deleted; if that cannot be known, it is respected.
+    pub(super) fn require_unlocked(&self) -> Result<(), GitError> {
+        let lock = self.directory().join("index.lock");
+        let is_gone = || fs::symlink_metadata(&lock).is_err();
+        if is_gone() || Deadline::after(self.git().lock_patience).wait_for(is_gone) {
+            return Ok(());
+        }
+        let worktree = self.path().to_owned();
+        let is_nobodys = process::working_in(&worktree, "git").is_ok_and(|found| found.is_empty());
+        if !is_nobodys {
+            return Err(GitError::Locked { worktree, lock });
+        }
+        let left: PathBuf = self.directory().join(LEFT);
+        fs::rename(&lock, left).map_err(GitError::system("set aside", &lock))
+    }
+}

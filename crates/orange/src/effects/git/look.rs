@@ -1,0 +1,240 @@
+//! One look at a worktree: HEAD, index, and everything that is unsaved.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::{BranchName, CommitId};
+
+use super::call::{parts, path};
+use super::entry::{EXECUTABLE, FILE, Indexed, LINK, REPOSITORY, indexed};
+use super::held::HELD;
+use super::place::Kind;
+use super::{GitError, Operation, Worktree};
+
+/// What HEAD is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// On a branch, which may have no commit yet.
+    Branch {
+        /// The branch.
+        name: BranchName,
+        /// Its commit.
+        commit: Option<CommitId>,
+    },
+    /// On a commit, and no branch follows.
+    Detached(CommitId),
+}
+
+impl Head {
+    /// The commit.
+    pub fn commit(&self) -> Option<&CommitId> {
+        match self {
+            Head::Branch { commit, .. } => commit.as_ref(),
+            Head::Detached(commit) => Some(commit),
+        }
+    }
+
+    /// The branch, if it is on one.
+    pub fn branch(&self) -> Option<&BranchName> {
+        match self {
+            Head::Branch { name, .. } => Some(name),
+            Head::Detached(_) => None,
+        }
+    }
+}
+
+/// How a path differs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Change {
+    /// The index differs from HEAD.
+    pub is_staged: bool,
+    /// The disk differs from the index, or the index does not know the file.
+    pub is_on_disk: bool,
+    /// A merge left it unresolved.
+    pub is_unmerged: bool,
+}
+
+/// What one look shows.
+#[derive(Clone, Debug)]
+pub(super) struct Look {
+    pub head: Head,
+    pub index: Vec<Indexed>,
+    /// Files that differ; ignored ones do not count.
+    pub changes: BTreeMap<PathBuf, Change>,
+    /// Repositories inside that the index does not know.
+    pub repositories: Vec<PathBuf>,
+    /// Submodules whose commit differs.
+    pub moved_submodules: Vec<PathBuf>,
+    pub operations: Vec<Operation>,
+}
+
+impl Look {
+    /// Whether every file is as HEAD has it, ignored ones aside.
+    pub fn is_clean(&self) -> bool {
+        self.changes.is_empty() && self.repositories.is_empty() && self.moved_submodules.is_empty()
+    }
+
+    /// The paths that differ.
+    pub fn paths(&self) -> BTreeSet<PathBuf> {
+        self.changes.keys().cloned().collect()
+    }
+
+    /// The submodules that the index knows.
+    pub fn submodules(&self) -> impl Iterator<Item = &Indexed> {
+        let index = self.index.iter();
+        index.filter(|it| it.entry.mode == REPOSITORY && it.stage == 0)
+    }
+}
+
+impl Worktree<'_> {
+    /// What HEAD is.
+    pub fn head(&self) -> Result<Head, GitError> {
+        let call = self.call(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
+        if let Ok(text) = call.text() {
+            let (commit, name) = text
+                .split_once('\n')
+                .ok_or_else(|| call.garbled(text.as_bytes()))?;
+            let commit = CommitId::new(commit);
+            return Ok(match name.strip_prefix("refs/heads/") {
+                Some(name) => Head::Branch {
+                    name: BranchName::new(name),
+                    commit: Some(commit),
+                },
+                None => Head::Detached(commit),
+            });
+        }
+        // Only a branch without a commit has no answer to the first question.
+        let call = self.call(["symbolic-ref", "HEAD"]);
+        let text = call.text()?;
+        let name = text.strip_prefix("refs/heads/");
+        Ok(Head::Branch {
+            name: BranchName::new(name.ok_or_else(|| call.garbled(text.as_bytes()))?),
+            commit: None,
+        })
+    }
+
+    /// What the index has.
+    pub(super) fn index(&self) -> Result<Vec<Indexed>, GitError> {
+        indexed(&self.call(["ls-files", "-z", "--stage", "-v"]))
+    }
+
+    /// Looks at everything; nothing is written, not even the index.
+    pub(super) fn look(&self) -> Result<Look, GitError> {
+        let head = self.head()?;
+        let index = self.index()?;
+        let mut look = Look {
+            head,
+            index,
+            changes: BTreeMap::new(),
+            repositories: Vec::new(),
+            moved_submodules: Vec::new(),
+            operations: Operation::found_in(self.directory()),
+        };
+        self.read_status(&mut look)?;
+        self.find_hidden(&mut look)?;
+        self.find_held(&mut look)?;
+        Ok(look)
+    }
+
+    fn read_status(&self, look: &mut Look) -> Result<(), GitError> {
+        let call = self.call([
+            "status",
+            "--porcelain=v2",
+            "-z",
+            "--untracked-files=all",
+            "--ignored=no",
+            "--no-renames",
+            // What is inside a submodule is looked at with its own configuration.
+            "--ignore-submodules=dirty",
+        ]);
+        let bytes = call.bytes()?;
+        for part in parts(&bytes) {
+            let count = match part.first() {
+                Some(b'?') => 2,
+                Some(b'1') => 9,
+                Some(b'u') => 11,
+                _ => return Err(call.garbled(part)),
+            };
+            let fields: Vec<&[u8]> = part.splitn(count, |byte| *byte == b' ').collect();
+            let name = fields.last().filter(|_| fields.len() == count);
+            let name = *name.ok_or_else(|| call.garbled(part))?;
+            let codes = fields.get(1).copied().unwrap_or_default();
+            let is_submodule = fields.get(2).is_some_and(|field| field.starts_with(b"S"));
+            if let Some(folder) = name.strip_suffix(b"/") {
+                look.repositories.push(path(folder));
+            } else if count == 2 {
+                let change = look.changes.entry(path(name)).or_default();
+                change.is_on_disk = true;
+            } else if is_submodule {
+                look.moved_submodules.push(path(name));
+            } else {
+                let is_unmerged = count == 11;
+                let differs = |at: usize| codes.get(at).is_some_and(|code| *code != b'.');
+                let change = look.changes.entry(path(name)).or_default();
+                change.is_unmerged |= is_unmerged;
+                change.is_staged |= is_unmerged || differs(0);
+                change.is_on_disk |= is_unmerged || differs(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds changes of files that git was told not to look at.
+    fn find_hidden(&self, look: &mut Look) -> Result<(), GitError> {
+        let place = self.place()?;
+        let mut files = Vec::new();
+        let mut changed = Vec::new();
+        for indexed in look.index.iter().filter(|it| it.is_hidden || it.is_skipped) {
+            if indexed.entry.mode == REPOSITORY || indexed.stage != 0 {
+                continue;
+            }
+            let path = &indexed.path;
+            let kind = place.kind(path).map_err(self.failed("look at", path))?;
+            match kind {
+                Kind::Absent if indexed.is_skipped => {}
+                Kind::Entry(mode) if mode == indexed.entry.mode && mode != LINK => {
+                    files.push(indexed);
+                }
+                _ => changed.push(path.clone()),
+            }
+        }
+        let paths: Vec<&Path> = files.iter().map(|it| it.path.as_path()).collect();
+        let ids = self.as_added(&paths, None)?;
+        let differing = files.iter().zip(ids).filter(|(it, id)| it.entry.id != *id);
+        changed.extend(differing.map(|(it, _)| it.path.clone()));
+        for path in changed {
+            look.changes.entry(path).or_default().is_on_disk = true;
+        }
+        Ok(())
+    }
+
+    /// What was moved aside is unsaved work, even if some pattern ignores its place.
+    fn find_held(&self, look: &mut Look) -> Result<(), GitError> {
+        let held = Path::new(HELD);
+        let files = self.place()?.files(held);
+        for file in files.map_err(self.failed("look into", held))? {
+            look.changes.entry(file).or_default().is_on_disk = true;
+        }
+        Ok(())
+    }
+
+    /// Whether HEAD's commit is in no branch, no tag and no rescue.
+    pub(super) fn is_adrift(&self, head: &Head) -> Result<bool, GitError> {
+        let Head::Detached(commit) = head else {
+            return Ok(false);
+        };
+        let ask = self.call(["rev-list", "--max-count=1", commit.as_str(), "--not"]);
+        let ask = ask.and([
+            "--branches",
+            "--tags",
+            "--remotes",
+            "--glob=refs/orange/rescue",
+        ]);
+        Ok(!ask.bytes()?.is_empty())
+    }
+}
+
+/// Whether a mode is that of a file or a link.
+pub(super) fn is_file(mode: u32) -> bool {
+    matches!(mode, FILE | EXECUTABLE | LINK)
+}

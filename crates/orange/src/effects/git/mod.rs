@@ -1,0 +1,137 @@
+//! Git that never destroys: workspaces, facts, rescue, restore, release.
+//!
+//! Three rules hold everywhere. A directory is acted on only after git and our own marker agree
+//! that it is our worktree of that repository. A file leaves its place only by being moved aside,
+//! and what was moved is deleted only when its hash is one that a commit holds. A branch is created
+//! when it is missing, and never moved.
+
+mod acquire;
+mod base;
+mod call;
+mod disk;
+mod entry;
+mod error;
+mod exclude;
+mod facts;
+mod held;
+mod inner;
+mod lock;
+mod look;
+mod marker;
+mod name;
+mod operation;
+mod place;
+mod planted;
+mod pool;
+mod release;
+mod rescue;
+mod rescued;
+mod restore;
+mod saved;
+mod settle;
+mod worktree;
+
+pub use acquire::{Acquire, AcquireRefusal, Acquired, Acquisition};
+pub use base::{Base, Freshness};
+pub use error::GitError;
+pub use facts::{AskFacts, Condition};
+pub use look::Head;
+pub use marker::{Marker, Phase};
+pub use name::usual_branch;
+pub use operation::Operation;
+pub use pool::{Slot, SlotRefusal};
+pub use release::{Obstacle, Release, Released};
+pub use rescued::{About, Rescued};
+pub use restore::{RestoreRefusal, Restored};
+pub use worktree::{Listed, Worktree};
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::Environment;
+
+/// How long git may take for anything that stays on this machine.
+const LOCAL_TIMEOUT: Duration = Duration::from_mins(10);
+
+/// How long git may take for anything that uses the network.
+const NETWORK_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How long a lock on the index is waited for before it is looked at closely.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A repository.
+///
+/// It reads the repository's configuration when it is opened, and switches off every program that
+/// is named there; open it anew for each effect, because agents can write that configuration.
+#[derive(Clone, Debug)]
+pub struct Git {
+    program: OsString,
+    environment: BTreeMap<OsString, OsString>,
+    directory: PathBuf,
+    settings: Vec<(String, String)>,
+    has_worktree_settings: bool,
+    /// How many digits an id has; it depends on the repository's hash.
+    id_digits: usize,
+    local_timeout: Duration,
+    network_timeout: Duration,
+    lock_patience: Duration,
+}
+
+impl Git {
+    /// The repository that a directory belongs to; `program` is a path or a name on the `PATH`.
+    pub fn open(
+        program: impl Into<OsString>,
+        directory: &Path,
+        environment: &Environment,
+    ) -> Result<Self, GitError> {
+        let mut git = Self {
+            program: program.into(),
+            environment: environment.passed([]),
+            directory: directory.to_owned(),
+            settings: Vec::new(),
+            has_worktree_settings: false,
+            id_digits: 40,
+            local_timeout: LOCAL_TIMEOUT,
+            network_timeout: NETWORK_TIMEOUT,
+            lock_patience: LOCK_PATIENCE,
+        };
+        let ask = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+        let call = git.discovering(directory).and(ask);
+        let said = call.and(["--show-object-format"]).bytes();
+        let said = said.map_err(|error| GitError::NotARepository {
+            path: directory.to_owned(),
+            reason: error.to_string(),
+        })?;
+        // The path may hold anything, the format no line end.
+        let said = said.trim_ascii_end();
+        let end = said.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        let (common, format) = said.split_at(end);
+        git.directory = call::path(common);
+        if format.ends_with(b"sha256") {
+            git.id_digits = 64;
+        }
+        git.learn_settings()?;
+        Ok(git)
+    }
+
+    /// With these bounds: for local calls, for the network, for a lock that somebody holds.
+    #[must_use]
+    pub fn patience(mut self, local: Duration, network: Duration, lock: Duration) -> Self {
+        self.local_timeout = local;
+        self.network_timeout = network;
+        self.lock_patience = lock;
+        self
+    }
+
+    /// The id that stands for nothing.
+    fn no_id(&self) -> String {
+        "0".repeat(self.id_digits)
+    }
+
+    /// The directory that all worktrees of the repository share.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+}

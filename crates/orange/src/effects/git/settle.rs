@@ -1,0 +1,119 @@
+//! Makes a worktree what its HEAD says, removing only what is saved.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::CommitId;
+
+use super::call::zero_ended;
+use super::entry::Indexed;
+use super::look::{Head, Look, is_file};
+use super::place::Kind;
+use super::saved::Saved;
+use super::{GitError, Worktree};
+
+/// How it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// Every file is as HEAD has it.
+    Clean,
+    /// These are saved nowhere, and untouched.
+    Unproved(BTreeSet<PathBuf>),
+    /// These could not be brought to what HEAD has, and are untouched.
+    Stuck(BTreeSet<PathBuf>),
+}
+
+impl Worktree<'_> {
+    /// Takes HEAD off its branch; the branch, the index and the files stay as they are.
+    pub(super) fn detach(&self, head: &Head, otherwise: &CommitId) -> Result<CommitId, GitError> {
+        let commit = match head {
+            Head::Detached(commit) => return Ok(commit.clone()),
+            Head::Branch { commit, .. } => commit.as_ref().unwrap_or(otherwise),
+        };
+        let why = ["-m", "orange: leave the branch"];
+        let call = self.call(["update-ref", "--no-deref"]).and(why);
+        call.and(["HEAD", commit.as_str()]).succeed()?;
+        match self.head()? {
+            Head::Detached(now) if now == *commit => Ok(now),
+            _ => Err(GitError::Changing(self.path().to_owned())),
+        }
+    }
+
+    /// Makes index and files those of HEAD, which is at `commit`.
+    pub(super) fn settle(&self, commit: &CommitId, saved: &Saved) -> Result<Settled, GitError> {
+        self.require_unlocked()?;
+        let look = self.look()?;
+        if look.changes.is_empty() {
+            return Ok(verdict(&look));
+        }
+        let judged = saved.judge(self, &look)?;
+        if !judged.unproved.is_empty() {
+            return Ok(Settled::Unproved(judged.unproved));
+        }
+        let different = self.remove_proved(&judged.proved)?;
+        if !different.is_empty() {
+            return Ok(Settled::Unproved(different));
+        }
+        self.show_hidden(&look)?;
+        self.call(["read-tree", "--reset", commit.as_str()])
+            .succeed()?;
+        self.fill()?;
+        Ok(verdict(&self.look()?))
+    }
+
+    /// Writes the files that the index has and the disk lacks; nothing that is there is replaced.
+    pub(super) fn fill(&self) -> Result<(), GitError> {
+        let index = self.index()?;
+        let place = self.place()?;
+        let mut missing: Vec<&Path> = Vec::new();
+        let expected = |it: &&Indexed| it.stage == 0 && is_file(it.entry.mode) && !it.is_skipped;
+        for indexed in index.iter().filter(expected) {
+            let path = indexed.path.as_path();
+            if place.kind(path).map_err(self.failed("look at", path))? == Kind::Absent {
+                missing.push(path);
+            }
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let call = self.call(["checkout-index", "-u", "-q", "-z", "--stdin"]);
+        // A file that appeared meanwhile is not replaced, and git says so by its code.
+        let _replaced_nothing = call.input(zero_ended(missing)).answer()?;
+        Ok(())
+    }
+
+    /// Lets git look again at files that somebody told it not to look at.
+    fn show_hidden(&self, look: &Look) -> Result<(), GitError> {
+        let hidden = look
+            .index
+            .iter()
+            .filter(|it| look.changes.contains_key(&it.path));
+        let (mut assumed, mut skipped) = (Vec::new(), Vec::new());
+        for indexed in hidden {
+            if indexed.is_hidden {
+                assumed.push(indexed.path.as_path());
+            }
+            if indexed.is_skipped {
+                skipped.push(indexed.path.as_path());
+            }
+        }
+        for (flag, paths) in [
+            ("--no-assume-unchanged", assumed),
+            ("--no-skip-worktree", skipped),
+        ] {
+            if !paths.is_empty() {
+                let call = self.call(["update-index", flag, "-z", "--stdin"]);
+                call.input(zero_ended(paths)).succeed()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn verdict(look: &Look) -> Settled {
+    if look.is_clean() {
+        return Settled::Clean;
+    }
+    let others = look.repositories.iter().chain(&look.moved_submodules);
+    Settled::Stuck(look.changes.keys().chain(others).cloned().collect())
+}

@@ -1,0 +1,200 @@
+//! The worktrees of a repository, and one of them proved to be it.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::{BranchName, CommitId};
+
+use super::call::{parts, path};
+use super::place::Place;
+use super::{Git, GitError, Operation, planted};
+
+/// A worktree, as git has it on record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Where it is, or was.
+    pub path: PathBuf,
+    /// The branch it is on, or which a rebase in it is about.
+    pub branch: Option<BranchName>,
+    /// Its commit; a repository without one has none.
+    pub head: Option<CommitId>,
+    /// Why it is locked, if it is.
+    pub locked: Option<String>,
+}
+
+/// A directory that is a worktree of that repository: both sides say so.
+#[derive(Clone, Debug)]
+pub struct Worktree<'a> {
+    git: &'a Git,
+    path: PathBuf,
+    directory: PathBuf,
+    settings: Vec<(String, String)>,
+}
+
+impl Git {
+    /// Every worktree on record, the main one first.
+    pub fn worktrees(&self) -> Result<Vec<Listed>, GitError> {
+        let call = self.call(["worktree", "list", "--porcelain", "-z"]);
+        let bytes = call.bytes()?;
+        let mut found: Vec<Listed> = Vec::new();
+        for part in parts(&bytes).filter(|part| !part.is_empty()) {
+            let space = part.iter().position(|byte| *byte == b' ');
+            let (word, rest) = part.split_at(space.unwrap_or(part.len()));
+            let rest = rest.get(1..).unwrap_or_default();
+            if word == b"worktree" {
+                found.push(Listed {
+                    path: path(rest),
+                    branch: None,
+                    head: None,
+                    locked: None,
+                });
+                continue;
+            }
+            let last = found.last_mut().ok_or_else(|| call.garbled(part))?;
+            let text = String::from_utf8_lossy(rest);
+            match word {
+                b"HEAD" if text.bytes().any(|byte| byte != b'0') => {
+                    last.head = Some(CommitId::new(&text));
+                }
+                b"branch" => {
+                    let name = text.strip_prefix("refs/heads/").unwrap_or(&text);
+                    last.branch = Some(BranchName::new(name));
+                }
+                b"locked" => last.locked = Some(text.into_owned()),
+                _ => {}
+            }
+        }
+        // While it is rebased or bisected, a branch is checked out although HEAD is detached.
+        for listed in found.iter_mut().filter(|it| it.branch.is_none()) {
+            if let Ok(directory) = self.record_of(&listed.path) {
+                listed.branch = Operation::branch_in(&directory);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Where a branch is checked out, if anywhere.
+    pub fn checked_out(&self, branch: &BranchName) -> Result<Option<PathBuf>, GitError> {
+        let found = self.worktrees()?.into_iter();
+        let mut found = found.filter(|listed| listed.branch.as_ref() == Some(branch));
+        Ok(found.next().map(|listed| listed.path))
+    }
+
+    /// The worktree at a directory, if the directory and git's record name each other.
+    pub fn worktree(&self, path: &Path) -> Result<Worktree<'_>, GitError> {
+        let wrong = |reason: &str| GitError::NotThatWorktree {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let real = path
+            .canonicalize()
+            .map_err(|_| wrong("there is no such directory"))?;
+        let directory = self.record_of(&real)?;
+        let mut worktree = Worktree {
+            git: self,
+            path: real,
+            directory,
+            settings: self.settings.clone(),
+        };
+        if self.has_worktree_settings {
+            let listing = worktree.call(["config", "--list", "--show-scope", "-z"]);
+            worktree.settings = planted::overrides(&planted::parse(&listing.bytes()?));
+        }
+        Ok(worktree)
+    }
+
+    /// A directory that was proved to be this repository's in another way.
+    pub(super) fn assumed_worktree(&self, path: &Path) -> Worktree<'_> {
+        Worktree {
+            git: self,
+            path: path.to_owned(),
+            directory: self.directory.clone(),
+            settings: self.settings.clone(),
+        }
+    }
+
+    /// Git's own directory for the worktree at a path.
+    fn record_of(&self, path: &Path) -> Result<PathBuf, GitError> {
+        let wrong = |reason: &str| GitError::NotThatWorktree {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let entry = path.join(".git");
+        let kind = fs::symlink_metadata(&entry).map_err(|_| wrong("it has no `.git`"))?;
+        if kind.is_dir() {
+            let real = entry.canonicalize();
+            let real = real.map_err(|_| wrong("its `.git` cannot be read"))?;
+            let is_main = self.directory.canonicalize().is_ok_and(|own| own == real);
+            return is_main
+                .then(|| self.directory.clone())
+                .ok_or_else(|| wrong("it is a repository of its own"));
+        }
+        if !kind.is_file() {
+            return Err(wrong("its `.git` is no file"));
+        }
+        let text = fs::read(&entry).map_err(|_| wrong("its `.git` cannot be read"))?;
+        let target = text.strip_prefix(b"gitdir: ").unwrap_or_default();
+        let target = path.join(super::call::path(target.trim_ascii_end()));
+        let target = target.canonicalize();
+        let target = target.map_err(|_| wrong("its `.git` names what does not exist"))?;
+        let records = self.directory.join("worktrees").canonicalize();
+        if records.ok().as_deref() != target.parent() {
+            return Err(wrong("it belongs to another repository"));
+        }
+        let back = fs::read(target.join("gitdir"));
+        let back = back.map_err(|_| wrong("git has no record of its place"))?;
+        let back = target.join(super::call::path(back.trim_ascii_end()));
+        let is_same = back.canonicalize().ok() == entry.canonicalize().ok();
+        is_same
+            .then_some(target)
+            .ok_or_else(|| wrong("git has it on record at another place"))
+    }
+}
+
+impl<'a> Worktree<'a> {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Git's own directory for it.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(super) fn git(&self) -> &'a Git {
+        self.git
+    }
+
+    pub(super) fn settings(&self) -> &[(String, String)] {
+        &self.settings
+    }
+
+    /// Its files.
+    pub(super) fn place(&self) -> Result<Place, GitError> {
+        Place::open(&self.path).map_err(GitError::system("open", &self.path))
+    }
+
+    /// Turns what the system says about one of its files into an error.
+    pub(super) fn failed(
+        &self,
+        verb: &'static str,
+        file: &Path,
+    ) -> impl Fn(std::io::Error) -> GitError + use<> {
+        GitError::system(verb, &self.path.join(file))
+    }
+}
+
+/// Whether two paths are the same place, as far as they exist.
+pub(super) fn is_same_place(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| match path.canonicalize() {
+        Ok(real) => real,
+        // The directory may be gone; the one it was in tells.
+        Err(_) => match (path.parent().map(Path::canonicalize), path.file_name()) {
+            (Some(Ok(parent)), Some(name)) => parent.join(name),
+            _ => path.to_owned(),
+        },
+    };
+    real(one).as_os_str().as_bytes() == real(other).as_os_str().as_bytes()
+}

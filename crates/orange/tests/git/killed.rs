@@ -1,0 +1,230 @@
+//! The process killed with -9 at every call of git, and repeated.
+//!
+//! A child of the test acts through a wrapper around git that kills its caller at the chosen call:
+//! before git runs, after it has run, or both of them in the middle.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use orange::effects::git::{Phase, Released, Restored};
+use orange_engine::names::TaskId;
+
+use crate::yard::{Files, Yard, committed, files};
+
+const ACT: &str = "ORANGE_TEST_ACT";
+const ROOT: &str = "ORANGE_TEST_ROOT";
+
+/// How the caller is killed.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Before,
+    After,
+    During,
+}
+
+/// What is done in the child.
+fn act(yard: &Yard, what: &str, program: PathBuf) {
+    let git = yard.open_with(program);
+    let task = TaskId::new("t1");
+    match what {
+        "acquire" => drop(yard.acquire(&git, "t1", "fix")),
+        "release" => drop(yard.release(&git, "t1")),
+        "restore" => {
+            let rescued = git.rescued(&task, 1).unwrap();
+            let worktree = git.worktree(&yard.slot()).unwrap();
+            drop(worktree.restore(&rescued).unwrap());
+        }
+        what => panic!("{what}"),
+    }
+}
+
+/// Not a test of its own: the process that is killed.
+#[test]
+fn child() {
+    let (Ok(what), Ok(root)) = (std::env::var(ACT), std::env::var(ROOT)) else {
+        return;
+    };
+    let yard = Yard::at(root.into());
+    let program = yard.path("deadly");
+    act(&yard, &what, program);
+}
+
+/// Acts in a child that is killed at the given call; how many calls there were.
+fn run(yard: &Yard, what: &str, at: usize, way: Way) -> usize {
+    let root = yard.path("").display().to_string();
+    let deed = match way {
+        Way::Before => "kill -9 $PPID; exit 1",
+        Way::After => "$real \"$@\"; kill -9 $PPID; exit 1",
+        Way::During => {
+            "exec 3<&0; $real \"$@\" <&3 & sleep 0.003; kill -9 $!; kill -9 $PPID; exit 1"
+        }
+    };
+    let script = format!(
+        "n=$(cat {root}n); n=$((n+1)); echo $n >{root}n\n\
+         if [ $n = {at} ]; then {deed}; fi\nexec $real \"$@\""
+    );
+    fs::write(yard.path("n"), "0").unwrap();
+    yard.wrapper("deadly", &script);
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "killed::child", "--nocapture"]);
+    child.env(ACT, what).env(ROOT, &root);
+    child
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let status = child.status().unwrap();
+    let calls: usize = fs::read_to_string(yard.path("n"))
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    assert_eq!(
+        status.success(),
+        calls < at || at == 0,
+        "{what} killed {way:?} {at}"
+    );
+    calls
+}
+
+/// A branch that shares little with `main`.
+fn branch(yard: &Yard) {
+    let app = yard.app();
+    yard.git(&app, &["switch", "-q", "-c", "fix"]);
+    fs::write(app.join("large"), vec![b'x'; 300_000]).unwrap();
+    fs::remove_file(app.join("data.bin")).unwrap();
+    fs::write(app.join("README"), "the branch's own\n".repeat(5000)).unwrap();
+    yard.git(&app, &["add", "-A"]);
+    yard.git(&app, &["commit", "-q", "-m", "much"]);
+    yard.git(&app, &["switch", "-q", "main"]);
+}
+
+fn dirty(yard: &Yard) -> (Files, String) {
+    let at = yard.slot();
+    fs::write(at.join("README"), "staged\n").unwrap();
+    yard.git(&at, &["add", "README"]);
+    fs::write(at.join("README"), "unstaged\n").unwrap();
+    fs::write(at.join("new"), "untracked\n").unwrap();
+    fs::write(at.join("x.log"), "ignored\n").unwrap();
+    fs::remove_file(at.join("src/deep/old.txt")).unwrap();
+    fs::remove_file(at.join("link")).unwrap();
+    symlink("src", at.join("link")).unwrap();
+    (files(&at), status(yard))
+}
+
+fn status(yard: &Yard) -> String {
+    yard.git(
+        &yard.slot(),
+        &["status", "--porcelain=v2", "--untracked-files=all"],
+    )
+}
+
+/// Everything that must hold after one further try, whenever the first was killed.
+fn repeat(yard: &Yard, what: &str, before: &Files, status_before: &str, branches: &str) {
+    let git = yard.open();
+    let task = TaskId::new("t1");
+    match what {
+        "acquire" => {
+            let acquired = yard.acquire(&git, "t1", "fix");
+            assert_eq!(acquired.changes.len(), 0);
+            assert_eq!(acquired.head.branch().unwrap().as_str(), "fix");
+            assert_eq!(files(&yard.slot()), committed(yard, "fix"));
+            let listed = yard.git(&yard.app(), &["worktree", "list", "--porcelain"]);
+            assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
+        }
+        "release" => {
+            let released = yard.release(&git, "t1");
+            assert!(matches!(released, Released::Free { .. }), "{released:?}");
+            let rescues = git.rescues(&task).unwrap();
+            assert_eq!(rescues.len(), 1, "saved once");
+            let saved = committed(yard, rescues[0].commit.as_str());
+            let now = files(&yard.slot());
+            for (path, content) in before {
+                let is_kept = saved.get(path) == Some(content) || now.get(path) == Some(content);
+                assert!(is_kept, "lost {}", path.display());
+            }
+            assert!(!saved.contains_key(&PathBuf::from("src/deep/old.txt")));
+            let index = format!("{}^2:README", rescues[0].commit);
+            assert_eq!(
+                yard.git(&yard.app(), &["cat-file", "blob", &index]),
+                "staged\n"
+            );
+            assert_eq!(status(yard), "");
+            let marker = git.worktree(&yard.slot()).unwrap().marker().unwrap();
+            assert_eq!(marker.unwrap().phase, Phase::Idle);
+        }
+        "restore" => {
+            let worktree = git.worktree(&yard.slot()).unwrap();
+            let restored = worktree.restore(&git.rescued(&task, 1).unwrap()).unwrap();
+            assert!(matches!(restored, Restored::Whole { .. }), "{restored:?}");
+            assert_eq!(files(&yard.slot()), *before);
+            assert_eq!(status(yard), status_before);
+        }
+        what => panic!("{what}"),
+    }
+    assert_eq!(yard.branches(), branches);
+    let directory = yard
+        .app()
+        .join(".git/worktrees")
+        .join(crate::yard::WORKSPACE);
+    assert!(!directory.join("index.lock").exists());
+}
+
+/// Sets the stage, kills the child at the given call, repeats. Whether there was such a call.
+fn killed_at(what: &str, at: usize, way: Way) -> bool {
+    let yard = Yard::new();
+    branch(&yard);
+    let branches = yard.branches();
+    let (mut before, mut status_before) = (Files::new(), String::new());
+    if what != "acquire" {
+        let git = yard.open();
+        yard.acquire(&git, "t1", "fix");
+        (before, status_before) = dirty(&yard);
+        if what == "restore" {
+            yard.release(&git, "t1");
+            yard.acquire(&git, "t1", "fix");
+        }
+    }
+    let calls = run(&yard, what, at, way);
+    repeat(&yard, what, &before, &status_before, &branches);
+    at <= calls
+}
+
+/// Every call of one shard: those that leave this remainder.
+fn every_call(what: &str, shard: usize) {
+    for at in 1.. {
+        if at % 4 != shard {
+            continue;
+        }
+        let way = [Way::Before, Way::After, Way::During][at / 4 % 3];
+        if !killed_at(what, at, way) {
+            assert!(at > 20, "{what} has only {at} calls");
+            return;
+        }
+    }
+}
+
+macro_rules! shards {
+    ($($name:ident $what:literal $shard:literal)+) => {$(
+        #[test]
+        fn $name() {
+            every_call($what, $shard);
+        }
+    )+};
+}
+
+shards! {
+    acquire_0 "acquire" 0
+    acquire_1 "acquire" 1
+    acquire_2 "acquire" 2
+    acquire_3 "acquire" 3
+    release_0 "release" 0
+    release_1 "release" 1
+    release_2 "release" 2
+    release_3 "release" 3
+    restore_0 "restore" 0
+    restore_1 "restore" 1
+    restore_2 "restore" 2
+    restore_3 "restore" 3
+}

@@ -1,0 +1,103 @@
+//! Programs that an agent planted in the repository never run.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use orange::effects::git::{Released, Restored};
+
+use crate::yard::{Yard, files};
+
+#[test]
+fn nothing_that_is_planted_runs() {
+    let yard = Yard::new();
+    let git = yard.open();
+    yard.acquire(&git, "t1", "fix");
+    let evidence = yard.path("evidence");
+    let evil = yard.path("evil");
+    let script = format!("#!/bin/sh\necho \"$0 $*\" >>{}\ncat\n", evidence.display());
+    fs::write(&evil, script).unwrap();
+    fs::set_permissions(&evil, fs::Permissions::from_mode(0o755)).unwrap();
+    let hooks = yard.app().join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    for hook in [
+        "post-checkout",
+        "pre-commit",
+        "reference-transaction",
+        "post-index-change",
+        "post-rewrite",
+    ] {
+        fs::copy(&evil, hooks.join(hook)).unwrap();
+    }
+    let evil = evil.display().to_string();
+    for key in [
+        "core.fsmonitor",
+        "core.sshCommand",
+        "core.editor",
+        "core.pager",
+        "core.askPass",
+        "credential.helper",
+        "filter.evil.clean",
+        "filter.evil.smudge",
+        "filter.evil.process",
+        "diff.external",
+        "remote.origin.uploadpack",
+        "gpg.program",
+        "sequence.editor",
+        "core.alternateRefsCommand",
+    ] {
+        yard.git(&yard.app(), &["config", key, &evil]);
+    }
+    yard.git(&yard.app(), &["config", "filter.evil.required", "true"]);
+    yard.git(&yard.app(), &["config", "commit.gpgSign", "true"]);
+    yard.git(&yard.app(), &["config", "protocol.ext.allow", "always"]);
+    let url = format!("ext::{evil}");
+    yard.git(&yard.app(), &["config", "remote.origin.url", &url]);
+    yard.git(
+        &yard.app(),
+        &["config", "extensions.worktreeConfig", "true"],
+    );
+    yard.git(
+        &yard.slot(),
+        &["config", "--worktree", "filter.own.clean", &evil],
+    );
+    fs::write(
+        yard.slot().join(".gitattributes"),
+        "* filter=evil\n*.own filter=own\n",
+    )
+    .unwrap();
+    fs::write(yard.slot().join("README"), "changed\n").unwrap();
+    fs::write(yard.slot().join("x.own"), "own\n").unwrap();
+    let before = files(&yard.slot());
+    let _only_the_tests_own_calls = fs::remove_file(&evidence);
+
+    let git = yard.open();
+    let Released::Free { rescues } = yard.release(&git, "t1") else {
+        panic!("it can be given back");
+    };
+    let back = yard.acquire(&git, "t1", "fix");
+    let restored = back.worktree.restore(&rescues[0]).unwrap();
+    assert!(matches!(restored, Restored::Whole { .. }), "{restored:?}");
+    assert_eq!(files(&yard.slot()), before, "byte for byte");
+    back.worktree.condition().unwrap();
+    assert!(
+        !evidence.exists(),
+        "{}",
+        fs::read_to_string(evidence).unwrap()
+    );
+}
+
+#[test]
+fn the_check_notices_a_program_that_runs() {
+    let yard = Yard::new();
+    let evidence = yard.path("evidence");
+    let hook = yard.app().join(".git/hooks/post-checkout");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(
+        &hook,
+        format!("#!/bin/sh\necho ran >{}\n", evidence.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    yard.git(&yard.app(), &["switch", "-q", "-c", "x"]);
+    assert!(evidence.exists());
+}

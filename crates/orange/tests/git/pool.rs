@@ -1,0 +1,193 @@
+//! Workspaces: made, recognised, and never taken for what they are not.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use orange::effects::git::{AcquireRefusal, Phase, Released, Restored, SlotRefusal};
+use orange_engine::names::TaskId;
+
+use crate::yard::{WORKSPACE, Yard, files};
+
+fn slot_refusal(yard: &Yard) -> SlotRefusal {
+    let git = yard.open();
+    match yard.refusal(&git, "t1", "fix") {
+        AcquireRefusal::Slot(refusal) => refusal,
+        refusal => panic!("{refusal:?}"),
+    }
+}
+
+#[test]
+fn what_others_made_is_never_touched() {
+    let yard = Yard::new();
+    let path = yard.slot().display().to_string();
+    yard.git(
+        &yard.app(),
+        &["worktree", "add", "-q", "-b", "theirs", &path],
+    );
+    fs::write(yard.slot().join("theirs"), "theirs\n").unwrap();
+    let before = files(&yard.slot());
+    let real = yard.slot().canonicalize().unwrap();
+    assert_eq!(slot_refusal(&yard), SlotRefusal::NotOurs(real.clone()));
+    let git = yard.open();
+    assert_eq!(
+        yard.release(&git, "t1"),
+        Released::Refused(SlotRefusal::NotOurs(real))
+    );
+    assert_eq!(files(&yard.slot()), before);
+}
+
+#[test]
+fn lesson_34_a_directory_that_is_no_worktree_is_not_taken_for_one() {
+    let yard = Yard::new();
+    fs::create_dir_all(yard.slot()).unwrap();
+    fs::write(yard.slot().join("something"), "x").unwrap();
+    let real = yard.slot().canonicalize().unwrap();
+    assert_eq!(slot_refusal(&yard), SlotRefusal::Occupied(real.clone()));
+    // Not even if it pretends.
+    let git_file = format!("gitdir: {}/.git\n", yard.app().display());
+    fs::write(yard.slot().join(".git"), git_file).unwrap();
+    assert_eq!(slot_refusal(&yard), SlotRefusal::Occupied(real));
+    assert_eq!(fs::read(yard.slot().join("something")).unwrap(), b"x");
+}
+
+#[test]
+fn a_link_is_no_workspace() {
+    let yard = Yard::new();
+    let outside = yard.path("outside");
+    fs::create_dir_all(&outside).unwrap();
+    fs::create_dir_all(yard.path("workspaces")).unwrap();
+    symlink(&outside, yard.slot()).unwrap();
+    assert!(matches!(slot_refusal(&yard), SlotRefusal::Occupied(_)));
+    assert_eq!(fs::read_dir(outside).unwrap().count(), 0);
+}
+
+#[test]
+fn an_empty_directory_becomes_the_workspace() {
+    let yard = Yard::new();
+    fs::create_dir_all(yard.slot()).unwrap();
+    let git = yard.open();
+    yard.acquire(&git, "t1", "fix");
+}
+
+#[test]
+fn lesson_34_a_creation_that_failed_is_finished_or_made_again() {
+    let yard = Yard::new();
+    // Each fails at another call of git, as a full disk would have it.
+    for at in 1.. {
+        let script = format!(
+            "n=$(cat {0}/n 2>/dev/null || echo 0); n=$((n+1)); echo $n >{0}/n\n\
+             [ $n = {at} ] && exit 128\nexec $real \"$@\"",
+            yard.path("").display()
+        );
+        let failing = yard.wrapper(&format!("git-{at}"), &script);
+        let _first = fs::write(yard.path("n"), "0");
+        let git = yard.open();
+        let environment = yard.environment();
+        let failed = orange::effects::git::Git::open(&failing, &yard.app(), &environment)
+            .is_ok_and(|git| yard.try_acquire(&git, "t1", "fix").is_err());
+        let calls: usize = fs::read_to_string(yard.path("n"))
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap();
+        let acquired = yard.acquire(&git, "t1", "fix");
+        assert_eq!(
+            acquired.head.branch().unwrap().as_str(),
+            "fix",
+            "failed at {at}"
+        );
+        assert_eq!(acquired.changes.len(), 0, "failed at {at}");
+        assert!(yard.slot().join("README").is_file());
+        let listed = yard.git(&yard.app(), &["worktree", "list", "--porcelain"]);
+        assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
+        yard.git(
+            &yard.app(),
+            &[
+                "worktree",
+                "remove",
+                "-f",
+                "-f",
+                &yard.slot().display().to_string(),
+            ],
+        );
+        yard.git(&yard.app(), &["branch", "-q", "-D", "fix"]);
+        if !failed && calls < at {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_somebody_deleted_loses_nothing_that_was_staged() {
+    let yard = Yard::new();
+    let git = yard.open();
+    yard.acquire(&git, "t1", "fix");
+    fs::write(yard.slot().join("README"), "staged\n").unwrap();
+    fs::write(yard.slot().join("new"), "staged\n").unwrap();
+    yard.git(&yard.slot(), &["add", "README", "new"]);
+    fs::remove_dir_all(yard.slot()).unwrap();
+    let Released::Free { rescues } = yard.release(&git, "t1") else {
+        panic!("it can be given back");
+    };
+    assert!(
+        yard.slot().join("src/main.rs").is_file(),
+        "it is a workspace again"
+    );
+    let back = yard.acquire(&git, "t1", "fix");
+    let restored = back.worktree.restore(&rescues[0]).unwrap();
+    assert!(matches!(restored, Restored::Whole { .. }));
+    assert_eq!(fs::read(yard.slot().join("new")).unwrap(), b"staged\n");
+    assert_eq!(fs::read(yard.slot().join("README")).unwrap(), b"staged\n");
+    assert!(
+        yard.slot().join("tool.sh").is_file(),
+        "what was committed is not deleted"
+    );
+    fs::remove_dir_all(yard.slot()).unwrap();
+    assert!(yard.acquire(&git, "t1", "fix").was_there);
+}
+
+#[test]
+fn a_workspace_that_became_a_repository_of_its_own_is_left_alone() {
+    let yard = Yard::new();
+    let git = yard.open();
+    yard.acquire(&git, "t1", "fix");
+    fs::remove_file(yard.slot().join(".git")).unwrap();
+    yard.git(&yard.slot(), &["init", "-q"]);
+    let before = files(&yard.slot());
+    assert!(matches!(slot_refusal(&yard), SlotRefusal::Broken { .. }));
+    let released = yard.release(&git, "t1");
+    assert!(
+        matches!(released, Released::Refused(SlotRefusal::Broken { .. })),
+        "{released:?}"
+    );
+    assert_eq!(files(&yard.slot()), before);
+}
+
+#[test]
+fn another_tasks_workspace_is_not_released() {
+    let yard = Yard::new();
+    let git = yard.open();
+    assert_eq!(yard.release(&git, "t1"), Released::Absent);
+    yard.acquire(&git, "t1", "fix");
+    let task = TaskId::new("t1");
+    assert_eq!(yard.release(&git, "t2"), Released::NotThatTasks { task });
+    let worktree = git.worktree(&yard.slot()).unwrap();
+    let marker = worktree.marker().unwrap().unwrap();
+    assert_eq!(marker.workspace.as_str(), WORKSPACE);
+    assert!(matches!(marker.phase, Phase::Bound { .. }));
+    yard.release(&git, "t1");
+    assert_eq!(worktree.marker().unwrap().unwrap().phase, Phase::Idle);
+}
+
+#[test]
+fn lesson_4_the_persons_own_checkout_is_no_workspace() {
+    let yard = Yard::new();
+    let git = yard.open();
+    let name = orange_engine::names::WorkspaceName::new("app");
+    let slot = orange::effects::git::Slot {
+        name: &name,
+        path: &yard.app(),
+    };
+    let refused = git.existing_workspace(&slot).unwrap();
+    assert!(matches!(refused, Err(SlotRefusal::NotOurs(_))));
+}
