@@ -1,4 +1,4 @@
-//! A lock on the index that somebody holds, or that a dead git left.
+//! Locks on the index: somebody holds them, or a dead git left them.
 
 use std::fs;
 use std::path::PathBuf;
