@@ -1,4 +1,4 @@
-//! Locks on the index: somebody holds them, or a dead git left them.
+//! Locks on the index: held by somebody, or left by the dead.
 
 use std::fs;
 use std::path::PathBuf;
