@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use orange::effects::git::{AcquireRefusal, Acquisition, Freshness, Head, Operation, Released};
-use orange_engine::names::BranchName;
+use orange_engine::names::{BranchName, TaskId};
 
 use crate::yard::{Yard, files};
 
@@ -63,18 +63,8 @@ fn without_a_remote_a_new_branch_starts_from_the_default_branch() {
     assert_eq!(files(&yard.slot()), before);
     assert_eq!(
         yard.refusal(&git, "t2", "other"),
-        AcquireRefusal::Taken("t1".into_task())
+        AcquireRefusal::Taken(TaskId::new("t1"))
     );
-}
-
-trait IntoTask {
-    fn into_task(self) -> orange_engine::names::TaskId;
-}
-
-impl IntoTask for &str {
-    fn into_task(self) -> orange_engine::names::TaskId {
-        orange_engine::names::TaskId::new(self)
-    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The states in which a workspace can be when it is given back.
+//! The states that a workspace can be in when it is released.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -164,9 +164,9 @@ dirt! {
         fs::create_dir_all(at.join("empty/deeper")).unwrap();
     }
     large_binaries Rescued true |_, at| {
-        let bytes: Vec<u8> = (0..=255).cycle().take(6 * 1024 * 1024).collect();
+        let bytes: Vec<u8> = (0..=255).cycle().take(2 * 1024 * 1024).collect();
         write(at.join("large.bin"), &bytes);
-        write(at.join("data.bin"), bytes.repeat(1).split_off(1024 * 1024));
+        write(at.join("data.bin"), &bytes[1024 * 1024..]);
     }
     stash Rescued true |yard, at| {
         write(at.join("README"), "stashed\n");

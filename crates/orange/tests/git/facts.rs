@@ -92,18 +92,18 @@ fn lesson_32_during_a_rebase_the_branch_is_known_and_nothing_is_clean() {
 #[test]
 fn the_default_branch_is_found_in_order() {
     let yard = Yard::new();
-    let git = yard.open();
-    let found = |git: &Git| git.default_branch(None).unwrap().to_string();
-    assert_eq!(found(&git), "main");
+    // The configuration is read when the repository is opened.
+    let found = || yard.open().default_branch(None).unwrap().to_string();
+    assert_eq!(found(), "main");
     yard.git(&yard.app(), &["branch", "trunk"]);
     yard.git(&yard.app(), &["branch", "master"]);
-    assert_eq!(found(&git), "main");
+    assert_eq!(found(), "main");
     fs::write(
         yard.path("home/.gitconfig"),
         "[init]\ndefaultBranch = trunk\n",
     )
     .unwrap();
-    assert_eq!(found(&git), "trunk");
+    assert_eq!(found(), "trunk");
     yard.git(
         &yard.path(""),
         &["clone", "-q", "--bare", "app", "remote.git"],
@@ -114,8 +114,9 @@ fn the_default_branch_is_found_in_order() {
     yard.git(&yard.app(), &["remote", "add", "origin", &at]);
     yard.git(&yard.app(), &["fetch", "-q", "origin"]);
     yard.git(&yard.app(), &["remote", "set-head", "origin", "--auto"]);
-    assert_eq!(found(&git), "master");
+    assert_eq!(found(), "master");
     let configured = BranchName::new("configured");
+    let git = yard.open();
     assert_eq!(git.default_branch(Some(&configured)).unwrap(), configured);
 }
 

@@ -25,13 +25,15 @@ const BEFORE: &[&str] = &[
 /// Lesson 5: what appears between check and act is not lost.
 #[test]
 fn lesson_5_what_appears_meanwhile_is_kept() {
+    let yard = Yard::new();
+    let git = yard.open();
+    yard.acquire(&git, "t1", "fix");
+    fs::write(yard.slot().join("README"), "early\n").unwrap();
+    fs::write(yard.slot().join("new"), "early\n").unwrap();
+    yard.keep();
     for call in BEFORE {
         for nth in [1, 2] {
-            let yard = Yard::new();
-            let git = yard.open();
-            yard.acquire(&git, "t1", "fix");
-            fs::write(yard.slot().join("README"), "early\n").unwrap();
-            fs::write(yard.slot().join("new"), "early\n").unwrap();
+            yard.reset();
             let script = format!(
                 "cd {0} || exit 1\n\
                  if [ \"$2\" = {call} ]; then\n\

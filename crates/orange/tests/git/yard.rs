@@ -31,9 +31,16 @@ pub struct Yard {
 impl Yard {
     /// A repository with one commit on `main`.
     pub fn new() -> Self {
-        let folder = TempDir::with_prefix("o-git-").unwrap();
+        // What is saved is synced to the disk, which no test can see but every test would wait for.
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() {
+            TempDir::with_prefix_in("o-git-", memory)
+        } else {
+            TempDir::with_prefix("o-git-")
+        };
+        let folder = folder.unwrap();
         let yard = Self {
-            root: folder.path().to_owned(),
+            root: folder.path().join("yard"),
             _gone_afterwards: Some(folder),
         };
         fs::create_dir_all(yard.path("home")).unwrap();
@@ -61,6 +68,17 @@ impl Yard {
             root,
             _gone_afterwards: None,
         }
+    }
+
+    /// Keeps everything as it is now.
+    pub fn keep(&self) {
+        copy(&self.root, &self.root.with_file_name("kept"));
+    }
+
+    /// Makes everything what it was when it was kept; setting the stage again takes longer.
+    pub fn reset(&self) {
+        fs::remove_dir_all(&self.root).unwrap();
+        copy(&self.root.with_file_name("kept"), &self.root);
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -188,6 +206,11 @@ impl Yard {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         path
     }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let mut copy = Command::new("cp");
+    assert!(copy.arg("-a").arg(from).arg(to).status().unwrap().success());
 }
 
 pub fn environment(root: &Path) -> Environment {

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use orange_engine::names::{BranchName, CommitId, TaskId};
 
+use super::entry::Indexed;
+use super::look::Look;
 use super::name::{branch_ref, root_file, task_part};
 use super::saved::Saved;
-use super::settle::Settled;
 use super::worktree::is_same_place;
 use super::{
-    Base, Freshness, Git, GitError, Head, Marker, Operation, Phase, Release, Released, Slot,
-    SlotRefusal, Worktree,
+    Base, Freshness, Git, GitError, Head, Listed, Marker, Operation, Phase, Release, Released,
+    Slot, SlotRefusal, Worktree,
 };
 
 /// A workspace that a task is to have.
@@ -151,6 +152,8 @@ struct Aim {
     freshness: Freshness,
     target: CommitId,
     is_new_branch: bool,
+    /// Another worktree that has the branch checked out.
+    elsewhere: Option<PathBuf>,
 }
 
 impl Git {
@@ -175,30 +178,26 @@ impl Git {
             return Ok(Err(AcquireRefusal::DefaultBranch(default)));
         }
         let freshness = self.fetch(&[&default, acquire.branch])?;
-        let base = self.base(&default)?;
+        let (base, [local, theirs]) = self.base_and_branch(&default, acquire.branch)?;
         if self.has_file(base.commit.as_str(), task_file)? {
             let file = task_file.to_owned();
             return Ok(Err(AcquireRefusal::TaskFileTracked { file }));
         }
         self.exclude(&[&[task_file], acquire.excluded].concat())?;
-        let worktree = match self.workspace(&acquire.slot, &base.commit)? {
+        let listed = self.worktrees()?;
+        let worktree = match self.workspace(&acquire.slot, &listed, &base.commit)? {
             Ok(worktree) => worktree,
             Err(refusal) => return Ok(Err(AcquireRefusal::Slot(refusal))),
         };
-        let local = self.branch(acquire.branch)?;
-        let is_new_branch = local.is_none();
-        let target = match local {
-            Some(commit) => commit,
-            None => {
-                let theirs = self.remote_branch(acquire.branch)?;
-                theirs.unwrap_or_else(|| base.commit.clone())
-            }
-        };
+        let is_on_it = |it: &&Listed| it.branch.as_ref() == Some(acquire.branch);
+        let elsewhere = listed.iter().filter(is_on_it);
+        let mut elsewhere = elsewhere.filter(|it| !is_same_place(&it.path, worktree.path()));
         let aim = Aim {
-            base,
             freshness,
-            target,
-            is_new_branch,
+            is_new_branch: local.is_none(),
+            target: local.or(theirs).unwrap_or_else(|| base.commit.clone()),
+            base,
+            elsewhere: elsewhere.next().map(|it| it.path.clone()),
         };
         worktree.take(acquire, aim)
     }
@@ -231,17 +230,18 @@ impl<'a> Worktree<'a> {
                 other => return Ok(Err(AcquireRefusal::NotReleased(Box::new(other)))),
             }
         }
-        let elsewhere = self.git().checked_out(acquire.branch)?;
-        if let Some(path) = elsewhere.filter(|path| !is_same_place(path, self.path())) {
+        if let Some(path) = aim.elsewhere {
             return Ok(Err(AcquireRefusal::CheckedOutElsewhere(path)));
         }
-        if let Err(refusal) = self.require_rest(&marker)? {
-            return Ok(Err(refusal));
-        }
-        if let Err(refusal) = self.go(acquire, &aim, &mut marker)? {
-            return Ok(Err(refusal));
-        }
-        self.arrived(acquire, aim, false)
+        let rest = match self.require_rest(&marker)? {
+            Ok(rest) => rest,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let look = match self.go(acquire, &aim, &mut marker, rest)? {
+            Ok(look) => look,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        Ok(Ok(self.arrived(acquire, aim, look, false)))
     }
 
     /// A workspace that the task has already. Nothing in it is changed.
@@ -251,11 +251,13 @@ impl<'a> Worktree<'a> {
         aim: Aim,
         marker: &mut Marker,
     ) -> Result<Result<Acquired<'a>, AcquireRefusal>, GitError> {
-        let head = self.head()?;
+        let look = self.look()?;
+        let head = &look.head;
         let under_way = Operation::branch_in(self.directory());
         let is_there = head.branch() == Some(acquire.branch)
             || (head.branch().is_none() && under_way.as_ref() == Some(acquire.branch));
         if !is_there {
+            let head = look.head;
             return Ok(Err(AcquireRefusal::OnAnotherBranch { head }));
         }
         let phase = Phase::Bound {
@@ -265,29 +267,28 @@ impl<'a> Worktree<'a> {
         if marker.phase != phase {
             self.set_phase(marker, phase)?;
         }
-        self.arrived(acquire, aim, true)
+        Ok(Ok(self.arrived(acquire, aim, look, true)))
     }
 
     /// Makes sure that nothing is in the way: what a killed try left is put right, anything else
     /// is somebody's.
-    fn require_rest(&self, marker: &Marker) -> Result<Result<(), AcquireRefusal>, GitError> {
+    fn require_rest(&self, marker: &Marker) -> Result<Result<Look, AcquireRefusal>, GitError> {
         self.require_unlocked()?;
-        let git = self.git();
-        let mut saved = Saved::default();
-        if let Phase::Acquiring { from, to, .. } = &marker.phase {
-            saved = saved.and_commit(git, from)?.and_commit(git, to)?;
-            self.put_back(&saved)?;
-        }
-        let head = self.head()?;
-        if let (Phase::Acquiring { .. }, Some(commit)) = (&marker.phase, head.commit()) {
-            let saved = saved.and_commit(git, commit)?;
-            let _looked_at_below = self.settle(commit, &saved)? == Settled::Clean;
-        }
-        let look = self.look()?;
+        let look = match &marker.phase {
+            Phase::Acquiring { .. } => {
+                self.put_back(|| self.on_the_way(marker))?;
+                let head = self.head()?;
+                let missing = || GitError::Changing(self.path().to_owned());
+                let commit = head.commit().ok_or_else(missing)?;
+                let saved = || self.on_the_way(marker)?.and_commit(self.git(), commit);
+                self.settle(commit, saved)?.1
+            }
+            _ => self.look()?,
+        };
         let mut paths: Vec<PathBuf> = look.changes.keys().cloned().collect();
         paths.extend(look.repositories.iter().cloned());
         paths.extend(self.dirty_submodules(&look)?);
-        let is_on_its_way = match (&marker.phase, head.branch()) {
+        let is_on_its_way = match (&marker.phase, look.head.branch()) {
             (Phase::Acquiring { branch, .. }, Some(on)) => branch == on,
             (_, on) => on.is_none(),
         };
@@ -296,7 +297,7 @@ impl<'a> Worktree<'a> {
             && is_on_its_way
             && !self.is_adrift(&look.head)?;
         Ok(if is_at_rest {
-            Ok(())
+            Ok(look)
         } else {
             Err(AcquireRefusal::NotAtRest {
                 head: look.head,
@@ -306,19 +307,30 @@ impl<'a> Worktree<'a> {
         })
     }
 
+    /// The commits between which a switch may have been killed.
+    fn on_the_way(&self, marker: &Marker) -> Result<Saved, GitError> {
+        let saved = Saved::default();
+        match &marker.phase {
+            Phase::Acquiring { from, to, .. } => saved
+                .and_commit(self.git(), from)?
+                .and_commit(self.git(), to),
+            _ => Ok(saved),
+        }
+    }
+
     /// From a commit at rest to the branch.
     fn go(
         &self,
         acquire: &Acquire<'_>,
         aim: &Aim,
         marker: &mut Marker,
-    ) -> Result<Result<(), AcquireRefusal>, GitError> {
+        mut look: Look,
+    ) -> Result<Result<Look, AcquireRefusal>, GitError> {
         let changing = || GitError::Changing(self.path().to_owned());
         let name = branch_ref(acquire.branch)?;
         let target = aim.target.as_str();
-        let head = self.head()?;
-        if head.branch() != Some(acquire.branch) {
-            let from = head.commit().ok_or_else(changing)?.clone();
+        if look.head.branch() != Some(acquire.branch) {
+            let from = look.head.commit().ok_or_else(changing)?.clone();
             let phase = Phase::Acquiring {
                 task: acquire.task.clone(),
                 branch: acquire.branch.clone(),
@@ -337,7 +349,9 @@ impl<'a> Worktree<'a> {
                 self.set_phase(marker, Phase::Idle)?;
                 return Ok(Err(AcquireRefusal::InTheWay(words)));
             }
-            self.settle_after(&aim.target, marker)?;
+            // A switch leaves files alone that only their attributes make different; they are
+            // written anew. What else differs was ignored before, or has just appeared, and stays.
+            look = self.settle(&aim.target, || self.on_the_way(marker))?.1;
             if aim.is_new_branch {
                 let nothing = self.git().no_id();
                 let call = self.call(["update-ref", "-m", "orange: new branch", &name]);
@@ -349,7 +363,8 @@ impl<'a> Worktree<'a> {
             let call = self.call(["symbolic-ref", "-m", "orange: to the branch", "HEAD"]);
             call.and([&name]).succeed()?;
         }
-        if self.head()?.branch() != Some(acquire.branch) {
+        look.head = self.head()?;
+        if look.head.branch() != Some(acquire.branch) {
             return Err(changing());
         }
         let phase = Phase::Bound {
@@ -357,31 +372,12 @@ impl<'a> Worktree<'a> {
             branch: acquire.branch.clone(),
         };
         self.set_phase(marker, phase)?;
-        Ok(Ok(()))
+        Ok(Ok(look))
     }
 
-    /// A switch leaves files alone that only their attributes make different; they are written
-    /// anew. What else differs was ignored before, or has appeared just now, and stays.
-    fn settle_after(&self, target: &CommitId, marker: &Marker) -> Result<(), GitError> {
-        let mut saved = Saved::default().and_commit(self.git(), target)?;
-        if let Phase::Acquiring { from, .. } = &marker.phase {
-            saved = saved.and_commit(self.git(), from)?;
-        }
-        let _leftovers_are_reported = self.settle(target, &saved)? == Settled::Clean;
-        Ok(())
-    }
-
-    fn arrived(
-        self,
-        acquire: &Acquire<'_>,
-        aim: Aim,
-        was_there: bool,
-    ) -> Result<Result<Acquired<'a>, AcquireRefusal>, GitError> {
-        let look = self.look()?;
-        let commit = look.head.commit().map_or("HEAD", CommitId::as_str);
-        let is_task_file_tracked =
-            look.head.commit().is_some() && self.git().has_file(commit, acquire.task_file)?;
-        Ok(Ok(Acquired {
+    fn arrived(self, acquire: &Acquire<'_>, aim: Aim, look: Look, was_there: bool) -> Acquired<'a> {
+        let is_task_file = |it: &Indexed| it.path.as_os_str() == acquire.task_file;
+        Acquired {
             worktree: self,
             base: aim.base,
             freshness: aim.freshness,
@@ -390,8 +386,8 @@ impl<'a> Worktree<'a> {
             operations: look.operations,
             changes: look.changes.into_keys().collect(),
             stale_submodules: look.moved_submodules,
-            is_task_file_tracked,
+            is_task_file_tracked: look.index.iter().any(is_task_file),
             head: look.head,
-        }))
+        }
     }
 }

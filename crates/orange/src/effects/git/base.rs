@@ -1,4 +1,6 @@
-//! Where work starts: the default branch, as fresh as it can be had.
+//! Where work starts: the freshest commit of the default branch.
+
+use std::collections::BTreeMap;
 
 use orange_engine::names::{BranchName, CommitId};
 
@@ -27,6 +29,13 @@ pub struct Base {
     pub is_diverged: bool,
 }
 
+/// What is known of some refs.
+#[derive(Debug, Default)]
+pub(super) struct Refs {
+    commits: BTreeMap<String, CommitId>,
+    targets: BTreeMap<String, String>,
+}
+
 impl Git {
     /// The default branch: as configured, as the remote says, or the usual one that exists.
     pub fn default_branch(&self, configured: Option<&BranchName>) -> Result<BranchName, GitError> {
@@ -34,23 +43,33 @@ impl Git {
             branch_ref(configured)?;
             return Ok(configured.clone());
         }
-        let remote = self.remote()?;
-        if let Some(remote) = &remote {
-            let head = format!("refs/remotes/{remote}/HEAD");
-            let said = self.call(["symbolic-ref", "--quiet", &head]).answer()?;
-            let said = String::from_utf8_lossy(said.as_deref().unwrap_or_default()).into_owned();
-            let prefix = format!("refs/remotes/{remote}/");
-            if let Some(name) = said.trim_end().strip_prefix(&prefix) {
-                return Ok(BranchName::new(name));
-            }
-        }
         let usual = self
-            .call(["config", "--get", "init.defaultBranch"])
-            .answer()?;
-        let usual = String::from_utf8_lossy(usual.as_deref().unwrap_or_default()).into_owned();
-        for name in [usual.trim_end(), "main", "master"] {
-            let branch = BranchName::new(name);
-            if !name.is_empty() && self.freshest(&branch, remote.as_deref())?.is_some() {
+            .initial_branch
+            .as_deref()
+            .into_iter()
+            .chain(["main", "master"]);
+        let usual: Vec<BranchName> = usual.map(BranchName::new).collect();
+        let mut names: Vec<String> = Vec::new();
+        for branch in &usual {
+            names.extend(self.names_of(branch).unwrap_or_default());
+        }
+        let head = self
+            .remote
+            .as_ref()
+            .map(|remote| format!("refs/remotes/{remote}/HEAD"));
+        names.extend(head.clone());
+        let refs = self.refs(&names)?;
+        let said = head.and_then(|head| refs.targets.get(&head).cloned());
+        let prefix = format!(
+            "refs/remotes/{}/",
+            self.remote.as_deref().unwrap_or_default()
+        );
+        if let Some(name) = said.as_deref().and_then(|said| said.strip_prefix(&prefix)) {
+            return Ok(BranchName::new(name));
+        }
+        for branch in usual {
+            let names = self.names_of(&branch).unwrap_or_default();
+            if names.iter().any(|name| refs.commits.contains_key(name)) {
                 return Ok(branch);
             }
         }
@@ -60,29 +79,33 @@ impl Git {
     /// Asks the remote about these branches, within the bound for the network. No branch of this
     /// repository moves: whatever the configuration says, only what is known of the remote does.
     pub fn fetch(&self, branches: &[&BranchName]) -> Result<Freshness, GitError> {
-        let Some(remote) = self.remote()? else {
+        let Some(remote) = &self.remote else {
             return Ok(Freshness::NoRemote);
         };
-        let mut words = vec![
-            "fetch".to_owned(),
-            "--quiet".to_owned(),
-            "--no-tags".to_owned(),
-            "--no-prune".to_owned(),
-            "--no-recurse-submodules".to_owned(),
-            "--no-auto-maintenance".to_owned(),
-            "--no-write-fetch-head".to_owned(),
-            "--refmap=".to_owned(),
-            "--".to_owned(),
-            remote.clone(),
-        ];
+        let mut refspecs = Vec::new();
         for branch in branches {
             branch_ref(branch)?;
             // A pattern, because it may fit nothing: the branch need not exist there.
-            words.push(format!(
+            refspecs.push(format!(
                 "+refs/heads/{branch}*:refs/remotes/{remote}/{branch}*"
             ));
         }
-        let call = self.call(words).timeout(self.network_timeout());
+        let words = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-prune",
+            "--no-recurse-submodules",
+            "--no-auto-maintenance",
+            "--no-write-fetch-head",
+            "--refmap=",
+            "--",
+            remote,
+        ];
+        let call = self
+            .call(words)
+            .and(refspecs)
+            .timeout(self.network_timeout());
         Ok(match call.succeed() {
             Ok(()) => Freshness::Fresh,
             Err(error) => Freshness::Stale(error.to_string()),
@@ -91,39 +114,49 @@ impl Git {
 
     /// The commit to start from, of what is known now.
     pub fn base(&self, default: &BranchName) -> Result<Base, GitError> {
-        let remote = self.remote()?;
-        let found = self.freshest(default, remote.as_deref())?;
-        found.ok_or_else(|| GitError::NoCommit {
-            branch: default.to_string(),
-        })
+        self.base_in(&self.refs(&self.names_of(default)?)?, default)
     }
 
     /// The commit of a branch of this repository.
     pub fn branch(&self, branch: &BranchName) -> Result<Option<CommitId>, GitError> {
-        self.commit(&branch_ref(branch)?)
+        let name = branch_ref(branch)?;
+        Ok(self
+            .refs(std::slice::from_ref(&name))?
+            .commits
+            .remove(&name))
     }
 
-    /// The commit of a branch as the remote was last known to have it.
-    pub(super) fn remote_branch(&self, branch: &BranchName) -> Result<Option<CommitId>, GitError> {
-        branch_ref(branch)?;
-        match self.remote()? {
-            Some(remote) => self.commit(&format!("refs/remotes/{remote}/{branch}")),
-            None => Ok(None),
-        }
-    }
-
-    fn freshest(
+    /// The commit to start from; and the commit of a branch, first of this repository and then as
+    /// the remote was last known to have it.
+    pub(super) fn base_and_branch(
         &self,
+        default: &BranchName,
         branch: &BranchName,
-        remote: Option<&str>,
-    ) -> Result<Option<Base>, GitError> {
-        let local = self.branch(branch)?;
-        let theirs = match remote {
-            Some(remote) => self.commit(&format!("refs/remotes/{remote}/{branch}"))?,
-            None => None,
-        };
-        let (commit, is_diverged) = match (local, theirs) {
-            (None, None) => return Ok(None),
+    ) -> Result<(Base, [Option<CommitId>; 2]), GitError> {
+        let wanted = self.names_of(branch)?;
+        let mut refs = self.refs(&[self.names_of(default)?, wanted.clone()].concat())?;
+        let base = self.base_in(&refs, default)?;
+        let mut found = wanted.iter().map(|name| refs.commits.remove(name));
+        let local = found.next().flatten();
+        Ok((base, [local, found.next().flatten()]))
+    }
+
+    /// A branch's refs: that of this repository, then that of the remote.
+    fn names_of(&self, branch: &BranchName) -> Result<Vec<String>, GitError> {
+        let mut names = vec![branch_ref(branch)?];
+        let remote = self.remote.iter();
+        names.extend(remote.map(|remote| format!("refs/remotes/{remote}/{branch}")));
+        Ok(names)
+    }
+
+    fn base_in(&self, refs: &Refs, default: &BranchName) -> Result<Base, GitError> {
+        let names = self.names_of(default)?;
+        let mut found = names.iter().map(|name| refs.commits.get(name).cloned());
+        let (commit, is_diverged) = match (found.next().flatten(), found.next().flatten()) {
+            (None, None) => {
+                let branch = default.to_string();
+                return Err(GitError::NoCommit { branch });
+            }
             (Some(only), None) | (None, Some(only)) => (only, false),
             (Some(local), Some(theirs)) if local == theirs => (local, false),
             (Some(local), Some(theirs)) => {
@@ -136,11 +169,11 @@ impl Git {
                 }
             }
         };
-        Ok(Some(Base {
-            branch: branch.clone(),
+        Ok(Base {
+            branch: default.clone(),
             commit,
             is_diverged,
-        }))
+        })
     }
 
     fn contains(&self, newer: &CommitId, older: &CommitId) -> Result<bool, GitError> {
@@ -153,27 +186,27 @@ impl Git {
         Ok(self.call(words).answer()?.is_some())
     }
 
-    fn commit(&self, name: &str) -> Result<Option<CommitId>, GitError> {
-        let name = format!("{name}^{{commit}}");
-        let call = self.call([
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            &name,
-        ]);
-        let said = call.answer()?;
-        Ok(said.map(|said| CommitId::new(String::from_utf8_lossy(&said).trim_end())))
-    }
-
-    /// The remote that is asked: `origin`, or the only one.
-    fn remote(&self) -> Result<Option<String>, GitError> {
-        let names = self.call(["remote"]).text()?;
-        let names: Vec<&str> = names.lines().collect();
-        let chosen = match names[..] {
-            [only] => Some(only),
-            _ => names.iter().copied().find(|name| *name == "origin"),
-        };
-        Ok(chosen.map(str::to_owned))
+    /// Looks at refs by their full names; those that do not exist are not in the answer.
+    fn refs(&self, names: &[String]) -> Result<Refs, GitError> {
+        let format = "--format=%(refname)%00%(objectname)%00%(symref)%00";
+        let call = self.call(["for-each-ref", format]).and(names);
+        let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
+        let parts: Vec<&str> = text.split('\0').map(str::trim).collect();
+        let mut refs = Refs::default();
+        for row in parts.chunks_exact(3) {
+            let [name, commit, target] = row else {
+                continue;
+            };
+            // A name also stands for everything below it.
+            if names.iter().any(|wanted| wanted == name) {
+                refs.commits
+                    .insert((*name).to_owned(), CommitId::new(commit));
+                if !target.is_empty() {
+                    refs.targets
+                        .insert((*name).to_owned(), (*target).to_owned());
+                }
+            }
+        }
+        Ok(refs)
     }
 }

@@ -111,6 +111,8 @@ impl Git {
         let listing = planted::parse(&listing.bytes()?);
         self.settings = planted::overrides(&listing);
         self.has_worktree_settings = planted::has_worktree_settings(&listing);
+        self.remote = planted::remote(&listing);
+        self.initial_branch = planted::initial_branch(&listing);
         Ok(())
     }
 

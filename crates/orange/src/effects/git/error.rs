@@ -1,4 +1,4 @@
-//! Why git, or the files around it, did not do what was asked.
+//! Why git, or a file near it, did not obey.
 
 use std::io;
 use std::path::{Path, PathBuf};

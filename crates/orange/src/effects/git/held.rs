@@ -57,7 +57,10 @@ impl Worktree<'_> {
 
     /// Brings back what somebody who was killed had moved aside. Where something else is by now,
     /// it goes if it is saved, and otherwise stays where it is and counts as a file like any other.
-    pub(super) fn put_back(&self, saved: &Saved) -> Result<(), GitError> {
+    pub(super) fn put_back(
+        &self,
+        saved: impl FnOnce() -> Result<Saved, GitError>,
+    ) -> Result<(), GitError> {
         let place = self.place()?;
         let held = place.files(Path::new(HELD));
         let held: BTreeSet<PathBuf> = held
@@ -73,6 +76,10 @@ impl Worktree<'_> {
                 occupied.insert(file);
             }
         }
+        if occupied.is_empty() {
+            return Ok(());
+        }
+        let saved = saved()?;
         for (file, found) in self.on_disk(&occupied, Keep::Hash)? {
             let path = file.strip_prefix(HELD).unwrap_or(&file).to_owned();
             let Found::Entry(entry) = found else { continue };

@@ -1,4 +1,4 @@
-//! A lock on the index that somebody holds, or that a dead git left.
+//! Locks on the index: held by somebody, or left by the dead.
 
 use std::fs;
 use std::path::PathBuf;

@@ -90,7 +90,8 @@ impl Worktree<'_> {
     /// What HEAD is.
     pub fn head(&self) -> Result<Head, GitError> {
         let call = self.call(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
-        if let Ok(text) = call.text() {
+        let said = call.text();
+        if let Ok(text) = &said {
             let (commit, name) = text
                 .split_once('\n')
                 .ok_or_else(|| call.garbled(text.as_bytes()))?;
@@ -103,14 +104,20 @@ impl Worktree<'_> {
                 None => Head::Detached(commit),
             });
         }
-        // Only a branch without a commit has no answer to the first question.
-        let call = self.call(["symbolic-ref", "HEAD"]);
-        let text = call.text()?;
-        let name = text.strip_prefix("refs/heads/");
-        Ok(Head::Branch {
-            name: BranchName::new(name.ok_or_else(|| call.garbled(text.as_bytes()))?),
-            commit: None,
-        })
+        // A branch without a commit has no answer to that; that it has none must be said too.
+        let ask = self.call(["symbolic-ref", "HEAD"]);
+        let full = ask.text()?;
+        let is_there = self
+            .call(["show-ref", "--verify", "--quiet", &full])
+            .answer()?;
+        match (full.strip_prefix("refs/heads/"), said) {
+            (Some(name), Err(_)) if is_there.is_none() => Ok(Head::Branch {
+                name: BranchName::new(name),
+                commit: None,
+            }),
+            (_, Err(error)) => Err(error),
+            (_, Ok(_)) => Err(ask.garbled(full.as_bytes())),
+        }
     }
 
     /// What the index has.
@@ -120,11 +127,10 @@ impl Worktree<'_> {
 
     /// Looks at everything; nothing is written, not even the index.
     pub(super) fn look(&self) -> Result<Look, GitError> {
-        let head = self.head()?;
-        let index = self.index()?;
         let mut look = Look {
-            head,
-            index,
+            // Read below.
+            head: Head::Detached(CommitId::new("")),
+            index: self.index()?,
             changes: BTreeMap::new(),
             repositories: Vec::new(),
             moved_submodules: Vec::new(),
@@ -140,6 +146,7 @@ impl Worktree<'_> {
         let call = self.call([
             "status",
             "--porcelain=v2",
+            "--branch",
             "-z",
             "--untracked-files=all",
             "--ignored=no",
@@ -148,7 +155,12 @@ impl Worktree<'_> {
             "--ignore-submodules=dirty",
         ]);
         let bytes = call.bytes()?;
-        for part in parts(&bytes) {
+        look.head = match head_in(&bytes) {
+            Some(head) => head,
+            // A branch may be called like the word for none.
+            None => self.head()?,
+        };
+        for part in parts(&bytes).filter(|part| !part.starts_with(b"#")) {
             let count = match part.first() {
                 Some(b'?') => 2,
                 Some(b'1') => 9,
@@ -237,4 +249,18 @@ impl Worktree<'_> {
 /// Whether a mode is that of a file or a link.
 pub(super) fn is_file(mode: u32) -> bool {
     matches!(mode, FILE | EXECUTABLE | LINK)
+}
+
+/// What the header of `git status` says about HEAD, if that is certain.
+fn head_in(status: &[u8]) -> Option<Head> {
+    let line = |word: &str| {
+        let mut lines = parts(status).filter_map(|part| part.strip_prefix(word.as_bytes()));
+        lines.next().and_then(|rest| std::str::from_utf8(rest).ok())
+    };
+    let (commit, name) = (line("# branch.oid ")?, line("# branch.head ")?);
+    let is_certain = !commit.starts_with('(') && !name.starts_with('(');
+    is_certain.then(|| Head::Branch {
+        name: BranchName::new(name),
+        commit: Some(CommitId::new(commit)),
+    })
 }

@@ -72,6 +72,8 @@ pub struct Git {
     directory: PathBuf,
     settings: Vec<(String, String)>,
     has_worktree_settings: bool,
+    remote: Option<String>,
+    initial_branch: Option<String>,
     /// How many digits an id has; it depends on the repository's hash.
     id_digits: usize,
     local_timeout: Duration,
@@ -92,6 +94,8 @@ impl Git {
             directory: directory.to_owned(),
             settings: Vec::new(),
             has_worktree_settings: false,
+            remote: None,
+            initial_branch: None,
             id_digits: 40,
             local_timeout: LOCAL_TIMEOUT,
             network_timeout: NETWORK_TIMEOUT,

@@ -4,6 +4,8 @@
 //! would run with the person's rights whenever orange looks at the repository. What the person
 //! says in their own configuration stays in force.
 
+use std::collections::BTreeSet;
+
 /// One setting: where it stands, what it is called, what it says.
 pub(super) struct Setting {
     is_repositorys: bool,
@@ -54,6 +56,24 @@ pub(super) fn parse(listing: &[u8]) -> Vec<Setting> {
 pub(super) fn has_worktree_settings(settings: &[Setting]) -> bool {
     let mut settings = settings.iter();
     settings.any(|it| it.key == "extensions.worktreeconfig" && it.value != "false")
+}
+
+/// The remote that is asked: `origin`, or the only one.
+pub(super) fn remote(settings: &[Setting]) -> Option<String> {
+    let name = |it: &Setting| {
+        let name = it.key.strip_prefix("remote.")?.strip_suffix(".url")?;
+        Some(name.to_owned())
+    };
+    let names: BTreeSet<String> = settings.iter().filter_map(name).collect();
+    let is_origin = |name: &String| name == "origin" || names.len() == 1;
+    names.iter().find(|name| is_origin(name)).cloned()
+}
+
+/// What the first branch of a new repository would be called.
+pub(super) fn initial_branch(settings: &[Setting]) -> Option<String> {
+    let mut settings = settings.iter().rev();
+    let found = settings.find(|it| it.key == "init.defaultbranch")?;
+    Some(found.value.clone())
 }
 
 /// What overrides the programs that the repository names.

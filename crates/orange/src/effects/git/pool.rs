@@ -56,16 +56,17 @@ enum There {
 
 impl Git {
     /// The workspace at a place, made if there is none; its files are those of `at` then.
-    pub fn workspace(
+    pub(super) fn workspace(
         &self,
         slot: &Slot<'_>,
+        listed: &[Listed],
         at: &CommitId,
     ) -> Result<Result<Worktree<'_>, SlotRefusal>, GitError> {
         let path = slot.real_path()?;
-        match self.there(slot.name, &path)? {
+        match self.there(slot.name, &path, listed)? {
             There::Refused(refusal) => return Ok(Err(refusal)),
             There::Ready => {}
-            There::Gone { record } => self.bring_back(&path, &record)?,
+            There::Gone { record } => bring_back(&path, &record)?,
             There::Nothing => self.make(slot.name, &path, at)?,
             There::Unfinished => {
                 self.forget(&path)?;
@@ -84,19 +85,24 @@ impl Git {
         slot: &Slot<'_>,
     ) -> Result<Result<Option<Worktree<'_>>, SlotRefusal>, GitError> {
         let path = slot.real_path()?;
-        match self.there(slot.name, &path)? {
+        match self.there(slot.name, &path, &self.worktrees()?)? {
             There::Refused(refusal) => return Ok(Err(refusal)),
             There::Nothing | There::Unfinished => return Ok(Ok(None)),
             There::Ready => {}
-            There::Gone { record } => self.bring_back(&path, &record)?,
+            There::Gone { record } => bring_back(&path, &record)?,
         }
         let worktree = self.worktree(&path)?;
         worktree.refill()?;
         Ok(Ok(Some(worktree)))
     }
 
-    fn there(&self, name: &WorkspaceName, path: &Path) -> Result<There, GitError> {
-        let mut listed = self.worktrees()?.into_iter();
+    fn there(
+        &self,
+        name: &WorkspaceName,
+        path: &Path,
+        listed: &[Listed],
+    ) -> Result<There, GitError> {
+        let mut listed = listed.iter();
         let listed = listed.find(|listed| is_same_place(&listed.path, path));
         let kind = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -109,13 +115,13 @@ impl Git {
             (None, Some(kind)) if kind.is_dir() && names(path)?.is_empty() => Ok(There::Nothing),
             (None, Some(_)) => Ok(refused(SlotRefusal::Occupied)),
             (Some(_), Some(kind)) if !kind.is_dir() => Ok(refused(SlotRefusal::Occupied)),
-            (Some(listed), Some(_)) => self.registered(name, path, &listed),
+            (Some(listed), Some(_)) => self.registered(name, path, listed),
             (Some(listed), None) => {
                 let Some(record) = self.record_at(path)? else {
                     return Ok(refused(SlotRefusal::NotOurs));
                 };
                 let is_marked = Marker::read(&record)?.is_some();
-                Ok(match (is_locked_by_us(&listed), is_marked) {
+                Ok(match (is_locked_by_us(listed), is_marked) {
                     (true, true) => There::Gone { record },
                     (true, false) => There::Unfinished,
                     (false, _) => refused(SlotRefusal::NotOurs),
@@ -186,20 +192,6 @@ impl Git {
         }
         let call = self.call(["worktree", "remove", "--force", "--force", "--"]);
         call.and([path]).succeed()
-    }
-
-    /// Makes the directory of a workspace again that somebody deleted by hand.
-    fn bring_back(&self, path: &Path, record: &Path) -> Result<(), GitError> {
-        let failed = GitError::system("make", path);
-        if let Some(mut marker) = Marker::read(record)? {
-            marker.is_refilling = true;
-            marker.write(record)?;
-        }
-        fs::create_dir_all(path).map_err(&failed)?;
-        let mut entry = b"gitdir: ".to_vec();
-        entry.extend_from_slice(record.as_os_str().as_bytes());
-        entry.push(b'\n');
-        fs::write(path.join(".git"), entry).map_err(&failed)
     }
 
     /// Git's own directory for a worktree that should be at a path.
@@ -274,4 +266,18 @@ fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>, GitError> {
     entries
         .map(|entry| Ok(entry.map_err(&failed)?.file_name()))
         .collect()
+}
+
+/// Makes the directory of a workspace again that somebody deleted by hand.
+fn bring_back(path: &Path, record: &Path) -> Result<(), GitError> {
+    let failed = GitError::system("make", path);
+    if let Some(mut marker) = Marker::read(record)? {
+        marker.is_refilling = true;
+        marker.write(record)?;
+    }
+    fs::create_dir_all(path).map_err(&failed)?;
+    let mut entry = b"gitdir: ".to_vec();
+    entry.extend_from_slice(record.as_os_str().as_bytes());
+    entry.push(b'\n');
+    fs::write(path.join(".git"), entry).map_err(&failed)
 }

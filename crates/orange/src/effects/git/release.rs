@@ -99,29 +99,30 @@ impl Worktree<'_> {
         let mut stuck = BTreeSet::new();
         for _round in 0..ROUNDS {
             self.require_unlocked()?;
-            self.put_back(&self.saved_so_far(marker)?)?;
+            self.put_back(|| self.saved_so_far(marker))?;
             let look = self.look()?;
             let obstacles = self.obstacles(&look)?;
             if !obstacles.is_empty() {
                 return Ok(Released::Retired { obstacles, rescues });
             }
-            let Some(rest) = self.rest(&look, release.default)? else {
+            let Some(rest) = self.rest(&look, release.default) else {
                 let obstacles = vec![Obstacle::NoCommit];
                 return Ok(Released::Retired { obstacles, rescues });
             };
-            if !self.is_saved(&look, marker)? {
-                if let Some(rescued) = self.rescue(release.task)? {
-                    let phase = Phase::Releasing {
-                        task: release.task.clone(),
-                        rescue: rescued.commit.clone(),
-                    };
-                    self.set_phase(marker, phase)?;
-                    rescues.push(rescued);
-                }
+            let head = look.head.clone();
+            if !self.is_saved(&look, marker)?
+                && let Some(rescued) = self.rescue_from(release.task, look)?
+            {
+                let phase = Phase::Releasing {
+                    task: release.task.clone(),
+                    rescue: rescued.commit.clone(),
+                };
+                self.set_phase(marker, phase)?;
+                rescues.push(rescued);
             }
-            let commit = self.detach(&look.head, &rest)?;
-            let saved = self.saved_so_far(marker)?.and_commit(self.git(), &commit)?;
-            stuck = match self.settle(&commit, &saved)? {
+            let commit = self.detach(&head, &rest)?;
+            let saved = || self.saved_so_far(marker)?.and_commit(self.git(), &commit);
+            stuck = match self.settle(&commit, saved)?.0 {
                 Settled::Clean => {
                     self.quit_operations()?;
                     self.set_phase(marker, Phase::Idle)?;
@@ -142,7 +143,10 @@ impl Worktree<'_> {
                 let known = git.rescues(task)?.into_iter();
                 let mut known = known.filter(|rescued| rescued.commit == *rescue);
                 match known.next() {
-                    Some(rescued) => Saved::default().and_rescue(git, &rescued),
+                    Some(rescued) => {
+                        let content = git.content(&rescued)?;
+                        Ok(Saved::default().and_rescue(&rescued, &content))
+                    }
                     None => Ok(Saved::default()),
                 }
             }
@@ -182,16 +186,11 @@ impl Worktree<'_> {
     }
 
     /// The commit that HEAD stays on.
-    fn rest(
-        &self,
-        look: &Look,
-        default: Option<&BranchName>,
-    ) -> Result<Option<CommitId>, GitError> {
-        if let Some(commit) = look.head.commit() {
-            return Ok(Some(commit.clone()));
-        }
-        let base = self.git().default_branch(default);
-        let base = base.and_then(|default| self.git().base(&default));
-        Ok(base.ok().map(|base| base.commit))
+    fn rest(&self, look: &Look, default: Option<&BranchName>) -> Option<CommitId> {
+        let base = || {
+            let default = self.git().default_branch(default).ok()?;
+            Some(self.git().base(&default).ok()?.commit)
+        };
+        look.head.commit().cloned().or_else(base)
     }
 }

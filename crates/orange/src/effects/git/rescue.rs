@@ -24,7 +24,7 @@ const ROUNDS: usize = 3;
 /// The index that trees are made with, in git's directory for the worktree.
 const SCRATCH: &str = "orange-scratch-index";
 
-/// A commit of the state of operations, and what it needs.
+/// The commits that a commit is on top of.
 type Parents = Vec<String>;
 
 impl Worktree<'_> {
@@ -32,10 +32,19 @@ impl Worktree<'_> {
     ///
     /// Unsaved is what is uncommitted, staged or untracked, an operation in progress, and a commit
     /// that nothing but HEAD holds. What the newest rescue of the task holds already is not saved
-    /// twice. Ignored files are not saved.
+    /// twice. Ignored files are not saved, and repositories inside cannot be: whoever removes
+    /// anything looks at [`Worktree::condition`] first, as [`super::Git::release`] does.
     pub fn rescue(&self, task: &TaskId) -> Result<Option<Rescued>, GitError> {
+        self.rescue_from(task, self.look()?)
+    }
+
+    /// The same, beginning with a look that was just made.
+    pub(super) fn rescue_from(
+        &self,
+        task: &TaskId,
+        mut look: Look,
+    ) -> Result<Option<Rescued>, GitError> {
         task_part(task)?;
-        let mut look = self.look()?;
         for _round in 0..ROUNDS {
             if !self.is_unsaved(&look)? {
                 return Ok(None);
@@ -59,10 +68,11 @@ impl Worktree<'_> {
                 head: look.head.commit().cloned(),
                 operations: look.operations.clone(),
             };
-            let commit = self.commit_of(&look, &found, &about)?;
+            let (commit, parents) = self.commit_of(&look, &found, &about)?;
             let again = self.look()?;
             if self.holds_everything(&look, &again, &found, &commit)? {
-                return self.git().keep_rescue(about, commit).map(Some);
+                let rescued = Rescued::new(commit, about, parents);
+                return self.git().keep_rescue(rescued).map(Some);
             }
             look = again;
         }
@@ -80,7 +90,7 @@ impl Worktree<'_> {
         look: &Look,
         found: &BTreeMap<PathBuf, Found>,
         about: &About,
-    ) -> Result<CommitId, GitError> {
+    ) -> Result<(CommitId, Parents), GitError> {
         let scratch = self.scratch()?;
         let unmerged = look.changes.iter().filter(|(_, change)| change.is_unmerged);
         let unmerged: Vec<&Path> = unmerged.map(|(path, _)| path.as_path()).collect();
@@ -102,7 +112,7 @@ impl Worktree<'_> {
         }
         let _kept = fs::remove_file(&scratch);
         let commit = self.commit_tree(&tree, &parents, &about.message()?)?;
-        Ok(CommitId::new(commit))
+        Ok((CommitId::new(commit), parents))
     }
 
     /// Commits the files of operations in progress and the stages of unresolved paths; commits that
@@ -194,7 +204,10 @@ impl Worktree<'_> {
                 _ => kept.is_none(),
             };
             if !is_kept {
-                return Err(self.not_saved(commit, format!("`{}` is not in it", path.display())));
+                return Err(not_saved(
+                    commit,
+                    format!("`{}` is not in it", path.display()),
+                ));
             }
             ids.extend(kept.map(|entry| entry.id.clone()));
         }
@@ -203,15 +216,8 @@ impl Worktree<'_> {
             .into_iter()
             .find(|(_, kind)| kind != "blob");
         match missing {
-            Some((id, _)) => Err(self.not_saved(commit, format!("`{id}` is missing"))),
+            Some((id, _)) => Err(not_saved(commit, format!("`{id}` is missing"))),
             None => Ok(true),
-        }
-    }
-
-    fn not_saved(&self, commit: &CommitId, reason: String) -> GitError {
-        GitError::NotSaved {
-            reference: commit.to_string(),
-            reason,
         }
     }
 
@@ -268,5 +274,12 @@ impl Worktree<'_> {
             call = call.and(["-p", parent]);
         }
         call.input(message).text()
+    }
+}
+
+fn not_saved(commit: &CommitId, reason: String) -> GitError {
+    GitError::NotSaved {
+        reference: commit.to_string(),
+        reason,
     }
 }

@@ -1,12 +1,12 @@
-//! The rescues of a repository: what there is, and of what they are made.
+//! The rescues of a repository, and what each is made of.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use orange_engine::names::{BranchName, CommitId, TaskId};
 use serde::{Deserialize, Serialize};
 
-use super::entry::Entry;
+use super::entry::{Entry, Tree};
 use super::name::task_part;
 use super::{Git, GitError, Operation};
 
@@ -44,13 +44,31 @@ pub struct Rescued {
     pub commit: CommitId,
     /// To what it belonged.
     pub about: About,
+    parents: Vec<String>,
 }
 
-/// The commits that a rescue is made of, besides its own tree.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parts {
-    pub index: String,
-    pub state: Option<String>,
+/// Everything that a rescue holds.
+pub(super) struct Content {
+    /// The commit that it belonged to, and its files.
+    pub before: Tree,
+    /// The files, byte for byte.
+    pub work: Tree,
+    pub index: Tree,
+    /// The stages of paths that a merge left unresolved.
+    pub unmerged: BTreeSet<(PathBuf, u8, Entry)>,
+}
+
+impl Content {
+    /// The paths that differ from the commit that it belonged to.
+    pub fn paths(&self) -> BTreeSet<PathBuf> {
+        let trees = [&self.before, &self.work, &self.index];
+        let all: BTreeSet<&PathBuf> = trees.into_iter().flat_map(Tree::keys).collect();
+        let differs = |path: &&PathBuf| {
+            let was = self.before.get(*path);
+            self.work.get(*path) != was || self.index.get(*path) != was
+        };
+        all.into_iter().filter(differs).cloned().collect()
+    }
 }
 
 impl About {
@@ -72,6 +90,24 @@ impl About {
 }
 
 impl Rescued {
+    pub(super) fn new(commit: CommitId, about: About, parents: Vec<String>) -> Self {
+        Self {
+            number: 0,
+            commit,
+            about,
+            parents,
+        }
+    }
+
+    /// The commits of the index and of what was in progress.
+    fn parts(&self) -> Option<(&str, Option<&str>)> {
+        let mut parents = self.parents.iter().map(String::as_str);
+        let head = self.about.head.as_ref().map(CommitId::as_str);
+        let is_whole = head.is_none_or(|head| parents.next() == Some(head));
+        let index = parents.next().filter(|_| is_whole)?;
+        Some((index, parents.next()))
+    }
+
     /// The ref that keeps it.
     pub fn reference(&self) -> String {
         format!("{REFS}/{}/{}", self.about.task, self.number)
@@ -101,29 +137,20 @@ impl Git {
 
     /// The paths that a rescue changes, compared with the commit it belonged to.
     pub fn rescued_paths(&self, rescued: &Rescued) -> Result<Vec<PathBuf>, GitError> {
-        let before = self.tree_before(rescued)?;
-        let (work, index) = self.trees_of(rescued)?;
-        let all: BTreeSet<&PathBuf> = before
-            .keys()
-            .chain(work.keys())
-            .chain(index.keys())
-            .collect();
-        let changed = all.into_iter().filter(|path| {
-            let was = before.get(*path);
-            work.get(*path) != was || index.get(*path) != was
-        });
-        Ok(changed.cloned().collect())
+        Ok(self.content(rescued)?.paths().into_iter().collect())
     }
 
     fn rescues_below(&self, prefix: &str) -> Result<Vec<Rescued>, GitError> {
-        let format = "--format=%(refname)%00%(objectname)%00%(contents:body)%00";
+        let format = "--format=%(refname)%00%(objectname)%00%(parent)%00%(contents:body)%00";
         let call = self.call(["for-each-ref", format, prefix]);
         let bytes = call.bytes()?;
         let text = String::from_utf8_lossy(&bytes);
         let parts: Vec<&str> = text.split('\0').map(str::trim).collect();
         let mut found = Vec::new();
-        for row in parts.chunks_exact(3) {
-            let [name, commit, body] = row else { continue };
+        for row in parts.chunks_exact(4) {
+            let [name, commit, parents, body] = row else {
+                continue;
+            };
             let number = name
                 .rsplit('/')
                 .next()
@@ -136,6 +163,7 @@ impl Git {
                 number,
                 commit: CommitId::new(commit),
                 about,
+                parents: parents.split(' ').map(str::to_owned).collect(),
             };
             if rescued.reference() == *name {
                 found.push(rescued);
@@ -148,119 +176,82 @@ impl Git {
         Ok(found)
     }
 
-    /// Gives a commit its ref, unless the newest rescue of the task is the same.
-    pub(super) fn keep_rescue(&self, about: About, commit: CommitId) -> Result<Rescued, GitError> {
-        let known = self.rescues(&about.task)?;
+    /// Gives a rescue its ref, unless the newest of the task is the same.
+    pub(super) fn keep_rescue(&self, mut rescued: Rescued) -> Result<Rescued, GitError> {
+        let known = self.rescues(&rescued.about.task)?;
         let mut number = known.iter().map(|it| it.number).max().unwrap_or(0) + 1;
-        let mut rescued = Rescued {
-            number,
-            commit,
-            about,
-        };
-        if let Some(newest) = known.last() {
-            if newest.about == rescued.about && self.is_same_rescue(newest, &rescued)? {
-                return Ok(newest.clone());
-            }
+        if let Some(newest) = known.last()
+            && newest.about == rescued.about
+            && self.is_same_rescue(newest, &rescued)?
+        {
+            return Ok(newest.clone());
         }
         let nothing = self.no_id();
         for _try in 0..TRIES {
             rescued.number = number;
             let name = rescued.reference();
-            let call = self.call([
-                "update-ref",
-                "--create-reflog",
-                "-m",
-                "orange: rescue",
-                &name,
-            ]);
+            let call = self.call(["update-ref", "-m", "orange: rescue", &name]);
             let written = call.and([rescued.commit.as_str(), &nothing]).succeed();
             let ask = self.call(["rev-parse", "--verify", "--quiet", &name]);
             match (ask.text(), written) {
                 (Ok(now), _) if now == rescued.commit.as_str() => return Ok(rescued),
                 // Somebody else took the number.
                 (Ok(_), _) => number += 1,
-                (Err(_), Err(error)) => return Err(error),
-                (Err(error), Ok(())) => return Err(error),
+                (Err(_), Err(error)) | (Err(error), Ok(())) => return Err(error),
             }
         }
         Err(rescued.about.unreadable("no number is free"))
     }
 
     fn is_same_rescue(&self, one: &Rescued, other: &Rescued) -> Result<bool, GitError> {
-        let trees = |rescued: &Rescued| -> Result<Vec<String>, GitError> {
-            let parts = self.rescue_parts(rescued)?;
-            let commits = [
-                Some(rescued.commit.to_string()),
-                Some(parts.index),
-                parts.state,
-            ];
-            let names = commits
-                .into_iter()
-                .flatten()
-                .map(|it| format!("{it}^{{tree}}"));
-            let text = self.call(["rev-parse"]).and(names).text()?;
-            Ok(text.lines().map(str::to_owned).collect())
+        let names = |rescued: &Rescued| {
+            let (index, state) = rescued.parts()?;
+            let commits = [Some(rescued.commit.as_str()), Some(index), state];
+            let names = commits.into_iter().flatten();
+            Some(names.map(|it| format!("{it}^{{tree}}")).collect::<Vec<_>>())
         };
-        Ok(trees(one)? == trees(other)?)
+        let (Some(one), Some(other)) = (names(one), names(other)) else {
+            return Ok(false);
+        };
+        let trees = self
+            .call(["rev-parse"])
+            .and(one.iter().chain(&other))
+            .text()?;
+        let trees: Vec<&str> = trees.lines().collect();
+        Ok(one.len() == other.len() && trees.get(..one.len()) == trees.get(one.len()..))
     }
 
-    /// The commits that a rescue is made of.
-    pub(super) fn rescue_parts(&self, rescued: &Rescued) -> Result<Parts, GitError> {
-        let call = self.call([
-            "rev-list",
-            "--max-count=1",
-            "--parents",
-            rescued.commit.as_str(),
-        ]);
-        let text = call.text()?;
-        let mut parents = text.split(' ').skip(1);
-        let head = rescued.about.head.as_ref().map(CommitId::as_str);
-        let is_whole = head.is_none_or(|head| parents.next() == Some(head));
-        let index = parents.next().filter(|_| is_whole);
-        let index = index
-            .ok_or_else(|| call.garbled(text.as_bytes()))?
-            .to_owned();
-        let state = parents.next().map(str::to_owned);
-        Ok(Parts { index, state })
-    }
-
-    pub(super) fn tree_before(&self, rescued: &Rescued) -> Result<super::entry::Tree, GitError> {
-        match &rescued.about.head {
-            Some(head) => self.tree(head.as_str()),
-            None => Ok(super::entry::Tree::new()),
-        }
-    }
-
-    /// The trees of the worktree and of the index.
-    pub(super) fn trees_of(
-        &self,
-        rescued: &Rescued,
-    ) -> Result<(super::entry::Tree, super::entry::Tree), GitError> {
-        let parts = self.rescue_parts(rescued)?;
-        Ok((
-            self.tree(rescued.commit.as_str())?,
-            self.tree(&parts.index)?,
-        ))
+    /// Everything that a rescue holds.
+    pub(super) fn content(&self, rescued: &Rescued) -> Result<Content, GitError> {
+        let parts = rescued.parts();
+        let (index, state) =
+            parts.ok_or_else(|| rescued.about.unreadable("it is no rescue of ours"))?;
+        Ok(Content {
+            before: match &rescued.about.head {
+                Some(head) => self.tree(head.as_str())?,
+                None => Tree::new(),
+            },
+            work: self.tree(rescued.commit.as_str())?,
+            index: self.tree(index)?,
+            unmerged: match state {
+                Some(state) => self.unmerged_in(state)?,
+                None => BTreeSet::new(),
+            },
+        })
     }
 
     /// The stages of unresolved paths that a commit of the state keeps.
-    pub(super) fn unmerged_in(
-        &self,
-        state: &str,
-    ) -> Result<BTreeSet<(PathBuf, u8, Entry)>, GitError> {
+    fn unmerged_in(&self, state: &str) -> Result<BTreeSet<(PathBuf, u8, Entry)>, GitError> {
         let mut found = BTreeSet::new();
         for (path, entry) in self.tree(state)? {
             let Ok(rest) = path.strip_prefix(STAGES) else {
                 continue;
             };
             let mut components = rest.components();
-            let stage = components
-                .next()
-                .map(|it| it.as_os_str().to_string_lossy().into_owned());
+            let stage = components.next().and_then(|it| it.as_os_str().to_str());
             let stage = stage.and_then(|stage| stage.parse().ok());
-            let path: &Path = components.as_path();
             if let Some(stage) = stage {
-                found.insert((path.to_owned(), stage, entry));
+                found.insert((components.as_path().to_owned(), stage, entry));
             }
         }
         Ok(found)

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use orange_engine::names::{BranchName, CommitId};
 
 use super::disk::{Found, Keep};
-use super::entry::{Entry, LINK, REPOSITORY, Tree};
-use super::look::Look;
+use super::entry::{Entry, Indexed, LINK, REPOSITORY, Tree};
 use super::name::branch_ref;
 use super::place::{Kind, Place};
+use super::rescued::Content;
 use super::saved::Saved;
 use super::{Git, GitError, Rescued, Worktree};
 
@@ -39,6 +39,9 @@ pub enum RestoreRefusal {
     BranchExists(BranchName),
 }
 
+/// What the index has at a path, by stage.
+type Stages<'a> = BTreeSet<(u8, &'a Entry)>;
+
 /// What is to be done at a path.
 struct Step {
     remove: Option<Entry>,
@@ -53,23 +56,13 @@ impl Worktree<'_> {
     pub fn restore(&self, rescued: &Rescued) -> Result<Restored, GitError> {
         let git = self.git();
         self.require_unlocked()?;
-        let mut saved = Saved::default().and_rescue(git, rescued)?;
-        if let Some(head) = &rescued.about.head {
-            saved = saved.and_commit(git, head)?;
-        }
-        self.put_back(&saved)?;
-        let before = git.tree_before(rescued)?;
-        let (work, index) = git.trees_of(rescued)?;
-        git.tidy_new(&self.place()?, self.path(), &work)?;
-        let parts = git.rescue_parts(rescued)?;
-        let unmerged = match &parts.state {
-            Some(state) => git.unmerged_in(state)?,
-            None => BTreeSet::new(),
-        };
-        let look = self.look()?;
-        let paths = git.rescued_paths(rescued)?;
-        let steps = self.steps(&saved, &paths, &work)?;
-        let staged = staged(&look, &before, &index, &unmerged);
+        let content = git.content(rescued)?;
+        let saved = Saved::default().and_rescue(rescued, &content);
+        self.put_back(|| Ok(Saved::default().and_rescue(rescued, &content)))?;
+        git.tidy_new(&self.place()?, self.path(), &content.work)?;
+        let paths = content.paths();
+        let steps = self.steps(&saved, &paths, &content.work)?;
+        let staged = staged(&self.index()?, &content);
         let (steps, staged) = match (steps, staged) {
             (Ok(steps), Ok(staged)) => (steps, staged),
             (steps, staged) => {
@@ -85,7 +78,8 @@ impl Worktree<'_> {
             call.input(staged).succeed()?;
         }
         self.call(["update-index", "-q", "--refresh"]).answer()?;
-        let found = self.on_disk(&paths.iter().cloned().collect(), Keep::Hash)?;
+        let work = &content.work;
+        let found = self.on_disk(&paths, Keep::Hash)?;
         let is_back = |(path, found): (&PathBuf, &Found)| match found {
             Found::Entry(entry) => work.get(path) == Some(entry),
             Found::Absent => !work.contains_key(path),
@@ -94,7 +88,9 @@ impl Worktree<'_> {
             Found::Other => false,
         };
         if found.iter().all(is_back) {
-            Ok(Restored::Whole { paths })
+            Ok(Restored::Whole {
+                paths: paths.into_iter().collect(),
+            })
         } else {
             Err(GitError::Changing(self.path().to_owned()))
         }
@@ -104,12 +100,11 @@ impl Worktree<'_> {
     fn steps(
         &self,
         saved: &Saved,
-        paths: &[PathBuf],
+        paths: &BTreeSet<PathBuf>,
         work: &Tree,
     ) -> Result<Result<BTreeMap<PathBuf, Step>, Vec<PathBuf>>, GitError> {
         let place = self.place()?;
-        let changed: BTreeSet<PathBuf> = paths.iter().cloned().collect();
-        let found = self.on_disk(&changed, Keep::Hash)?;
+        let found = self.on_disk(paths, Keep::Hash)?;
         let proved = saved.judge_found(self, &found, false)?.proved;
         let goes = |path: &Path| proved.contains_key(path) && !work.contains_key(path);
         let mut steps = BTreeMap::new();
@@ -214,9 +209,10 @@ impl Git {
         folder: &Path,
     ) -> Result<Restored, GitError> {
         let place = Place::open(folder).map_err(GitError::system("open", folder))?;
-        let (work, _) = self.trees_of(rescued)?;
-        self.tidy_new(&place, folder, &work)?;
-        let paths = self.rescued_paths(rescued)?;
+        let content = self.content(rescued)?;
+        let work = &content.work;
+        self.tidy_new(&place, folder, work)?;
+        let paths: Vec<PathBuf> = content.paths().into_iter().collect();
         let mut missing = Vec::new();
         let mut different = Vec::new();
         for path in &paths {
@@ -301,35 +297,28 @@ fn content_at(place: &Place, root: &Path, path: &Path, mode: u32) -> Result<Vec<
 }
 
 /// What is to be said to the index, or the paths that differ in it.
-fn staged(
-    look: &Look,
-    before: &Tree,
-    index: &Tree,
-    unmerged: &BTreeSet<(PathBuf, u8, Entry)>,
-) -> Result<Vec<u8>, Vec<PathBuf>> {
-    let mut now: BTreeMap<&Path, BTreeSet<(u8, &Entry)>> = BTreeMap::new();
-    for indexed in &look.index {
+fn staged(index: &[Indexed], content: &Content) -> Result<Vec<u8>, Vec<PathBuf>> {
+    let before = &content.before;
+    let mut now: BTreeMap<&Path, Stages<'_>> = BTreeMap::new();
+    for indexed in index {
         let stages = now.entry(indexed.path.as_path()).or_default();
         stages.insert((indexed.stage, &indexed.entry));
     }
-    let mut wanted: BTreeMap<&Path, BTreeSet<(u8, &Entry)>> = BTreeMap::new();
-    let all: BTreeSet<&PathBuf> = before.keys().chain(index.keys()).collect();
-    for path in all
-        .into_iter()
-        .filter(|path| before.get(*path) != index.get(*path))
-    {
-        let entry = index.get(path).map(|entry| (0, entry));
+    let mut wanted: BTreeMap<&Path, Stages<'_>> = BTreeMap::new();
+    let all: BTreeSet<&PathBuf> = before.keys().chain(content.index.keys()).collect();
+    let differs = |path: &&PathBuf| before.get(*path) != content.index.get(*path);
+    for path in all.into_iter().filter(differs) {
+        let entry = content.index.get(path).map(|entry| (0, entry));
         wanted.insert(path.as_path(), entry.into_iter().collect());
     }
-    for path in unmerged.iter().map(|(path, ..)| path.as_path()) {
-        let stages = unmerged.iter().filter(|(it, ..)| it == path);
-        let stages = stages.map(|(_, stage, entry)| (*stage, entry)).collect();
-        wanted.insert(path, stages);
+    for (path, stage, entry) in &content.unmerged {
+        let stages = wanted.entry(path.as_path()).or_default();
+        stages.insert((*stage, entry));
     }
     let mut input = Vec::new();
     let mut different = Vec::new();
     for (path, stages) in wanted {
-        let was: BTreeSet<(u8, &Entry)> = before.get(path).map(|it| (0, it)).into_iter().collect();
+        let was: Stages<'_> = before.get(path).map(|it| (0, it)).into_iter().collect();
         let is_now = now.remove(path).unwrap_or_default();
         if is_now == stages {
             continue;

@@ -9,6 +9,7 @@ use orange_engine::names::CommitId;
 use super::disk::{Found, Keep};
 use super::entry::{Entry, LINK, Tree};
 use super::look::Look;
+use super::rescued::Content;
 use super::{Git, GitError, Rescued, Worktree};
 
 /// What `git add --intent-to-add` puts into the index: a file without a byte.
@@ -55,14 +56,13 @@ impl Saved {
     }
 
     /// With everything that a rescue holds.
-    pub fn and_rescue(mut self, git: &Git, rescued: &Rescued) -> Result<Self, GitError> {
-        let parts = git.rescue_parts(rescued)?;
-        self.exact.push(git.tree(rescued.commit.as_str())?);
-        self.staged.push(git.tree(&parts.index)?);
-        if let Some(state) = &parts.state {
-            self.unmerged.extend(git.unmerged_in(state)?);
-        }
-        Ok(self)
+    pub fn and_rescue(mut self, rescued: &Rescued, content: &Content) -> Self {
+        self.exact.push(content.work.clone());
+        self.staged.push(content.index.clone());
+        self.unmerged.extend(content.unmerged.iter().cloned());
+        let head = rescued.about.head.clone();
+        self.commits.push((head, content.before.clone()));
+        self
     }
 
     fn holds_exactly(&self, path: &Path, entry: &Entry) -> bool {

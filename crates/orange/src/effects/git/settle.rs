@@ -39,26 +39,31 @@ impl Worktree<'_> {
         }
     }
 
-    /// Makes index and files those of HEAD, which is at `commit`.
-    pub(super) fn settle(&self, commit: &CommitId, saved: &Saved) -> Result<Settled, GitError> {
+    /// Makes index and files those of HEAD, which is at `commit`. Also what the last look showed.
+    pub(super) fn settle(
+        &self,
+        commit: &CommitId,
+        saved: impl FnOnce() -> Result<Saved, GitError>,
+    ) -> Result<(Settled, Look), GitError> {
         self.require_unlocked()?;
         let look = self.look()?;
         if look.changes.is_empty() {
-            return Ok(verdict(&look));
+            return Ok((verdict(&look), look));
         }
-        let judged = saved.judge(self, &look)?;
+        let judged = saved()?.judge(self, &look)?;
         if !judged.unproved.is_empty() {
-            return Ok(Settled::Unproved(judged.unproved));
+            return Ok((Settled::Unproved(judged.unproved), look));
         }
         let different = self.remove_proved(&judged.proved)?;
         if !different.is_empty() {
-            return Ok(Settled::Unproved(different));
+            return Ok((Settled::Unproved(different), look));
         }
         self.show_hidden(&look)?;
-        self.call(["read-tree", "--reset", commit.as_str()])
-            .succeed()?;
+        let reset = ["read-tree", "--reset", commit.as_str()];
+        self.call(reset).succeed()?;
         self.fill()?;
-        Ok(verdict(&self.look()?))
+        let look = self.look()?;
+        Ok((verdict(&look), look))
     }
 
     /// Writes the files that the index has and the disk lacks; nothing that is there is replaced.

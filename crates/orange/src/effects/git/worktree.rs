@@ -1,4 +1,4 @@
-//! The worktrees of a repository, and one of them proved to be it.
+//! The worktrees of a repository, and one that is proved to be.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
