@@ -309,7 +309,7 @@ fn about_hooks() -> Vec<Advice> {
                     "      - { action: archive_section",
                 ),
             ],
-            "end it first (`kill_session`",
+            "end the first (`kill_session`",
             vec![edit(
                 "    gate: qa_fail\n    hooks:\n      - { action",
                 "    gate: qa_fail\n    hooks:\n      - kill_session\n      - { action",
