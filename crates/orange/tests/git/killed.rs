@@ -237,6 +237,26 @@ fn at_any_instant() {
     }
 }
 
+/// What a switch leaves that is killed while it writes: some files new, one of them half, one gone,
+/// the index old and locked.
+#[test]
+fn half_a_switch() {
+    let (yard, before, status_before, branches) = stage("acquire");
+    let script = format!(
+        "if [ \"$2\" = switch ]; then\n\
+         cd {0} && rm data.bin && $real cat-file blob fix:README >README &&\n\
+         $real cat-file blob fix:large | head -c 1000 >large && : >\"$GIT_DIR/index.lock\"\n\
+         kill -9 $PPID; exit 1\nfi\nexec $real \"$@\"",
+        yard.slot().display()
+    );
+    yard.wrapper("deadly", &script);
+    let status = child_process(&yard, "acquire").status().unwrap();
+    assert_eq!(status.signal(), Some(9));
+    let half = fs::read(yard.slot().join("large")).unwrap();
+    assert_eq!(half.len(), 1000);
+    repeat(&yard, "acquire", &before, &status_before, &branches);
+}
+
 macro_rules! shards {
     ($($name:ident $what:literal $shard:literal)+) => {$(
         #[test]

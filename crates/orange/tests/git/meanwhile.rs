@@ -3,74 +3,139 @@
 use std::fs;
 use std::path::Path;
 
-use orange::effects::git::Released;
+use orange::effects::git::{Git, Released, Rescued};
 use orange_engine::names::TaskId;
 
 use crate::yard::{Yard, committed, files};
 
-/// The calls before which somebody writes.
-const BEFORE: &[&str] = &[
-    "ls-files",
-    "status",
-    "hash-object",
-    "write-tree",
-    "commit-tree",
-    "cat-file",
-    "for-each-ref",
-    "update-ref",
-    "read-tree",
-    "checkout-index",
+/// The calls around which somebody writes, and how often each is tried.
+const AROUND: &[(&str, u32)] = &[
+    ("ls-files", 2),
+    ("status", 4),
+    ("hash-object", 4),
+    ("write-tree", 2),
+    ("commit-tree", 1),
+    ("for-each-ref", 1),
+    ("update-ref", 2),
+    ("read-tree", 1),
+    ("checkout-index", 1),
 ];
 
-/// Lesson 5: what appears between check and act is not lost.
-#[test]
-fn lesson_5_what_appears_meanwhile_is_kept() {
+/// What somebody does: changes and makes files, and stages what is nowhere else.
+const WRITE: &str = "echo late >late; echo late >new; echo late >src/main.rs; echo late >x.log; \
+                     echo staged-late >tool.sh; env -i PATH=$PATH $real add tool.sh; echo later >tool.sh";
+
+fn stage() -> (Yard, Git) {
     let yard = Yard::new();
     let git = yard.open();
     yard.acquire(&git, "t1", "fix");
     fs::write(yard.slot().join("README"), "early\n").unwrap();
     fs::write(yard.slot().join("new"), "early\n").unwrap();
     yard.keep();
-    for call in BEFORE {
-        for nth in [1, 2] {
-            yard.reset();
-            let script = format!(
-                "cd {0} || exit 1\n\
-                 if [ \"$2\" = {call} ]; then\n\
-                 n=$(cat ../../n 2>/dev/null || echo 0); n=$((n+1)); echo $n >../../n\n\
-                 if [ $n = {nth} ]; then\n\
-                 echo late >late; echo late >new; echo late >src/main.rs; echo late >x.log\n\
-                 fi\nfi\nexec $real \"$@\"",
-                yard.slot().display()
+    (yard, git)
+}
+
+/// A git around whose nth call of a kind somebody writes. Calls have one option before the command.
+fn busy(yard: &Yard, call: &str, nth: u32, is_before: bool) -> Git {
+    let write = format!("(cd {} && {WRITE})", yard.slot().display());
+    let (before, after) = if is_before {
+        (write.as_str(), "true")
+    } else {
+        ("true", write.as_str())
+    };
+    let script = format!(
+        "n=0\nif [ \"$2\" = {call} ]; then\n\
+         n=$(cat {0}n 2>/dev/null || echo 0); n=$((n+1)); echo $n >{0}n\nfi\n\
+         if [ $n = {nth} ]; then {before} <&-; fi\n\
+         $real \"$@\"; code=$?\n\
+         if [ $n = {nth} ]; then {after} <&-; fi\nexit $code",
+        yard.path("").display()
+    );
+    yard.open_with(yard.wrapper("busy", &script))
+}
+
+fn has_written(yard: &Yard, nth: u32) -> bool {
+    let count = fs::read_to_string(yard.path("n"));
+    count.is_ok_and(|count| count.trim().parse::<u32>().unwrap() >= nth)
+}
+
+/// Whether a text is at a path of the worktree, of a rescue, or of what a rescue has staged.
+fn is_kept(yard: &Yard, rescues: &[Rescued], path: &str, text: &str) -> bool {
+    let is_it = |files: &crate::yard::Files| {
+        let found = files.get(Path::new(path));
+        found.is_some_and(|(_, bytes)| bytes == text.as_bytes())
+    };
+    let commits = rescues.iter();
+    let mut commits = commits.flat_map(|it| [it.commit.to_string(), format!("{}^2", it.commit)]);
+    let staged = format!(":{path}");
+    let staged = yard.try_git(&yard.slot(), &["cat-file", "blob", &staged]);
+    is_it(&files(&yard.slot()))
+        || staged.stdout == text.as_bytes()
+        || commits.any(|commit| is_it(&committed(yard, &commit)))
+}
+
+fn release_around(call: &str, nth: u32, is_before: bool, yard: &Yard) {
+    yard.reset();
+    let released = yard.release(&busy(yard, call, nth, is_before), "t1");
+    let rescues = match &released {
+        Released::Free { rescues } | Released::Retired { rescues, .. } => rescues,
+        released => panic!("{call} {nth}: {released:?}"),
+    };
+    assert!(is_kept(yard, rescues, "README", "early\n"), "{call} {nth}");
+    if has_written(yard, nth) {
+        for (path, text) in [
+            ("late", "late\n"),
+            ("new", "late\n"),
+            ("src/main.rs", "late\n"),
+            ("x.log", "late\n"),
+            ("tool.sh", "staged-late\n"),
+            ("tool.sh", "later\n"),
+        ] {
+            let is_kept = is_kept(yard, rescues, path, text);
+            assert!(
+                is_kept,
+                "{path} {text} around {call} {nth}, before: {is_before}"
             );
-            // Calls are made with one option before the command.
-            let busy = yard.open_with(yard.wrapper("busy", &script));
-            let released = yard.release(&busy, "t1");
-            let Released::Free { rescues } = &released else {
-                panic!("before {call} {nth}: {released:?}");
-            };
-            let now = files(&yard.slot());
-            let saved: Vec<_> = rescues
-                .iter()
-                .map(|it| committed(&yard, it.commit.as_str()))
-                .collect();
-            let has = |path: &str, text: &str| {
-                let wanted = (0o100_644, text.as_bytes().to_vec());
-                now.get(Path::new(path)) == Some(&wanted)
-                    || saved
-                        .iter()
-                        .any(|files| files.get(Path::new(path)) == Some(&wanted))
-            };
-            assert!(has("README", "early\n"), "before {call} {nth}");
-            if fs::read_to_string(yard.path("n"))
-                .is_ok_and(|n| n.trim().parse::<u32>().unwrap() >= nth)
-            {
-                for path in ["late", "new", "src/main.rs", "x.log"] {
-                    assert!(has(path, "late\n"), "{path} before {call} {nth}");
-                }
-            }
-            let known = git.rescues(&TaskId::new("t1")).unwrap();
-            assert!(rescues.iter().all(|rescued| known.contains(rescued)));
         }
+    }
+}
+
+#[test]
+fn lesson_5_what_appears_before_a_call_is_kept() {
+    let (yard, _) = stage();
+    for (call, times) in AROUND {
+        for nth in 1..=*times {
+            release_around(call, nth, true, &yard);
+        }
+    }
+}
+
+#[test]
+fn lesson_5_what_appears_after_a_call_is_kept() {
+    let (yard, _) = stage();
+    for (call, times) in AROUND {
+        for nth in 1..=*times {
+            release_around(call, nth, false, &yard);
+        }
+    }
+}
+
+#[test]
+fn a_rescue_holds_what_was_there_when_it_was_kept() {
+    let (yard, git) = stage();
+    for call in ["hash-object", "write-tree", "commit-tree"] {
+        yard.reset();
+        let busy = busy(&yard, call, 1, false);
+        let worktree = busy.worktree(&yard.slot()).unwrap();
+        let rescued = worktree.rescue(&TaskId::new("t1")).unwrap().unwrap();
+        let held = committed(&yard, rescued.commit.as_str());
+        for (path, (mode, bytes)) in files(&yard.slot()) {
+            let is_ignored = path == Path::new("x.log");
+            assert!(
+                is_ignored || held.get(&path) == Some(&(mode, bytes)),
+                "{call} {path:?}"
+            );
+        }
+        assert_eq!(git.rescues(&TaskId::new("t1")).unwrap(), [rescued]);
     }
 }

@@ -60,13 +60,11 @@ fn nothing_that_is_planted_runs() {
         &yard.slot(),
         &["config", "--worktree", "filter.own.clean", &evil],
     );
-    fs::write(
-        yard.slot().join(".gitattributes"),
-        "* filter=evil\n*.own filter=own\n",
-    )
-    .unwrap();
-    fs::write(yard.slot().join("README"), "changed\n").unwrap();
-    fs::write(yard.slot().join("x.own"), "own\n").unwrap();
+    let attributes = "* filter=evil\nREADME filter=own\n";
+    fs::write(yard.slot().join(".gitattributes"), attributes).unwrap();
+    // Of the same size as before, so that git has to read and filter them.
+    fs::write(yard.slot().join("README"), "ONE\ntwo\nthree\n").unwrap();
+    fs::write(yard.slot().join("src/main.rs"), "fn MAIN() {}\n").unwrap();
     let before = files(&yard.slot());
     let _only_the_tests_own_calls = fs::remove_file(&evidence);
 

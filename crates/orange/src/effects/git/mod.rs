@@ -14,6 +14,7 @@ mod error;
 mod exclude;
 mod facts;
 mod held;
+mod index;
 mod inner;
 mod lock;
 mod look;

@@ -21,9 +21,6 @@ use super::{About, GitError, Operation, Rescued, Worktree};
 /// How often a worktree that changes is looked at again before that is an error.
 const ROUNDS: usize = 3;
 
-/// The index that trees are made with, in git's directory for the worktree.
-const SCRATCH: &str = "orange-scratch-index";
-
 /// The commits that a commit is on top of.
 type Parents = Vec<String>;
 
@@ -218,23 +215,6 @@ impl Worktree<'_> {
         match missing {
             Some((id, _)) => Err(not_saved(commit, format!("`{id}` is missing"))),
             None => Ok(true),
-        }
-    }
-
-    /// A copy of the index to make trees with.
-    fn scratch(&self) -> Result<PathBuf, GitError> {
-        let scratch = self.directory().join(SCRATCH);
-        let locked = self.directory().join(format!("{SCRATCH}.lock"));
-        for leftover in [&scratch, &locked] {
-            // Nobody else uses the name; whoever did was killed.
-            let _absent = fs::remove_file(leftover);
-        }
-        match fs::copy(self.directory().join("index"), &scratch) {
-            // A worktree that was never filled has no index.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(scratch),
-            copied => copied
-                .map(|_| scratch.clone())
-                .map_err(GitError::system("copy the index to", &scratch)),
         }
     }
 

@@ -46,6 +46,7 @@ impl Worktree<'_> {
         saved: impl FnOnce() -> Result<Saved, GitError>,
     ) -> Result<(Settled, Look), GitError> {
         self.require_unlocked()?;
+        let index = self.index_bytes()?;
         let look = self.look()?;
         if look.changes.is_empty() {
             return Ok((verdict(&look), look));
@@ -58,9 +59,13 @@ impl Worktree<'_> {
         if !different.is_empty() {
             return Ok((Settled::Unproved(different), look));
         }
-        self.show_hidden(&look)?;
+        let scratch = self.scratch()?;
+        self.show_hidden(&scratch, &look)?;
         let reset = ["read-tree", "--reset", commit.as_str()];
-        self.call(reset).succeed()?;
+        self.call_on(&scratch, reset).succeed()?;
+        if !self.swap_index(index.as_deref(), &scratch)? {
+            return Ok((Settled::Stuck(look.paths()), look));
+        }
         self.fill()?;
         let look = self.look()?;
         Ok((verdict(&look), look))
@@ -88,7 +93,7 @@ impl Worktree<'_> {
     }
 
     /// Lets git look again at files that somebody told it not to look at.
-    fn show_hidden(&self, look: &Look) -> Result<(), GitError> {
+    fn show_hidden(&self, index: &Path, look: &Look) -> Result<(), GitError> {
         let hidden = look
             .index
             .iter()
@@ -107,7 +112,7 @@ impl Worktree<'_> {
             ("--no-skip-worktree", skipped),
         ] {
             if !paths.is_empty() {
-                let call = self.call(["update-index", flag, "-z", "--stdin"]);
+                let call = self.call_on(index, ["update-index", flag, "-z", "--stdin"]);
                 call.input(zero_ended(paths)).succeed()?;
             }
         }

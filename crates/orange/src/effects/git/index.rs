@@ -1,0 +1,62 @@
+//! The index as a file: copied to try, replaced only if unchanged.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{GitError, Worktree};
+
+/// The copy, in git's directory for the worktree.
+const SCRATCH: &str = "orange-scratch-index";
+
+impl Worktree<'_> {
+    /// The index, byte for byte; a worktree that was never filled has none.
+    pub(super) fn index_bytes(&self) -> Result<Option<Vec<u8>>, GitError> {
+        let path = self.directory().join("index");
+        match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            bytes => bytes.map(Some).map_err(GitError::system("read", &path)),
+        }
+    }
+
+    /// A copy of the index.
+    pub(super) fn scratch(&self) -> Result<PathBuf, GitError> {
+        let scratch = self.directory().join(SCRATCH);
+        let locked = self.directory().join(format!("{SCRATCH}.lock"));
+        for leftover in [&scratch, &locked] {
+            // Nobody else uses the name; whoever did was killed.
+            let _absent = fs::remove_file(leftover);
+        }
+        match fs::copy(self.directory().join("index"), &scratch) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(scratch),
+            copied => copied
+                .map(|_| scratch.clone())
+                .map_err(GitError::system("copy the index to", &scratch)),
+        }
+    }
+
+    /// Puts another index in the place of one that has not changed since it was read; whether it
+    /// did. What somebody stages meanwhile stays staged: git's own lock is held for the comparison.
+    pub(super) fn swap_index(
+        &self,
+        expected: Option<&[u8]>,
+        scratch: &Path,
+    ) -> Result<bool, GitError> {
+        let lock = self.directory().join("index.lock");
+        let taken = OpenOptions::new().write(true).create_new(true).open(&lock);
+        match taken {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            taken => taken.map_err(GitError::system("lock", &lock))?,
+        };
+        let swapped = self.index_bytes().and_then(|now| {
+            let is_same = now.as_deref() == expected;
+            if is_same {
+                let index = self.directory().join("index");
+                fs::rename(scratch, &index).map_err(GitError::system("replace", &index))?;
+            }
+            Ok(is_same)
+        });
+        fs::remove_file(&lock).map_err(GitError::system("unlock", &lock))?;
+        swapped
+    }
+}
