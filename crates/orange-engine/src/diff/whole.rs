@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::change::{Change, Difference};
 use super::hook_step::text;
+use super::values::Values;
 use super::ways::Both;
 use crate::language::Workflow;
 use crate::language::verbs::Verb;
@@ -93,7 +94,7 @@ fn meet(workflow: &Workflow, verb: Verb, one: &Target, two: &Target) -> bool {
                 || edge.by.iter().any(|role| other.by.contains(role));
             // A merge goes to the first target that has a way, whatever its guard says.
             let is_open = verb == Verb::Merge || {
-                let values = |edge: &Edge| super::values::Values::of(edge.when.as_ref());
+                let values = |edge: &Edge| Values::of(edge.when.as_ref());
                 shares_a_role && values(edge).meets(&values(other))
             };
             edge.from == other.from && is_open

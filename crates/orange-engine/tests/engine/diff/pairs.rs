@@ -91,6 +91,17 @@ pub(crate) const PAIRS: &[(Replaced, Replaced, &[&str])] = &[
             "busy ~ when the worker ends: with the verdict PASS in the first line of `## Review` and `## Review` brought by the human or the reviewer: now asked last",
         ],
     ),
+    // A rule that may be refused leaves room for one that asks for more.
+    (
+        &[],
+        &[(
+            RULE,
+            "    - { status: busy, role: worker, has_artifact: handoff, then: asked }\n    - { status: busy, role: worker, has_artifact: [handoff, tidy], action: mark_dead }\n",
+        )],
+        &[
+            "busy + when the worker ends: with a line `DONE:` or `LEFT:` in `## Handoff`, a fresh `## Handoff`, a clean worktree and a commit of its own on the branch: now only remembered",
+        ],
+    ),
     // What a rule about crashes never looks at.
     (
         &[(
@@ -150,11 +161,128 @@ pub(crate) const PAIRS: &[(Replaced, Replaced, &[&str])] = &[
         &[("  complete: [asked]", "  complete: [busy, asked]")],
         &["* ~ the verb `complete` leads to `busy`, else `asked`; was to `asked`, else `busy`"],
     ),
-    // From nowhere are both of these open.
+    // A merge goes to the first target that has a way.
     (
-        &[("  complete: [asked]", "  complete: [over, busy]")],
-        &[("  complete: [asked]", "  complete: [busy, over]")],
+        &[("  merge: over", "  merge: [over, dropped]")],
+        &[("  merge: over", "  merge: [dropped, over]")],
+        &[
+            "asked - the human may no longer ask for a merge to `over`",
+            "asked + the human may now ask for a merge to `dropped`; then `kill_session`, `release_workspace`",
+            "* ~ the verb `merge` leads to `dropped`, else `over`; was to `over`, else `dropped`",
+        ],
+    ),
+    // From nowhere are both of these open to the same role, or for the same values.
+    (
+        &[
+            ("  complete: [asked]", "  complete: [asked, busy]"),
+            (
+                "    to: asked\n    by: engine\n",
+                "    to: asked\n    by: reviewer\n",
+            ),
+        ],
+        &[
+            ("  complete: [asked]", "  complete: [busy, asked]"),
+            (
+                "    to: asked\n    by: engine\n",
+                "    to: asked\n    by: reviewer\n",
+            ),
+        ],
         &[],
+    ),
+    (
+        &[
+            ("  complete: [asked]", "  complete: [asked, busy]"),
+            (
+                "    to: asked\n    by: engine\n",
+                "    to: asked\n    when: loops > 3\n",
+            ),
+            (
+                "    to: busy\n    by: [human, engine]\n",
+                "    to: busy\n    when: loops < 2\n",
+            ),
+        ],
+        &[
+            ("  complete: [asked]", "  complete: [busy, asked]"),
+            (
+                "    to: asked\n    by: engine\n",
+                "    to: asked\n    when: loops > 3\n",
+            ),
+            (
+                "    to: busy\n    by: [human, engine]\n",
+                "    to: busy\n    when: loops < 2\n",
+            ),
+        ],
+        &[],
+    ),
+    // Anyone is the same role as everybody else.
+    (
+        &[
+            ("  complete: [asked]", "  complete: [asked, busy]"),
+            ("    to: asked\n    by: engine\n", "    to: asked\n"),
+        ],
+        &[
+            ("  complete: [asked]", "  complete: [busy, asked]"),
+            ("    to: asked\n    by: engine\n", "    to: asked\n"),
+        ],
+        &["* ~ the verb `complete` leads to `busy`, else `asked`; was to `asked`, else `busy`"],
+    ),
+    // A merge that somebody asks for, and one that is only seen.
+    (
+        &[],
+        &[(
+            "  - from: asked\n    to: busy\n",
+            "  - { from: open, to: over, trigger: merged }\n  - from: asked\n    to: busy\n",
+        )],
+        &[
+            "open + a merge made elsewhere now leads to `over`",
+            "open + anyone may now ask for a merge to `over`",
+        ],
+    ),
+    // A way that cannot be open together with another is not tried before it.
+    (
+        &[(
+            "    to: open\n    trigger: spawn_failed\n",
+            "    to: open\n    trigger: spawn_failed\n    when: loops <= 3\n",
+        )],
+        &[(
+            "    to: open\n    trigger: spawn_failed\n",
+            "    to: over\n    trigger: spawn_failed\n    when: loops > 3\n  - from: busy\n    to: open\n    trigger: spawn_failed\n    when: loops <= 3\n",
+        )],
+        &["busy + a failed start now leads to `over` if loops >= 4"],
+    ),
+    // A prompt that is used elsewhere now, and says something else.
+    (
+        &[
+            (
+                "      - { action: spawn_agent, prompt: look, role: qa }\n",
+                "",
+            ),
+            ("      qa: { prompt: look }\n", ""),
+            ("    expects: [worker, qa]", "    expects: worker"),
+            (
+                "    hooks: [push_branch, create_pr]",
+                "    hooks: [{ action: spawn_agent, prompt: look, role: qa }]",
+            ),
+        ],
+        &[
+            (
+                "      - { action: spawn_agent, prompt: look, role: qa }\n",
+                "",
+            ),
+            ("      qa: { prompt: look }\n", ""),
+            ("    expects: [worker, qa]", "    expects: worker"),
+            (
+                "    to: asked\n    by: engine\n",
+                "    to: asked\n    by: engine\n    hooks: [{ action: spawn_agent, prompt: look, role: qa }]\n",
+            ),
+            ("    hooks: [push_branch, create_pr]\n", ""),
+            ("  look: Look at", "  look: Look well at"),
+        ],
+        &[
+            "open + the engine asking for `asked`: also does `spawn_agent` of the qa (prompt `look`), first",
+            "busy - the human, the engine or the worker asking for `asked`: no longer does `spawn_agent` of the qa (prompt `look`)",
+            "* ~ the prompt `look` says something else",
+        ],
     ),
     // Who is brought back is brought back as it is started at first.
     (
@@ -246,6 +374,74 @@ pub(crate) const PAIRS: &[(Replaced, Replaced, &[&str])] = &[
             "asked + the qa may now ask for `dropped`; then `spawn_next`",
             "over + on every way in: also does `spawn_next`",
             "dropped + on every way in: also does `spawn_next`",
+        ],
+    ),
+    (
+        &[],
+        &[
+            (
+                "    hooks: [push_branch, create_pr]",
+                "    hooks: [push_branch, create_pr]\n  - { from: open, to: over, by: qa, hooks: [release_workspace] }",
+            ),
+            (
+                "    hooks: &end [kill_session, release_workspace]",
+                "    hooks: &end [kill_session]",
+            ),
+            (
+                "    to: dropped\n    by: human\n    hooks: *end\n",
+                "    to: dropped\n    by: human\n    hooks: [kill_session, release_workspace]\n",
+            ),
+        ],
+        &[
+            "open + the qa may now ask for `over`; then `release_workspace`",
+            "open + the qa may now ask for a merge to `over`; then `release_workspace`",
+            "open - a merged pull request, to `over`: no longer does `release_workspace`",
+            "busy - a merged pull request, to `over`: no longer does `release_workspace`",
+            "asked - a merge, to `over`: no longer does `release_workspace`",
+            "asked - a merged pull request, to `over`: no longer does `release_workspace`",
+        ],
+    ),
+    // Neither is what is open for more values now.
+    (
+        &[],
+        &[
+            (
+                "    hooks: [push_branch, create_pr]",
+                "    hooks: [push_branch, create_pr]\n  - { from: busy, to: asked, by: human, when: review_round > 5 }",
+            ),
+            (
+                "    on_enter:\n      - { action: notify, message: \"{id} waits in round {review_round} of {max_rounds}\" }\n",
+                "",
+            ),
+            (
+                "  asked: { when: summary_chars == 0 }",
+                "  asked: { when: summary_chars == 0, hooks: [route] }",
+            ),
+            (
+                "    to: asked\n    by: engine\n",
+                "    to: asked\n    by: engine\n    hooks: [route]\n",
+            ),
+            (
+                "    hooks: [push_branch, create_pr]",
+                "    hooks: [push_branch, create_pr, route]",
+            ),
+            (
+                "    trigger: timeout\n",
+                "    trigger: timeout\n    hooks: [route]\n",
+            ),
+            (
+                "    gate: { report: outcome, is: done }\n",
+                "    gate: { report: outcome, is: done }\n    hooks: [route]\n",
+            ),
+        ],
+        &[
+            "open + the engine asking for `asked`: also does `route`",
+            "busy + the human asking for `asked`: now also if review_round >= 6",
+            "busy + the human, the engine or the worker asking for `asked`: also does `route`, after `create_pr`",
+            "busy + the timeout, to `asked`: also does `route`",
+            "busy + a report, to `asked`: also does `route`",
+            "asked - on every way in: no longer does `notify` (message \"{id} waits in round {review_round} of 2\")",
+            "asked + a task that begins here: also does `route`",
         ],
     ),
     // A section by its name, and arguments that only look alike.
