@@ -605,7 +605,7 @@ fn about_words() -> Vec<Advice> {
         hint(
             FindingCode::PromptStatusClosed,
             vec![edit("--status qa\n", "--status reviewing\n")],
-            "name another status in the text",
+            "name what is open to it",
             vec![edit(
                 "then run: orange task update --status reviewing\n",
                 "then run: orange task update --status qa\n",
