@@ -182,18 +182,28 @@ impl Outcome {
 
     fn told(self, changed: &Changed) -> String {
         let status = &changed.task.status;
-        let from = changed.events.iter().find_map(|event| match &event.fact {
-            Fact::StatusChanged(changed) => Some(&changed.from),
+        let events = changed.events.iter().rev();
+        let mut moves = events.filter_map(|event| match &event.fact {
+            Fact::StatusChanged(changed) => Some(changed),
             _ => None,
         });
-        match (self, from) {
+        let mut told = match (self, moves.next()) {
             (Outcome::Before, _) => format!("in `{status}` already"),
-            (Outcome::Happened, Some(from)) => format!("from `{from}` to `{status}`"),
-            (Outcome::OnItsWay, Some(from)) => {
-                format!("from `{from}` to `{status}`, effects are on their way")
+            (_, None) => format!("in `{status}`"),
+            (_, Some(moved)) if moved.to == *status => {
+                format!("from `{}` to `{status}`", moved.from)
             }
-            (Outcome::Happened, None) => format!("in `{status}`"),
-            (Outcome::OnItsWay, None) => format!("in `{status}`, effects are on their way"),
+            // Somebody has moved it on while this was being done.
+            (_, Some(moved)) => {
+                format!(
+                    "from `{}` to `{}`, by now in `{status}`",
+                    moved.from, moved.to
+                )
+            }
+        };
+        if matches!(self, Outcome::OnItsWay) {
+            told.push_str(", effects are on their way");
         }
+        told
     }
 }

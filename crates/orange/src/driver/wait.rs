@@ -34,7 +34,10 @@ impl Waiting {
 }
 
 impl Driver {
-    /// Brings the effects of a task about, and says how far that came.
+    /// Brings the effects of a task about, and says how far those came that were asked for.
+    ///
+    /// An agent that was started may ask for the next thing at once; what that plans is waited for
+    /// by whoever asked for it. Asking for nothing new waits for everything there is.
     pub(super) fn settle(
         &self,
         store: &mut Store,
@@ -42,27 +45,37 @@ impl Driver {
         events: Vec<Event>,
         waiting: Waiting,
     ) -> Result<Answer, DriverError> {
+        let last = match events.last() {
+            Some(event) => event.version,
+            None => store.require(id)?.task.version,
+        };
         match waiting {
             Waiting::Here => {
                 self.perform(id)?;
             }
-            Waiting::Detached(bound) => self.wait(store, id, Deadline::after(bound))?,
+            Waiting::Detached(bound) => self.wait(store, id, last, Deadline::after(bound))?,
             Waiting::Not => {}
         }
         let task = store.require(id)?.task;
         let changed = Box::new(Changed { task, events });
-        Ok(if is_settled(store, id)? {
+        Ok(if is_settled(store, id, last)? {
             Answer::Done(changed)
         } else {
             Answer::StillRunning(changed)
         })
     }
 
-    fn wait(&self, store: &Store, id: &TaskId, deadline: Deadline) -> Result<(), DriverError> {
+    fn wait(
+        &self,
+        store: &Store,
+        id: &TaskId,
+        last: u64,
+        deadline: Deadline,
+    ) -> Result<(), DriverError> {
         let mut again: Option<Deadline> = None;
         let mut failure = None;
         deadline.wait_for(|| {
-            let looked = is_settled(store, id).and_then(|settled| {
+            let looked = is_settled(store, id, last).and_then(|settled| {
                 if !settled && again.is_none_or(Deadline::has_passed) {
                     again = Some(Deadline::after(UNTOUCHED));
                     self.start_performer_if_idle(store, id)?;
@@ -118,11 +131,11 @@ impl Driver {
     }
 }
 
-/// Whether nothing is left that somebody should wait for.
-fn is_settled(store: &Store, id: &TaskId) -> Result<bool, DriverError> {
+/// Whether nothing is left to wait for of what was planned up to this version.
+fn is_settled(store: &Store, id: &TaskId, last: u64) -> Result<bool, DriverError> {
     let now = clock::now();
     for pending in store.pending(id)? {
-        if is_awaited(store, &pending, now)? {
+        if pending.planned.id.0 <= last && is_awaited(store, &pending, now)? {
             return Ok(false);
         }
     }
