@@ -12,6 +12,10 @@ fmt:
 test *arguments:
     cargo nextest run --workspace {{ arguments }}
 
+# Deaths at every commit and effect, and so many pairs of deaths per transition.
+crashes pairs="8":
+    CRASH_PAIRS={{ pairs }} cargo nextest run -p orange --features crash-points --test driver crashes::
+
 # The engine's laws, with many more cases than usual.
 laws cases="100000":
     PROPTEST_CASES={{ cases }} cargo nextest run -p orange-engine laws

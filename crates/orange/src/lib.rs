@@ -6,4 +6,5 @@ pub mod config;
 pub mod driver;
 pub mod effects;
 mod output;
+mod steps;
 pub mod store;

@@ -15,6 +15,7 @@ use super::due::{Next, next};
 use super::performer_lock::PerformerLock;
 use super::{Driver, DriverError};
 use crate::clock;
+use crate::steps::reached;
 use crate::store::{Pending, Start, Store};
 
 /// How long one who waits looks away.
@@ -89,7 +90,12 @@ impl Driver {
             Start::Interrupted { by, at } => Err(Failure::for_good(format!(
                 "{by} began it at {at}, and whether it happened is not known; it is not repeated"
             ))),
-            Start::Go => self.act(store, pending),
+            Start::Go => {
+                reached("before an effect");
+                let acted = self.act(store, pending);
+                reached("after an effect");
+                acted
+            }
         };
         match acted {
             Ok(outcome) => self.note_done(store, pending, outcome),

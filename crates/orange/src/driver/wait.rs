@@ -12,10 +12,14 @@ use super::{Driver, DriverError};
 use crate::clock::{self, Deadline};
 use crate::config::ORANGE_HOME;
 use crate::effects::command::{Invocation, detached};
+use crate::effects::process::{Life, ProcessIdentity};
 use crate::store::{PendingMark, Store};
 
 /// How long effects may lie untouched before another performer is started.
 const UNTOUCHED: Duration = Duration::from_secs(1);
+
+/// How long a performer that has ended is left without a successor, the first time.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Who performs, and how long is waited for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +57,11 @@ impl Driver {
             Waiting::Here => {
                 self.perform(id)?;
             }
-            Waiting::Detached(bound) => self.wait(store, id, last, Deadline::after(bound))?,
+            Waiting::Detached(bound) => {
+                self.wait(store, id, last, Deadline::after(bound))?;
+                // Who performs records first and writes TASK.md then; who is answered finds both.
+                self.project_files(store, id)?;
+            }
             Waiting::Not => {}
         }
         let task = store.require(id)?.task;
@@ -72,13 +80,14 @@ impl Driver {
         last: u64,
         deadline: Deadline,
     ) -> Result<(), DriverError> {
-        let mut again: Option<Deadline> = None;
+        let mut called = Called::none();
         let mut failure = None;
         deadline.wait_for(|| {
             let looked = is_settled(store, id, last).and_then(|settled| {
-                if !settled && again.is_none_or(Deadline::has_passed) {
-                    again = Some(Deadline::after(UNTOUCHED));
-                    self.start_performer_if_idle(store, id)?;
+                if !settled && called.is_another_due() {
+                    let somebody_works = !called.is_gone() && is_at_work(store, id)?;
+                    let started = (!somebody_works).then(|| self.start_performer(id));
+                    called.note(started.transpose()?);
                 }
                 Ok(settled)
             });
@@ -94,21 +103,8 @@ impl Driver {
         }
     }
 
-    /// Starts a performer, unless one is seen at work.
-    fn start_performer_if_idle(&self, store: &Store, id: &TaskId) -> Result<(), DriverError> {
-        let pending = store.pending(id)?;
-        let is_recent = |at: Timestamp| clock::now().seconds_since(at) < 1;
-        let at_work = pending
-            .iter()
-            .any(|it| matches!(it.mark, PendingMark::Started { at, .. } if is_recent(at)));
-        if at_work {
-            return Ok(());
-        }
-        self.start_performer(id)
-    }
-
     /// Starts `orange perform` outside every agent's process tree, with a scrubbed environment.
-    pub fn start_performer(&self, task: &TaskId) -> Result<(), DriverError> {
+    pub fn start_performer(&self, task: &TaskId) -> Result<ProcessIdentity, DriverError> {
         let harnesses = self.harnesses()?;
         let passed = harnesses.all().iter();
         let passed = passed.filter_map(|(_, harness)| harness.as_ref().ok());
@@ -118,8 +114,13 @@ impl Driver {
         let perform = Invocation::new(&self.orange, variables)
             .arguments(["perform", task.as_str()])
             .directory("/");
-        detached(&self.orange, &perform)?;
-        Ok(())
+        let pid = detached(&self.orange, &perform)?;
+        // One that has ended meanwhile is no less started.
+        Ok(ProcessIdentity::of(pid).unwrap_or(ProcessIdentity {
+            pid,
+            start: None,
+            boot: None,
+        }))
     }
 
     /// Makes sure that somebody performs what is left when this process ends.
@@ -129,6 +130,55 @@ impl Driver {
         }
         Ok(())
     }
+}
+
+/// The performer that was started last, and when it is time for another.
+#[derive(Debug)]
+struct Called {
+    performer: Option<ProcessIdentity>,
+    /// Another one is started then, whatever became of this one.
+    at_last: Option<Deadline>,
+    /// Another one is started from then on, if this one is gone.
+    at_first: Option<Deadline>,
+    pause: Duration,
+}
+
+impl Called {
+    fn none() -> Called {
+        Called {
+            performer: None,
+            at_last: None,
+            at_first: None,
+            pause: SHORTEST_PAUSE,
+        }
+    }
+
+    fn note(&mut self, started: Option<ProcessIdentity>) {
+        self.performer = started;
+        self.at_first = Some(Deadline::after(self.pause));
+        self.at_last = Some(Deadline::after(UNTOUCHED));
+        self.pause = UNTOUCHED.min(self.pause * 2);
+    }
+
+    /// Whether it has ended, killed perhaps; one that found another at work has ended too.
+    fn is_gone(&self) -> bool {
+        let performer = self.performer.as_ref();
+        performer.is_some_and(|performer| performer.life() == Life::Gone)
+    }
+
+    fn is_another_due(&self) -> bool {
+        let passed = |deadline: Option<Deadline>| deadline.is_none_or(Deadline::has_passed);
+        passed(self.at_last) || passed(self.at_first) && self.is_gone()
+    }
+}
+
+/// Whether somebody has begun an effect only just now.
+fn is_at_work(store: &Store, id: &TaskId) -> Result<bool, DriverError> {
+    let is_recent = |at: Timestamp| clock::now().seconds_since(at) < 1;
+    let pending = store.pending(id)?;
+    Ok(pending
+        .iter()
+        .any(|it| matches!(it.mark, PendingMark::Started { at, .. } if is_recent(at))))
 }
 
 /// Whether nothing is left to wait for of what was planned up to this version.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::steps::reached;
+use crate::steps::reached;
 
 /// Exchanges the file at `new` with the one at `live`.
 pub(super) fn exchange(new: &Path, live: &Path) -> io::Result<()> {

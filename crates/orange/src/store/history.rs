@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
 use super::events::RecordedEvent;
-use super::steps::reached;
 use super::task_directory::TaskDirectory;
 use super::{Store, whole_file};
+use crate::steps::reached;
 
 /// One line: an event, and the commit that brought it.
 #[derive(Serialize, Deserialize)]

@@ -11,10 +11,10 @@ use orange_engine::time::Timestamp;
 use super::error::StoreError;
 use super::imports::Import;
 use super::reading::{Look, Unknown, look};
-use super::steps::reached;
 use super::task_directory::TaskDirectory;
 use super::task_file::{TaskFile, whereabouts};
 use super::{Store, whole_file};
+use crate::steps::reached;
 
 /// What reading TASK.md gave.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,7 +28,6 @@ mod replaced;
 mod runs;
 mod sequence;
 mod settling;
-mod steps;
 mod task_directory;
 mod task_file;
 mod tasks;

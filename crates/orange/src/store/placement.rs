@@ -9,10 +9,10 @@ use orange_engine::time::Timestamp;
 use super::error::StoreError;
 use super::import::last_text;
 use super::reading::{self, Look, look};
-use super::steps::reached;
 use super::task_directory::TaskDirectory;
 use super::task_file::TaskFile;
 use super::{Store, whole_file};
+use crate::steps::reached;
 
 /// What came of taking TASK.md out of a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

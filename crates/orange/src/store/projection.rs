@@ -10,10 +10,10 @@ use super::error::StoreError;
 use super::import::{Wish, keep_stray, restore, wish};
 use super::open::make_private;
 use super::reading::{Look, Unknown, look};
-use super::steps::reached;
 use super::task_directory::TaskDirectory;
 use super::task_file::{TaskFile, Text};
 use super::{Store, history, whole_file};
+use crate::steps::reached;
 
 /// How often the frontmatter is written again when agents write at the same time.
 const ROUNDS: usize = 16;

@@ -21,11 +21,11 @@ use super::imports::Import;
 use super::inbox::InboxEntry;
 use super::record::{derive, follow};
 use super::runs::RunRecord;
-use super::steps::reached;
 use super::task_directory::TaskDirectory;
 use super::task_file::whereabouts;
 use super::{Store, events, imports, inbox, pending, runs, tasks, texts, whole_file, workspaces};
 use crate::config::Home;
+use crate::steps::reached;
 
 /// What a rebuild restored, and what it could not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

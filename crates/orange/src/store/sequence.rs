@@ -56,9 +56,9 @@ impl Store {
 impl Writing<'_> {
     /// Makes it durable.
     pub(super) fn commit(self) -> Result<u64, StoreError> {
-        super::steps::reached("before a commit");
+        crate::steps::reached("before a commit");
         self.transaction.commit().map_err(failed(self.attempt))?;
-        super::steps::reached("after a commit");
+        crate::steps::reached("after a commit");
         Ok(self.sequence)
     }
 }

@@ -12,9 +12,9 @@ use orange_engine::document::MAX_DOCUMENT_BYTES;
 use super::error::StoreError;
 use super::reading::{Look, judge, look};
 use super::replaced::{News, Replaced, Shelf, fingerprint, news};
-use super::steps::reached;
 use super::task_file::{TaskFile, Text, body_at};
 use super::whole_file;
+use crate::steps::reached;
 
 /// A replaced file is read again by so many imports.
 const READS: u64 = 2;

@@ -18,9 +18,9 @@ use super::exchange::exchange;
 use super::open::make_private;
 use super::reading;
 use super::replaced::{Mark, Print, Replaced, Shelf, fingerprint};
-use super::steps::reached;
 use super::task_directory::{FileLock, TaskDirectory};
 use super::whole_file;
+use crate::steps::reached;
 
 /// How often a moment is looked for in which nobody writes; one takes a fraction of a millisecond.
 const ATTEMPTS: usize = 50;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
-use super::steps::reached;
+use crate::steps::reached;
 
 /// Puts a text under a name: whoever looks sees what was there before, or all of it.
 pub(super) fn write(path: &Path, content: &[u8], mode: u32) -> Result<(), StoreError> {

@@ -44,7 +44,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         folder: "driver",
-        may: &["effects", "store", "config", "clock"],
+        may: &["effects", "store", "config", "clock", "steps"],
         engine: Engine::Everything,
         crates: None,
     },
@@ -56,7 +56,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         folder: "store",
-        may: &["config", "clock"],
+        may: &["config", "clock", "steps"],
         engine: Engine::TypesAndApply,
         crates: None,
     },
@@ -71,6 +71,12 @@ const TABLE: &[Row] = &[
         may: &[],
         engine: Engine::Types,
         crates: None,
+    },
+    Row {
+        folder: "steps",
+        may: &["config"],
+        engine: Engine::Nothing,
+        crates: Some(&["rustix"]),
     },
     Row {
         folder: "output",
@@ -279,6 +285,11 @@ mod tests {
             "clock.rs",
             &["std::time::SystemTime"],
             &["crate::config::Config"],
+        ),
+        (
+            "steps.rs",
+            &["crate::config::Home", "rustix::process::Signal"],
+            &["crate::store::Store", "orange_engine::Task"],
         ),
     ];
 

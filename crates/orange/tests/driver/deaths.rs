@@ -28,7 +28,7 @@ fn reviewer(verdict: &str, status: &str) -> String {
 }
 
 /// A sequence that is the same in every run.
-fn next(state: &mut u64) -> u64 {
+pub fn next(state: &mut u64) -> u64 {
     *state = state
         .wrapping_mul(6_364_136_223_846_793_005)
         .wrapping_add(1_442_695_040_888_963_407);

@@ -10,6 +10,8 @@
 )]
 #![cfg(target_os = "linux")]
 
+#[cfg(feature = "crash-points")]
+mod crashes;
 mod deaths;
 mod hooks;
 mod identity;

@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 
 use stage::Stage;
 
-use super::steps;
+use crate::steps;
 
 /// What is killed, and how many marks it has at the least.
 type Operation = fn(&Stage);

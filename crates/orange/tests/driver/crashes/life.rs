@@ -1,0 +1,334 @@
+//! One task: to its scene, through it, and beyond.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
+
+use orange::driver::{Answer, Driver};
+use orange::effects::run::RunFile;
+use orange_engine::input::Ask;
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::{Status, TaskId};
+use orange_engine::role::Role;
+
+use super::table::{How, Scene};
+use crate::library::{ask, create, done, to, work};
+use crate::stage::{Stage, wait_for};
+
+const PLAN: &str = "\n## Plan\n\nAPPROACH: add a line\nTOUCHING: work.txt\n";
+const HANDOFF: &str = "\n## Handoff\n\nDONE: a line\nREMAINING: -\nDECISIONS: -\nUNCERTAIN: -\n";
+const SECOND_HANDOFF: &str =
+    "\n## Handoff\n\nDONE: two lines\nREMAINING: -\nDECISIONS: -\nUNCERTAIN: -\n";
+const PASS: &str = "\n## Review\n\nVerdict: PASS\nfine\n";
+const FAIL: &str = "\n## Review\n\nVerdict: FAIL\nnot enough\n";
+
+/// What a call answers that was killed.
+const KILLED: i32 = -1;
+
+/// A task in its scene.
+pub struct Life {
+    pub stage: Stage,
+    pub id: TaskId,
+    scene: Scene,
+    /// The variables by which the asker is known.
+    speaks: Vec<(String, String)>,
+}
+
+impl Life {
+    /// Brings a task to where the scene begins, with everything at hand that it asks for.
+    pub fn begin(scene: &Scene) -> Life {
+        let stage = Stage::new(scene.workflow);
+        without_pauses(&stage, scene.workflow);
+        let driver = stage.driver();
+        let is_vague = scene.from == "clarification" && scene.how == How::NoHarness
+            || (scene.from, scene.to) == ("pending", "clarification");
+        let mut new = work(if is_vague { "" } else { "Add a line" });
+        // A vague task would begin in clarification by itself.
+        new.status = is_vague.then(|| Status::new("pending"));
+        let id = create(&driver, &new);
+        let mut life = Life {
+            stage,
+            id,
+            scene: scene.clone(),
+            speaks: Vec::new(),
+        };
+        life.go(&driver);
+        life
+    }
+
+    fn go(&mut self, driver: &Driver) {
+        let scene = self.scene.clone();
+        if scene.how == How::NoHarness {
+            if scene.from == "working" && scene.workflow == "default" {
+                self.reach(driver, "planning");
+                self.write(PLAN);
+                self.kill_agent(&Role::Worker);
+            }
+            fs::remove_file(self.stage.path("home/harnesses/script.toml")).unwrap();
+            return;
+        }
+        self.reach(driver, scene.from);
+        if self.wants_second_round() {
+            self.write(FAIL);
+            done(ask(driver, &self.id, Role::Reviewer, to("working")));
+            self.write(SECOND_HANDOFF);
+            done(ask(driver, &self.id, Role::Worker, to("agent-review")));
+        }
+        match &scene.how {
+            How::Asked(role) => {
+                self.write_what_is_asked();
+                self.speaks = self.variables_of(role);
+            }
+            How::Verb(_) | How::NoHarness => {}
+            How::Died { role, times } => {
+                for _ in 1..*times {
+                    self.kill_agent(role);
+                    self.bring_back(driver, role);
+                }
+                self.kill_agent(role);
+            }
+            How::DiedAfterWriting(role) => {
+                self.write_what_is_asked();
+                if *role == Role::Reviewer {
+                    // Its verdict counts once it has called, whatever it asked for.
+                    let other = if scene.to == "working" {
+                        "reviewing"
+                    } else {
+                        "working"
+                    };
+                    let answer = ask(driver, &self.id, role.clone(), to(other));
+                    assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
+                }
+                self.kill_agent(role);
+            }
+        }
+    }
+
+    fn wants_second_round(&self) -> bool {
+        let scene = &self.scene;
+        (scene.from, scene.to) == ("agent-review", "stuck")
+            && scene.how == How::Asked(Role::Reviewer)
+    }
+
+    /// Brings the task into a status by the usual way, without any death.
+    fn reach(&self, driver: &Driver, status: &str) {
+        let asked = |role: Role, status: &str| done(ask(driver, &self.id, role, to(status)));
+        let spawned = || done(ask(driver, &self.id, Role::Human, Ask::Verb(Verb::Spawn)));
+        match status {
+            "pending" => {}
+            "working" if self.scene.workflow == "default" => {
+                self.reach(driver, "planning");
+                self.write(PLAN);
+                asked(Role::Worker, "working");
+            }
+            "planning" | "working" => {
+                spawned();
+            }
+            "clarification" if self.scene.workflow == "default" => {
+                self.reach(driver, "planning");
+                asked(Role::Worker, "clarification");
+            }
+            "resuming" => {
+                self.reach(driver, "planning");
+                self.write(PLAN);
+                self.kill_agent(&Role::Worker);
+                let harness = self.stage.path("home/harnesses/script.toml");
+                let aside = self.stage.path("aside.toml");
+                fs::rename(&harness, &aside).unwrap();
+                driver.observe(&self.id).unwrap();
+                driver.perform(&self.id).unwrap();
+                fs::rename(&aside, &harness).unwrap();
+            }
+            "clarification" | "stuck" => {
+                self.reach(driver, "working");
+                asked(Role::Worker, status);
+            }
+            "agent-review" => {
+                self.reach(driver, "working");
+                self.write(HANDOFF);
+                asked(Role::Worker, status);
+            }
+            "reviewing" => {
+                self.reach(driver, "agent-review");
+                self.write(PASS);
+                asked(Role::Reviewer, status);
+            }
+            other => panic!("no way into `{other}`"),
+        }
+        assert_eq!(self.stage.task(&self.id).status.as_str(), status);
+    }
+
+    /// Adds to TASK.md as an agent does.
+    fn write(&self, text: &str) {
+        let path = self.stage.worktree(&self.id).join("TASK.md");
+        let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    fn write_what_is_asked(&self) {
+        let scene = &self.scene;
+        match (scene.from, scene.to) {
+            ("planning" | "clarification", "working") if scene.workflow == "default" => {
+                self.write(PLAN);
+            }
+            (_, "agent-review") => self.write(HANDOFF),
+            ("agent-review", "reviewing") => self.write(PASS),
+            ("agent-review", "working" | "stuck") => self.write(FAIL),
+            _ => {}
+        }
+    }
+
+    /// Ends an agent as a crash does, and waits until that can be seen.
+    fn kill_agent(&self, role: &Role) {
+        let runs = self.stage.store().runs(&self.id).unwrap();
+        let run = runs.iter().rev().find(|run| run.role == *role).unwrap();
+        let pid = run.place.as_ref().unwrap().process.pid.to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-9", &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let dead = format!("{role}:1");
+        wait_for("the agent's death", || self.stage.panes().contains(&dead));
+    }
+
+    /// A reviewer comes back by itself once its death was seen, a worker when it is asked for.
+    fn bring_back(&self, driver: &Driver, role: &Role) {
+        if *role == Role::Reviewer {
+            driver.observe(&self.id).unwrap();
+            driver.perform(&self.id).unwrap();
+        } else {
+            let role = Some(role.clone());
+            done(ask(driver, &self.id, Role::Human, Ask::Respawn { role }));
+        }
+        assert!(self.stage.task(&self.id).is_live(role));
+    }
+
+    /// What an agent has in its environment, so that a call is known as its own.
+    fn variables_of(&self, role: &Role) -> Vec<(String, String)> {
+        let runs = self.stage.store().runs(&self.id).unwrap();
+        let Some(run) = runs.iter().rev().find(|run| run.role == *role) else {
+            return Vec::new();
+        };
+        let task = self.stage.home().tasks().join("app").join(self.id.as_str());
+        let launch = task.join("runs").join(run.id.as_str()).join("launch");
+        let file = RunFile::read(&launch.join("run.json")).unwrap();
+        let own = file
+            .environment
+            .iter()
+            .filter(|(name, _)| name.starts_with("ORANGE_"));
+        own.map(|(name, value)| (name.clone(), value.as_os_str().to_str().unwrap().to_owned()))
+            .collect()
+    }
+
+    /// Says which marks count, and at which of them whoever reaches it dies.
+    pub fn order(&self, steps: &[&str], deaths: &[usize]) {
+        let folder = self.stage.path("home/crash-points");
+        fs::create_dir_all(&folder).unwrap();
+        let steps = steps.iter().map(|step| format!("{step}\n"));
+        let deaths = deaths.iter().map(|death| format!("{death}\n"));
+        let orders: String = steps.chain(deaths).collect();
+        fs::write(folder.join("orders"), orders).unwrap();
+    }
+
+    /// The marks that were reached, in order.
+    pub fn reached(&self) -> Vec<String> {
+        let path = self.stage.path("home/crash-points/reached");
+        let text = fs::read_to_string(path).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn command(&self) -> Vec<String> {
+        let id = self.id.as_str();
+        let words = match &self.scene.how {
+            How::Asked(_) => vec!["task", "update", id, "--status", self.scene.to],
+            How::Verb(verb) => {
+                let (verb, rest) = verb.split_first().unwrap();
+                [&["task", *verb, id], rest].concat()
+            }
+            How::NoHarness if self.scene.to != "resuming" => vec!["task", "spawn", id],
+            How::Died { .. } | How::DiedAfterWriting(_) | How::NoHarness => {
+                vec!["task", "update", id, "--summary", "Add a line"]
+            }
+        };
+        words.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Asks; who got no answer because it was killed asks again, as often as there are deaths.
+    pub fn ask_until_answered(&self, deaths: usize) {
+        for _ in 0..=deaths {
+            let words = self.command();
+            // What failed by itself after all was answered is not asked for a second time.
+            if self.has_failed_by_itself() {
+                return;
+            }
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let mut asking = self.stage.orange(&words);
+            asking.envs(self.speaks.iter().map(|(name, value)| (name, value)));
+            let output = asking.output().unwrap();
+            match output.status.signal() {
+                Some(9) => continue,
+                // The plan ends the agent, and this call with it.
+                Some(_) => return,
+                None => {}
+            }
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let code = output.status.code().unwrap();
+            assert!(
+                code == 0 || code == 5,
+                "{words:?} -> {code}: {said}\n{}",
+                self.told()
+            );
+            return;
+        }
+        panic!("never answered: {}", self.told());
+    }
+
+    fn has_failed_by_itself(&self) -> bool {
+        let way = crate::stories::way(&self.stage, &self.id);
+        self.scene.how == How::NoHarness && way.last().map(String::as_str) == Some(self.scene.to)
+    }
+
+    /// Whatever is left is brought to its end by any command that changes the task, unless the
+    /// death comes only now.
+    pub fn give_one_further_command(&self, deaths: usize) {
+        let id = self.id.as_str();
+        for _ in 0..=deaths {
+            let status = self.stage.task(&self.id).status;
+            let (code, said) = if ["cancelled", "done"].contains(&status.as_str()) {
+                self.stage.call(&["task", "cancel", id])
+            } else {
+                let summary = ["task", "update", id, "--summary", "Add a line"];
+                self.stage.call(&summary)
+            };
+            if code != KILLED {
+                assert!(code == 0 || code == 5, "{code}: {said}\n{}", self.told());
+                self.stage.wait_for_rest(&self.id);
+                return;
+            }
+        }
+        panic!("never answered: {}", self.told());
+    }
+
+    pub fn told(&self) -> String {
+        format!(
+            "{}\n{}",
+            self.reached().join("\n"),
+            self.stage.told(&self.id)
+        )
+    }
+}
+
+/// The shipped workflow without the pause after a crash, which would only cost time.
+fn without_pauses(stage: &Stage, name: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workflows");
+    let text = fs::read_to_string(format!("{path}/{name}.yml")).unwrap();
+    assert!(text.contains("backoff: 10s"));
+    let folder = stage.path("home/workflows");
+    fs::create_dir_all(&folder).unwrap();
+    let text = text.replace("backoff: 10s", "backoff: 0s");
+    fs::write(folder.join(format!("{name}.yml")), text).unwrap();
+}

@@ -1,0 +1,142 @@
+//! Every transition, with deaths at every commit and every effect.
+//!
+//! A transition is lived once without deaths, which counts the marks it reaches. Then it is lived
+//! once for each mark, and the process that reaches that mark dies there by SIGKILL. Whoever got no
+//! answer asks again, one further command is given, and everything that can be seen of the task
+//! must be as it is after the life without deaths.
+
+mod life;
+mod picture;
+mod table;
+
+use life::Life;
+use picture::Picture;
+use table::{EXCUSED, Scene, scenes, shipped};
+
+/// The marks that a death is tried at, one by one.
+const COMMITS_AND_EFFECTS: [&str; 4] = [
+    "before a commit",
+    "after a commit",
+    "before an effect",
+    "after an effect",
+];
+
+/// How many pairs of deaths are tried in each part; `CRASH_PAIRS` asks for more.
+const PAIRS: u64 = 2;
+
+/// Lives through a scene with deaths at these marks; the marks that asking reached.
+fn live(scene: &Scene, deaths: &[usize]) -> (Picture, Vec<String>) {
+    let life = Life::begin(scene);
+    life.order(&COMMITS_AND_EFFECTS, deaths);
+    life.ask_until_answered(deaths.len());
+    // Who asked may be gone long before everything is done.
+    if deaths.is_empty() {
+        life.stage.wait_for_rest(&life.id);
+    }
+    let reached = life.reached();
+    life.give_one_further_command(deaths.len());
+    (Picture::of(&life), reached)
+}
+
+/// Every single death in a scene.
+fn die_everywhere(scene: &Scene) {
+    let (expected, reached) = live(scene, &[]);
+    let last = expected.way.last().map(String::as_str);
+    assert_eq!(last, Some(scene.to), "{scene:?}: {expected:#?}");
+    assert!(
+        reached.len() >= scene.least_marks(),
+        "{scene:?}: {reached:?}"
+    );
+    for (death, mark) in reached.iter().enumerate() {
+        let (found, _) = live(scene, &[death]);
+        assert_eq!(found, expected, "{scene:?}: killed at mark {death}, {mark}");
+    }
+}
+
+/// Some pairs of deaths, the second soon after the first, while that is being mended.
+fn die_twice(scene: &Scene, state: &mut u64, pairs: u64) {
+    let (expected, reached) = live(scene, &[]);
+    let marks = u64::try_from(reached.len()).unwrap();
+    for _ in 0..pairs {
+        let first = crate::deaths::next(state) % marks;
+        let second = first + 1 + crate::deaths::next(state) % 6;
+        let deaths = [first, second].map(|death| usize::try_from(death).unwrap());
+        let (found, _) = live(scene, &deaths);
+        assert_eq!(found, expected, "{scene:?}: killed at marks {deaths:?}");
+    }
+}
+
+/// The scenes of one part of many, so that parts run side by side.
+fn part(number: usize) -> Vec<Scene> {
+    let all = scenes().into_iter().enumerate();
+    let own = all.filter(|(place, _)| place % PARTS == number);
+    own.map(|(_, scene)| scene).collect()
+}
+
+const PARTS: usize = 12;
+
+fn live_through(number: usize) {
+    for scene in part(number) {
+        die_everywhere(&scene);
+    }
+}
+
+fn live_through_pairs(number: usize) {
+    let asked = std::env::var("CRASH_PAIRS").ok();
+    let pairs = asked.and_then(|asked| asked.parse().ok()).unwrap_or(PAIRS);
+    let scenes = part(number);
+    let mut state = u64::try_from(number).unwrap();
+    for scene in scenes {
+        die_twice(&scene, &mut state, pairs);
+    }
+}
+
+macro_rules! parts {
+    ($($number:literal $single:ident $pairs:ident,)*) => {
+        $(
+            #[test]
+            fn $single() {
+                live_through($number);
+            }
+
+            #[test]
+            fn $pairs() {
+                live_through_pairs($number);
+            }
+        )*
+    };
+}
+
+parts! {
+    0 every_death_0 pairs_of_deaths_0,
+    1 every_death_1 pairs_of_deaths_1,
+    2 every_death_2 pairs_of_deaths_2,
+    3 every_death_3 pairs_of_deaths_3,
+    4 every_death_4 pairs_of_deaths_4,
+    5 every_death_5 pairs_of_deaths_5,
+    6 every_death_6 pairs_of_deaths_6,
+    7 every_death_7 pairs_of_deaths_7,
+    8 every_death_8 pairs_of_deaths_8,
+    9 every_death_9 pairs_of_deaths_9,
+    10 every_death_10 pairs_of_deaths_10,
+    11 every_death_11 pairs_of_deaths_11,
+}
+
+#[test]
+fn every_edge_of_the_shipped_workflows_has_a_scene_or_an_excuse() {
+    let scenes = scenes();
+    for name in ["default", "respawn"] {
+        for edge in &shipped(name).edges {
+            let own = scenes.iter().filter(|scene| scene.workflow == name);
+            let is_played = own.clone().any(|scene| scene.plays(edge));
+            let is_excused = EXCUSED.iter().any(|excuse| excuse.covers(edge));
+            let (from, to, trigger) = (&edge.from, &edge.to, edge.trigger.as_str());
+            assert!(
+                is_played != is_excused,
+                "{name}: {from} to {to} by {trigger}: played {is_played}, excused {is_excused}"
+            );
+        }
+    }
+    let marks: usize = scenes.iter().map(Scene::least_marks).sum();
+    assert!(marks >= 150, "only {marks} marks");
+}

@@ -1,0 +1,255 @@
+//! The transitions that are lived through, and the few that cannot be yet.
+
+use std::fs;
+
+use orange_engine::Workflow;
+use orange_engine::language::hooks::Action;
+use orange_engine::language::load;
+use orange_engine::language::workflow::{Edge, Trigger};
+use orange_engine::role::Role;
+
+/// One transition, and how it is set off.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    pub workflow: &'static str,
+    pub from: &'static str,
+    pub to: &'static str,
+    pub trigger: Trigger,
+    pub how: How,
+}
+
+/// How a transition is set off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum How {
+    /// Somebody asks for the status, with what the gate wants in TASK.md.
+    Asked(Role),
+    /// A person uses this verb, with these words after the task.
+    Verb(&'static [&'static str]),
+    /// The agent has died as often as this, and any command notices.
+    Died { role: Role, times: usize },
+    /// The agent has died after it wrote, and spoke for, what decides.
+    DiedAfterWriting(Role),
+    /// A start fails, because its harness is gone.
+    NoHarness,
+}
+
+impl Scene {
+    /// The marks there are for sure: around the commit of the transition, and for each effect
+    /// around itself and the commits before and after it.
+    pub fn least_marks(&self) -> usize {
+        let workflow = shipped(self.workflow);
+        let edge = workflow.edges.iter().find(|edge| self.plays(edge));
+        let hooks = edge.iter().flat_map(|edge| &edge.hooks);
+        // A workspace that is held is not acquired.
+        let planned = hooks.filter(|hook| !matches!(hook.action, Action::AcquireWorkspace { .. }));
+        2 + 6 * planned.count()
+    }
+
+    /// Whether this is the edge that it plays.
+    pub fn plays(&self, edge: &Edge) -> bool {
+        let to = edge.to.to_string();
+        (self.from, self.to) == (edge.from.as_str(), to.as_str()) && self.trigger == edge.trigger
+    }
+}
+
+/// A workflow as it is shipped.
+pub fn shipped(name: &str) -> Workflow {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workflows");
+    let text = fs::read_to_string(format!("{path}/{name}.yml")).unwrap();
+    load(&text).workflow.unwrap()
+}
+
+/// Edges that nothing can set off yet.
+pub struct Excuse {
+    pub trigger: Trigger,
+    pub from: Option<&'static str>,
+    pub to: Option<&'static str>,
+    #[expect(dead_code, reason = "written for who reads the table")]
+    pub because: &'static str,
+}
+
+impl Excuse {
+    pub fn covers(&self, edge: &Edge) -> bool {
+        let to = edge.to.to_string();
+        self.trigger == edge.trigger
+            && self.from.is_none_or(|from| from == edge.from.as_str())
+            && self.to.is_none_or(|excused| excused == to)
+    }
+}
+
+pub const EXCUSED: &[Excuse] = &[
+    Excuse {
+        trigger: Trigger::PrMerged,
+        from: None,
+        to: None,
+        because: "no forge is watched",
+    },
+    Excuse {
+        trigger: Trigger::PrClosed,
+        from: None,
+        to: None,
+        because: "no forge is watched",
+    },
+    Excuse {
+        trigger: Trigger::ChildrenDone,
+        from: None,
+        to: None,
+        because: "no task has children",
+    },
+    Excuse {
+        trigger: Trigger::Request,
+        from: Some("working"),
+        to: Some("delegated"),
+        because: "no task has children",
+    },
+    Excuse {
+        trigger: Trigger::Request,
+        from: Some("delegated"),
+        to: None,
+        because: "no task has children",
+    },
+    Excuse {
+        trigger: Trigger::Merged,
+        from: None,
+        to: None,
+        because: "merging is tried in its own table",
+    },
+];
+
+const CANCEL: How = How::Verb(&["cancel"]);
+const SPAWN: How = How::Verb(&["spawn"]);
+const WORKER: How = How::Asked(Role::Worker);
+const REVIEWER: How = How::Asked(Role::Reviewer);
+const HUMAN: How = How::Asked(Role::Human);
+
+/// From, to, set off by what, and how that is done.
+type Row = (&'static str, &'static str, Trigger, How);
+
+fn dead(role: Role) -> How {
+    How::Died { role, times: 2 }
+}
+
+fn spoke(role: Role) -> How {
+    How::DiedAfterWriting(role)
+}
+
+/// Everything that is lived through.
+pub fn scenes() -> Vec<Scene> {
+    let of = |workflow: &'static str| {
+        move |(from, to, trigger, how): Row| Scene {
+            workflow,
+            from,
+            to,
+            trigger,
+            how,
+        }
+    };
+    let default = under_default().into_iter().map(of("default"));
+    default
+        .chain(under_respawn().into_iter().map(of("respawn")))
+        .collect()
+}
+
+fn under_default() -> Vec<Row> {
+    let request = Trigger::Request;
+    vec![
+        ("pending", "planning", request, SPAWN),
+        ("pending", "clarification", request, SPAWN),
+        ("pending", "cancelled", request, CANCEL),
+        ("planning", "pending", Trigger::SpawnFailed, How::NoHarness),
+        ("planning", "working", request, WORKER),
+        ("planning", "working", Trigger::Exit, spoke(Role::Worker)),
+        ("planning", "clarification", request, WORKER),
+        ("planning", "stuck", Trigger::Crash, dead(Role::Worker)),
+        ("planning", "cancelled", request, CANCEL),
+        (
+            "clarification",
+            "pending",
+            Trigger::SpawnFailed,
+            How::NoHarness,
+        ),
+        ("clarification", "planning", request, HUMAN),
+        ("clarification", "planning", request, WORKER),
+        ("clarification", "working", request, HUMAN),
+        ("clarification", "working", request, WORKER),
+        ("clarification", "cancelled", request, CANCEL),
+        ("working", "clarification", request, WORKER),
+        ("working", "agent-review", request, WORKER),
+        ("working", "agent-review", request, HUMAN),
+        ("working", "agent-review", request, spoke(Role::Worker)),
+        ("working", "stuck", request, How::Verb(&["stuck"])),
+        ("working", "stuck", Trigger::Crash, dead(Role::Worker)),
+        ("working", "resuming", Trigger::SpawnFailed, How::NoHarness),
+        ("working", "cancelled", request, CANCEL),
+        ("resuming", "working", request, SPAWN),
+        ("resuming", "cancelled", request, CANCEL),
+        ("agent-review", "reviewing", request, REVIEWER),
+        ("agent-review", "reviewing", request, spoke(Role::Reviewer)),
+        ("agent-review", "working", request, REVIEWER),
+        ("agent-review", "working", request, spoke(Role::Reviewer)),
+        ("agent-review", "stuck", request, REVIEWER),
+        (
+            "agent-review",
+            "stuck",
+            Trigger::Crash,
+            dead(Role::Reviewer),
+        ),
+        ("agent-review", "cancelled", request, CANCEL),
+        (
+            "reviewing",
+            "working",
+            request,
+            How::Verb(&["request-changes", "-m", "more"]),
+        ),
+        ("reviewing", "cancelled", request, CANCEL),
+        ("stuck", "reviewing", request, HUMAN),
+        ("stuck", "working", request, HUMAN),
+        ("stuck", "agent-review", request, HUMAN),
+        ("stuck", "cancelled", request, CANCEL),
+    ]
+}
+
+fn under_respawn() -> Vec<Row> {
+    let request = Trigger::Request;
+    vec![
+        ("pending", "working", request, SPAWN),
+        ("pending", "clarification", request, SPAWN),
+        ("pending", "cancelled", request, CANCEL),
+        ("working", "pending", Trigger::SpawnFailed, How::NoHarness),
+        (
+            "clarification",
+            "pending",
+            Trigger::SpawnFailed,
+            How::NoHarness,
+        ),
+        ("clarification", "working", request, HUMAN),
+        ("clarification", "working", request, WORKER),
+        ("clarification", "cancelled", request, CANCEL),
+        ("working", "agent-review", request, WORKER),
+        ("working", "agent-review", request, spoke(Role::Worker)),
+        ("working", "clarification", request, WORKER),
+        ("working", "stuck", request, How::Verb(&["stuck"])),
+        ("working", "stuck", Trigger::Crash, dead(Role::Worker)),
+        ("working", "cancelled", request, CANCEL),
+        ("agent-review", "reviewing", request, REVIEWER),
+        ("agent-review", "working", request, REVIEWER),
+        ("agent-review", "stuck", request, REVIEWER),
+        (
+            "agent-review",
+            "stuck",
+            Trigger::Crash,
+            dead(Role::Reviewer),
+        ),
+        ("agent-review", "cancelled", request, CANCEL),
+        (
+            "reviewing",
+            "working",
+            request,
+            How::Verb(&["request-changes", "-m", "more"]),
+        ),
+        ("reviewing", "cancelled", request, CANCEL),
+        ("stuck", "working", request, HUMAN),
+        ("stuck", "agent-review", request, HUMAN),
+        ("stuck", "cancelled", request, CANCEL),
+    ]
+}
