@@ -1,4 +1,4 @@
-//! What can be seen of a task and is equal in equal lives.
+//! What is seen of a task and equal in equal lives.
 
 use std::collections::BTreeMap;
 use std::fs;

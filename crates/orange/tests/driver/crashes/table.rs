@@ -1,4 +1,4 @@
-//! The transitions that are lived through, and the few that cannot be yet.
+//! The transitions that are lived through, and the excused.
 
 use std::fs;
 
