@@ -7,7 +7,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use super::error::Error;
 use super::exit::Exit;
-use super::{detach, exec_run, help, inbox, perform, project, task, usage, workflow};
+use super::{detach, exec_run, gather, help, inbox, perform, project, task, usage, workflow};
 use crate::config::Environment;
 use crate::output::{Output, Text};
 
@@ -38,6 +38,8 @@ pub enum Command {
     #[command(hide = true)]
     Perform(perform::Args),
     #[command(hide = true)]
+    Gather(gather::Args),
+    #[command(hide = true)]
     ExecRun(exec_run::Args),
     #[command(hide = true)]
     Detach(detach::Args),
@@ -60,7 +62,9 @@ impl Command {
             Command::Project(command) => command.is_json(),
             Command::Task(command) => command.is_json(),
             Command::Inbox(args) => args.json,
-            Command::ExecRun(_) | Command::Detach(_) | Command::Perform(_) => false,
+            Command::ExecRun(_) | Command::Detach(_) | Command::Perform(_) | Command::Gather(_) => {
+                false
+            }
         }
     }
 
@@ -72,6 +76,7 @@ impl Command {
             Command::Task(command) => command.run(environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
             Command::Perform(args) => perform::run(args, environment),
+            Command::Gather(args) => gather::run(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment),
             Command::Detach(args) => detach::run(args, environment, output),
         }

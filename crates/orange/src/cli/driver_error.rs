@@ -39,6 +39,7 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::HasNul(_) => "text-has-nul",
         DriverError::Document(_) | DriverError::DocumentUnknown { .. } => "task-file-unknown",
         DriverError::FactUnknown { .. } => "fact-unknown",
+        DriverError::GateRunning { .. } => "gate-running",
         DriverError::Contended { .. } => "task-contended",
         DriverError::ProofInvalid(_) => "proof-invalid",
         DriverError::OtherTask { .. } => "other-task",
@@ -60,7 +61,7 @@ pub fn exit(error: &DriverError) -> Exit {
         | "task-unclear" => Exit::Usage,
         "task-not-found" | "store-missing" | "project-not-found" | "workflow-not-found"
         | "nobody-there" => Exit::NotFound,
-        "store-busy" | "task-contended" => Exit::Busy,
+        "store-busy" | "task-contended" | "gate-running" => Exit::Busy,
         "program-failed" => Exit::OutsideFailed,
         "store-failed" | "system-failed" => Exit::Unexpected,
         _ => Exit::Refused,
@@ -101,6 +102,9 @@ pub fn hints(error: &DriverError) -> Vec<String> {
             "save TASK.md whole, as UTF-8, then run the command again".to_owned()
         }
         DriverError::Contended { .. } => "run the command again".to_owned(),
+        DriverError::GateRunning { .. } => {
+            "run the same command again in a while: it reads the result".to_owned()
+        }
         DriverError::ProofInvalid(_) => {
             "call `orange` with the variables the agent was started with".to_owned()
         }
@@ -142,6 +146,9 @@ pub fn details(error: &DriverError) -> Value {
         DriverError::WorkflowMissing { name, names } => json!({ "name": name, "names": names }),
         DriverError::FactUnknown { task, what, reason } => {
             json!({ "task": task, "what": what, "reason": reason })
+        }
+        DriverError::GateRunning { task, command } => {
+            json!({ "task": task, "command": command })
         }
         DriverError::OtherTask { role, own, asked } => {
             json!({ "role": role, "own": own, "asked": asked })

@@ -12,7 +12,7 @@ use super::error::{Error, hint_paragraph};
 use super::exit::Exit;
 use super::json::Answer as JsonAnswer;
 use crate::config::Environment;
-use crate::driver::{Answer, Asked, Changed, Driver, Waiting};
+use crate::driver::{Answer, Asked, Changed, Driver, Gathering, Waiting};
 use crate::output::{Output, Style, Text};
 
 /// Which task is meant, how long to wait, and how to answer.
@@ -43,6 +43,15 @@ impl Patience {
         let asked = self.wait.map(Duration::from_secs);
         asked.map_or(Waiting::USUAL, Waiting::Detached)
     }
+
+    /// Who runs the commands of gates, and how long is waited.
+    fn gathering(&self) -> Gathering {
+        let bound = match self.waiting() {
+            Waiting::Detached(bound) => bound,
+            Waiting::Here | Waiting::Not => Duration::ZERO,
+        };
+        Gathering::Detached(bound)
+    }
 }
 
 #[derive(Serialize)]
@@ -72,7 +81,7 @@ pub fn ask(
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
+    let driver = driver(environment)?.gathering(target.patience.gathering());
     let task = meant(&driver, target.task.as_deref())?;
     let identity = driver.identify_for(&task)?;
     let asked = Asked {

@@ -8,6 +8,7 @@ mod driving;
 mod error;
 mod exec_run;
 pub mod exit;
+mod gather;
 mod help;
 mod inbox;
 mod json;

@@ -107,9 +107,12 @@ impl Driver {
             message: None,
         };
         match self.step(store, id, &Cause::Request(request)) {
-            Ok(_) | Err(DriverError::DocumentUnknown { .. } | DriverError::FactUnknown { .. }) => {
-                Ok(())
-            }
+            Ok(_)
+            | Err(
+                DriverError::DocumentUnknown { .. }
+                | DriverError::FactUnknown { .. }
+                | DriverError::GateRunning { .. },
+            ) => Ok(()),
             Err(error) => Err(error),
         }
     }

@@ -111,6 +111,14 @@ pub enum DriverError {
         /// Why.
         reason: String,
     },
+    /// A gate's command takes longer than is waited for it.
+    #[error("cannot decide about task `{task}` yet: `{command}` is still running")]
+    GateRunning {
+        /// The task.
+        task: TaskId,
+        /// The command.
+        command: String,
+    },
     /// Others were faster, again and again.
     #[error("cannot decide about task `{task}`: it changes all the time")]
     Contended {

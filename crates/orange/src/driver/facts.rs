@@ -3,28 +3,21 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 use orange_engine::Task;
 use orange_engine::decision::Needs;
-use orange_engine::input::{CommandResult, FactNeeded};
+use orange_engine::input::FactNeeded;
 use orange_engine::names::RunId;
 use orange_engine::report::Report;
 
 use super::step::{Known, read};
 use super::{Driver, DriverError};
 use crate::config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_TASK_ID, reason};
-use crate::effects::command::{CommandError, Ending, Invocation};
+use crate::effects::command::Invocation;
 use crate::store::{Store, StoredTask};
 
 /// The largest report; a larger one is no report.
 const LARGEST_REPORT: u64 = 1024 * 1024;
-
-/// What a shell answers for a program that does not exist.
-const NOT_FOUND: i32 = 127;
-
-/// What a shell adds to the number of the signal that ended a program.
-const BY_SIGNAL: i32 = 128;
 
 impl Driver {
     /// Adds the facts to what is known, or says why one of them cannot be had.
@@ -61,7 +54,7 @@ impl Driver {
                     known.facts.reports.insert(run.clone(), report);
                 }
                 FactNeeded::Command { command, timeout } => {
-                    let result = self.run_gate(store, task, command, *timeout)?;
+                    let result = self.command_result(store, task, command, *timeout)?;
                     known.facts.commands.insert(command.clone(), result);
                 }
             }
@@ -87,32 +80,6 @@ impl Driver {
         }
         let bytes = fs::read(&path).map_err(|error| unknown(&error))?;
         Ok(serde_json::from_slice(&bytes).ok())
-    }
-
-    /// How a command of a gate ends, in the workspace.
-    fn run_gate(
-        &self,
-        store: &Store,
-        task: &Task,
-        command: &[String],
-        seconds: u64,
-    ) -> Result<CommandResult, DriverError> {
-        let directory = store.workspace_of(&task.id)?.map(|found| found.path);
-        let directory = directory.ok_or_else(|| DriverError::FactUnknown {
-            task: task.id.clone(),
-            what: "how a command ends",
-            reason: String::from("it has no workspace to run it in"),
-        })?;
-        let command = self.own_command(task, command, &directory, "gate");
-        match command.timeout(Duration::from_secs(seconds)).run() {
-            Ok(finished) => Ok(match finished.ending {
-                Ending::Code(code) => CommandResult::Exited(code),
-                Ending::Signal(signal) => CommandResult::Exited(BY_SIGNAL + signal),
-                Ending::TimedOut(_) => CommandResult::TimedOut,
-            }),
-            Err(CommandError::Missing { .. }) => Ok(CommandResult::Exited(NOT_FOUND)),
-            Err(error) => Err(error.into()),
-        }
     }
 
     /// A command of a workflow; it learns what it runs for, so that it is known when it calls back.

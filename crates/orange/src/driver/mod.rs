@@ -12,6 +12,7 @@ mod create;
 mod due;
 mod error;
 mod facts;
+mod gate_commands;
 mod git;
 mod identity;
 mod ids;
@@ -39,6 +40,7 @@ pub use answer::{Answer, Changed};
 pub use ask::Asked;
 pub use create::NewWork;
 pub use error::{DriverError, StoreProblem};
+pub use gate_commands::Gathering;
 pub use identity::Identity;
 pub use observe::Seen;
 pub use perform::Performed;
@@ -54,6 +56,7 @@ pub struct Driver {
     orange: PathBuf,
     tmux: Tmux,
     bounds: Bounds,
+    gathering: Gathering,
 }
 
 /// How long and how often things are tried.
@@ -89,6 +92,7 @@ impl Driver {
             home,
             orange,
             bounds: Bounds::default(),
+            gathering: Gathering::Here,
         })
     }
 
@@ -103,6 +107,13 @@ impl Driver {
     #[must_use]
     pub fn bounded(mut self, bounds: Bounds) -> Driver {
         self.bounds = bounds;
+        self
+    }
+
+    /// With the commands of gates run by somebody else.
+    #[must_use]
+    pub fn gathering(mut self, gathering: Gathering) -> Driver {
+        self.gathering = gathering;
         self
     }
 

@@ -79,7 +79,11 @@ impl Driver {
         };
         match self.step(store, id, &Cause::Observation(ended)) {
             Ok(Stepped::Recorded { .. } | Stepped::Nothing { .. } | Stepped::Refused(_))
-            | Err(DriverError::DocumentUnknown { .. } | DriverError::FactUnknown { .. }) => Ok(()),
+            | Err(
+                DriverError::DocumentUnknown { .. }
+                | DriverError::FactUnknown { .. }
+                | DriverError::GateRunning { .. },
+            ) => Ok(()),
             Err(error) => Err(error),
         }
     }

@@ -26,6 +26,13 @@ impl PerformerLock {
         PerformerLock::named(task_directory, ".performer-waiting")
     }
 
+    /// Takes the right to run the commands of gates, which must not keep effects waiting.
+    pub(super) fn take_gathering(
+        task_directory: &Path,
+    ) -> Result<Option<PerformerLock>, DriverError> {
+        PerformerLock::named(task_directory, ".gatherer")
+    }
+
     fn named(task_directory: &Path, name: &str) -> Result<Option<PerformerLock>, DriverError> {
         let path = task_directory.join(name);
         let failed = |error: &std::io::Error| DriverError::File {

@@ -103,18 +103,26 @@ impl Driver {
         }
     }
 
-    /// Starts `orange perform` outside every agent's process tree, with a scrubbed environment.
-    pub fn start_performer(&self, task: &TaskId) -> Result<ProcessIdentity, DriverError> {
+    fn start_performer(&self, task: &TaskId) -> Result<ProcessIdentity, DriverError> {
+        self.start_apart("perform", task)
+    }
+
+    /// Starts `orange` outside every agent's process tree, with a scrubbed environment.
+    pub(super) fn start_apart(
+        &self,
+        command: &str,
+        task: &TaskId,
+    ) -> Result<ProcessIdentity, DriverError> {
         let harnesses = self.harnesses()?;
         let passed = harnesses.all().iter();
         let passed = passed.filter_map(|(_, harness)| harness.as_ref().ok());
         let passed = passed.flat_map(|harness| harness.pass.iter().map(String::as_str));
         let mut variables = self.environment.passed(passed);
         variables.insert(ORANGE_HOME.into(), self.home.path().into());
-        let perform = Invocation::new(&self.orange, variables)
-            .arguments(["perform", task.as_str()])
+        let apart = Invocation::new(&self.orange, variables)
+            .arguments([command, task.as_str()])
             .directory("/");
-        let pid = detached(&self.orange, &perform)?;
+        let pid = detached(&self.orange, &apart)?;
         // One that has ended meanwhile is no less started.
         Ok(ProcessIdentity::of(pid).unwrap_or(ProcessIdentity {
             pid,
@@ -132,10 +140,10 @@ impl Driver {
     }
 }
 
-/// The performer that was started last, and when it is time for another.
+/// The process that was started last to do something, and when it is time for another.
 #[derive(Debug)]
-struct Called {
-    performer: Option<ProcessIdentity>,
+pub(super) struct Called {
+    process: Option<ProcessIdentity>,
     /// Another one is started then, whatever became of this one.
     at_last: Option<Deadline>,
     /// Another one is started from then on, if this one is gone.
@@ -144,17 +152,17 @@ struct Called {
 }
 
 impl Called {
-    fn none() -> Called {
+    pub(super) fn none() -> Called {
         Called {
-            performer: None,
+            process: None,
             at_last: None,
             at_first: None,
             pause: SHORTEST_PAUSE,
         }
     }
 
-    fn note(&mut self, started: Option<ProcessIdentity>) {
-        self.performer = started;
+    pub(super) fn note(&mut self, started: Option<ProcessIdentity>) {
+        self.process = started;
         self.at_first = Some(Deadline::after(self.pause));
         self.at_last = Some(Deadline::after(UNTOUCHED));
         self.pause = UNTOUCHED.min(self.pause * 2);
@@ -162,11 +170,11 @@ impl Called {
 
     /// Whether it has ended, killed perhaps; one that found another at work has ended too.
     fn is_gone(&self) -> bool {
-        let performer = self.performer.as_ref();
-        performer.is_some_and(|performer| performer.life() == Life::Gone)
+        let process = self.process.as_ref();
+        process.is_some_and(|process| process.life() == Life::Gone)
     }
 
-    fn is_another_due(&self) -> bool {
+    pub(super) fn is_another_due(&self) -> bool {
         let passed = |deadline: Option<Deadline>| deadline.is_none_or(Deadline::has_passed);
         passed(self.at_last) || passed(self.at_first) && self.is_gone()
     }

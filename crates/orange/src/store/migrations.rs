@@ -8,7 +8,10 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::error::{StoreError, failed};
 
 /// Every step, in order; a step that was released is never changed.
-pub(super) const ALL: &[&str] = &[include_str!("migrations/1.sql")];
+pub(super) const ALL: &[&str] = &[
+    include_str!("migrations/1.sql"),
+    include_str!("migrations/2.sql"),
+];
 
 /// How far a database is from the present schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

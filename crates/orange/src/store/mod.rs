@@ -10,8 +10,8 @@
 mod error;
 mod events;
 mod exchange;
-mod facts;
 mod filesystem;
+mod gate_commands;
 mod history;
 mod import;
 mod imports;
@@ -40,6 +40,7 @@ mod workspaces;
 pub use error::StoreError;
 pub use events::RecordedEvent;
 pub use filesystem::{FileSystem, classify_magic};
+pub use gate_commands::{GateAnswer, GateCommand};
 pub use import::{Imported, Reading, Wish, import, peek};
 pub use imports::{Import, StoredImport};
 pub use inbox::{InboxEntry, NewMessage};

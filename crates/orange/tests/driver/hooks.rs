@@ -122,6 +122,89 @@ fn a_gate_asks_a_command_while_others_ask_the_task() {
     assert!(stage.store().workspace_of(&id).unwrap().is_none());
 }
 
+/// A gate that counts how often it is asked, and answers when it is told to.
+const COUNTED: &str = "echo asked >> $OUT/asked\nuntil [ -e $OUT/answer ]; do sleep 0.02; done\n\
+                       exit $(cat $OUT/answer)";
+
+fn times_asked(stage: &Stage) -> usize {
+    let asked = fs::read_to_string(stage.path("scripts/asked"));
+    asked.unwrap_or_default().lines().count()
+}
+
+#[test]
+fn a_gate_that_takes_long_is_answered_by_repeating_the_command() {
+    let (stage, id) = staged("exit 0", COUNTED);
+    stage.must(&["task", "spawn", id.as_str()]);
+    let close = [
+        "task",
+        "update",
+        id.as_str(),
+        "--status",
+        "closed",
+        "--wait",
+        "1",
+    ];
+    let (code, said) = stage.call(&close);
+    assert_eq!(code, 5, "{said}");
+    assert!(said.contains("gate.sh` is still running"), "{said}");
+    assert!(said.contains("it reads the result"), "{said}");
+    // Whoever repeats it too early asks for nothing new.
+    let (code, said) = stage.call(&close);
+    assert_eq!((code, times_asked(&stage)), (5, 1), "{said}");
+    stage.script("answer", "0");
+    wait_for("the gate", || {
+        let known = stage.store().gate_commands(&id).unwrap();
+        known.iter().all(|it| it.answer.is_some())
+    });
+    stage.must(&close);
+    assert_eq!(stage.task(&id).status.as_str(), "closed");
+    assert_eq!(times_asked(&stage), 1);
+}
+
+#[test]
+fn an_answer_of_a_gate_counts_only_for_what_was_there() {
+    let (stage, id) = staged("exit 0", COUNTED);
+    stage.must(&["task", "spawn", id.as_str()]);
+    let close = [
+        "task",
+        "update",
+        id.as_str(),
+        "--status",
+        "closed",
+        "--wait",
+        "1",
+    ];
+    assert_eq!(stage.call(&close).0, 5);
+    stage.script("answer", "0");
+    wait_for("the gate", || {
+        let known = stage.store().gate_commands(&id).unwrap();
+        known.iter().all(|it| it.answer.is_some())
+    });
+    // What was tested is not what is there now.
+    fs::write(stage.worktree(&id).join("new.txt"), "not tested").unwrap();
+    stage.script("answer", "1");
+    let (code, said) = stage.call(&["task", "update", id.as_str(), "--status", "closed"]);
+    assert_eq!(code, 3, "{said}");
+    assert_eq!(times_asked(&stage), 2);
+    assert_eq!(stage.task(&id).status.as_str(), "held");
+}
+
+#[test]
+fn a_gate_outlives_who_asked_for_it() {
+    let (stage, id) = staged("exit 0", COUNTED);
+    stage.must(&["task", "spawn", id.as_str()]);
+    let close = ["task", "update", id.as_str(), "--status", "closed"];
+    let mut asking = stage.orange(&close);
+    let mut asking = asking.stderr(Stdio::null()).spawn().unwrap();
+    wait_for("the gate", || times_asked(&stage) == 1);
+    asking.kill().unwrap();
+    asking.wait().unwrap();
+    stage.script("answer", "0");
+    stage.must(&close);
+    assert_eq!(times_asked(&stage), 1);
+    assert_eq!(stage.task(&id).status.as_str(), "closed");
+}
+
 #[test]
 fn many_who_ask_at_once_are_all_answered() {
     let stage = Stage::new("default");

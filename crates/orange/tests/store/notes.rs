@@ -1,15 +1,15 @@
-//! What performers note: runs, messages, facts.
+//! What performers note: runs, messages, commands of gates.
 
 use std::path::PathBuf;
 
-use orange::store::{NewMessage, ProcessIdentity, RunPlace, RunSetup, StoreError};
+use orange::store::{
+    GateAnswer, GateCommand, NewMessage, ProcessIdentity, RunPlace, RunSetup, StoreError,
+};
 use orange_engine::effect::EffectId;
-use orange_engine::input::{CommandResult, Facts, PullRequestFacts};
-use orange_engine::language::gates::{GitCondition, PullRequestState};
-use orange_engine::names::{CommitId, RunId};
+use orange_engine::input::CommandResult;
+use orange_engine::names::RunId;
 use orange_engine::role::Role;
 
-use crate::kit::git_facts;
 use crate::sandbox::{Life, Sandbox, instant, minimal};
 
 pub fn setup() -> RunSetup {
@@ -110,40 +110,45 @@ fn a_message_is_written_once_per_effect_and_read_once() {
 }
 
 #[test]
-fn facts_count_for_their_status_and_commit_only() {
+fn an_answer_of_a_gates_command_is_used_once_and_for_its_status() {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
     let id = Life::begin(&mut store, &workflow).world.task.id;
-    let head = CommitId::new("abc");
-    let mut facts = Facts {
-        entered: 3,
-        git: Some(git_facts(&[GitCondition::Clean])),
-        ..Facts::default()
+    let command = vec![String::from("cargo"), String::from("te\"st")];
+    let wanted = |entered| GateCommand {
+        command: command.clone(),
+        entered,
+        timeout: 60,
+        answer: None,
     };
-    store.keep_facts(&id, &head, &facts, instant(1)).unwrap();
-    let command = vec![String::from("cargo"), String::from("test")];
-    let more = Facts {
-        entered: 3,
-        commands: [(command.clone(), CommandResult::Exited(1))].into(),
-        pull_request: Some(None),
-        ..Facts::default()
+    let answer = GateAnswer {
+        result: CommandResult::Exited(1),
+        state: String::from("abc"),
     };
-    store.keep_facts(&id, &head, &more, instant(2)).unwrap();
-    facts.commands = more.commands;
-    facts.pull_request = Some(None);
-    assert_eq!(store.facts(&id, 3, &head).unwrap(), Some(facts.clone()));
-    let found = PullRequestFacts {
-        state: PullRequestState::Open,
-        checks: None,
-    };
-    facts.pull_request = Some(Some(found));
-    facts.reports.insert(RunId::new("r"), None);
-    store.keep_facts(&id, &head, &facts, instant(2)).unwrap();
-    assert_eq!(store.facts(&id, 3, &head).unwrap(), Some(facts.clone()));
-    assert_eq!(store.facts(&id, 3, &CommitId::new("def")).unwrap(), None);
-    assert_eq!(store.facts(&id, 4, &head).unwrap(), None);
-    facts.entered = 9;
-    store.keep_facts(&id, &head, &facts, instant(3)).unwrap();
-    assert_eq!(store.facts(&id, 3, &head).unwrap(), None);
+    store
+        .want_gate_command(&id, &wanted(3), instant(1))
+        .unwrap();
+    store
+        .want_gate_command(&id, &wanted(3), instant(2))
+        .unwrap();
+    assert_eq!(store.gate_commands(&id).unwrap(), [wanted(3)]);
+
+    // For another status it is wanted anew, and the old command's end says nothing about it.
+    store
+        .want_gate_command(&id, &wanted(9), instant(3))
+        .unwrap();
+    store.answer_gate_command(&id, &wanted(3), &answer).unwrap();
+    assert_eq!(store.gate_commands(&id).unwrap(), [wanted(9)]);
+
+    store.answer_gate_command(&id, &wanted(9), &answer).unwrap();
+    let mut answered = wanted(9);
+    answered.answer = Some(answer.clone());
+    assert_eq!(store.gate_commands(&id).unwrap(), [answered.clone()]);
+    assert_eq!(
+        store.take_gate_command(&id, &command).unwrap(),
+        Some(answered)
+    );
+    assert_eq!(store.take_gate_command(&id, &command).unwrap(), None);
+    assert_eq!(store.gate_commands(&id).unwrap(), []);
 }

@@ -30,6 +30,7 @@ mod rescued;
 mod restore;
 mod saved;
 mod settle;
+mod state;
 mod worktree;
 
 pub use acquire::{Acquire, AcquireRefusal, Acquired, Acquisition};

@@ -1,0 +1,30 @@
+//! `orange gather`: finds out how the commands of gates end.
+
+use orange_engine::names::TaskId;
+
+use super::driving::driver;
+use super::error::Error;
+use super::exit::Exit;
+use crate::config::Environment;
+
+/// Run the commands that the gates of a task wait for.
+///
+/// orange starts this for itself, outside every agent's process tree; nobody else needs it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    pub task: String,
+}
+
+/// Runs them.
+pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let task = TaskId::new(&args.task);
+    if let Err(error) = driver.gather_wanted(&task) {
+        // Nobody listens to this process; a log that cannot be written leaves only its exit code.
+        let _unwritten = driver.log(&task, &format!("asking a gate's command failed: {error}"));
+        return Err(error.into());
+    }
+    Ok(Exit::Ok)
+}
