@@ -57,6 +57,9 @@ impl Driver {
             Waiting::Here => {
                 self.perform(id)?;
             }
+            Waiting::Detached(_) if is_settled(store, id, last)? => {
+                self.leave_to_performer(store, id)?;
+            }
             Waiting::Detached(bound) => {
                 self.wait(store, id, last, Deadline::after(bound))?;
                 // Who performs records first and writes TASK.md then; who is answered finds both.

@@ -43,6 +43,17 @@ pub(super) struct Mark {
     pub(super) ours: Option<String>,
     /// The fingerprint of the body of that text; while the live one has it, nobody wrote to it.
     pub(super) body: Option<String>,
+    /// More of it is being brought over; nothing at most times.
+    pub(super) over: Option<Over>,
+}
+
+/// What is being brought over to the live file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Over {
+    /// The number under which the live file is replaced for it.
+    pub(super) number: u64,
+    /// How many bytes are known once that has happened.
+    pub(super) length: usize,
 }
 
 /// Where replaced files are kept, and how their names begin there.
@@ -91,6 +102,7 @@ impl Mark {
             known: None,
             ours: None,
             body: None,
+            over: None,
         }
     }
 
@@ -106,14 +118,28 @@ impl Mark {
         let known = self.known.as_deref().unwrap_or(NONE);
         let ours = self.ours.as_deref().unwrap_or(NONE);
         let body = self.body.as_deref().unwrap_or(NONE);
-        format!("{number:08}.{reads}.{at}.{length}.{known}.{ours}.{body}")
+        let over = self.over.map_or_else(String::new, |over| {
+            format!(".{}-{}", over.number, over.length)
+        });
+        format!("{number:08}.{reads}.{at}.{length}.{known}.{ours}.{body}{over}")
     }
 
     fn read(name: &str) -> Option<Mark> {
         let name = name.strip_suffix(KEPT).unwrap_or(name);
         let parts: Vec<&str> = name.split('.').collect();
-        let [number, reads, at, length, known, ours, body] = parts.as_slice() else {
+        let [number, reads, at, length, known, ours, body, over @ ..] = parts.as_slice() else {
             return None;
+        };
+        let over = match over {
+            [] => None,
+            [over] => {
+                let (number, length) = over.split_once('-')?;
+                Some(Over {
+                    number: number.parse().ok()?,
+                    length: length.parse().ok()?,
+                })
+            }
+            _ => return None,
         };
         let print = |text: &str| (text != NONE).then(|| text.to_owned());
         Some(Mark {
@@ -124,6 +150,7 @@ impl Mark {
             known: print(known),
             ours: print(ours),
             body: print(body),
+            over,
         })
     }
 
@@ -132,6 +159,7 @@ impl Mark {
         Mark {
             length: content.len(),
             known: Some(fingerprint(content)),
+            over: None,
             ..self
         }
     }
@@ -209,7 +237,15 @@ mod tests {
     #[test]
     fn a_mark_reads_back() {
         let mark = Mark::new(7, Timestamp::from_millis(5000));
-        for mark in [mark.clone(), mark.knowing(b"abc")] {
+        let over = Some(Over {
+            number: 8,
+            length: 9,
+        });
+        let bringing = Mark {
+            over,
+            ..mark.clone()
+        };
+        for mark in [mark.clone(), mark.knowing(b"abc"), bringing] {
             assert_eq!(Mark::read(&mark.name()), Some(mark.clone()));
             assert_eq!(Mark::read(&format!("{}{KEPT}", mark.name())), Some(mark));
         }

@@ -11,7 +11,7 @@ use orange_engine::document::MAX_DOCUMENT_BYTES;
 
 use super::error::StoreError;
 use super::reading::{Look, judge, look};
-use super::replaced::{News, Replaced, Shelf, fingerprint, news};
+use super::replaced::{Mark, News, Over, Replaced, Shelf, fingerprint, news};
 use super::task_file::{TaskFile, Text, body_at};
 use super::whole_file;
 use crate::steps::reached;
@@ -50,6 +50,7 @@ impl TaskFile {
         let mut changed = false;
         let mut appended = Vec::new();
         for file in files {
+            let file = self.resolved(file)?;
             let last_chance = file.mark.reads + 1 >= READS;
             match news(&file.path, &file.mark) {
                 None | Some(News::Nothing) => {}
@@ -80,20 +81,14 @@ impl TaskFile {
         if appended.is_empty() {
             return Ok(false);
         }
-        let live = look(&self.live);
-        let mut text = String::new();
-        if let Look::Text(live) = &live {
-            for (_, tail) in appended {
-                let tail = String::from_utf8_lossy(tail);
-                // A process that died after the exchange has brought it over already.
-                if !has_lines(live.text(), &tail) && !has_lines(&text, &tail) {
-                    text.push_str(&tail);
-                }
-            }
-        }
-        let brought_over = match &live {
-            Look::Text(_) if text.is_empty() => true,
+        let text: String = appended
+            .iter()
+            .map(|(_, tail)| String::from_utf8_lossy(tail))
+            .collect();
+        let mut announced = Vec::new();
+        let brought_over = match look(&self.live) {
             Look::Text(live) if live.text().len() + text.len() < MAX_DOCUMENT_BYTES => {
+                announced = self.announce(appended)?;
                 let gap = if live.text().ends_with('\n') {
                     ""
                 } else {
@@ -101,11 +96,16 @@ impl TaskFile {
                 };
                 let new = Text {
                     text: &format!("{}{gap}{text}", live.text()),
-                    body_at: body_at(live),
+                    body_at: body_at(&live),
                 };
                 self.replace(live.text(), &new)?.is_some()
             }
             _ => false,
+        };
+        let appended = if announced.is_empty() {
+            appended
+        } else {
+            &announced
         };
         for (file, tail) in appended {
             if !brought_over {
@@ -122,6 +122,52 @@ impl TaskFile {
             file.remark(&shelf_of(file), file.mark.clone().knowing(&content))?;
         }
         Ok(brought_over)
+    }
+
+    /// Says in the names of the files what is about to be brought over: the same words may stand
+    /// in the live file already, so its text cannot tell whether that has happened.
+    fn announce(
+        &self,
+        appended: &[(Replaced, Vec<u8>)],
+    ) -> Result<Vec<(Replaced, Vec<u8>)>, StoreError> {
+        let number = self.next_number()?;
+        let mut announced = Vec::new();
+        for (file, tail) in appended {
+            let length = file.mark.length + tail.len();
+            let mark = Mark {
+                over: Some(Over { number, length }),
+                ..file.mark.clone()
+            };
+            announced.push((file.remark(&shelf_of(file), mark)?, tail.clone()));
+            reached("what is brought over is announced");
+        }
+        Ok(announced)
+    }
+
+    /// The file with what is known of it, when a process died while bringing more of it over.
+    fn resolved(&self, file: Replaced) -> Result<Replaced, StoreError> {
+        let Some(over) = file.mark.over else {
+            return Ok(file);
+        };
+        let all = self.replaced_files()?;
+        let mut made = all.iter().filter(|it| it.mark.number == over.number);
+        // Before the exchange it holds the new text, afterwards the old one.
+        let is_new = |it: &Replaced| {
+            let content = fs::read(&it.path).unwrap_or_default();
+            it.mark.ours == Some(fingerprint(&content))
+        };
+        let has_happened = made.clone().next().is_some() && !made.any(is_new);
+        let mut mark = Mark {
+            over: None,
+            ..file.mark.clone()
+        };
+        if has_happened {
+            let mut content = fs::read(&file.path)
+                .map_err(|error| StoreError::file("read", &file.path, &error))?;
+            content.truncate(over.length);
+            mark = mark.knowing(&content);
+        }
+        file.remark(&shelf_of(&file), mark)
     }
 
     /// Lets a text take the place of the one we wrote, when nobody has changed that since.
@@ -181,12 +227,6 @@ fn shelf_of(file: &Replaced) -> Shelf {
         directory: file.path.parent().unwrap_or(Path::new("/")).to_owned(),
         prefix: name.get(..prefix).unwrap_or_default().to_owned(),
     }
-}
-
-/// Whether these lines stand in a text, one after the other.
-fn has_lines(text: &str, lines: &str) -> bool {
-    text.match_indices(lines)
-        .any(|(at, _)| at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n'))
 }
 
 /// How many bytes of a text are whole lines.

@@ -131,6 +131,24 @@ fn importing_what_was_appended_to_a_replaced_file_survives() {
 }
 
 #[test]
+fn importing_words_that_stand_there_already_survives() {
+    let prepare = |stage: &Stage| {
+        bound(stage);
+        let mut agent = stage.open_file();
+        stage.record(2);
+        stage.project();
+        std::io::Write::write_all(&mut agent, b"in the worktree\n").unwrap();
+    };
+    let test = "importing_words_that_stand_there_already_survives";
+    survive(test, 6, prepare, |stage| {
+        stage.import();
+        stage.project();
+        let text = std::fs::read_to_string(stage.inside()).unwrap();
+        assert_eq!(text.matches("in the worktree\n").count(), 2, "{text}");
+    });
+}
+
+#[test]
 fn restoring_survives() {
     let prepare = |stage: &Stage| {
         bound(stage);
