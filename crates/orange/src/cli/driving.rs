@@ -12,7 +12,7 @@ use super::error::{Error, hint_paragraph};
 use super::exit::Exit;
 use super::json::Answer as JsonAnswer;
 use crate::config::Environment;
-use crate::driver::{Answer, Asked, Changed, Driver, Gathering, Waiting};
+use crate::driver::{Answer, Changed, Driver, Gathering, Waiting};
 use crate::output::{Output, Style, Text};
 
 /// Which task is meant, how long to wait, and how to answer.
@@ -83,18 +83,14 @@ pub fn ask(
 ) -> Result<Exit, Error> {
     let driver = driver(environment)?.gathering(target.patience.gathering());
     let task = meant(&driver, target.task.as_deref())?;
-    let identity = driver.identify_for(&task)?;
-    let asked = Asked {
-        task,
-        request: Request {
-            by: identity.role,
-            ask: request.ask,
-            confirmed: request.confirmed,
-            message: request.message,
-        },
-        waiting: target.patience.waiting(),
+    let request = |by| Request {
+        by,
+        ask: request.ask,
+        confirmed: request.confirmed,
+        message: request.message,
     };
-    print(driver.ask(&asked)?, target.patience.json, output)
+    let answer = driver.ask_as_caller(&task, request, target.patience.waiting())?;
+    print(answer, target.patience.json, output)
 }
 
 /// What is asked for, whoever asks.

@@ -27,21 +27,40 @@ pub struct Asked {
 impl Driver {
     /// Asks; whatever comes of it is recorded, and what was planned is brought about.
     pub fn ask(&self, asked: &Asked) -> Result<Answer, DriverError> {
+        self.ask_in(&mut self.store()?, asked)
+    }
+
+    /// Asks as whoever calls this process.
+    pub fn ask_as_caller(
+        &self,
+        task: &TaskId,
+        request: impl FnOnce(Role) -> Request,
+        waiting: Waiting,
+    ) -> Result<Answer, DriverError> {
         let mut store = self.store()?;
+        let asked = Asked {
+            task: task.clone(),
+            request: request(self.identify_for_in(&store, task)?.role),
+            waiting,
+        };
+        self.ask_in(&mut store, &asked)
+    }
+
+    fn ask_in(&self, store: &mut Store, asked: &Asked) -> Result<Answer, DriverError> {
         let id = &asked.task;
         store.require(id)?;
         if !is_urgent(&asked.request.ask) {
-            self.observe_in(&mut store, id)?;
+            self.observe_in(store, id)?;
         }
-        self.follow_hand_edit(&mut store, id)?;
+        self.follow_hand_edit(store, id)?;
         let cause = Cause::Request(asked.request.clone());
-        let stepped = self.step(&mut store, id, &cause)?;
+        let stepped = self.step(store, id, &cause)?;
         if matches!(stepped, Stepped::Refused(_)) {
-            self.note_reading(&mut store, id, &asked.request)?;
+            self.note_reading(store, id, &asked.request)?;
         }
         // What was decided is brought about even when its copies cannot be written.
-        let projected = self.project_files(&mut store, id);
-        let answer = self.answer(&mut store, asked, stepped)?;
+        let projected = self.project_files(store, id);
+        let answer = self.answer(store, asked, stepped)?;
         projected?;
         Ok(answer)
     }

@@ -40,15 +40,21 @@ impl Driver {
     ///
     /// This keeps honest agents in their lane; against a hostile one only a sandbox helps.
     pub fn identify(&self) -> Result<Identity, DriverError> {
-        let store = match Store::open_read_only(&self.home) {
-            Ok(store) => store,
+        match Store::open_read_only(&self.home) {
+            Ok(store) => self.identify_in(&store),
             // Without a memory there is no run that could ask.
-            Err(StoreError::Missing { .. }) => return Ok(Identity::human()),
-            Err(error) => return Err(error.into()),
-        };
+            Err(StoreError::Missing { .. }) => Ok(Identity::human()),
+            // An agent that outlived an update of orange is still that agent.
+            Err(StoreError::Older { .. }) => self.identify_in(&self.store()?),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same, for who has a store open.
+    pub(super) fn identify_in(&self, store: &Store) -> Result<Identity, DriverError> {
         let variable = |name: &str| self.environment.variable(name)?.to_str();
         if let (Some(run), Some(proof)) = (variable(ORANGE_RUN_ID), variable(ORANGE_RUN_PROOF)) {
-            return proven(&store, &RunId::new(run), proof, variable(ORANGE_TASK_ID));
+            return proven(store, &RunId::new(run), proof, variable(ORANGE_TASK_ID));
         }
         // A process above that hides what it is does not make its child a person.
         let above = match variable(ORANGE_RUN_ID) {
@@ -61,19 +67,36 @@ impl Driver {
             return Ok(Identity::of(record));
         }
         match self.directory() {
-            Some(directory) => in_workspace(&store, directory),
+            Some(directory) => in_workspace(store, directory),
             None => Ok(Identity::human()),
         }
     }
 
     /// Who asks about a task, if they may: an agent about its own only, a hook about none.
     pub fn identify_for(&self, task: &TaskId) -> Result<Identity, DriverError> {
+        self.may_ask(task, || self.identify())
+    }
+
+    /// The same, for who has a store open.
+    pub(super) fn identify_for_in(
+        &self,
+        store: &Store,
+        task: &TaskId,
+    ) -> Result<Identity, DriverError> {
+        self.may_ask(task, || self.identify_in(store))
+    }
+
+    fn may_ask(
+        &self,
+        task: &TaskId,
+        identify: impl FnOnce() -> Result<Identity, DriverError>,
+    ) -> Result<Identity, DriverError> {
         let own = self.environment.variable(ORANGE_TASK_ID);
         let inside_effect = self.environment.variable(ORANGE_EFFECT_ID).is_some();
         if inside_effect && own.is_some_and(|own| own == task.as_str()) {
             return Err(DriverError::InsideEffect { task: task.clone() });
         }
-        let identity = self.identify()?;
+        let identity = identify()?;
         match &identity.task {
             Some(own) if own != task => Err(DriverError::OtherTask {
                 role: identity.role,

@@ -107,3 +107,28 @@ fn a_hook_that_calls_back_on_its_own_task_is_refused() {
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(answer["error"]["code"], "inside-effect");
 }
+
+#[test]
+fn an_agent_that_outlives_an_update_of_orange_still_asks() {
+    let stage = Stage::new("default");
+    let (id, run, proof) = started(&stage);
+    // The database as an earlier version left it.
+    let database = rusqlite::Connection::open(stage.home().database()).unwrap();
+    database
+        .execute_batch(
+            "DROP TABLE gate_commands;
+             CREATE TABLE facts (task TEXT NOT NULL, entered INTEGER NOT NULL, head TEXT NOT NULL,
+                 facts TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (task, entered, head)) STRICT;
+             PRAGMA user_version = 1;",
+        )
+        .unwrap();
+    drop(database);
+    let (code, said) = stage.call(&["task", "list"]);
+    assert_eq!(code, 3, "a look changes nothing: {said}");
+    let mut asking = stage.orange(&["task", "update", "--summary", "Add two lines"]);
+    asking.envs([("ORANGE_RUN_ID", &run), ("ORANGE_RUN_PROOF", &proof)]);
+    let asked = asking.env("ORANGE_TASK_ID", id.as_str()).output().unwrap();
+    assert!(asked.status.success(), "{asked:?}");
+    assert_eq!(stage.task(&id).summary, "Add two lines");
+    stage.must(&["task", "list"]);
+}

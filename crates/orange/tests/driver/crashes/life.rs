@@ -136,8 +136,7 @@ impl Life {
                 let harness = self.stage.path("home/harnesses/script.toml");
                 let aside = self.stage.path("aside.toml");
                 fs::rename(&harness, &aside).unwrap();
-                driver.observe(&self.id).unwrap();
-                driver.perform(&self.id).unwrap();
+                self.notice_death(driver);
                 fs::rename(&aside, &harness).unwrap();
             }
             "clarification" | "stuck" => {
@@ -195,11 +194,20 @@ impl Life {
         wait_for("the agent's death", || self.stage.panes().contains(&dead));
     }
 
+    /// Looks until the death was judged: a TASK.md that was just written to is waited for.
+    fn notice_death(&self, driver: &Driver) {
+        let before = self.stage.task(&self.id).version;
+        wait_for("the death to be judged", || {
+            driver.observe(&self.id).unwrap();
+            self.stage.task(&self.id).version > before
+        });
+        driver.perform(&self.id).unwrap();
+    }
+
     /// A reviewer comes back by itself once its death was seen, a worker when it is asked for.
     fn bring_back(&self, driver: &Driver, role: &Role) {
         if *role == Role::Reviewer {
-            driver.observe(&self.id).unwrap();
-            driver.perform(&self.id).unwrap();
+            self.notice_death(driver);
         } else {
             let role = Some(role.clone());
             done(ask(driver, &self.id, Role::Human, Ask::Respawn { role }));
