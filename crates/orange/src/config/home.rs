@@ -61,6 +61,11 @@ impl Home {
         self.0.join("projects.json")
     }
 
+    /// The person's variables, for what agents set going.
+    pub fn environment(&self) -> PathBuf {
+        self.0.join("environment.json")
+    }
+
     /// The directory of the worktrees.
     pub fn workspaces(&self) -> PathBuf {
         self.0.join("workspaces")

@@ -21,6 +21,7 @@ mod log;
 mod observe;
 mod perform;
 mod performer_lock;
+mod person;
 mod place;
 mod project;
 mod queries;

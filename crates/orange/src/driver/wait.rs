@@ -116,11 +116,7 @@ impl Driver {
         command: &str,
         task: &TaskId,
     ) -> Result<ProcessIdentity, DriverError> {
-        let harnesses = self.harnesses()?;
-        let passed = harnesses.all().iter();
-        let passed = passed.filter_map(|(_, harness)| harness.as_ref().ok());
-        let passed = passed.flat_map(|harness| harness.pass.iter().map(String::as_str));
-        let mut variables = self.environment.passed(passed);
+        let mut variables = self.person_variables()?;
         variables.insert(ORANGE_HOME.into(), self.home.path().into());
         let apart = Invocation::new(&self.orange, variables)
             .arguments([command, task.as_str()])

@@ -132,3 +132,31 @@ fn an_agent_that_outlives_an_update_of_orange_still_asks() {
     assert_eq!(stage.task(&id).summary, "Add two lines");
     stage.must(&["task", "list"]);
 }
+
+#[test]
+fn what_an_agent_sets_going_sees_the_persons_variables() {
+    let stage = Stage::new("respawn");
+    let harness = stage.path("home/harnesses/script.toml");
+    let text = std::fs::read_to_string(&harness).unwrap();
+    let other = text.replace("name = \"script\"", "name = \"other\"");
+    let other = other.replace("[environment]\n", "[environment]\npass = [\"OTHER_KEY\"]\n");
+    std::fs::write(stage.path("home/harnesses/other.toml"), other).unwrap();
+    stage.script(
+        "worker-1",
+        "echo \"${OTHER_KEY-none}\" > $SCRIPTS/worker-key\nPATH=/planted:$PATH\n\
+         echo 'DONE: a line' | section Handoff\nask task update --status agent-review",
+    );
+    stage.script(
+        "reviewer-1",
+        "echo \"$OTHER_KEY\" > $SCRIPTS/reviewer-key\necho \"$PATH\" > $SCRIPTS/reviewer-path",
+    );
+    let id = stage.create(&["Add a line", "--review-harness", "other"]);
+    let mut spawn = stage.orange(&["task", "spawn", id.as_str()]);
+    let spawned = spawn.env("OTHER_KEY", "secret").output().unwrap();
+    assert!(spawned.status.success(), "{spawned:?}");
+    stage.wait_for_turn("reviewer-1");
+    let told = |name: &str| std::fs::read_to_string(stage.path("scripts").join(name)).unwrap();
+    assert_eq!(told("worker-key"), "none\n", "not passed to that harness");
+    assert_eq!(told("reviewer-key"), "secret\n");
+    assert!(!told("reviewer-path").contains("/planted"));
+}
