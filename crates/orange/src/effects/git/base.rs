@@ -27,6 +27,18 @@ pub struct Base {
     pub commit: CommitId,
     /// Whether both have commits that the other lacks; the remote's is taken then.
     pub is_diverged: bool,
+    /// The commit of this repository's branch.
+    pub local: Option<CommitId>,
+    /// The commit of the remote's branch, as it was last known.
+    pub theirs: Option<CommitId>,
+}
+
+impl Base {
+    /// The commit that a merge adds to: what this repository has, or what it can be forwarded to.
+    pub fn target(&self) -> &CommitId {
+        let own = self.local.as_ref().filter(|_| self.is_diverged);
+        own.unwrap_or(&self.commit)
+    }
 }
 
 /// What is known of some refs.
@@ -152,7 +164,8 @@ impl Git {
     fn base_in(&self, refs: &Refs, default: &BranchName) -> Result<Base, GitError> {
         let names = self.names_of(default)?;
         let mut found = names.iter().map(|name| refs.commits.get(name).cloned());
-        let (commit, is_diverged) = match (found.next().flatten(), found.next().flatten()) {
+        let (local, theirs) = (found.next().flatten(), found.next().flatten());
+        let (commit, is_diverged) = match (local.clone(), theirs.clone()) {
             (None, None) => {
                 let branch = default.to_string();
                 return Err(GitError::NoCommit { branch });
@@ -173,10 +186,13 @@ impl Git {
             branch: default.clone(),
             commit,
             is_diverged,
+            local,
+            theirs,
         })
     }
 
-    fn contains(&self, newer: &CommitId, older: &CommitId) -> Result<bool, GitError> {
+    /// Whether a commit has another one among its ancestors, or is it.
+    pub(super) fn contains(&self, newer: &CommitId, older: &CommitId) -> Result<bool, GitError> {
         let words = [
             "merge-base",
             "--is-ancestor",

@@ -123,7 +123,8 @@ impl Git {
         Ok(!call.bytes()?.is_empty())
     }
 
-    fn commits_between(
+    /// Whether a range has a commit, or one that touches a file.
+    pub(super) fn commits_between(
         &self,
         from: &CommitId,
         to: &CommitId,
