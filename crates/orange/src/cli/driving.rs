@@ -72,6 +72,16 @@ pub fn ask(
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
+    let answer = answer(target, request, environment)?;
+    print(answer, target.patience.json, output)
+}
+
+/// Asks for something, and says what came of it.
+pub fn answer(
+    target: &Target,
+    request: Wanted,
+    environment: &Environment,
+) -> Result<Answer, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, target.task.as_deref())?;
     let identity = driver.identify_for(&task)?;
@@ -85,7 +95,7 @@ pub fn ask(
         },
         waiting: target.patience.waiting(),
     };
-    print(driver.ask(&asked)?, target.patience.json, output)
+    Ok(driver.ask(&asked)?)
 }
 
 /// What is asked for, whoever asks.

@@ -9,10 +9,10 @@ mod answer;
 mod ask;
 mod attach;
 mod create;
+mod diff;
 mod due;
 mod error;
 mod facts;
-mod git;
 mod identity;
 mod ids;
 mod inbox;
@@ -23,6 +23,7 @@ mod performer_lock;
 mod place;
 mod project;
 mod queries;
+mod repository;
 mod step;
 mod wait;
 mod workspace;
@@ -44,6 +45,8 @@ pub use observe::Seen;
 pub use perform::Performed;
 pub use queries::{Shown, Why};
 pub use wait::Waiting;
+
+pub use crate::effects::git::{Difference, FileDifference};
 
 /// Everything a step needs to know about where it happens.
 #[derive(Clone, Debug)]

@@ -111,11 +111,11 @@ impl Git {
             "--no-auto-maintenance",
             "--no-write-fetch-head",
             "--refmap=",
-            "--",
-            remote,
         ];
         let call = self
             .call(words)
+            .and(self.their_program(remote, "upload-pack"))
+            .and(["--", remote])
             .and(refspecs)
             .timeout(self.network_timeout());
         Ok(match call.succeed() {

@@ -150,6 +150,15 @@ impl Git {
         Ok(())
     }
 
+    /// The option that says which program answers at the remote, where the repository names one:
+    /// of several settings git takes the first, so that ours alone would not count.
+    pub(super) fn their_program(&self, remote: &str, option: &str) -> Option<String> {
+        let key = format!("remote.{remote}.{}", option.replace('-', ""));
+        let mut settings = self.settings.iter();
+        let (_, program) = settings.find(|(known, _)| *known == key)?;
+        Some(format!("--{option}={program}"))
+    }
+
     /// How long the network may take.
     pub(super) fn network_timeout(&self) -> Duration {
         self.network_timeout

@@ -142,7 +142,8 @@ impl fmt::Display for MergeRefusal {
             ),
             MergeObstacle::Rejected { .. } => write!(
                 formatter,
-                "do what the remote asks for, then run `{again}`; with `--local` it is left alone"
+                "do what the remote asks for, then run `{again}`, or leave it alone with \
+                 `{again} --local`"
             ),
         }
     }

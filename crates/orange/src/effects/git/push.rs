@@ -72,6 +72,7 @@ impl Git {
         refspec: &str,
     ) -> Result<Option<String>, GitError> {
         let call = self.call(PLAIN).and(options);
+        let call = call.and(self.their_program(remote, "receive-pack"));
         let call = call.and(["--", remote, refspec]);
         let words = call.timeout(self.network_timeout()).objection()?;
         Ok(words.map(|words| {
