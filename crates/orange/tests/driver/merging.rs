@@ -5,11 +5,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use orange::clock::Deadline;
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, wait_for};
+use crate::stage::{SOON, Stage, wait_for};
 use crate::stories::{PASS, PLAN_AND_WORK, way};
 
 /// Long enough for a loaded machine; what is awaited usually takes less than a second.
@@ -306,7 +307,8 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
     assert_eq!(stage.task(&id).status.as_str(), "working");
     // At a terminal the person is asked, and may say no.
     for (typed, status) in [("n", "working"), ("y", "done")] {
-        let outer = stage.path("outer");
+        // A server that ends must not meet the next one.
+        let outer = stage.path(&format!("outer-{typed}"));
         let tmux = |arguments: &[&str]| {
             let mut tmux = Command::new("tmux");
             tmux.arg("-S").arg(&outer).args(["-f", "/dev/null"]);
@@ -337,9 +339,12 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
             "--",
         ];
         tmux(&[&start[..], &merge].concat());
-        wait_for("the question", || {
-            tmux(&["capture-pane", "-p"]).contains("Force merge? [y/N]")
+        let mut shown = String::new();
+        let is_asked = Deadline::after(SOON).wait_for(|| {
+            shown = tmux(&["capture-pane", "-p"]);
+            shown.contains("Force merge? [y/N]")
         });
+        assert!(is_asked, "{shown}");
         tmux(&["send-keys", typed, "Enter"]);
         wait_for("the end", || {
             tmux(&["list-panes", "-F", "#{pane_dead}"]).trim() == "1"
@@ -471,4 +476,31 @@ fn the_difference_has_commits_changes_and_new_files() {
     stage.wait_for_rest(&id);
     let stat = stage.must(&["task", "diff", id.as_str(), "--stat"]);
     assert!(stat.contains("1 file changed, 1 insertion(+)"), "{stat}");
+}
+
+#[test]
+fn lesson_32_a_branch_keeps_its_name_while_it_is_rebased() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    let worktree = stage.worktree(&id);
+    let branch = stage.task(&id).branch;
+    let rebase = stage.git_in(&worktree, "rebase -q --exec false HEAD~1");
+    assert!(!rebase.status.success(), "it stops at the command");
+    let head = stage.git_in(&worktree, "symbolic-ref -q HEAD");
+    assert!(!head.status.success(), "HEAD is detached");
+    stage.must(&["task", "update", id.as_str(), "--branch"]);
+    assert_eq!(stage.task(&id).branch, branch);
+    assert!(stage.git_in(&worktree, "rebase --abort").status.success());
+    // Without a branch there is no name to take.
+    assert!(
+        stage
+            .git_in(&worktree, "switch -q --detach")
+            .status
+            .success()
+    );
+    let (code, said) = stage.call(&["task", "update", id.as_str(), "--branch"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("on no branch"), "{said}");
+    assert_eq!(stage.task(&id).branch, branch);
+    stage.must_merge(&id, &[]);
 }

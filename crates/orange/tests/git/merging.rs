@@ -538,3 +538,102 @@ fn two_merges_at_once_take_turns() {
     assert_eq!(status(&yard), "");
     assert_eq!(tip(&yard, &yard.app(), "main"), commits[0]);
 }
+
+#[test]
+fn a_linked_checkout_of_the_default_branch_comes_along_or_is_in_the_way() {
+    let yard = Yard::new();
+    branch(&yard);
+    yard.git(&yard.app(), &["switch", "-q", "--detach"]);
+    let linked = yard.path("linked");
+    let at = linked.display().to_string();
+    yard.git(&yard.app(), &["worktree", "add", "-q", &at, "main"]);
+    let wanted = Wanted::now(&yard, MergeStrategy::Squash);
+    fs::write(linked.join("README"), "mine\n").unwrap();
+    let obstacle = wanted.obstacle(&yard.open());
+    assert!(
+        matches!(obstacle, MergeObstacle::Uncommitted { .. }),
+        "{obstacle:?}"
+    );
+    yard.git(&linked, &["checkout", "-q", "--", "README"]);
+    wanted.merge(&yard.open());
+    assert_eq!(yard.git(&linked, &["status", "--porcelain"]), "");
+    assert_eq!(fs::read(linked.join("one")).unwrap(), b"one of fix\n");
+    // One whose directory is gone may be on a disk that is not here.
+    yard.commit(&yard.slot(), "late", "late\n");
+    fs::rename(&linked, yard.path("away")).unwrap();
+    let wanted = Wanted::now(&yard, MergeStrategy::Squash);
+    let before = yard.branches();
+    let obstacle = wanted.obstacle(&yard.open());
+    assert!(
+        matches!(obstacle, MergeObstacle::Unusable { .. }),
+        "{obstacle:?}"
+    );
+    assert_eq!(yard.branches(), before);
+    yard.git(&yard.app(), &["worktree", "prune"]);
+    wanted.merge(&yard.open());
+}
+
+#[test]
+fn a_bare_repository_is_merged_in() {
+    let yard = Yard::new();
+    branch(&yard);
+    yard.git(&yard.app(), &["switch", "-q", "--detach"]);
+    yard.git(
+        &yard.path(""),
+        &["clone", "-q", "--bare", "app", "bare.git"],
+    );
+    let git = Git::open("git", &yard.path("bare.git"), &yard.environment()).unwrap();
+    let commit = Wanted::now(&yard, MergeStrategy::Merge).merge(&git);
+    assert_eq!(tip(&yard, &yard.path("bare.git"), "main"), commit);
+}
+
+#[test]
+fn a_submodule_that_moved_is_an_uncommitted_change() {
+    let yard = Yard::new();
+    branch(&yard);
+    let inner = yard.path("inner");
+    yard.git(&yard.path(""), &["clone", "-q", "app", "inner"]);
+    let at = inner.display().to_string();
+    let add = [
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        &at,
+        "sub",
+    ];
+    yard.git(&yard.app(), &add);
+    yard.git(&yard.app(), &["commit", "-q", "-m", "sub"]);
+    let wanted = Wanted::now(&yard, MergeStrategy::Merge);
+    yard.commit(&yard.app().join("sub"), "inside", "inside\n");
+    let MergeObstacle::Uncommitted { files, .. } = wanted.obstacle(&yard.open()) else {
+        panic!("it was not seen");
+    };
+    assert_eq!(files, [Path::new("sub")]);
+    yard.git(
+        &yard.app(),
+        &["-C", "sub", "reset", "-q", "--hard", "HEAD~1"],
+    );
+    // Work inside it is not the merge's.
+    fs::write(yard.app().join("sub/README"), "mine\n").unwrap();
+    wanted.merge(&yard.open());
+    assert_eq!(fs::read(yard.app().join("sub/README")).unwrap(), b"mine\n");
+}
+
+#[test]
+fn a_checkout_that_another_program_has_locked_is_waited_for_and_never_unlocked() {
+    let yard = Yard::new();
+    branch(&yard);
+    let lock = yard.app().join(".git/index.lock");
+    fs::write(&lock, "an editor's\n").unwrap();
+    let wanted = Wanted::now(&yard, MergeStrategy::Merge);
+    let before = (yard.branches(), files(&yard.app()));
+    let failed = wanted.try_merge(&yard.open());
+    assert!(matches!(failed, Err(GitError::Locked { .. })), "{failed:?}");
+    assert_eq!(fs::read(&lock).unwrap(), b"an editor's\n");
+    assert_eq!((yard.branches(), files(&yard.app())), before);
+    fs::remove_file(lock).unwrap();
+    // A repository without a remote has nowhere to push to, and that is fine.
+    wanted.pushed().merge(&yard.open());
+}

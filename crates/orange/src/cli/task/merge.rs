@@ -14,9 +14,9 @@ use crate::config::Environment;
 use crate::driver::Answer;
 use crate::output::Output;
 
-/// Merge a task's branch into the default branch.
+/// Merge a task's branch.
 ///
-/// Where the project says `"push": true`, the remote gets the result first, and its no is final. A
+/// It becomes part of the default branch. Where the project says `"push": true`, the remote gets the result first, and its no is final. A
 /// checkout that is on the default branch is forwarded when it is clean; otherwise nothing is
 /// merged. The status changes when the merge has happened.
 #[derive(Debug, clap::Args)]

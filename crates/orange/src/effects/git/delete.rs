@@ -93,7 +93,7 @@ impl Git {
         if known.answer()?.is_none() {
             return Ok(false);
         }
-        let theirs = self.base(default)?.theirs;
+        let theirs = self.tips(default)?.theirs;
         let ask = self.call(["rev-list", "--max-count=1", commit.as_str(), "--not"]);
         let ask = ask.and(["--branches", "--tags"]);
         let ask = ask.and(theirs.iter().map(CommitId::as_str));

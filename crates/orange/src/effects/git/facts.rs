@@ -111,8 +111,8 @@ impl Git {
         let head = self.branch(ask.branch)?.ok_or_else(|| GitError::NoCommit {
             branch: ask.branch.to_string(),
         })?;
-        let base = self.base(ask.default)?;
-        let start = &base.commit;
+        let tips = self.tips(ask.default)?;
+        let start = &tips.base.commit;
         let mut holds = Vec::new();
         if is_clean {
             holds.push(GitCondition::Clean);
@@ -129,7 +129,7 @@ impl Git {
         if !is_tracked {
             holds.push(GitCondition::TaskFileUntracked);
         }
-        let base = base.target().clone();
+        let base = tips.target().clone();
         Ok(GitFacts { head, base, holds })
     }
 

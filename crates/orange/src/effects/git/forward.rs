@@ -77,7 +77,7 @@ impl Git {
                 let obstacle = worktree.bring_along(from, forward.to)?;
                 moved.push(worktree);
                 if let Some(obstacle) = obstacle {
-                    return self.back_out(&moved, obstacle).map(Err);
+                    return back_out(&moved, obstacle).map(Err);
                 }
             }
         }
@@ -92,7 +92,7 @@ impl Git {
                 Some(found) if found != *expected => {
                     let expected = expected.clone();
                     let obstacle = MergeObstacle::DefaultMoved { expected, found };
-                    self.back_out(&moved, obstacle).map(Err)
+                    back_out(&moved, obstacle).map(Err)
                 }
                 _ => Err(error),
             };
@@ -102,18 +102,14 @@ impl Git {
         }
         Ok(Ok(()))
     }
+}
 
-    /// Gives checkouts the files of what they are on.
-    fn back_out(
-        &self,
-        moved: &[Worktree<'_>],
-        obstacle: MergeObstacle,
-    ) -> Result<MergeObstacle, GitError> {
-        for worktree in moved {
-            worktree.recover()?;
-        }
-        Ok(obstacle)
+/// Gives checkouts the files of what they are on.
+fn back_out(moved: &[Worktree<'_>], obstacle: MergeObstacle) -> Result<MergeObstacle, GitError> {
+    for worktree in moved {
+        worktree.recover()?;
     }
+    Ok(obstacle)
 }
 
 impl Worktree<'_> {
@@ -124,7 +120,7 @@ impl Worktree<'_> {
         from: &CommitId,
         to: &CommitId,
     ) -> Result<Option<MergeObstacle>, GitError> {
-        self.require_unlocked()?;
+        self.await_unlocked()?;
         let checkout = self.path().to_owned();
         let look = self.look()?;
         if !look.operations.is_empty() {

@@ -11,7 +11,7 @@ use orange_engine::effect::MergeStrategy;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_engine::time::Timestamp;
 
-use super::base::Base;
+use super::base::Tips;
 use super::forward::Forward;
 use super::{Freshness, Git, GitError, MergeObstacle, MergeRefusal};
 use crate::clock::Deadline;
@@ -82,18 +82,21 @@ impl Git {
             let remote = remote.to_owned();
             return Err(GitError::Unreachable { remote, reason });
         }
-        for worktree in self.checkouts(merge.default)? {
-            if let Some(obstacle) = worktree?.recover()? {
+        // One that cannot be looked at is an obstacle only where files would have to move.
+        for worktree in self.checkouts(merge.default)?.into_iter().flatten() {
+            if let Some(obstacle) = worktree.recover()? {
                 return Ok(Err(obstacle));
             }
         }
-        let now = self.base(merge.default)?;
-        if remote.is_some() && now.is_diverged {
-            let [local, theirs] = [&now.local, &now.theirs];
-            let is_everywhere = self.is_in(local, merge)? && self.is_in(theirs, merge)?;
-            return Ok(match (is_everywhere, local) {
-                (true, Some(local)) => Ok(merged(local.clone(), true)),
-                _ => Err(MergeObstacle::Diverged),
+        let now = self.tips(merge.default)?;
+        if let (Some(_), Some(local), Some(theirs), true) =
+            (remote, &now.local, &now.theirs, now.base.is_diverged)
+        {
+            let is_everywhere = self.is_merged(local, merge)? && self.is_merged(theirs, merge)?;
+            return Ok(if is_everywhere {
+                Ok(merged(local.clone(), true))
+            } else {
+                Err(MergeObstacle::Diverged)
             });
         }
         let tip = now.target().clone();
@@ -120,13 +123,6 @@ impl Git {
         Ok(Freshness::NoRemote)
     }
 
-    fn is_in(&self, tip: &Option<CommitId>, merge: &MergeBranch<'_>) -> Result<bool, GitError> {
-        match tip {
-            None => Ok(false),
-            Some(tip) => self.is_merged(tip, merge),
-        }
-    }
-
     /// Moves the remote, then the branch of this repository with the checkouts that are on it.
     ///
     /// What stands in the way of the second is looked for before the first.
@@ -134,7 +130,7 @@ impl Git {
         &self,
         merge: &MergeBranch<'_>,
         remote: Option<&str>,
-        now: &Base,
+        now: &Tips,
         to: &CommitId,
     ) -> Result<Result<(), MergeObstacle>, GitError> {
         let forward = Forward {

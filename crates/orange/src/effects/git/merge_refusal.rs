@@ -213,12 +213,11 @@ fn named(files: &[PathBuf]) -> String {
     let shown: Vec<String> = shown
         .map(|file| format!("`{}`", file.display().to_string().escape_debug()))
         .collect();
-    let more = files.len().saturating_sub(NAMED);
-    let mut text = shown.join(", ");
-    if more > 0 {
-        text += &format!(" and {more} more");
+    let shown = shown.join(", ");
+    match files.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
-    text
 }
 
 fn short(commit: &CommitId) -> &str {

@@ -161,12 +161,12 @@ impl Git {
             task, branch, head, ..
         } = merge;
         let summary = one_line(merge.summary);
-        let mut message = match merge.strategy {
+        let first = match merge.strategy {
             MergeStrategy::Squash if !summary.is_empty() => summary,
             _ if summary.is_empty() => format!("Merge branch '{branch}'"),
             _ => format!("Merge branch '{branch}': {summary}"),
         };
-        message.push('\n');
+        let mut lines = vec![first, String::new()];
         if merge.strategy == MergeStrategy::Squash {
             let range = format!("{}..{head}", merge.base);
             let words = ["rev-list", "--reverse", "--no-merges", "--no-commit-header"];
@@ -174,17 +174,17 @@ impl Git {
             let subjects = String::from_utf8_lossy(&call.bytes()?).into_owned();
             let subjects: Vec<&str> = subjects.lines().collect();
             if subjects.len() > 1 {
-                message.push('\n');
-            }
-            for subject in subjects.iter().take(NAMED).filter(|_| subjects.len() > 1) {
-                message += &format!("* {}\n", one_line(subject));
-            }
-            if let Some(more) = subjects.len().checked_sub(NAMED + 1) {
-                message += &format!("* and {} more\n", more + 1);
+                let named = subjects.iter().take(NAMED);
+                lines.extend(named.map(|subject| format!("* {}", one_line(subject))));
+                let more = subjects.len().saturating_sub(NAMED);
+                lines.extend((more > 0).then(|| format!("* and {more} more")));
+                lines.push(String::new());
             }
         }
-        message += &format!("\nOrange-Task: {task}\n{HEAD}: {head}\n");
-        Ok(message)
+        lines.push(format!("Orange-Task: {task}"));
+        lines.push(format!("{HEAD}: {head}"));
+        lines.push(String::new());
+        Ok(lines.join("\n"))
     }
 }
 
