@@ -1,4 +1,4 @@
-//! From the review to the end: merges, and what stands in their way.
+//! From the review to the end: merges and their obstacles.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -183,6 +183,15 @@ fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
         let pushed = git.push_branch(&BranchName::new("fix")).unwrap();
         assert_eq!(pushed, Pushed::There);
         let wanted = crate::merging::Wanted::now(&yard, strategy).pushed();
+        // Without the filter the files would not be what the checkout's owner expects.
+        let before = files(&yard.app());
+        let MergeObstacle::Filtered { files: named, .. } = wanted.obstacle(&git) else {
+            panic!("it was not seen");
+        };
+        assert!(named.contains(&"README".into()), "{named:?}");
+        assert_eq!(files(&yard.app()), before);
+        let head = crate::merging::tip(&yard, &yard.app(), "HEAD");
+        fs::write(yard.app().join(".git/HEAD"), format!("{head}\n")).unwrap();
         let commit = wanted.merge(&git);
         let tip = crate::merging::tip(&yard, &remote, "main");
         assert_eq!(tip, commit);
@@ -218,4 +227,17 @@ fn a_planted_merge_driver_decides_nothing() {
     let merge = ["merge-tree", "--write-tree", "main", "fix"];
     yard.try_git(&yard.app(), &merge);
     assert!(evidence.exists(), "the check notices a driver that runs");
+}
+
+#[test]
+fn a_filter_of_the_persons_own_writes_what_a_merge_brings() {
+    let yard = Yard::new();
+    crate::merging::branch(&yard);
+    let mut text = fs::read_to_string(yard.path("home/.gitconfig")).unwrap();
+    text += "[filter \"loud\"]\nsmudge = tr a-z A-Z\nclean = tr A-Z a-z\n";
+    fs::write(yard.path("home/.gitconfig"), text).unwrap();
+    yard.commit(&yard.slot(), ".gitattributes", "one filter=loud\n");
+    crate::merging::Wanted::now(&yard, MergeStrategy::Squash).merge(&yard.open());
+    assert_eq!(fs::read(yard.app().join("one")).unwrap(), b"ONE OF FIX\n");
+    assert_eq!(yard.git(&yard.app(), &["status", "--porcelain"]), "");
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::names::{BranchName, CommitId};
 
+use super::call::{parts, path, zero_ended};
 use super::look::Look;
 use super::name::branch_ref;
 use super::place::Kind;
@@ -146,6 +147,10 @@ impl Worktree<'_> {
         if !files.is_empty() {
             return Ok(Some(MergeObstacle::InTheWay { checkout, files }));
         }
+        let files = self.filtered(from, to)?;
+        if !files.is_empty() {
+            return Ok(Some(MergeObstacle::Filtered { checkout, files }));
+        }
         let scratch = self.scratch()?;
         // Files that were touched but not changed must not count as changed.
         let refresh = ["update-index", "-q", "--refresh"];
@@ -195,6 +200,38 @@ impl Worktree<'_> {
             }
         }
         Ok(occupied.into_iter().collect())
+    }
+
+    /// Files that the new commit has differently, and that a filter writes which is switched off:
+    /// without it they would be what nobody wants in a checkout.
+    fn filtered(&self, from: &CommitId, to: &CommitId) -> Result<Vec<PathBuf>, GitError> {
+        let off = self.settings().iter().filter_map(|(key, value)| {
+            let name = key.strip_prefix("filter.")?;
+            let name = name
+                .strip_suffix(".smudge")
+                .or(name.strip_suffix(".process"))?;
+            value.is_empty().then_some(name)
+        });
+        let off: BTreeSet<&str> = off.collect();
+        if off.is_empty() {
+            return Ok(Vec::new());
+        }
+        let paths = self.git().changed_paths(from, to)?;
+        let words = ["check-attr", "-z", "--stdin", "filter"];
+        let call = self.call_as_of(to.as_str(), words);
+        let call = call.input(zero_ended(paths.iter().map(PathBuf::as_path)));
+        let bytes = call.bytes()?;
+        let rows: Vec<&[u8]> = parts(&bytes).collect();
+        let mut files = Vec::new();
+        for row in rows.chunks(3) {
+            let [name, _, value] = row else {
+                return Err(call.garbled(&bytes));
+            };
+            if off.contains(&*String::from_utf8_lossy(value)) {
+                files.push(path(name));
+            }
+        }
+        Ok(files)
     }
 
     /// Gives index and files what the new commit has; the branch follows later.

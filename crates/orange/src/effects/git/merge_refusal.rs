@@ -62,6 +62,14 @@ pub enum MergeObstacle {
         /// The files, ignored ones included.
         files: Vec<PathBuf>,
     },
+    /// A checkout of the default branch needs a program for files that the merge would write, which
+    /// only the repository's own configuration names.
+    Filtered {
+        /// The checkout.
+        checkout: PathBuf,
+        /// The files.
+        files: Vec<PathBuf>,
+    },
     /// Somebody began something in a checkout of the default branch and did not end it.
     HalfDone {
         /// The checkout.
@@ -131,6 +139,11 @@ impl fmt::Display for MergeRefusal {
             MergeObstacle::InTheWay { .. } => {
                 write!(formatter, "move them away, then run `{again}`")
             }
+            MergeObstacle::Filtered { checkout, .. } => write!(
+                formatter,
+                "take it off the branch with `git -C '{}' switch --detach`, then run `{again}`",
+                checkout.display()
+            ),
             MergeObstacle::HalfDone { checkout, .. } => write!(
                 formatter,
                 "end it, which `git -C '{}' status` explains, then run `{again}`",
@@ -180,6 +193,13 @@ impl fmt::Display for MergeObstacle {
             Self::InTheWay { checkout, files } => write!(
                 formatter,
                 "`{}` is on it and has files where the merge would write: {}",
+                checkout.display(),
+                named(files)
+            ),
+            Self::Filtered { checkout, files } => write!(
+                formatter,
+                "`{}` is on it, and a filter that only the repository configures would have to \
+                 write {}",
                 checkout.display(),
                 named(files)
             ),
