@@ -16,6 +16,9 @@ use crate::killed::{Way, run};
 use crate::merging::{Wanted, add_remote, branch, introduce, tip};
 use crate::yard::{Yard, committed, files};
 
+/// How many tests share the calls of one strategy.
+const SHARDS: usize = 3;
+
 /// What is done in the child that is killed: the merge that was decided before it started.
 pub fn act(yard: &Yard, git: &Git, what: &str) {
     decided(yard, what).merge(git);
@@ -97,15 +100,16 @@ fn repeat(yard: &Yard, what: &str, expected: &str, told: &str) {
     }
 }
 
-fn every_call(what: &str) {
+/// Every call of one shard; the shards run side by side.
+fn every_call(what: &str, shard: usize) {
     let yard = stage();
     let expected = decided(&yard, what).merge(&yard.open());
     yard.reset();
-    for at in 1.. {
+    for at in (shard + 1..).step_by(SHARDS) {
         let ways = [Way::Before, Way::After, Way::During, Way::Spared];
-        // Every way at every second call is enough for one run of the table.
+        // Two ways at each call, in turns.
         let mut calls = 0;
-        for way in ways.into_iter().skip(at % 2).step_by(2) {
+        for way in ways.into_iter().skip(at / SHARDS % 2).step_by(2) {
             calls = run(&yard, what, at, way);
             let told = format!("{what} {way:?} {at}");
             repeat(&yard, what, &expected, &told);
@@ -118,19 +122,25 @@ fn every_call(what: &str) {
     }
 }
 
-#[test]
-fn a_forwarding_merge() {
-    every_call("ff");
+macro_rules! shards {
+    ($($name:ident $what:literal $shard:literal)+) => {$(
+        #[test]
+        fn $name() {
+            every_call($what, $shard);
+        }
+    )+};
 }
 
-#[test]
-fn a_merge_commit() {
-    every_call("merge");
-}
-
-#[test]
-fn a_squash() {
-    every_call("squash");
+shards! {
+    ff_0 "ff" 0
+    ff_1 "ff" 1
+    ff_2 "ff" 2
+    merge_0 "merge" 0
+    merge_1 "merge" 1
+    merge_2 "merge" 2
+    squash_0 "squash" 0
+    squash_1 "squash" 1
+    squash_2 "squash" 2
 }
 
 /// What `read-tree` leaves that is killed while it writes: some files new, one of them half, some
