@@ -363,77 +363,91 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
 
 /// The performer dies before or after a call of git; the same command goes on to the end, and
 /// there is one merge.
-#[test]
-fn a_performer_killed_at_any_step_of_a_merge_is_followed_by_one_that_ends_it() {
-    let moments = [
-        "merge-tree",
-        "commit-tree",
-        "push",
-        "read-tree",
-        "update-ref",
+fn performer_dies(moment: &str, is_after: bool) {
+    let stage = Stage::new("default");
+    stage.add_remote();
+    let id = stage.reviewed();
+    fs::write(stage.path("repo/mine.txt"), "mine\n").unwrap();
+    stage.said("repo", "add mine.txt");
+    stage.said("repo", "commit -q -m mine");
+    fs::write(stage.path("repo/notes"), "untracked\n").unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let folder = stage.path("bin");
+    let deadly = stage.path("deadly");
+    let deed = if is_after { "$git \"$@\"; " } else { "" };
+    let script = format!(
+        "#!/bin/sh\ngit=$(PATH=\"{path}\" command -v git)\n\
+         if [ \"$2\" = {moment} ] && [ \"$5\" != -n ] && mv {0} {0}.used 2>/dev/null; then\n\
+         {deed}kill -9 $PPID; exit 1\nfi\nexec $git \"$@\"\n",
+        deadly.display()
+    );
+    // The call that names a person comes with an option of its own.
+    let script = script.replace("\"$2\" = commit-tree", "\"$4\" = commit-tree");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("git"), script).unwrap();
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder.join("git"), executable).unwrap();
+    fs::write(&deadly, "").unwrap();
+    let typed = [
+        "task",
+        "merge",
+        id.as_str(),
+        "--strategy",
+        "merge",
+        "--wait",
+        "60",
     ];
-    for (number, moment) in moments.into_iter().enumerate() {
-        let stage = Stage::new("default");
-        stage.add_remote();
-        let id = stage.reviewed();
-        fs::write(stage.path("repo/mine.txt"), "mine\n").unwrap();
-        stage.said("repo", "add mine.txt");
-        stage.said("repo", "commit -q -m mine");
-        fs::write(stage.path("repo/notes"), "untracked\n").unwrap();
-        let path = std::env::var("PATH").unwrap();
-        let folder = stage.path("bin");
-        let deadly = stage.path("deadly");
-        let is_after = number % 2 == 0;
-        let deed = if is_after { "$git \"$@\"; " } else { "" };
-        let script = format!(
-            "#!/bin/sh\ngit=$(PATH=\"{path}\" command -v git)\n\
-             if [ \"$2\" = {moment} ] && [ \"$5\" != -n ] && mv {0} {0}.used 2>/dev/null; then\n\
-             {deed}kill -9 $PPID; exit 1\nfi\nexec $git \"$@\"\n",
-            deadly.display()
-        );
-        // The call that names a person comes with an option of its own.
-        let script = script.replace("\"$2\" = commit-tree", "\"$4\" = commit-tree");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("git"), script).unwrap();
-        let executable = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(folder.join("git"), executable).unwrap();
-        fs::write(&deadly, "").unwrap();
-        let typed = [
-            "task",
-            "merge",
-            id.as_str(),
-            "--strategy",
-            "merge",
-            "--wait",
-            "60",
-        ];
-        let mut merge = stage.orange(&typed);
-        merge.env("PATH", format!("{}:{path}", folder.display()));
-        let output = merge.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{moment}: {said}\n{}",
-            stage.told(&id)
-        );
-        assert!(
-            stage.path("deadly.used").exists(),
-            "nobody died at {moment}"
-        );
-        stage.wait_for_rest(&id);
-        assert_eq!(stage.task(&id).status.as_str(), "done");
-        let merges = stage.said("repo", "rev-list --count --merges main");
-        assert_eq!(merges, "1", "{moment}");
-        let main = stage.said("repo", "rev-parse main");
-        assert_eq!(stage.said("remote.git", "rev-parse main"), main);
-        assert_eq!(stage.said("repo", "status --porcelain"), "?? notes");
-        let events = stage.store().events(&id, 0).unwrap();
-        let started = events
-            .iter()
-            .filter(|it| matches!(it.event.fact, Fact::MergeStarted { .. }));
-        assert_eq!(started.count(), 1);
-    }
+    let mut merge = stage.orange(&typed);
+    merge.env("PATH", format!("{}:{path}", folder.display()));
+    let output = merge.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{moment}: {said}\n{}",
+        stage.told(&id)
+    );
+    assert!(
+        stage.path("deadly.used").exists(),
+        "nobody died at {moment}"
+    );
+    stage.wait_for_rest(&id);
+    assert_eq!(stage.task(&id).status.as_str(), "done");
+    let merges = stage.said("repo", "rev-list --count --merges main");
+    assert_eq!(merges, "1", "{moment}");
+    let main = stage.said("repo", "rev-parse main");
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    assert_eq!(stage.said("repo", "status --porcelain"), "?? notes");
+    let events = stage.store().events(&id, 0).unwrap();
+    let started = events
+        .iter()
+        .filter(|it| matches!(it.event.fact, Fact::MergeStarted { .. }));
+    assert_eq!(started.count(), 1);
+}
+
+#[test]
+fn a_performer_that_dies_after_computing_is_followed_by_one_that_ends_it() {
+    performer_dies("merge-tree", true);
+}
+
+#[test]
+fn a_performer_that_dies_before_committing_is_followed_by_one_that_ends_it() {
+    performer_dies("commit-tree", false);
+}
+
+#[test]
+fn a_performer_that_dies_after_pushing_is_followed_by_one_that_ends_it() {
+    performer_dies("push", true);
+}
+
+#[test]
+fn a_performer_that_dies_after_replacing_files_is_followed_by_one_that_ends_it() {
+    performer_dies("read-tree", true);
+}
+
+#[test]
+fn a_performer_that_dies_after_moving_the_branch_is_followed_by_one_that_ends_it() {
+    performer_dies("update-ref", true);
 }
 
 #[test]
