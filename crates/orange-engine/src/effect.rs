@@ -180,6 +180,17 @@ pub struct Merge {
     pub base: CommitId,
     /// Where success leads.
     pub to: Status,
+    /// Whether the remote is left alone, whatever the project says.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub local: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes what it serializes by reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// How a branch is merged.

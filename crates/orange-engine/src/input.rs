@@ -67,6 +67,8 @@ pub enum Ask {
     Merge {
         /// How.
         strategy: MergeStrategy,
+        /// Whether the remote is left alone, whatever the project says.
+        local: bool,
     },
     /// An agent that died, in the same status.
     Respawn {

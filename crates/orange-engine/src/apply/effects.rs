@@ -110,7 +110,7 @@ pub(super) fn give_up_effect(task: &mut Task, id: EffectId, error: &str) {
     };
     let planned = task.pending[index].planned.clone();
     undo_promise(task, &planned);
-    raise_attention(task, format!("{}: {error}", planned.effect.label()));
+    raise_attention(task, given_up(&planned, error));
     if planned.on_error == OnError::Continue {
         task.pending.remove(index);
     } else {
@@ -119,9 +119,19 @@ pub(super) fn give_up_effect(task: &mut Task, id: EffectId, error: &str) {
     }
 }
 
+/// What a person is told about an effect that failed.
+fn given_up(planned: &PlannedEffect, error: &str) -> String {
+    format!("{}: {error}", planned.effect.label())
+}
+
 pub(super) fn cancel_effect(task: &mut Task, id: EffectId) {
     if let Some(pending) = take_pending(task, id) {
         undo_promise(task, &pending.planned);
+        // What failed is being tried anew, or no longer wanted: nobody need look at it.
+        if let PendingState::GivenUp { error } = &pending.state {
+            let reason = given_up(&pending.planned, error);
+            task.attention.retain(|known| *known != reason);
+        }
     }
 }
 

@@ -156,7 +156,8 @@ fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
                 format!("switch to a branch with `git switch -c <name>`, then run `{again}`")
             }
             GitCondition::TaskFileUntracked => format!(
-                "take it out with `git rm --cached TASK.md` and `git commit`, then run `{again}`"
+                "take it out of the branch's commits with `git rm --cached TASK.md` and \
+                 `git commit --amend`, or with `git rebase -i`, then run `{again}`"
             ),
         },
         GateFailure::PullRequestMissing => {

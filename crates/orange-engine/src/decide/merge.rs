@@ -23,6 +23,7 @@ pub(super) enum Blocked {
 pub(super) fn start(
     steps: &mut Steps<'_>,
     strategy: MergeStrategy,
+    local: bool,
     asker: Asker<'_>,
 ) -> Result<(), Blocked> {
     let Some((to, edges)) = way(steps) else {
@@ -55,6 +56,7 @@ pub(super) fn start(
         head: git.head.clone(),
         base: git.base.clone(),
         to,
+        local,
     };
     steps.plan_effect(plan, Effect::Merge(merge), OnError::Stop);
     Ok(())

@@ -30,9 +30,9 @@ pub(super) fn decide(
     let asking = Asking { steps, request };
     match &request.ask {
         Ask::Move { to } => asking.move_to(to),
-        Ask::Verb(Verb::Merge) => asking.merge(MergeStrategy::default()),
+        Ask::Verb(Verb::Merge) => asking.merge(MergeStrategy::default(), false),
         Ask::Verb(verb) => asking.verb(*verb),
-        Ask::Merge { strategy } => asking.merge(*strategy),
+        Ask::Merge { strategy, local } => asking.merge(*strategy, *local),
         Ask::Respawn { role } => asking.respawn(role.as_ref()),
         Ask::HandEdit { to, version } => asking.hand_edit(to, *version),
         Ask::Amend { summary, branch } => asking.amend(summary.as_deref(), branch.as_ref()),
@@ -106,7 +106,7 @@ impl<'a> Asking<'a> {
         self.refuse(attempt, closed)
     }
 
-    fn merge(mut self, strategy: MergeStrategy) -> Decision {
+    fn merge(mut self, strategy: MergeStrategy, local: bool) -> Decision {
         let attempt = self.attempt_of(Verb::Merge);
         // The engine made the last step of a merge, whoever asked for it.
         let targets = self.targets(Verb::Merge);
@@ -120,7 +120,7 @@ impl<'a> Asking<'a> {
         }
         self.steps.import_asked(&self.request.by);
         let asker = self.asker();
-        match merge::start(&mut self.steps, strategy, asker) {
+        match merge::start(&mut self.steps, strategy, local, asker) {
             Ok(()) => self.steps.finish(),
             Err(Blocked::Refused(closed)) => self.refuse(attempt, closed),
             Err(Blocked::Needs(facts)) => self.steps.need(facts),

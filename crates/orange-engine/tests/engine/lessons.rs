@@ -181,7 +181,13 @@ fn lesson_22_no_agent_approves_itself() {
     ] {
         let mut world = World::placed(&workflow, name);
         let strategy = orange_engine::effect::MergeStrategy::Ff;
-        let decision = world.ask(Role::Worker, Ask::Merge { strategy });
+        let decision = world.ask(
+            Role::Worker,
+            Ask::Merge {
+                strategy,
+                local: false,
+            },
+        );
         assert!(
             shown(&decision).starts_with("refused not-allowed"),
             "{name}"

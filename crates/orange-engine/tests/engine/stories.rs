@@ -176,8 +176,15 @@ fn a_failed_merge_leaves_the_status_and_says_why() {
     assert_eq!(world.task.merging(), None);
     // The next try replaces the failed one.
     let strategy = MergeStrategy::Squash;
-    world.ask(Role::Human, Ask::Merge { strategy });
+    world.ask(
+        Role::Human,
+        Ask::Merge {
+            strategy,
+            local: false,
+        },
+    );
     assert_eq!(world.task.pending.len(), 1);
+    assert_eq!(world.task.attention, [] as [&str; 0]);
     world.settle();
     assert_eq!(world.task.status, status("done"));
 }

@@ -406,7 +406,13 @@ fn happenings(workflow: &Workflow, from: &Status, text: &mut String) {
     let confirmed = |strategy| {
         let mut world = World::placed(workflow, from.as_str());
         world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
-        let Cause::Request(mut asked) = request(Role::Human, Ask::Merge { strategy }) else {
+        let Cause::Request(mut asked) = request(
+            Role::Human,
+            Ask::Merge {
+                strategy,
+                local: false,
+            },
+        ) else {
             return String::new();
         };
         asked.confirmed = true;

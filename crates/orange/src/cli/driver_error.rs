@@ -28,9 +28,10 @@ pub fn code(error: &DriverError) -> &'static str {
         },
         DriverError::Harness(_) => "harness-unusable",
         DriverError::HarnessUnset(_) => "harness-unset",
-        DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
-            "program-failed"
-        }
+        DriverError::Git(_)
+        | DriverError::Tmux(_)
+        | DriverError::Command(_)
+        | DriverError::Process(_) => "program-failed",
         DriverError::NoRandomness(_) | DriverError::File { .. } => "system-failed",
         DriverError::ProjectUnclear { .. } => "project-unclear",
         DriverError::NoRepository { .. } => "project-unusable",

@@ -81,6 +81,16 @@ pub fn ask(
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
+    let answer = answer(target, request, environment)?;
+    print(answer, target.patience.json, output)
+}
+
+/// Asks for something, and says what came of it.
+pub fn answer(
+    target: &Target,
+    request: Wanted,
+    environment: &Environment,
+) -> Result<Answer, Error> {
     let driver = driver(environment)?.gathering(target.patience.gathering());
     let task = meant(&driver, target.task.as_deref())?;
     let request = |by| Request {
@@ -89,8 +99,7 @@ pub fn ask(
         confirmed: request.confirmed,
         message: request.message,
     };
-    let answer = driver.ask_as_caller(&task, request, target.patience.waiting())?;
-    print(answer, target.patience.json, output)
+    Ok(driver.ask_as_caller(&task, request, target.patience.waiting())?)
 }
 
 /// What is asked for, whoever asks.

@@ -3,6 +3,7 @@
 use std::io;
 
 use orange_engine::Refusal;
+use orange_engine::names::TaskId;
 use serde_json::json;
 
 use super::counted::counted;
@@ -87,6 +88,16 @@ pub enum Error {
     /// The workflow says no.
     #[error(transparent)]
     Refused(Box<Refusal>),
+    /// The merge was decided and did not come about.
+    #[error("{reason}")]
+    MergeFailed {
+        /// The task.
+        task: TaskId,
+        /// What was attempted, and what stood in the way.
+        reason: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
     /// The step could not be taken.
     #[error(transparent)]
     Driver(#[from] DriverError),
@@ -125,6 +136,7 @@ impl Error {
             },
             Error::ContextUnreadable { .. } => "context-unreadable",
             Error::Refused(_) => "refused",
+            Error::MergeFailed { .. } => "merge-failed",
             Error::Driver(error) => driver_error::code(error),
             Error::NotStarted(_) => "program-not-started",
             Error::Print(_) => "answer-not-printed",
@@ -144,6 +156,7 @@ impl Error {
             Error::Driver(error) => driver_error::exit(error),
             Error::Catalog(_)
             | Error::Refused(_)
+            | Error::MergeFailed { .. }
             | Error::WorkflowUnreadable { .. }
             | Error::WorkflowInvalid { .. }
             | Error::WorkflowNotNew(_) => Exit::Refused,
@@ -193,6 +206,7 @@ impl Error {
             }
             Error::WorkflowNotNew(error) => error.hints(),
             Error::Refused(refusal) => refusal.hints.clone(),
+            Error::MergeFailed { hint, .. } => hint.iter().cloned().collect(),
             Error::Driver(error) => driver_error::hints(error),
             Error::ContextUnreadable { .. } => {
                 vec!["name a text file: `orange task create --context FILE`".to_owned()]
@@ -221,6 +235,7 @@ impl Error {
                 json!({ "name": name, "reason": reason.to_string() })
             }
             Error::Refused(refusal) => json!({ "refusal": refusal }),
+            Error::MergeFailed { task, .. } => json!({ "task": task }),
             Error::Driver(error) => driver_error::details(error),
             Error::ScriptLine {
                 script,

@@ -53,6 +53,12 @@ pub struct Project {
     /// What the task's file is called in a worktree.
     #[serde(default = "usual_task_file")]
     pub task_file: String,
+    /// Whether a merge goes to the remote first.
+    #[serde(default)]
+    pub push: bool,
+    /// Whether a branch that was merged is deleted.
+    #[serde(default)]
+    pub delete_branch: bool,
     /// What else a person wrote about it.
     #[serde(flatten)]
     pub other: Map<String, Value>,
@@ -120,6 +126,8 @@ impl Project {
             review_harness: None,
             pool_size: usual_pool(),
             task_file: usual_task_file(),
+            push: false,
+            delete_branch: false,
             other: Map::new(),
         }
     }

@@ -81,12 +81,21 @@ fn delayed_until(store: &Store, pending: &Pending) -> Result<Timestamp, DriverEr
     if spawn.delay == 0 {
         return Ok(Timestamp::default());
     }
+    let planned = planned_at(store, pending)?;
+    let millis = i64::try_from(spawn.delay.saturating_mul(1000)).unwrap_or(i64::MAX);
+    Ok(planned.map_or_else(Timestamp::default, |at| {
+        Timestamp::from_millis(at.millis().saturating_add(millis))
+    }))
+}
+
+/// When an effect was planned.
+pub(super) fn planned_at(
+    store: &Store,
+    pending: &Pending,
+) -> Result<Option<Timestamp>, DriverError> {
     let id = pending.planned.id.0;
     let events = store.events(&pending.task, id.saturating_sub(1))?;
     let planned: Option<&Event> = events.first().map(|recorded| &recorded.event);
     let planned = planned.filter(|event| event.version == id);
-    let millis = i64::try_from(spawn.delay.saturating_mul(1000)).unwrap_or(i64::MAX);
-    Ok(planned.map_or_else(Timestamp::default, |event| {
-        Timestamp::from_millis(event.at.millis().saturating_add(millis))
-    }))
+    Ok(planned.map(|event| event.at))
 }

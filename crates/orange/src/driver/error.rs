@@ -8,6 +8,7 @@ use orange_engine::role::Role;
 
 use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError};
 use crate::effects::command::CommandError;
+use crate::effects::git::GitError;
 use crate::effects::process::ProcessError;
 use crate::effects::tmux::TmuxError;
 use crate::store::StoreError;
@@ -33,6 +34,9 @@ pub enum DriverError {
     /// tmux.
     #[error(transparent)]
     Tmux(#[from] TmuxError),
+    /// git.
+    #[error(transparent)]
+    Git(#[from] GitError),
     /// A program.
     #[error(transparent)]
     Command(#[from] CommandError),

@@ -45,7 +45,7 @@ impl Driver {
                 }
                 FactNeeded::Git => {
                     let branch = known.branch.as_ref().unwrap_or(&task.branch);
-                    known.facts.git = Some(self.git_facts(store, task, branch)?);
+                    known.facts.git = Some(self.git_facts(store, task, branch, known.merges)?);
                 }
                 // Until a forge can be asked, there is no pull request.
                 FactNeeded::PullRequest => known.facts.pull_request = Some(None),

@@ -15,7 +15,7 @@ use super::wait::Called;
 use super::{Driver, DriverError};
 use crate::clock::{self, Deadline};
 use crate::effects::command::{CommandError, Ending};
-use crate::effects::git::Git;
+use crate::effects::git::Head;
 use crate::store::{GateAnswer, GateCommand, Store, WorkspaceRecord};
 
 /// What a shell answers for a program that does not exist.
@@ -142,9 +142,9 @@ impl Driver {
             let Some(workspace) = held.filter(|_| is_wanted) else {
                 break;
             };
-            let before = self.commit_of(&workspace)?;
+            let before = self.head(&task, &workspace)?;
             let result = self.run_gate(&task, &wanted.command, wanted.timeout, &workspace)?;
-            if self.commit_of(&workspace)? == before {
+            if self.head(&task, &workspace)? == before {
                 let state = self.state(&task, &workspace)?;
                 let answer = GateAnswer { result, state };
                 return Ok(store.answer_gate_command(id, wanted, &answer)?);
@@ -176,23 +176,13 @@ impl Driver {
 
     /// One word for what the worktree holds.
     fn state(&self, task: &Task, workspace: &WorkspaceRecord) -> Result<String, DriverError> {
-        let unknown = |error: &dyn std::fmt::Display| DriverError::FactUnknown {
-            task: task.id.clone(),
-            what: "what the worktree holds",
-            reason: error.to_string(),
-        };
-        let git = Git::open("git", &workspace.path, &self.environment);
-        let git = git.map_err(|error| unknown(&error))?;
-        let worktree = git.worktree(&workspace.path);
-        let state = worktree.and_then(|worktree| worktree.state());
-        state.map_err(|error| unknown(&error))
+        let (_, git) = self.repository_of(task)?;
+        Ok(git.worktree(&workspace.path)?.state()?)
     }
 
-    fn commit_of(&self, workspace: &WorkspaceRecord) -> Result<Option<String>, DriverError> {
-        self.git_if(
-            &workspace.path,
-            &["rev-parse", "--verify", "--quiet", "HEAD"],
-        )
+    fn head(&self, task: &Task, workspace: &WorkspaceRecord) -> Result<Head, DriverError> {
+        let (_, git) = self.repository_of(task)?;
+        Ok(git.worktree(&workspace.path)?.head()?)
     }
 }
 

@@ -9,11 +9,11 @@ mod answer;
 mod ask;
 mod attach;
 mod create;
+mod diff;
 mod due;
 mod error;
 mod facts;
 mod gate_commands;
-mod git;
 mod identity;
 mod ids;
 mod inbox;
@@ -25,6 +25,7 @@ mod person;
 mod place;
 mod project;
 mod queries;
+mod repository;
 mod step;
 mod wait;
 mod workspace;
@@ -47,6 +48,8 @@ pub use observe::Seen;
 pub use perform::Performed;
 pub use queries::{Shown, Why};
 pub use wait::Waiting;
+
+pub use crate::effects::git::{Difference, FileDifference};
 
 /// Everything a step needs to know about where it happens.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName};
 
 use super::{Driver, DriverError};
 use crate::config::{Project, Projects};
+use crate::effects::git::{Git, GitError};
 
 impl Driver {
     /// Registers the repository that holds a directory; answers with whether it is new.
@@ -16,55 +17,44 @@ impl Driver {
         workflow: Option<String>,
         harness: Option<HarnessName>,
     ) -> Result<(Project, bool), DriverError> {
-        let wrong = |reason: String| DriverError::NoRepository {
+        let wrong = |reason: &str| DriverError::NoRepository {
             path: directory.to_owned(),
-            reason,
+            reason: reason.to_owned(),
         };
-        let top = self.git_if(directory, &["rev-parse", "--show-toplevel"])?;
-        let top = top.ok_or_else(|| wrong(String::from("it is in no git repository")))?;
-        let path = Path::new(&top).to_owned();
-        let head = ["rev-parse", "--verify", "--quiet", "HEAD"];
-        if self.git_if(&path, &head)?.is_none() {
-            return Err(wrong(String::from("the repository has no commit yet")));
-        }
-        let branch = self.default_branch(&path)?;
-        let branch = branch.ok_or_else(|| wrong(String::from("it is on no branch")))?;
+        let git = match Git::open("git", directory, &self.environment) {
+            Err(GitError::NotARepository { .. }) => {
+                return Err(wrong("it is in no git repository"));
+            }
+            git => git?,
+        };
+        let path = git.top(directory);
+        let path = path.map_err(|_| wrong("it is in no checkout of the repository"))?;
+        let branch = default_branch(&git, &path)?;
+        let branch = branch.ok_or_else(|| wrong("it is on no branch"))?;
+        match git.base(&branch) {
+            Err(GitError::NoCommit { .. }) => {
+                return Err(wrong("the repository has no commit yet"));
+            }
+            base => base?,
+        };
         let name = name.unwrap_or_else(|| {
             let last = path.file_name().unwrap_or_default();
             ProjectName::new(last.to_string_lossy())
         });
-        let mut project = Project::new(name, path, BranchName::new(branch));
+        let mut project = Project::new(name, path, branch);
         if let Some(workflow) = workflow {
             project.workflow = workflow;
         }
         project.harness = harness;
         Ok(Projects::add(&self.home, project)?)
     }
+}
 
-    /// What the remote calls its default branch, else the branch that is checked out.
-    fn default_branch(&self, path: &Path) -> Result<Option<String>, DriverError> {
-        let remote = [
-            "symbolic-ref",
-            "--quiet",
-            "--short",
-            "refs/remotes/origin/HEAD",
-        ];
-        if let Some(found) = self.git_if(path, &remote)?
-            && let Some(name) = found.strip_prefix("origin/")
-            && self
-                .git_if(
-                    path,
-                    &[
-                        "show-ref",
-                        "--verify",
-                        "--quiet",
-                        &format!("refs/heads/{name}"),
-                    ],
-                )?
-                .is_some()
-        {
-            return Ok(Some(name.to_owned()));
-        }
-        self.git_if(path, &["symbolic-ref", "--quiet", "--short", "HEAD"])
+/// What the remote calls its default branch, else the usual name, else what is checked out.
+fn default_branch(git: &Git, path: &Path) -> Result<Option<BranchName>, DriverError> {
+    match git.default_branch(None) {
+        Ok(branch) => Ok(Some(branch)),
+        Err(GitError::NoDefaultBranch(_)) => Ok(git.worktree(path)?.branch()?),
+        Err(error) => Err(error.into()),
     }
 }

@@ -4,6 +4,7 @@ use orange_engine::document::Document;
 use orange_engine::event::Event;
 use orange_engine::input::{Ask, Cause, Facts, Input, Observation, Request};
 use orange_engine::language::load;
+use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, TaskId};
 use orange_engine::{Decision, Refusal, Workflow, decide};
 
@@ -42,6 +43,8 @@ pub(super) struct Known {
     pub(super) facts: Facts,
     /// The branch that facts are about, when it is not the task's.
     pub(super) branch: Option<BranchName>,
+    /// Whether a merge is asked for, which is decided for what the remote has now.
+    pub(super) merges: bool,
 }
 
 impl Driver {
@@ -58,6 +61,7 @@ impl Driver {
             let mut known = Known::default();
             known.facts.entered = stored.task.entered.version;
             known.branch = new_branch(cause);
+            known.merges = merges(cause);
             if reads_first(cause) {
                 read(store, id, &mut known)?;
             }
@@ -146,6 +150,17 @@ fn new_branch(cause: &Cause) -> Option<BranchName> {
             ..
         }) => branch.clone(),
         _ => None,
+    }
+}
+
+/// Whether a request asks for a merge that the remote may be told of.
+fn merges(cause: &Cause) -> bool {
+    match cause {
+        Cause::Request(request) => matches!(
+            request.ask,
+            Ask::Merge { local: false, .. } | Ask::Verb(Verb::Merge)
+        ),
+        Cause::Observation(_) => false,
     }
 }
 

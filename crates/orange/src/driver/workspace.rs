@@ -5,12 +5,10 @@
 
 use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
-use orange_engine::input::GitFacts;
-use orange_engine::language::gates::GitCondition;
-use orange_engine::names::{BranchName, CommitId, TaskId, WorkspaceName};
+use orange_engine::names::WorkspaceName;
 
+use super::Driver;
 use super::act::Failure;
-use super::{Driver, DriverError};
 use crate::clock;
 use crate::config::Project;
 use crate::effects::git::{Acquire, AcquireRefusal, Acquisition, Git, Release, Released, Slot};
@@ -155,80 +153,5 @@ impl Driver {
             }
         }
         Ok(EffectOutcome::Done)
-    }
-
-    /// The branch that a task's worktree is on.
-    pub fn branch_of_worktree(&self, task: &TaskId) -> Result<BranchName, DriverError> {
-        let unknown = |reason: &str| DriverError::FactUnknown {
-            task: task.clone(),
-            what: "the branch",
-            reason: reason.to_owned(),
-        };
-        let held = self.store()?.workspace_of(task)?;
-        let held = held.ok_or_else(|| unknown("it has no workspace"))?;
-        let head = ["symbolic-ref", "--quiet", "--short", "HEAD"];
-        let found = self.git_if(&held.path, &head)?;
-        let found = found.ok_or_else(|| unknown("its worktree is on no branch"))?;
-        Ok(BranchName::new(found))
-    }
-
-    /// What is known about a branch and the task's worktree.
-    pub(super) fn git_facts(
-        &self,
-        store: &Store,
-        task: &Task,
-        branch: &BranchName,
-    ) -> Result<GitFacts, DriverError> {
-        let projects = self.projects()?;
-        let project = projects.require(&task.project)?;
-        let held = store.workspace_of(&task.id)?;
-        if held.is_some() && *branch != task.branch {
-            let found = self.branch_of_worktree(&task.id)?;
-            if found != *branch {
-                return Err(DriverError::FactUnknown {
-                    task: task.id.clone(),
-                    what: "the branch",
-                    reason: format!(
-                        "its worktree is on `{found}`; rename it there first with `git branch -m {branch}`"
-                    ),
-                });
-            }
-        }
-        let place = held.as_ref().map_or(&project.path, |held| &held.path);
-        let commit = |name: &str| -> Result<String, DriverError> {
-            let meant = format!("refs/heads/{name}^{{commit}}");
-            self.git(&project.path, &["rev-parse", "--verify", "--quiet", &meant])
-                .map_err(|_| DriverError::FactUnknown {
-                    task: task.id.clone(),
-                    what: "the commit",
-                    reason: format!("there is no branch `{name}`"),
-                })
-        };
-        let base = commit(project.default_branch.as_str())?;
-        let head = commit(branch.as_str()).or_else(|error| match &held {
-            Some(held) => self.git(&held.path, &["rev-parse", "HEAD"]),
-            None => Err(error),
-        })?;
-        let mut holds = Vec::new();
-        let unsaved = self.git(place, &["status", "--porcelain", "--untracked-files=all"])?;
-        if unsaved.is_empty() {
-            holds.push(GitCondition::Clean);
-        }
-        let range = format!("{base}..{head}");
-        if self.git(&project.path, &["rev-list", "--count", &range])? != "0" {
-            holds.push(GitCondition::CommitsAhead);
-        }
-        if *branch != project.default_branch {
-            holds.push(GitCondition::BranchNotDefault);
-        }
-        let file = ["ls-tree", "--name-only", &head, "--", &project.task_file];
-        if self.git(&project.path, &file)?.is_empty() {
-            holds.push(GitCondition::TaskFileUntracked);
-        }
-        Ok(GitFacts {
-            head: CommitId::new(head),
-            base: CommitId::new(base),
-            holds,
-        })
     }
 }

@@ -4,13 +4,14 @@
 //! `CLICOLOR`, `CLICOLOR_FORCE` and whether a terminal listens, and strips what nobody wants.
 
 mod fold;
+mod foreign;
 mod style;
 mod table;
 mod text;
 
 use std::io::{self, BufRead as _, IsTerminal as _, Stderr, Stdout, Write as _};
 
-use anstream::AutoStream;
+use anstream::{AutoStream, ColorChoice};
 
 pub use style::Style;
 pub use table::{Alignment, Cell, Table};
@@ -76,6 +77,24 @@ impl Output {
         let mut stdout = self.stdout.as_inner().lock();
         stdout.write_all(bytes)?;
         stdout.flush()
+    }
+
+    /// Whether answers are in colour.
+    pub fn is_coloured(&self) -> bool {
+        self.stdout.current_choice() != ColorChoice::Never
+    }
+
+    /// Whether a person is there to be asked.
+    pub fn has_person(&self) -> bool {
+        self.stdout.is_terminal() && io::stdin().is_terminal()
+    }
+
+    /// Prints what another program wrote: as it is, but on a terminal only its colours act.
+    pub fn answer_foreign(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.stdout.is_terminal() {
+            return self.answer_exactly(foreign::harmless(bytes).as_bytes());
+        }
+        self.answer_exactly(bytes)
     }
 
     /// Prints what accompanies the answer. Nobody may be listening, and that is no failure.

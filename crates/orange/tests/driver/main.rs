@@ -17,6 +17,7 @@ mod hooks;
 mod identity;
 mod library;
 mod losses;
+mod merging;
 mod program;
 mod stage;
 mod stories;

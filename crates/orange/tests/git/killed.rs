@@ -26,7 +26,7 @@ const SHARDS: usize = 3;
 
 /// How the caller is killed.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+pub enum Way {
     Before,
     After,
     During,
@@ -46,7 +46,7 @@ fn act(yard: &Yard, what: &str, program: PathBuf) {
             let worktree = git.worktree(&yard.slot()).unwrap();
             drop(worktree.restore(&rescued).unwrap());
         }
-        what => panic!("{what}"),
+        what => crate::merging_killed::act(yard, &git, what),
     }
 }
 
@@ -62,7 +62,7 @@ fn child() {
 }
 
 /// Acts in a child that is killed at the given call; how many calls there were.
-fn run(yard: &Yard, what: &str, at: usize, way: Way) -> usize {
+pub fn run(yard: &Yard, what: &str, at: usize, way: Way) -> usize {
     let root = yard.path("").display().to_string();
     let deed = match way {
         Way::Before => "kill -9 $PPID; exit 1",
@@ -88,7 +88,7 @@ fn run(yard: &Yard, what: &str, at: usize, way: Way) -> usize {
     calls
 }
 
-fn child_process(yard: &Yard, what: &str) -> Command {
+pub fn child_process(yard: &Yard, what: &str) -> Command {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "killed::child", "--nocapture"]);
     child.env(ACT, what).env(ROOT, yard.path(""));

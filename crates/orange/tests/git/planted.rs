@@ -3,7 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use orange::effects::git::{Released, Restored};
+use orange::effects::git::{AskDiff, Deletion, MergeObstacle, Pushed, Released, Restored};
+use orange_engine::effect::MergeStrategy;
+use orange_engine::names::BranchName;
 
 use crate::yard::{Yard, files};
 
@@ -98,4 +100,144 @@ fn the_check_notices_a_program_that_runs() {
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     yard.git(&yard.app(), &["switch", "-q", "-c", "x"]);
     assert!(evidence.exists());
+}
+
+/// Everything an agent could plant, and a branch whose files ask for it.
+#[test]
+fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
+    for strategy in crate::merging::ALL {
+        let yard = Yard::new();
+        crate::merging::branch(&yard);
+        let remote = crate::merging::add_remote(&yard);
+        yard.git(&remote, &["branch", "-D", "fix"]);
+        let attributes = "* filter=evil diff=evil merge=evil\n";
+        yard.commit(&yard.slot(), ".gitattributes", attributes);
+        fs::write(yard.slot().join("README"), "not committed\n").unwrap();
+        fs::write(yard.slot().join("new"), "new\n").unwrap();
+        let evidence = yard.path("evidence");
+        let evil = yard.path("evil");
+        let script = format!("#!/bin/sh\necho \"$0 $*\" >>{}\ncat\n", evidence.display());
+        fs::write(&evil, script).unwrap();
+        fs::set_permissions(&evil, fs::Permissions::from_mode(0o755)).unwrap();
+        let hooks = yard.app().join(".git/hooks");
+        fs::create_dir_all(&hooks).unwrap();
+        for hook in [
+            "pre-push",
+            "post-merge",
+            "post-checkout",
+            "pre-merge-commit",
+            "commit-msg",
+            "reference-transaction",
+            "post-index-change",
+        ] {
+            fs::copy(&evil, hooks.join(hook)).unwrap();
+        }
+        let evil = evil.display().to_string();
+        for key in [
+            "core.fsmonitor",
+            "core.pager",
+            "core.editor",
+            "core.askPass",
+            "credential.helper",
+            "filter.evil.clean",
+            "filter.evil.smudge",
+            "filter.evil.process",
+            "diff.external",
+            "diff.evil.command",
+            "diff.evil.textconv",
+            "merge.evil.driver",
+            "pager.diff",
+            "gpg.program",
+            "gpg.ssh.program",
+            "remote.origin.uploadpack",
+            "remote.origin.receivepack",
+            "core.alternateRefsCommand",
+            "uploadpack.packObjectsHook",
+        ] {
+            yard.git(&yard.app(), &["config", key, &evil]);
+        }
+        for (key, value) in [
+            ("commit.gpgSign", "true"),
+            ("push.gpgSign", "if-asked"),
+            ("merge.verifySignatures", "true"),
+            ("log.showSignature", "true"),
+            ("branch.main.mergeOptions", "--squash"),
+            ("diff.submodule", "log"),
+        ] {
+            yard.git(&yard.app(), &["config", key, value]);
+        }
+        let _only_the_tests_own_calls = fs::remove_file(&evidence);
+
+        let git = yard.open();
+        let ask = AskDiff {
+            branch: &BranchName::new("fix"),
+            default: &BranchName::new("main"),
+            stat: false,
+            colour: false,
+        };
+        let difference = git.worktree(&yard.slot()).unwrap().diff(&ask).unwrap();
+        let text = String::from_utf8_lossy(&difference.text).into_owned();
+        assert!(text.contains("+not committed"), "{text}");
+        assert!(text.contains("+++ b/new"), "{text}");
+        git.diff(&ask).unwrap();
+        let pushed = git.push_branch(&BranchName::new("fix")).unwrap();
+        assert_eq!(pushed, Pushed::There);
+        let wanted = crate::merging::Wanted::now(&yard, strategy).pushed();
+        // Without the filter the files would not be what the checkout's owner expects.
+        let before = files(&yard.app());
+        let MergeObstacle::Filtered { files: named, .. } = wanted.obstacle(&git) else {
+            panic!("it was not seen");
+        };
+        assert!(named.contains(&"README".into()), "{named:?}");
+        assert_eq!(files(&yard.app()), before);
+        let head = crate::merging::tip(&yard, &yard.app(), "HEAD");
+        fs::write(yard.app().join(".git/HEAD"), format!("{head}\n")).unwrap();
+        let commit = wanted.merge(&git);
+        let tip = crate::merging::tip(&yard, &remote, "main");
+        assert_eq!(tip, commit);
+        let deletion = git
+            .delete_remote_branch(&BranchName::new("fix"), &BranchName::new("main"))
+            .unwrap();
+        assert!(matches!(deletion, Deletion::Deleted(_)), "{deletion:?}");
+        assert!(
+            !evidence.exists(),
+            "{}",
+            fs::read_to_string(evidence).unwrap()
+        );
+    }
+}
+
+/// A driver that an agent planted makes a conflict of what it would have decided.
+#[test]
+fn a_planted_merge_driver_decides_nothing() {
+    let yard = Yard::new();
+    crate::merging::branch(&yard);
+    yard.commit(&yard.slot(), ".gitattributes", "* merge=evil\n");
+    yard.commit(&yard.app(), "README", "zero\ntwo\nthree\n");
+    yard.commit(&yard.app(), ".gitattributes", "* merge=evil\n");
+    let evidence = yard.path("evidence");
+    let driver = format!("echo evil >%A; touch {}", evidence.display());
+    yard.git(&yard.app(), &["config", "merge.evil.driver", &driver]);
+    let wanted = crate::merging::Wanted::now(&yard, MergeStrategy::Merge);
+    let MergeObstacle::Conflicts(files) = wanted.obstacle(&yard.open()) else {
+        panic!("no conflict");
+    };
+    assert_eq!(files, [std::path::Path::new("README")]);
+    assert!(!evidence.exists());
+    let merge = ["merge-tree", "--write-tree", "main", "fix"];
+    yard.try_git(&yard.app(), &merge);
+    assert!(evidence.exists(), "the check notices a driver that runs");
+}
+
+#[test]
+fn a_filter_of_the_persons_own_writes_what_a_merge_brings() {
+    let yard = Yard::new();
+    crate::merging::branch(&yard);
+    let mut text = fs::read_to_string(yard.path("home/.gitconfig")).unwrap();
+    text += "[filter \"loud\"]\nsmudge = tr a-z A-Z\nclean = tr A-Z a-z\n";
+    fs::write(yard.path("home/.gitconfig"), text).unwrap();
+    yard.commit(&yard.slot(), ".gitattributes", "one filter=loud\n");
+    crate::merging::Wanted::now(&yard, MergeStrategy::Squash).merge(&yard.open());
+    assert_eq!(fs::read(yard.app().join("one")).unwrap(), b"ONE OF FIX\n");
+    assert_eq!(yard.git(&yard.app(), &["status", "--porcelain"]), "");
 }

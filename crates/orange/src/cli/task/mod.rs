@@ -4,7 +4,9 @@ mod attach;
 mod cancel;
 mod complete;
 mod create;
+mod diff;
 mod list;
+mod merge;
 mod request_changes;
 mod respawn;
 mod show;
@@ -32,9 +34,11 @@ pub enum Command {
     Spawn(spawn::Args),
     Respawn(respawn::Args),
     Attach(attach::Args),
+    Diff(diff::Args),
     Complete(complete::Args),
     Stuck(stuck::Args),
     RequestChanges(request_changes::Args),
+    Merge(merge::Args),
     Cancel(cancel::Args),
 }
 
@@ -49,9 +53,11 @@ impl Command {
             Command::Spawn(args) => args.target.patience.json,
             Command::Respawn(args) => args.target.patience.json,
             Command::Attach(_) => false,
+            Command::Diff(args) => args.json,
             Command::Complete(args) => args.target.patience.json,
             Command::Stuck(args) => args.target.patience.json,
             Command::RequestChanges(args) => args.target.patience.json,
+            Command::Merge(args) => args.target.patience.json,
             Command::Cancel(args) => args.target.patience.json,
         }
     }
@@ -66,9 +72,11 @@ impl Command {
             Command::Spawn(args) => spawn::run(args, environment, output),
             Command::Respawn(args) => respawn::run(args, environment, output),
             Command::Attach(args) => attach::run(args, environment),
+            Command::Diff(args) => diff::run(args, environment, output),
             Command::Complete(args) => complete::run(args, environment, output),
             Command::Stuck(args) => stuck::run(args, environment, output),
             Command::RequestChanges(args) => request_changes::run(args, environment, output),
+            Command::Merge(args) => merge::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),
         }
     }

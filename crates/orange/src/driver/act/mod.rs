@@ -2,6 +2,7 @@
 
 mod command;
 mod kill;
+mod merge;
 mod notify;
 mod remote;
 mod spawn;
@@ -84,7 +85,7 @@ impl Driver {
             Effect::Route => Ok(EffectOutcome::Routed(task.harness.clone())),
             Effect::PushBranch { branch } => self.push(&task, branch),
             Effect::DeleteRemoteBranch { branch } => self.delete_remote(&task, branch),
-            Effect::Merge(_) => Err(not_available("merging")),
+            Effect::Merge(merge) => self.merge(store, &task, pending, merge),
             Effect::CreatePr { .. } => Err(not_available("opening a pull request")),
             Effect::CreateChildren { .. } => Err(not_available("creating child tasks")),
             Effect::CommentIssue { .. } | Effect::LabelIssue { .. } | Effect::CloseIssue => {

@@ -1,6 +1,4 @@
-//! Pushes and removes a branch at the remote, where there is one.
-
-use std::path::PathBuf;
+//! Pushes a branch, and deletes one that is contained elsewhere.
 
 use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
@@ -8,51 +6,48 @@ use orange_engine::names::BranchName;
 
 use super::Failure;
 use crate::driver::Driver;
+use crate::effects::git::{Deletion, Pushed};
 
 impl Driver {
     /// Pushes the branch; a repository without a remote has nowhere to push to, and that is fine.
     pub(super) fn push(&self, task: &Task, branch: &BranchName) -> Result<EffectOutcome, Failure> {
-        if let Some((path, remote)) = self.remote(task)? {
-            let reference = format!("refs/heads/{branch}:refs/heads/{branch}");
-            let push = ["push", "--quiet", &remote, &reference];
-            self.git(&path, &push).map_err(Failure::passing)?;
+        let (_, git) = self.repository_of(task).map_err(Failure::passing)?;
+        match git.push_branch(branch).map_err(Failure::passing)? {
+            Pushed::There | Pushed::NoRemote => Ok(EffectOutcome::Done),
+            Pushed::Rejected(words) => Err(Failure::for_good(format!(
+                "the remote does not take `{branch}`: {words}; look with `git fetch` and \
+                 `git log {branch}..@{{upstream}}`"
+            ))),
         }
-        Ok(EffectOutcome::Done)
     }
 
-    /// Removes the branch at the remote, if it is there and not the default one.
+    /// Deletes the branch at the remote, if this repository has what it has; and here as well if
+    /// the project says so and the default branch has it.
     pub(super) fn delete_remote(
         &self,
         task: &Task,
         branch: &BranchName,
     ) -> Result<EffectOutcome, Failure> {
-        let projects = self.projects().map_err(Failure::for_good)?;
-        let project = projects.require(&task.project).map_err(Failure::for_good)?;
-        if *branch == project.default_branch {
-            return Err(Failure::for_good(format!(
-                "`{branch}` is the default branch"
-            )));
+        let (project, git) = self.repository_of(task).map_err(Failure::passing)?;
+        let default = &project.default_branch;
+        let deletion = git.delete_remote_branch(branch, default);
+        let kept = match deletion.map_err(Failure::passing)? {
+            Deletion::Deleted(_) | Deletion::Absent | Deletion::CheckedOut(_) => None,
+            Deletion::IsDefault => Some(String::from("it is the default branch")),
+            Deletion::NotContained(commit) => Some(format!(
+                "it has commits up to {commit} that nothing else has; look with `git fetch`"
+            )),
+            Deletion::Rejected(words) => Some(words),
+        };
+        if let Some(reason) = kept {
+            let error = format!("the remote's `{branch}` is kept: {reason}");
+            return Err(Failure::for_good(error));
         }
-        if let Some((path, remote)) = self.remote(task)? {
-            let reference = format!("refs/heads/{branch}");
-            let look = ["ls-remote", "--heads", &remote, &reference];
-            if !self.git(&path, &look).map_err(Failure::passing)?.is_empty() {
-                let delete = ["push", "--quiet", &remote, "--delete", &reference];
-                self.git(&path, &delete).map_err(Failure::passing)?;
-            }
+        if project.delete_branch {
+            // A branch that has more than the default branch, as after a squash, stays.
+            git.delete_branch(branch, default)
+                .map_err(Failure::passing)?;
         }
         Ok(EffectOutcome::Done)
-    }
-
-    /// The person's checkout and its remote: `origin`, else the first one.
-    fn remote(&self, task: &Task) -> Result<Option<(PathBuf, String)>, Failure> {
-        let projects = self.projects().map_err(Failure::for_good)?;
-        let project = projects.require(&task.project).map_err(Failure::for_good)?;
-        let path = project.path.clone();
-        let remotes = self.git(&path, &["remote"]).map_err(Failure::passing)?;
-        let mut names = remotes.lines();
-        let origin = names.clone().find(|name| *name == "origin");
-        let remote = origin.or_else(|| names.next());
-        Ok(remote.map(|remote| (path, remote.to_owned())))
     }
 }

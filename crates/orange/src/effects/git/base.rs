@@ -29,6 +29,25 @@ pub struct Base {
     pub is_diverged: bool,
 }
 
+/// What the default branch is, here and at the remote.
+#[derive(Debug)]
+pub(super) struct Tips {
+    /// The freshest.
+    pub base: Base,
+    /// The commit of this repository's branch.
+    pub local: Option<CommitId>,
+    /// The commit of the remote's branch, as it was last known.
+    pub theirs: Option<CommitId>,
+}
+
+impl Tips {
+    /// The commit that a merge adds to: what this repository has, or what it can be forwarded to.
+    pub fn target(&self) -> &CommitId {
+        let own = self.local.as_ref().filter(|_| self.base.is_diverged);
+        own.unwrap_or(&self.base.commit)
+    }
+}
+
 /// What is known of some refs.
 #[derive(Debug, Default)]
 pub(super) struct Refs {
@@ -99,11 +118,11 @@ impl Git {
             "--no-auto-maintenance",
             "--no-write-fetch-head",
             "--refmap=",
-            "--",
-            remote,
         ];
         let call = self
             .call(words)
+            .and(self.their_program(remote, "upload-pack"))
+            .and(["--", remote])
             .and(refspecs)
             .timeout(self.network_timeout());
         Ok(match call.succeed() {
@@ -114,7 +133,12 @@ impl Git {
 
     /// The commit to start from, of what is known now.
     pub fn base(&self, default: &BranchName) -> Result<Base, GitError> {
-        self.base_in(&self.refs(&self.names_of(default)?)?, default)
+        Ok(self.tips(default)?.base)
+    }
+
+    /// The same, and what it is in each place.
+    pub(super) fn tips(&self, default: &BranchName) -> Result<Tips, GitError> {
+        self.tips_in(&self.refs(&self.names_of(default)?)?, default)
     }
 
     /// The commit of a branch of this repository.
@@ -135,7 +159,7 @@ impl Git {
     ) -> Result<(Base, [Option<CommitId>; 2]), GitError> {
         let wanted = self.names_of(branch)?;
         let mut refs = self.refs(&[self.names_of(default)?, wanted.clone()].concat())?;
-        let base = self.base_in(&refs, default)?;
+        let base = self.tips_in(&refs, default)?.base;
         let mut found = wanted.iter().map(|name| refs.commits.remove(name));
         let local = found.next().flatten();
         Ok((base, [local, found.next().flatten()]))
@@ -149,10 +173,11 @@ impl Git {
         Ok(names)
     }
 
-    fn base_in(&self, refs: &Refs, default: &BranchName) -> Result<Base, GitError> {
+    fn tips_in(&self, refs: &Refs, default: &BranchName) -> Result<Tips, GitError> {
         let names = self.names_of(default)?;
         let mut found = names.iter().map(|name| refs.commits.get(name).cloned());
-        let (commit, is_diverged) = match (found.next().flatten(), found.next().flatten()) {
+        let (local, theirs) = (found.next().flatten(), found.next().flatten());
+        let (commit, is_diverged) = match (local.clone(), theirs.clone()) {
             (None, None) => {
                 let branch = default.to_string();
                 return Err(GitError::NoCommit { branch });
@@ -169,14 +194,21 @@ impl Git {
                 }
             }
         };
-        Ok(Base {
-            branch: default.clone(),
+        let branch = default.clone();
+        let base = Base {
+            branch,
             commit,
             is_diverged,
+        };
+        Ok(Tips {
+            base,
+            local,
+            theirs,
         })
     }
 
-    fn contains(&self, newer: &CommitId, older: &CommitId) -> Result<bool, GitError> {
+    /// Whether a commit has another one among its ancestors, or is it.
+    pub(super) fn contains(&self, newer: &CommitId, older: &CommitId) -> Result<bool, GitError> {
         let words = [
             "merge-base",
             "--is-ancestor",

@@ -6,6 +6,8 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use orange_engine::time::Timestamp;
+
 use super::planted;
 use super::{Git, GitError, Worktree};
 use crate::effects::command::{Ending, Finished, Invocation};
@@ -50,6 +52,38 @@ impl Git {
     pub(super) fn call<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
         let variables = self.variables(&self.settings, Some(&self.directory), None, None);
         self.invoke(variables, &self.directory).and(words)
+    }
+
+    /// The same, with the attributes of a commit; a git before 2.41 takes those it finds.
+    pub(super) fn call_as_of<A: AsRef<OsStr>>(
+        &self,
+        commit: &str,
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        let mut variables = self.variables(&self.settings, Some(&self.directory), None, None);
+        variables.insert("GIT_ATTR_SOURCE".into(), commit.into());
+        self.invoke(variables, &self.directory).and(words)
+    }
+
+    /// The same, in the name of the person, as the configuration has it, at a given time.
+    pub(super) fn call_by_person<A: AsRef<OsStr>>(
+        &self,
+        at: Timestamp,
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        let mut variables = self.variables(&self.settings, Some(&self.directory), None, None);
+        for (name, _) in IDENTITY {
+            variables.remove(OsStr::new(name));
+        }
+        let date = format!("@{} +0000", at.millis().div_euclid(1000));
+        for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+            variables.insert(name.into(), date.clone().into());
+        }
+        // A name that is made up of the machine's is nobody's.
+        let known = ["-c", "user.useConfigOnly=true"];
+        self.invoke(variables, &self.directory)
+            .and(known)
+            .and(words)
     }
 
     /// A call that finds out which repository a directory belongs to.
@@ -116,6 +150,15 @@ impl Git {
         Ok(())
     }
 
+    /// The option that says which program answers at the remote, where the repository names one:
+    /// of several settings git takes the first, so that ours alone would not count.
+    pub(super) fn their_program(&self, remote: &str, option: &str) -> Option<String> {
+        let key = format!("remote.{remote}.{}", option.replace('-', ""));
+        let mut settings = self.settings.iter();
+        let (_, program) = settings.find(|(known, _)| *known == key)?;
+        Some(format!("--{option}={program}"))
+    }
+
     /// How long the network may take.
     pub(super) fn network_timeout(&self) -> Duration {
         self.network_timeout
@@ -178,6 +221,20 @@ impl Call {
     /// What it printed, if it succeeded.
     pub fn bytes(&self) -> Result<Vec<u8>, GitError> {
         self.whole(self.invocation.require_success()?)
+    }
+
+    /// How it ended, whatever that is.
+    pub fn finish(&self) -> Result<Finished, GitError> {
+        let finished = self.invocation.run()?;
+        if finished.stdout.is_cut {
+            return Err(GitError::TooLong(self.invocation.to_string()));
+        }
+        Ok(finished)
+    }
+
+    /// The error for an ending that the caller does not accept.
+    pub fn failed(&self, finished: Finished) -> GitError {
+        self.invocation.failed(finished).into()
     }
 
     /// What it printed, or nothing if it said no with code 1.

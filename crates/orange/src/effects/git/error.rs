@@ -81,6 +81,30 @@ pub enum GitError {
         /// The lock.
         lock: PathBuf,
     },
+    /// The remote does not answer.
+    #[error("cannot ask `{remote}`: {reason}")]
+    Unreachable {
+        /// The remote.
+        remote: String,
+        /// What git said.
+        reason: String,
+    },
+    /// Somebody else merges into the same repository.
+    #[error("cannot merge in `{}`: another merge is on its way there; repeat it", .0.display())]
+    Merging(PathBuf),
+    /// Nobody's name can stand under a commit.
+    #[error(
+        "cannot make a commit in `{}`: git does not know your name; run `git config --global \
+         user.name NAME` and `git config --global user.email ADDRESS`",
+        .0.display()
+    )]
+    NoIdentity(PathBuf),
+    /// Git cannot merge without a worktree.
+    #[error("cannot merge: {version} is older than 2.38; install a newer git")]
+    TooOld {
+        /// What git says it is.
+        version: String,
+    },
     /// The files do not hold still long enough to be saved.
     #[error(
         "cannot save `{}`: its files keep changing; end what writes there, then repeat",

@@ -70,30 +70,17 @@ impl Worktree<'_> {
 
     /// Gathers what the gates ask, all for the branch's present commit.
     pub fn facts(&self, ask: &AskFacts<'_>) -> Result<GitFacts, GitError> {
-        let git = self.git();
-        let task_file = root_file(ask.task_file)?;
-        let head = git.branch(ask.branch)?.ok_or_else(|| GitError::NoCommit {
-            branch: ask.branch.to_string(),
-        })?;
-        let base = git.base(ask.default)?.commit;
         let condition = self.condition()?;
-        let mut holds = Vec::new();
-        if condition.is_clean() && condition.head.branch() == Some(ask.branch) {
-            holds.push(GitCondition::Clean);
-        }
-        if git.commits_between(&base, &head, None)? {
-            holds.push(GitCondition::CommitsAhead);
-        }
-        if ask.branch != ask.default {
-            holds.push(GitCondition::BranchNotDefault);
-        }
-        let is_tracked = git.has_file(head.as_str(), task_file)?
-            || git.commits_between(&base, &head, Some(task_file))?
-            || self.is_staged(task_file)?;
-        if !is_tracked {
-            holds.push(GitCondition::TaskFileUntracked);
-        }
-        Ok(GitFacts { head, base, holds })
+        let is_clean = condition.is_clean() && condition.head.branch() == Some(ask.branch);
+        let is_staged = self.is_staged(root_file(ask.task_file)?)?;
+        self.git().facts_of(ask, is_clean, is_staged)
+    }
+
+    /// The branch that it is on, or that an operation in progress is about.
+    pub fn branch(&self) -> Result<Option<BranchName>, GitError> {
+        let head = self.head()?;
+        let branch = head.branch().cloned();
+        Ok(branch.or_else(|| Operation::branch_in(self.directory())))
     }
 
     fn is_sparse(&self) -> Result<bool, GitError> {
@@ -109,6 +96,43 @@ impl Worktree<'_> {
 }
 
 impl Git {
+    /// What the gates ask about a branch that no worktree is on: nothing is uncommitted then.
+    pub fn facts(&self, ask: &AskFacts<'_>) -> Result<GitFacts, GitError> {
+        self.facts_of(ask, true, false)
+    }
+
+    fn facts_of(
+        &self,
+        ask: &AskFacts<'_>,
+        is_clean: bool,
+        is_staged: bool,
+    ) -> Result<GitFacts, GitError> {
+        let task_file = root_file(ask.task_file)?;
+        let head = self.branch(ask.branch)?.ok_or_else(|| GitError::NoCommit {
+            branch: ask.branch.to_string(),
+        })?;
+        let tips = self.tips(ask.default)?;
+        let start = &tips.base.commit;
+        let mut holds = Vec::new();
+        if is_clean {
+            holds.push(GitCondition::Clean);
+        }
+        if self.commits_between(start, &head, None)? {
+            holds.push(GitCondition::CommitsAhead);
+        }
+        if ask.branch != ask.default {
+            holds.push(GitCondition::BranchNotDefault);
+        }
+        let is_tracked = is_staged
+            || self.has_file(head.as_str(), task_file)?
+            || self.commits_between(start, &head, Some(task_file))?;
+        if !is_tracked {
+            holds.push(GitCondition::TaskFileUntracked);
+        }
+        let base = tips.target().clone();
+        Ok(GitFacts { head, base, holds })
+    }
+
     /// How many commits a branch has that the default branch lacks.
     pub fn commits_ahead(&self, branch: &BranchName, base: &CommitId) -> Result<u64, GitError> {
         let range = format!("{base}..{}", branch_ref(branch)?);
@@ -123,7 +147,8 @@ impl Git {
         Ok(!call.bytes()?.is_empty())
     }
 
-    fn commits_between(
+    /// Whether a range has a commit, or one that touches a file.
+    pub(super) fn commits_between(
         &self,
         from: &CommitId,
         to: &CommitId,

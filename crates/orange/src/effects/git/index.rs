@@ -21,8 +21,13 @@ impl Worktree<'_> {
 
     /// A copy of the index.
     pub(super) fn scratch(&self) -> Result<PathBuf, GitError> {
-        let scratch = self.directory().join(SCRATCH);
-        let locked = self.directory().join(format!("{SCRATCH}.lock"));
+        self.copy_of_index(SCRATCH)
+    }
+
+    /// A copy of the index under a name that nobody else uses now.
+    pub(super) fn copy_of_index(&self, name: &str) -> Result<PathBuf, GitError> {
+        let scratch = self.directory().join(name);
+        let locked = self.directory().join(format!("{name}.lock"));
         for leftover in [&scratch, &locked] {
             // Nobody else uses the name; whoever did was killed.
             let _absent = fs::remove_file(leftover);

@@ -57,8 +57,7 @@ impl Worktree<'_> {
 impl Git {
     /// The repository of a submodule, with its own programs switched off.
     fn inside(&self, path: &Path) -> Result<Git, GitError> {
-        let ask = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
-        let top = self.discovering(path).and(ask).path()?;
+        let top = self.top(path)?;
         let is_own = path.canonicalize().is_ok_and(|real| real == top);
         if !is_own {
             return Err(GitError::NotThatWorktree {

@@ -11,15 +11,24 @@ use crate::effects::process;
 const LEFT: &str = "orange-left-index.lock";
 
 impl Worktree<'_> {
-    /// Waits for a lock on the index. One that is still there although no git runs in the worktree
-    /// is set aside, not deleted; if that cannot be known, it is respected.
-    pub(super) fn require_unlocked(&self) -> Result<(), GitError> {
+    /// Waits for a lock on the index of somebody's own checkout, where it may be held by a program
+    /// that nobody knows, and is never touched.
+    pub(super) fn await_unlocked(&self) -> Result<(), GitError> {
         let lock = self.directory().join("index.lock");
         let is_gone = || fs::symlink_metadata(&lock).is_err();
         if is_gone() || Deadline::after(self.git().lock_patience).wait_for(is_gone) {
             return Ok(());
         }
         let worktree = self.path().to_owned();
+        Err(GitError::Locked { worktree, lock })
+    }
+
+    /// Waits for a lock on the index. One that is still there although no git runs in the worktree
+    /// is set aside, not deleted; if that cannot be known, it is respected.
+    pub(super) fn require_unlocked(&self) -> Result<(), GitError> {
+        let Err(GitError::Locked { worktree, lock }) = self.await_unlocked() else {
+            return Ok(());
+        };
         let is_nobodys = process::working_in(&worktree, "git").is_ok_and(|found| found.is_empty());
         if !is_nobodys {
             return Err(GitError::Locked { worktree, lock });

@@ -1,29 +1,38 @@
-//! Git that never destroys: workspaces, facts, rescue, restore, release.
+//! Git that never destroys: workspaces, facts, rescue, restore, release, merge.
 //!
 //! Three rules hold everywhere. A directory is acted on only after git and our own marker agree
 //! that it is our worktree of that repository. A file leaves its place only by being moved aside,
 //! and what was moved is deleted only when its hash is one that a commit holds. A branch is created
-//! when it is missing, and never moved.
+//! when it is missing; only a merge moves one, forward, and only the default branch; and one is
+//! deleted only when the default branch contains it.
 
 mod acquire;
 mod base;
 mod call;
+mod delete;
+mod diff;
 mod disk;
 mod entry;
 mod error;
 mod exclude;
 mod facts;
+mod forward;
 mod held;
 mod index;
 mod inner;
+mod interrupted;
 mod lock;
 mod look;
 mod marker;
+mod merge;
+mod merge_refusal;
+mod merge_result;
 mod name;
 mod operation;
 mod place;
 mod planted;
 mod pool;
+mod push;
 mod release;
 mod rescue;
 mod rescued;
@@ -35,13 +44,18 @@ mod worktree;
 
 pub use acquire::{Acquire, AcquireRefusal, Acquired, Acquisition};
 pub use base::{Base, Freshness};
+pub use delete::Deletion;
+pub use diff::{AskDiff, Difference, FileDifference};
 pub use error::GitError;
 pub use facts::{AskFacts, Condition};
 pub use look::Head;
 pub use marker::{Marker, Phase};
+pub use merge::{MergeBranch, Merging};
+pub use merge_refusal::{MergeObstacle, MergeRefusal};
 pub use name::usual_branch;
 pub use operation::Operation;
 pub use pool::{Slot, SlotRefusal};
+pub use push::Pushed;
 pub use release::{Obstacle, Release, Released};
 pub use rescued::{About, Rescued};
 pub use restore::{RestoreRefusal, Restored};

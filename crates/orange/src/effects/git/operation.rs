@@ -122,6 +122,18 @@ impl Operation {
         files
     }
 
+    /// What people call it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Operation::Rebase => "rebase",
+            Operation::Am => "sequence of patches",
+            Operation::Merge => "merge",
+            Operation::CherryPick => "cherry-pick",
+            Operation::Revert => "revert",
+            Operation::Bisect => "bisection",
+        }
+    }
+
     fn quit(self) -> &'static [&'static str] {
         match self {
             Operation::Rebase => &["rebase", "--quit"],

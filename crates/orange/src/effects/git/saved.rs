@@ -79,7 +79,8 @@ impl Saved {
         NOTHING.contains(&&*entry.id) || trees.any(|tree| tree.get(path) == Some(entry))
     }
 
-    fn in_commits(&self, path: &Path, entry: &Entry) -> bool {
+    /// Whether one of the commits has exactly this at a path.
+    pub fn in_commits(&self, path: &Path, entry: &Entry) -> bool {
         let mut trees = self.commits.iter().map(|(_, tree)| tree);
         trees.any(|tree| tree.get(path) == Some(entry))
     }

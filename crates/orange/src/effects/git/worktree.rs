@@ -33,6 +33,12 @@ pub struct Worktree<'a> {
 }
 
 impl Git {
+    /// The root of the worktree that a directory is in, whose ever it is.
+    pub fn top(&self, directory: &Path) -> Result<PathBuf, GitError> {
+        let ask = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
+        self.discovering(directory).and(ask).path()
+    }
+
     /// Every worktree on record, the main one first.
     pub fn worktrees(&self) -> Result<Vec<Listed>, GitError> {
         let call = self.call(["worktree", "list", "--porcelain", "-z"]);

@@ -1,0 +1,116 @@
+//! `orange task merge`.
+
+use clap::ValueEnum;
+use orange_engine::Task;
+use orange_engine::effect::{Effect, MergeStrategy};
+use orange_engine::input::Ask;
+use orange_engine::refusal::Missing;
+use orange_engine::task::PendingState;
+
+use crate::cli::driving::{Target, Wanted, answer, print};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::config::Environment;
+use crate::driver::Answer;
+use crate::output::Output;
+
+/// Merge a task's branch.
+///
+/// It becomes part of the default branch. Where the project says `"push": true`, the remote gets the result first, and its no is final. A
+/// checkout that is on the default branch is forwarded when it is clean; otherwise nothing is
+/// merged. The status changes when the merge has happened.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub target: Target,
+    /// How: forward the default branch, add a merge commit, or add everything as one commit.
+    #[arg(long, value_enum, value_name = "STRATEGY", default_value = "ff")]
+    pub strategy: Strategy,
+    /// Leave the remote alone, whatever the project says.
+    #[arg(long)]
+    pub local: bool,
+    /// Also where the workflow asks first, such as before the review; you are asked then.
+    #[arg(long)]
+    pub force: bool,
+    /// Answer the question of the workflow, if it has one, with yes.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// How a branch is merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Strategy {
+    /// Forward the default branch to the branch; only where it has no commits of its own since.
+    Ff,
+    /// Add a commit that joins both.
+    Merge,
+    /// Add one commit with everything that the branch has changed.
+    Squash,
+}
+
+impl From<Strategy> for MergeStrategy {
+    fn from(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Ff => MergeStrategy::Ff,
+            Strategy::Merge => MergeStrategy::Merge,
+            Strategy::Squash => MergeStrategy::Squash,
+        }
+    }
+}
+
+/// Asks for it, and answers with an error when it did not come about.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let wanted = |confirmed: bool| Wanted {
+        confirmed,
+        ..Wanted::plain(Ask::Merge {
+            strategy: args.strategy.into(),
+            local: args.local,
+        })
+    };
+    let mut came = answer(&args.target, wanted(args.yes), environment)?;
+    let is_dialogue = args.force && !args.target.patience.json && output.has_person();
+    if let Some(question) = question(&came).filter(|_| is_dialogue) {
+        let typed = output.ask(&format!("{question} [y/N] "))?;
+        let typed = typed.unwrap_or_default().trim().to_lowercase();
+        if matches!(typed.as_str(), "y" | "yes") {
+            came = answer(&args.target, wanted(true), environment)?;
+        }
+    }
+    if let Answer::Done(changed) = &came {
+        require_merged(&changed.task)?;
+    } else if let Answer::Already(task) = &came {
+        require_merged(task)?;
+    }
+    print(came, args.target.patience.json, output)
+}
+
+/// The question that alone stands in the way.
+fn question(answer: &Answer) -> Option<String> {
+    let Answer::Refused(refusal) = answer else {
+        return None;
+    };
+    match refusal.missing.as_slice() {
+        [Missing::ConfirmationNeeded { question }] => Some(question.clone()),
+        _ => None,
+    }
+}
+
+fn require_merged(task: &Task) -> Result<(), Error> {
+    for pending in &task.pending {
+        if let (Effect::Merge(_), PendingState::GivenUp { error }) =
+            (&pending.planned.effect, &pending.state)
+        {
+            // What stood in the way, then what to do about it.
+            let (reason, hint) = match error.rsplit_once("; ") {
+                Some((reason, hint)) => (reason, Some(hint.to_owned())),
+                None => (error.as_str(), None),
+            };
+            return Err(Error::MergeFailed {
+                task: task.id.clone(),
+                reason: reason.to_owned(),
+                hint,
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Merges a task's branch into the default branch.
+
+use orange_engine::Task;
+use orange_engine::effect::{EffectOutcome, Merge};
+
+use super::Failure;
+use crate::driver::Driver;
+use crate::driver::due::planned_at;
+use crate::effects::git::{GitError, MergeBranch, Merging};
+use crate::store::{Pending, Store};
+
+impl Driver {
+    /// Makes sure that the default branch has the branch's commit, as it was decided.
+    ///
+    /// Trying again helps only where the machine or the network failed: what stands in the way
+    /// otherwise is for a person, and so is the next attempt.
+    pub(super) fn merge(
+        &self,
+        store: &Store,
+        task: &Task,
+        pending: &Pending,
+        merge: &Merge,
+    ) -> Result<EffectOutcome, Failure> {
+        let (project, git) = self.repository_of(task).map_err(Failure::passing)?;
+        let at = planned_at(store, pending).map_err(Failure::passing)?;
+        let merging = git.merge(&MergeBranch {
+            task: &task.id,
+            summary: &task.summary,
+            strategy: merge.strategy,
+            branch: &merge.branch,
+            head: &merge.head,
+            default: &project.default_branch,
+            base: &merge.base,
+            task_file: &project.task_file,
+            at: at.unwrap_or_default(),
+            push: project.push && !merge.local,
+        });
+        match merging {
+            Ok(Merging::Merged { commit, .. }) => Ok(EffectOutcome::Merged(commit)),
+            Ok(Merging::Refused(refusal)) => Err(Failure::for_good(refusal)),
+            Err(error @ (GitError::NoIdentity(_) | GitError::TooOld { .. })) => {
+                Err(Failure::for_good(error))
+            }
+            Err(error) => Err(Failure::passing(error)),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What other programs wrote, made harmless for a terminal.
+
+/// The text with every control character shown but line ends, tabs and colours.
+pub(super) fn harmless(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.as_ref();
+    while let Some(character) = rest.chars().next() {
+        let length = colour(rest).unwrap_or(character.len_utf8());
+        let (part, later) = rest.split_at(length);
+        let is_plain = !character.is_control() || matches!(character, '\n' | '\t');
+        if is_plain || colour(rest).is_some() {
+            shown.push_str(part);
+        } else {
+            shown.push('\u{fffd}');
+        }
+        rest = later;
+    }
+    shown
+}
+
+/// How long the sequence is that the text starts with, if it only sets a colour.
+fn colour(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\u{1b}[")?;
+    let is_parameter = |it: char| it.is_ascii_digit() || it == ';';
+    let end = parameters.find(|it| !is_parameter(it))?;
+    (parameters.as_bytes().get(end) == Some(&b'm')).then_some(2 + end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_colours_act() {
+        let written = b"\x1b[1;31ma\x1b[m\tb\x1b[2Jc\x1b]0;t\x07d\r\n\x1b[31";
+        let shown =
+            "\u{1b}[1;31ma\u{1b}[m\tb\u{fffd}[2Jc\u{fffd}]0;t\u{fffd}d\u{fffd}\n\u{fffd}[31";
+        assert_eq!(harmless(written), shown);
+        assert_eq!(harmless("ä🦀\u{9b}2J".as_bytes()), "ä🦀\u{fffd}2J");
+        assert_eq!(harmless(b"\xff"), "\u{fffd}");
+    }
+}

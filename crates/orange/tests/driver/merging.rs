@@ -1,0 +1,520 @@
+//! From the review to the end: merges and their obstacles.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use orange::clock::Deadline;
+use orange_engine::event::Fact;
+use orange_engine::names::TaskId;
+use serde_json::{Value, json};
+
+use crate::stage::{SOON, Stage, wait_for};
+use crate::stories::{PASS, PLAN_AND_WORK, way};
+
+/// Long enough for a loaded machine; what is awaited usually takes less than a second.
+const PATIENT: [&str; 2] = ["--wait", "60"];
+
+impl Stage {
+    fn said(&self, directory: &str, arguments: &str) -> String {
+        let output = self.git_in(&self.path(directory), arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments}: {told}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Says something about the project in `projects.json`, as a person would.
+    fn configure(&self, key: &str, value: &Value) {
+        let path = self.home().projects();
+        let text = fs::read_to_string(&path).unwrap();
+        let mut projects: Value = serde_json::from_str(&text).unwrap();
+        projects["projects"][0][key] = value.clone();
+        fs::write(path, projects.to_string()).unwrap();
+    }
+
+    /// A bare remote that has what the repository has, and gets merges first.
+    fn add_remote(&self) -> PathBuf {
+        let root = self.path("");
+        let clone = self.git_in(&root, "clone -q --bare repo remote.git");
+        assert!(clone.status.success());
+        let remote = self.path("remote.git");
+        self.said("repo", &format!("remote add origin {}", remote.display()));
+        self.said("repo", "fetch -q origin");
+        self.configure("push", &json!(true));
+        remote
+    }
+
+    /// A task whose work was reviewed.
+    fn reviewed(&self) -> TaskId {
+        self.script("worker-1", PLAN_AND_WORK);
+        self.script("reviewer-1", PASS);
+        let id = self.create(&["Add a line"]);
+        self.must(&["task", "spawn", id.as_str()]);
+        self.wait_for_status(&id, "reviewing");
+        self.wait_for_rest(&id);
+        id
+    }
+
+    fn merge(&self, id: &TaskId, more: &[&str]) -> (i32, String) {
+        let typed = ["task", "merge", id.as_str()];
+        let typed = typed.iter().chain(&PATIENT).chain(more);
+        self.call(&typed.copied().collect::<Vec<&str>>())
+    }
+
+    fn must_merge(&self, id: &TaskId, more: &[&str]) {
+        let (code, said) = self.merge(id, more);
+        assert_eq!(code, 0, "{said}\n{}", self.told(id));
+        self.wait_for_rest(id);
+        assert_eq!(self.task(id).status.as_str(), "done", "{}", self.told(id));
+    }
+
+    /// What must not change when a merge is refused.
+    fn untouched(&self) -> (String, String, Vec<u8>) {
+        let refs = self.said("repo", "for-each-ref refs/heads");
+        let status = self.said("repo", "status --porcelain=v2 --untracked-files=all");
+        let file = fs::read(self.path("repo/work.txt")).unwrap_or_default();
+        (refs, status, file)
+    }
+}
+
+fn hook(remote: &Path, script: &str) {
+    let path = remote.join("hooks/pre-receive");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_reviewed_task_without_a_remote_is_merged_and_lets_go_of_everything() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    let head = stage.said("repo", &format!("rev-parse orange-tasks/{id}"));
+    stage.must_merge(&id, &[]);
+    let expected = ["planning", "working", "agent-review", "reviewing", "done"];
+    assert_eq!(way(&stage, &id), expected);
+    assert_eq!(stage.said("repo", "rev-parse main"), head);
+    assert_eq!(stage.said("repo", "status --porcelain"), "");
+    assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
+    assert_eq!(stage.panes(), [] as [&str; 0]);
+    assert!(stage.store().workspace_of(&id).unwrap().is_none());
+    assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
+    assert!(stage.task_text(&id).contains("status: done"));
+    // Asked again, it had happened.
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("already"), "{said}");
+    stage.rebuild(&id);
+}
+
+#[test]
+fn with_a_remote_each_strategy_reaches_it_and_its_copy_of_the_branch_goes() {
+    for strategy in ["ff", "merge", "squash"] {
+        let stage = Stage::new("default");
+        let remote = stage.add_remote();
+        stage.configure("delete_branch", &json!(true));
+        let id = stage.reviewed();
+        let branch = format!("orange-tasks/{id}");
+        stage.said("repo", &format!("push -q origin {branch}"));
+        stage.must_merge(&id, &["--strategy", strategy]);
+        let main = stage.said("repo", "rev-parse main");
+        assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+        assert_eq!(stage.said("repo", "status --porcelain"), "");
+        assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
+        let parents = stage.said("repo", "log -1 --format=%P main");
+        let expected = if strategy == "merge" { 2 } else { 1 };
+        assert_eq!(parents.split(' ').count(), expected, "{strategy}");
+        let told = stage.said("repo", "log -1 --format=%B main");
+        let is_marked = told.contains(&format!("Orange-Task: {id}"));
+        assert_eq!(is_marked, strategy != "ff", "{told}");
+        assert!(remote.exists());
+        assert_eq!(
+            stage.said("remote.git", &format!("branch --list {branch}")),
+            ""
+        );
+        // What a squash leaves behind is nowhere else, so it stays here.
+        let kept = stage.said("repo", &format!("branch --list {branch}"));
+        assert_eq!(kept.is_empty(), strategy != "squash", "{kept}");
+        assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
+    }
+}
+
+#[test]
+fn a_remote_that_says_no_leaves_the_task_in_review_and_says_why() {
+    let stage = Stage::new("default");
+    let remote = stage.add_remote();
+    let id = stage.reviewed();
+    hook(&remote, "echo 'no merges on Sunday' >&2; exit 1");
+    let before = stage.untouched();
+    let typed = ["task", "merge", id.as_str(), "--wait", "60", "--json"];
+    let (code, answer) = stage.json(&typed);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &json!("merge-failed"))
+    );
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("no merges on Sunday"), "{message}");
+    let hint = answer["error"]["hints"][0].as_str().unwrap();
+    assert!(
+        hint.contains(&format!("`orange task merge {id}`")),
+        "{hint}"
+    );
+    assert_eq!(stage.untouched(), before);
+    assert_eq!(
+        stage.said("remote.git", "rev-parse main"),
+        stage.said("repo", "rev-parse main")
+    );
+    let task = stage.task(&id);
+    assert_eq!(task.status.as_str(), "reviewing");
+    assert!(
+        task.attention[0].contains("no merges on Sunday"),
+        "{:?}",
+        task.attention
+    );
+    assert_eq!(stage.panes(), ["worker:0"], "the worker is still there");
+    // The next attempt is a new one, with the remote or without.
+    stage.must_merge(&id, &["--local"]);
+    assert_ne!(
+        stage.said("remote.git", "rev-parse main"),
+        stage.said("repo", "rev-parse main")
+    );
+}
+
+#[test]
+fn a_remote_that_moved_meanwhile_is_merged_with() {
+    let stage = Stage::new("default");
+    stage.add_remote();
+    let id = stage.reviewed();
+    assert!(
+        stage
+            .git_in(&stage.path(""), "clone -q remote.git other")
+            .status
+            .success()
+    );
+    fs::write(stage.path("other/theirs.txt"), "theirs\n").unwrap();
+    stage.said("other", "add theirs.txt");
+    let commit = "-c user.name=B -c user.email=b@example.org commit -q -m theirs";
+    stage.said("other", commit);
+    stage.said("other", "push -q origin main");
+    let theirs = stage.said("other", "rev-parse main");
+    let before = stage.untouched();
+    // It is seen before anything is decided: what was only forwarding is none any more.
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("--strategy merge"), "{said}");
+    assert_eq!(stage.untouched(), before);
+    stage.must_merge(&id, &["--strategy", "squash"]);
+    let main = stage.said("repo", "rev-parse main");
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    assert_eq!(stage.said("repo", "rev-parse main^"), theirs);
+    assert_eq!(stage.said("repo", "status --porcelain"), "");
+    assert!(stage.path("repo/theirs.txt").exists());
+}
+
+#[test]
+fn lesson_2_whatever_is_in_the_way_keeps_every_byte_and_the_status() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    fs::write(stage.path("repo/mine.txt"), "mine\n").unwrap();
+    stage.said("repo", "add mine.txt");
+    let refused = |named: &str, more: &[&str]| {
+        let before = stage.untouched();
+        let (code, said) = stage.merge(&id, more);
+        assert_eq!(code, 3, "{said}");
+        assert!(said.contains(named), "{said}");
+        assert!(said.contains("hint:"), "{said}");
+        assert_eq!(stage.untouched(), before);
+        let task = stage.task(&id);
+        assert_eq!(task.status.as_str(), "reviewing");
+        assert_eq!(task.attention.len(), 1, "{:?}", task.attention);
+    };
+    refused("`mine.txt`", &[]);
+    // Committed, it is no dirt any more, but the branch cannot be forwarded to.
+    stage.said("repo", "commit -q -m mine");
+    refused("--strategy merge", &[]);
+    fs::write(stage.path("repo/work.txt"), "untracked\n").unwrap();
+    refused("`work.txt`", &["--strategy", "merge"]);
+    // The same file with another content is a conflict.
+    stage.said("repo", "add work.txt");
+    stage.said("repo", "commit -q -m work");
+    refused("`work.txt`", &["--strategy", "squash"]);
+    stage.said("repo", "revert --no-edit HEAD");
+    stage.must_merge(&id, &["--strategy", "merge"]);
+    assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
+    assert_eq!(fs::read(stage.path("repo/mine.txt")).unwrap(), b"mine\n");
+}
+
+#[test]
+fn lesson_47_a_committed_task_file_is_seen_before_the_merge() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    let worktree = stage.worktree(&id);
+    assert!(stage.git_in(&worktree, "add -f TASK.md").status.success());
+    assert!(
+        stage
+            .git_in(&worktree, "commit -q -m oops")
+            .status
+            .success()
+    );
+    let before = stage.untouched();
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("TASK.md") && said.contains("hint:"), "{said}");
+    assert_eq!(stage.untouched(), before);
+    let started = stage.store().events(&id, 0).unwrap();
+    let started = started
+        .iter()
+        .any(|it| matches!(it.event.fact, Fact::MergeStarted { .. }));
+    assert!(!started, "nothing was begun");
+    let out = stage.git_in(&worktree, "rm -q --cached TASK.md");
+    assert!(out.status.success(), "as the hint says");
+    // Another commit does not take it out of the one before.
+    assert!(stage.git_in(&worktree, "commit -q -m out").status.success());
+    assert_eq!(stage.merge(&id, &[]).0, 3);
+    assert!(
+        stage
+            .git_in(&worktree, "reset -q --soft HEAD~2")
+            .status
+            .success()
+    );
+    stage.must_merge(&id, &[]);
+    assert!(!stage.path("repo/TASK.md").exists());
+}
+
+#[test]
+fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "printf 'APPROACH: a\\nTOUCHING: b\\n' | section Plan\nask task update --status working\n\
+         commit one\nask task merge --yes",
+    );
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_turn("worker-1");
+    stage.wait_for_rest(&id);
+    // The worker asked for it, and got no further than asking.
+    let calls = stage.calls();
+    assert!(calls.contains("task merge --yes -> 3"), "{calls}");
+    let before = stage.untouched();
+    for more in [&[][..], &["--force"]] {
+        let (code, said) = stage.merge(&id, more);
+        assert_eq!(code, 3, "{said}");
+        assert!(said.contains("Not reviewed. Force merge?"), "{said}");
+        assert!(said.contains("--yes"), "{said}");
+    }
+    assert_eq!(stage.untouched(), before);
+    assert_eq!(stage.task(&id).status.as_str(), "working");
+    // At a terminal the person is asked, and may say no.
+    for (typed, status) in [("n", "working"), ("y", "done")] {
+        // A server that ends must not meet the next one.
+        let outer = stage.path(&format!("outer-{typed}"));
+        let tmux = |arguments: &[&str]| {
+            let mut tmux = Command::new("tmux");
+            tmux.arg("-S").arg(&outer).args(["-f", "/dev/null"]);
+            tmux.args(arguments);
+            tmux.env_clear().envs(stage.environment.variables());
+            tmux.env("TERM", "xterm").current_dir(stage.path("repo"));
+            let output = tmux.stdin(Stdio::null()).output().unwrap();
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let orange = env!("CARGO_BIN_EXE_orange");
+        let merge = [
+            orange,
+            "task",
+            "merge",
+            id.as_str(),
+            "--force",
+            "--wait",
+            "60",
+        ];
+        let start = [
+            "set",
+            "-g",
+            "remain-on-exit",
+            "on",
+            ";",
+            "new-session",
+            "-d",
+            "--",
+        ];
+        tmux(&[&start[..], &merge].concat());
+        let mut shown = String::new();
+        let is_asked = Deadline::after(SOON).wait_for(|| {
+            shown = tmux(&["capture-pane", "-p"]);
+            shown.contains("Force merge? [y/N]")
+        });
+        assert!(is_asked, "{shown}");
+        tmux(&["send-keys", typed, "Enter"]);
+        wait_for("the end", || {
+            tmux(&["list-panes", "-F", "#{pane_dead}"]).trim() == "1"
+        });
+        tmux(&["kill-server"]);
+        stage.wait_for_rest(&id);
+        assert_eq!(
+            stage.task(&id).status.as_str(),
+            status,
+            "{}",
+            stage.told(&id)
+        );
+    }
+    assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
+}
+
+/// The performer dies before or after a call of git; the same command goes on to the end, and
+/// there is one merge.
+fn performer_dies(moment: &str, is_after: bool) {
+    let stage = Stage::new("default");
+    stage.add_remote();
+    let id = stage.reviewed();
+    fs::write(stage.path("repo/mine.txt"), "mine\n").unwrap();
+    stage.said("repo", "add mine.txt");
+    stage.said("repo", "commit -q -m mine");
+    fs::write(stage.path("repo/notes"), "untracked\n").unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let folder = stage.path("bin");
+    let deadly = stage.path("deadly");
+    let deed = if is_after { "$git \"$@\"; " } else { "" };
+    let script = format!(
+        "#!/bin/sh\ngit=$(PATH=\"{path}\" command -v git)\n\
+         if [ \"$2\" = {moment} ] && [ \"$5\" != -n ] && mv {0} {0}.used 2>/dev/null; then\n\
+         {deed}kill -9 $PPID; exit 1\nfi\nexec $git \"$@\"\n",
+        deadly.display()
+    );
+    // The call that names a person comes with an option of its own.
+    let script = script.replace("\"$2\" = commit-tree", "\"$4\" = commit-tree");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("git"), script).unwrap();
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder.join("git"), executable).unwrap();
+    fs::write(&deadly, "").unwrap();
+    let typed = [
+        "task",
+        "merge",
+        id.as_str(),
+        "--strategy",
+        "merge",
+        "--wait",
+        "60",
+    ];
+    let mut merge = stage.orange(&typed);
+    merge.env("PATH", format!("{}:{path}", folder.display()));
+    let output = merge.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{moment}: {said}\n{}",
+        stage.told(&id)
+    );
+    assert!(
+        stage.path("deadly.used").exists(),
+        "nobody died at {moment}"
+    );
+    stage.wait_for_rest(&id);
+    assert_eq!(stage.task(&id).status.as_str(), "done");
+    let merges = stage.said("repo", "rev-list --count --merges main");
+    assert_eq!(merges, "1", "{moment}");
+    let main = stage.said("repo", "rev-parse main");
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    assert_eq!(stage.said("repo", "status --porcelain"), "?? notes");
+    let events = stage.store().events(&id, 0).unwrap();
+    let started = events
+        .iter()
+        .filter(|it| matches!(it.event.fact, Fact::MergeStarted { .. }));
+    assert_eq!(started.count(), 1);
+}
+
+#[test]
+fn a_performer_that_dies_after_computing_is_followed_by_one_that_ends_it() {
+    performer_dies("merge-tree", true);
+}
+
+#[test]
+fn a_performer_that_dies_before_committing_is_followed_by_one_that_ends_it() {
+    performer_dies("commit-tree", false);
+}
+
+#[test]
+fn a_performer_that_dies_after_pushing_is_followed_by_one_that_ends_it() {
+    performer_dies("push", true);
+}
+
+#[test]
+fn a_performer_that_dies_after_replacing_files_is_followed_by_one_that_ends_it() {
+    performer_dies("read-tree", true);
+}
+
+#[test]
+fn a_performer_that_dies_after_moving_the_branch_is_followed_by_one_that_ends_it() {
+    performer_dies("update-ref", true);
+}
+
+#[test]
+fn the_difference_has_commits_changes_and_new_files() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    let worktree = stage.worktree(&id);
+    fs::write(worktree.join("work.txt"), "one\nand more\n").unwrap();
+    fs::write(worktree.join("new.txt"), "new\n").unwrap();
+    let status = stage.git_in(&worktree, "status --porcelain").stdout;
+    let shown = stage.must(&["task", "diff", id.as_str()]);
+    for line in ["+one", "+and more", "+++ b/new.txt", "+new"] {
+        assert!(shown.lines().any(|it| it == line), "{line}: {shown}");
+    }
+    assert!(
+        !shown.contains('\u{1b}') && !shown.contains("TASK.md"),
+        "{shown}"
+    );
+    let stat = stage.must(&["task", "diff", id.as_str(), "--stat"]);
+    assert!(stat.contains("2 files changed, 3 insertions(+)"), "{stat}");
+    let (code, answer) = stage.json(&["task", "diff", id.as_str(), "--json"]);
+    assert_eq!(code, 0);
+    assert_eq!(answer["diff"].as_str().unwrap(), shown);
+    assert_eq!(answer["has_uncommitted"], true);
+    let files = json!([
+        { "path": "new.txt", "added": 1, "removed": 0 },
+        { "path": "work.txt", "added": 2, "removed": 0 },
+    ]);
+    assert_eq!(answer["files"], files);
+    let now = stage.git_in(&worktree, "status --porcelain").stdout;
+    assert_eq!(now, status, "looking changes nothing");
+    // A reviewer asks for its own task's.
+    let inside = stage
+        .orange(&["task", "diff", "--stat"])
+        .current_dir(&worktree)
+        .output();
+    assert_eq!(String::from_utf8(inside.unwrap().stdout).unwrap(), stat);
+    // Without a worktree the commits are left.
+    stage.must(&["task", "cancel", id.as_str()]);
+    stage.wait_for_rest(&id);
+    let stat = stage.must(&["task", "diff", id.as_str(), "--stat"]);
+    assert!(stat.contains("1 file changed, 1 insertion(+)"), "{stat}");
+}
+
+#[test]
+fn lesson_32_a_branch_keeps_its_name_while_it_is_rebased() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    let worktree = stage.worktree(&id);
+    let branch = stage.task(&id).branch;
+    let rebase = stage.git_in(&worktree, "rebase -q --exec false HEAD~1");
+    assert!(!rebase.status.success(), "it stops at the command");
+    let head = stage.git_in(&worktree, "symbolic-ref -q HEAD");
+    assert!(!head.status.success(), "HEAD is detached");
+    stage.must(&["task", "update", id.as_str(), "--branch"]);
+    assert_eq!(stage.task(&id).branch, branch);
+    assert!(stage.git_in(&worktree, "rebase --abort").status.success());
+    // Without a branch there is no name to take.
+    assert!(
+        stage
+            .git_in(&worktree, "switch -q --detach")
+            .status
+            .success()
+    );
+    let (code, said) = stage.call(&["task", "update", id.as_str(), "--branch"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("on no branch"), "{said}");
+    assert_eq!(stage.task(&id).branch, branch);
+    stage.must_merge(&id, &[]);
+}

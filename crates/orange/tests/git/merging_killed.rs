@@ -1,0 +1,183 @@
+//! A merge killed at every call of git, and repeated: exactly one.
+
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use orange::clock::Deadline;
+use orange::effects::git::Git;
+use orange::effects::process::working_in;
+use orange_engine::effect::MergeStrategy;
+use orange_engine::names::CommitId;
+
+use crate::killed::{Way, run};
+use crate::merging::{Wanted, add_remote, branch, introduce, tip};
+use crate::yard::{Yard, committed, files};
+
+/// How many tests share the calls of one strategy.
+const SHARDS: usize = 3;
+
+/// What is done in the child that is killed: the merge that was decided before it started.
+pub fn act(yard: &Yard, git: &Git, what: &str) {
+    decided(yard, what).merge(git);
+}
+
+fn decided(yard: &Yard, what: &str) -> Wanted {
+    let text = fs::read_to_string(yard.path("decided")).unwrap();
+    let (head, base) = text.split_once(' ').unwrap();
+    Wanted {
+        strategy: match what {
+            "ff" => MergeStrategy::Ff,
+            "merge" => MergeStrategy::Merge,
+            "squash" => MergeStrategy::Squash,
+            what => panic!("{what}"),
+        },
+        head: CommitId::new(head),
+        base: CommitId::new(base),
+        push: true,
+    }
+}
+
+/// A yard with a remote, in which much is to be merged into the person's checkout.
+fn stage() -> Yard {
+    let yard = Yard::new();
+    branch(&yard);
+    let slot = yard.slot();
+    fs::write(slot.join("large"), vec![b'x'; 300_000]).unwrap();
+    fs::remove_file(slot.join("data.bin")).unwrap();
+    fs::create_dir(slot.join("data.bin")).unwrap();
+    fs::write(slot.join("data.bin/inside"), "a folder now\n").unwrap();
+    yard.git(&slot, &["add", "-A"]);
+    yard.git(&slot, &["commit", "-q", "-m", "much"]);
+    add_remote(&yard);
+    introduce(&yard);
+    fs::write(yard.app().join("notes"), "mine\n").unwrap();
+    let wanted = Wanted::now(&yard, MergeStrategy::Ff);
+    let text = format!("{} {}", wanted.head, wanted.base);
+    fs::write(yard.path("decided"), text).unwrap();
+    yard.keep();
+    yard
+}
+
+/// Git keeps the lock of a ref that it was killed with, and says so; a person removes it.
+fn remove_locks(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            remove_locks(&path);
+        } else if path.extension().is_some_and(|it| it == "lock") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+fn repeat(yard: &Yard, what: &str, expected: &str, told: &str) {
+    let is_alone = || working_in(&yard.path(""), "git").unwrap().is_empty();
+    assert!(Deadline::after(Duration::from_mins(1)).wait_for(is_alone));
+    for refs in ["app/.git/refs", "remote.git/refs"] {
+        remove_locks(&yard.path(refs));
+    }
+    let commit = decided(yard, what).merge(&yard.open());
+    assert_eq!(commit, expected, "{told}");
+    for place in ["app", "remote.git"] {
+        assert_eq!(
+            tip(yard, &yard.path(place), "refs/heads/main"),
+            expected,
+            "{told}"
+        );
+    }
+    let words = ["status", "--porcelain=v1", "--untracked-files=all"];
+    assert_eq!(yard.git(&yard.app(), &words), "?? notes\n", "{told}");
+    let mut there = files(&yard.app());
+    let notes = there.remove(Path::new("notes")).unwrap();
+    assert_eq!(notes.1, b"mine\n", "{told}");
+    assert_eq!(there, committed(yard, expected), "{told}");
+    let directory = yard.app().join(".git");
+    for left in ["index.lock", "orange-forward.json"] {
+        assert!(!directory.join(left).exists(), "{left}: {told}");
+    }
+}
+
+/// Every call of one shard; the shards run side by side.
+fn every_call(what: &str, shard: usize) {
+    let yard = stage();
+    let expected = decided(&yard, what).merge(&yard.open());
+    yard.reset();
+    for at in (shard + 1..).step_by(SHARDS) {
+        let ways = [Way::Before, Way::After, Way::During, Way::Spared];
+        // Two ways at each call, in turns.
+        let mut calls = 0;
+        for way in ways.into_iter().skip(at / SHARDS % 2).step_by(2) {
+            calls = run(&yard, what, at, way);
+            let told = format!("{what} {way:?} {at}");
+            repeat(&yard, what, &expected, &told);
+            yard.reset();
+        }
+        if calls < at {
+            assert!(calls > 10, "{what} has only {calls} calls");
+            return;
+        }
+    }
+}
+
+macro_rules! shards {
+    ($($name:ident $what:literal $shard:literal)+) => {$(
+        #[test]
+        fn $name() {
+            every_call($what, $shard);
+        }
+    )+};
+}
+
+shards! {
+    ff_0 "ff" 0
+    ff_1 "ff" 1
+    ff_2 "ff" 2
+    merge_0 "merge" 0
+    merge_1 "merge" 1
+    merge_2 "merge" 2
+    squash_0 "squash" 0
+    squash_1 "squash" 1
+    squash_2 "squash" 2
+}
+
+/// What `read-tree` leaves that is killed while it writes: some files new, one of them half, some
+/// gone, the index old and locked.
+#[test]
+fn half_a_checkout() {
+    let yard = stage();
+    let expected = decided(&yard, "squash").merge(&yard.open());
+    yard.reset();
+    let script = format!(
+        "if [ \"$2\" = read-tree ] && [ \"$5\" != -n ]; then\n\
+         cd {} && rm data.bin src/deep/old.txt && $real cat-file blob fix:README >README &&\n\
+         $real cat-file blob fix:large | head -c 1000 >large && : >\"$GIT_DIR/index.lock\"\n\
+         kill -9 $PPID; exit 1\nfi\nexec $real \"$@\"",
+        yard.app().display()
+    );
+    let half = || {
+        yard.wrapper("deadly", &script);
+        let status = crate::killed::child_process(&yard, "squash")
+            .status()
+            .unwrap();
+        assert!(!status.success());
+        assert_eq!(fs::read(yard.app().join("large")).unwrap().len(), 1000);
+        assert!(yard.app().join(".git/orange-forward.json").exists());
+    };
+    half();
+    repeat(&yard, "squash", &expected, "half a checkout");
+    yard.reset();
+    // What the person writes into it meanwhile is theirs.
+    half();
+    fs::write(yard.app().join("README"), "typed since\n").unwrap();
+    let obstacle = decided(&yard, "squash").obstacle(&yard.open());
+    assert!(obstacle.to_string().contains("`README`"), "{obstacle}");
+    assert_eq!(
+        fs::read(yard.app().join("README")).unwrap(),
+        b"typed since\n"
+    );
+    fs::write(yard.app().join("README"), "one\ntwo\nthree\n").unwrap();
+    repeat(&yard, "squash", &expected, "half a checkout, mended");
+}
