@@ -80,7 +80,7 @@ impl Life {
                 self.write_what_is_asked();
                 self.speaks = self.variables_of(role);
             }
-            How::Verb(_) | How::NoHarness => {}
+            How::Verb(_) | How::NoHarness | How::Merged => {}
             How::Died { role, times } => {
                 for _ in 1..*times {
                     self.kill_agent(role);
@@ -156,6 +156,32 @@ impl Life {
             other => panic!("no way into `{other}`"),
         }
         assert_eq!(self.stage.task(&self.id).status.as_str(), status);
+        if self.scene.how == How::Merged {
+            self.commit_once();
+        }
+    }
+
+    /// Something to merge; a task in the queue may be about a branch that is there already.
+    fn commit_once(&self) {
+        let head = format!("refs/heads/orange-tasks/{}", self.id);
+        let main = self.stage.git("rev-parse main").stdout;
+        if self
+            .stage
+            .git(&format!("rev-parse {head}"))
+            .stdout
+            .starts_with(&main)
+            || self.scene.from == "pending"
+        {
+            let commit = self
+                .stage
+                .git("commit-tree main^{tree} -p main -m one")
+                .stdout;
+            let commit = String::from_utf8(commit).unwrap();
+            let moved = self
+                .stage
+                .git(&format!("update-ref {head} {}", commit.trim()));
+            assert!(moved.status.success(), "{moved:?}");
+        }
     }
 
     /// Adds to TASK.md as an agent does.
@@ -257,6 +283,8 @@ impl Life {
                 let (verb, rest) = verb.split_first().unwrap();
                 [&["task", *verb, id], rest].concat()
             }
+            How::Merged if self.scene.from == "reviewing" => vec!["task", "merge", id],
+            How::Merged => vec!["task", "merge", id, "--force", "--yes"],
             How::NoHarness if self.scene.to != "resuming" => vec!["task", "spawn", id],
             How::Died { .. } | How::DiedAfterWriting(_) | How::NoHarness => {
                 vec!["task", "update", id, "--summary", "Add a line"]
@@ -307,7 +335,10 @@ impl Life {
         for _ in 0..=deaths {
             let status = self.stage.task(&self.id).status;
             let (code, said) = if ["cancelled", "done"].contains(&status.as_str()) {
-                self.stage.call(&["task", "cancel", id])
+                // What has ended takes nothing but a repetition.
+                let words = self.command();
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                self.stage.call(&words)
             } else {
                 let summary = ["task", "update", id, "--summary", "Add a line"];
                 self.stage.call(&summary)

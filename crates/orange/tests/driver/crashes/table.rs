@@ -31,6 +31,8 @@ pub enum How {
     DiedAfterWriting(Role),
     /// A start fails, because its harness is gone.
     NoHarness,
+    /// A person merges what was committed, reviewed or not.
+    Merged,
 }
 
 impl Scene {
@@ -110,9 +112,9 @@ pub const EXCUSED: &[Excuse] = &[
     },
     Excuse {
         trigger: Trigger::Merged,
-        from: None,
+        from: Some("delegated"),
         to: None,
-        because: "merging is tried in its own table",
+        because: "no task has children",
     },
 ];
 
@@ -206,6 +208,14 @@ fn under_default() -> Vec<Row> {
         ("stuck", "working", request, HUMAN),
         ("stuck", "agent-review", request, HUMAN),
         ("stuck", "cancelled", request, CANCEL),
+        ("pending", "done", Trigger::Merged, How::Merged),
+        ("reviewing", "done", Trigger::Merged, How::Merged),
+        ("planning", "done", Trigger::Merged, How::Merged),
+        ("clarification", "done", Trigger::Merged, How::Merged),
+        ("working", "done", Trigger::Merged, How::Merged),
+        ("resuming", "done", Trigger::Merged, How::Merged),
+        ("agent-review", "done", Trigger::Merged, How::Merged),
+        ("stuck", "done", Trigger::Merged, How::Merged),
     ]
 }
 
@@ -251,5 +261,11 @@ fn under_respawn() -> Vec<Row> {
         ("stuck", "working", request, HUMAN),
         ("stuck", "agent-review", request, HUMAN),
         ("stuck", "cancelled", request, CANCEL),
+        ("pending", "done", Trigger::Merged, How::Merged),
+        ("reviewing", "done", Trigger::Merged, How::Merged),
+        ("clarification", "done", Trigger::Merged, How::Merged),
+        ("working", "done", Trigger::Merged, How::Merged),
+        ("agent-review", "done", Trigger::Merged, How::Merged),
+        ("stuck", "done", Trigger::Merged, How::Merged),
     ]
 }
