@@ -7,7 +7,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use super::error::Error;
 use super::exit::Exit;
-use super::{detach, exec_run, help, inbox, perform, project, task, usage, workflow};
+use super::{detach, exec_run, help, inbox, perform, project, rebuild, task, usage, workflow};
 use crate::config::Environment;
 use crate::output::{Output, Text};
 
@@ -35,6 +35,7 @@ pub enum Command {
     Inbox(inbox::Args),
     #[command(subcommand, disable_help_subcommand = true)]
     Workflow(workflow::Command),
+    Rebuild(rebuild::Args),
     #[command(hide = true)]
     Perform(perform::Args),
     #[command(hide = true)]
@@ -60,6 +61,7 @@ impl Command {
             Command::Project(command) => command.is_json(),
             Command::Task(command) => command.is_json(),
             Command::Inbox(args) => args.json,
+            Command::Rebuild(args) => args.json,
             Command::ExecRun(_) | Command::Detach(_) | Command::Perform(_) => false,
         }
     }
@@ -71,6 +73,7 @@ impl Command {
             Command::Project(command) => command.run(environment, output),
             Command::Task(command) => command.run(environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
+            Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Perform(args) => perform::run(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment),
             Command::Detach(args) => detach::run(args, environment, output),

@@ -17,12 +17,14 @@ mod identity;
 mod ids;
 mod inbox;
 mod log;
+mod lost;
 mod observe;
 mod perform;
 mod performer_lock;
 mod place;
 mod project;
 mod queries;
+mod rebuild;
 mod step;
 mod wait;
 mod workspace;
@@ -40,10 +42,13 @@ pub use ask::Asked;
 pub use create::NewWork;
 pub use error::{DriverError, StoreProblem};
 pub use identity::Identity;
+pub use lost::BroughtBack;
 pub use observe::Seen;
 pub use perform::Performed;
 pub use queries::{Shown, Why};
 pub use wait::Waiting;
+
+pub use crate::store::Rebuilt;
 
 /// Everything a step needs to know about where it happens.
 #[derive(Clone, Debug)]
