@@ -39,6 +39,7 @@ use crate::store::Store;
 
 pub use answer::{Answer, Changed};
 pub use ask::Asked;
+pub use attach::Showing;
 pub use create::NewWork;
 pub use error::{DriverError, StoreProblem};
 pub use identity::Identity;
@@ -48,7 +49,7 @@ pub use perform::Performed;
 pub use queries::{Shown, Why};
 pub use wait::Waiting;
 
-pub use crate::store::Rebuilt;
+pub use crate::store::{InboxEntry as Message, Rebuilt};
 
 /// Everything a step needs to know about where it happens.
 #[derive(Clone, Debug)]

@@ -1,7 +1,11 @@
-# The scripted agent: for each turn it does what $SCRIPTS/<role>-<turn> says.
+#!/bin/sh
+# The scripted agent: for each turn it does what scripts/<role>-<turn> beside it says.
 #
 # A turn begins when the agent starts and whenever a line is typed into its pane. Turns are counted
-# per role across starts, so that an agent that was brought back goes on with the next script.
+# per role across starts, so that an agent that was brought back goes on with the next script. A
+# script is shell: it may `exit 7`, `kill -9 $$`, and use the words below.
+
+SCRIPTS=${0%/*}/scripts
 
 # section NAME: adds a section with what is on the standard input to TASK.md.
 section() {
@@ -20,12 +24,62 @@ pause() {
     until [ -e "$SCRIPTS/$1" ]; do sleep 0.02; done
 }
 
+# hang: does nothing for ever, whatever is typed.
+hang() {
+    touch "$SCRIPTS/hangs"
+    while :; do sleep 600; done
+}
+
 # ask ARGUMENTS: calls orange, and keeps what it says.
 ask() {
     said=$(orange "$@" 2>&1)
     code=$?
     printf '%s %s: orange %s -> %s\n%s\n' "$ORANGE_ROLE" "$turn" "$*" "$code" "$said" >> "$SCRIPTS/calls"
     return $code
+}
+
+# remember, rewrite: TASK.md whole from memory, as an agent with an editor tool writes it.
+remember() {
+    cp TASK.md "$SCRIPTS/memory"
+}
+rewrite() {
+    cat "$SCRIPTS/memory" > TASK.md
+}
+
+# edit_status STATUS: writes a status into TASK.md by hand.
+edit_status() {
+    sed "s/^status: .*/status: $1/" TASK.md > .edited && cat .edited > TASK.md
+    rm .edited
+}
+
+# children: leaves one that ignores HUP and TERM, and one in a session of its own.
+children() {
+    (trap '' HUP TERM; exec sleep 600) &
+    echo $! >> "$SCRIPTS/children"
+    setsid sh -c 'echo $$ >> "$1/children"; trap "" HUP TERM; while :; do sleep 600; done' sh "$SCRIPTS" &
+    until [ "$(wc -l < "$SCRIPTS/children")" -ge 2 ]; do sleep 0.02; done
+}
+
+# swallow COUNT: an input box of its own that loses so many Enters; what was sent is in `sent`.
+swallow() {
+    lost=$1 typed=
+    stty raw -echo
+    printf '> '
+    touch "$SCRIPTS/box"
+    while :; do
+        key=$(dd bs=1 count=1 2>/dev/null; printf x)
+        key=${key%x}
+        if [ "$key" = "$(printf '\r')" ]; then
+            echo enter >> "$SCRIPTS/enters"
+            if [ "$lost" -gt 0 ]; then lost=$((lost - 1)); continue; fi
+            break
+        fi
+        typed=$typed$key
+        printf '%s' "$key"
+    done
+    printf '\r\n> '
+    stty sane
+    printf '%s\n' "$typed" >> "$SCRIPTS/sent"
 }
 
 next() {
@@ -38,6 +92,11 @@ next() {
     echo "$ORANGE_ROLE-$turn" >> "$SCRIPTS/turns"
 }
 
+if [ "$1" != --prompt-file ] || [ ! -f "$2" ]; then
+    echo "usage: agent --prompt-file FILE" >&2
+    exit 2
+fi
+prompt_file=$2
 next
 while read -r line; do
     next

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -20,6 +21,14 @@ pub const SOON: Duration = Duration::from_mins(1);
 
 const AGENT: &str = include_str!("agent.sh");
 
+/// The smallest definition there is, which must work as it stands.
+const HARNESS: &str = r#"name = "script"
+binary = "/path/to/agent"        # or a name on PATH
+[args]
+full    = ["--prompt-file", "{prompt_file}"]
+reduced = ["--prompt-file", "{prompt_file}"]
+"#;
+
 /// Everything one test needs. Whatever it started is ended when it goes, panic or not.
 pub struct Stage {
     root: TempDir,
@@ -35,14 +44,10 @@ impl Stage {
         for folder in ["home/harnesses", "scripts", "repo"] {
             fs::create_dir_all(stage.path(folder)).unwrap();
         }
-        fs::write(stage.path("agent.sh"), AGENT).unwrap();
-        let (agent, scripts) = (stage.path("agent.sh"), stage.path("scripts"));
-        let (agent, scripts) = (agent.display(), scripts.display());
-        let harness = format!(
-            "name = \"script\"\nbinary = \"/bin/sh\"\n[args]\n\
-             full = [\"{agent}\", \"{{prompt_file}}\"]\nreduced = [\"{agent}\", \"{{prompt_file}}\"]\n\
-             [environment]\nset = {{ SCRIPTS = \"{scripts}\" }}\n"
-        );
+        let agent = stage.path("agent");
+        fs::write(&agent, AGENT).unwrap();
+        fs::set_permissions(&agent, fs::Permissions::from_mode(0o700)).unwrap();
+        let harness = HARNESS.replace("/path/to/agent", agent.to_str().unwrap());
         fs::write(stage.path("home/harnesses/script.toml"), harness).unwrap();
         for call in [
             "init -q -b main",

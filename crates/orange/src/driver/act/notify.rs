@@ -1,18 +1,23 @@
 //! Tells an agent or a person something.
 
+use std::time::Duration;
+
 use orange_engine::Task;
 use orange_engine::effect::{EffectId, EffectOutcome, NotifyRole};
 use orange_engine::language::hooks::Channel;
 use orange_engine::role::Role;
 
 use super::Failure;
-use crate::clock;
+use crate::clock::{self, Deadline};
 use crate::driver::Driver;
 use crate::effects::tmux::{Observation, Pane};
-use crate::store::{NewMessage, Store};
+use crate::store::{NewMessage, Store, StoreError};
 
 /// What is typed into an agent's pane; the message itself is in its inbox.
 const NUDGE: &str = "Message from orange: run `orange inbox` and do what it says.";
+
+/// How long a line may stay in an agent's input before Enter counts as swallowed.
+const TAKES_IN: Duration = Duration::from_secs(1);
 
 impl Driver {
     /// Writes the message once, and tells the agent that it waits, or starts one that finds it.
@@ -46,11 +51,9 @@ impl Driver {
         };
         match (seen, live) {
             (Some((Observation::Alive, Some(pane))), _) => {
-                let inbox = store.inbox(&task.id).map_err(Failure::passing)?;
-                let is_read =
-                    |it: &&crate::store::InboxEntry| it.id == entry && it.read_at.is_some();
-                if inbox.iter().find(is_read).is_none() {
-                    self.nudge(&pane)?;
+                let is_read = || is_read(store, task, entry);
+                if !is_read().map_err(Failure::passing)? {
+                    self.nudge(&pane, &notify.role, is_read)?;
                 }
                 Ok(EffectOutcome::Done)
             }
@@ -80,12 +83,37 @@ impl Driver {
     }
 
     /// Types the line, unless it is there already, and sends it.
-    fn nudge(&self, pane: &Pane) -> Result<(), Failure> {
-        let waits = self.tmux.is_unsent(pane, NUDGE).map_err(Failure::passing)?;
-        if !waits {
+    ///
+    /// Enter is pressed once more only while the line is provably still in the input box: anywhere
+    /// else it could answer a question that nobody read.
+    fn nudge(
+        &self,
+        pane: &Pane,
+        role: &Role,
+        is_read: impl Fn() -> Result<bool, StoreError>,
+    ) -> Result<(), Failure> {
+        let is_unsent = || self.tmux.is_unsent(pane, NUDGE).map_err(Failure::passing);
+        if !is_unsent()? {
             self.tmux.paste(pane, NUDGE).map_err(Failure::passing)?;
         }
-        self.tmux.press_enter(pane).map_err(Failure::passing)
+        for _ in 0..2 {
+            self.tmux.press_enter(pane).map_err(Failure::passing)?;
+            let mut taken = Ok(true);
+            let in_time = Deadline::after(TAKES_IN).wait_for(|| {
+                taken = is_read()
+                    .map_err(Failure::passing)
+                    .and_then(|is_read| Ok(is_read || !is_unsent()?));
+                !matches!(taken, Ok(false))
+            });
+            taken?;
+            if in_time {
+                return Ok(());
+            }
+        }
+        Err(Failure::passing(format!(
+            "the {role} does not take in the line that tells of its message: press Enter in its \
+             terminal"
+        )))
     }
 
     /// Writes a line into the log of orange, which is all there is for now: no desktop
@@ -103,4 +131,12 @@ impl Driver {
         }
         Ok(EffectOutcome::Done)
     }
+}
+
+/// Whether a message was read.
+fn is_read(store: &Store, task: &Task, entry: u64) -> Result<bool, StoreError> {
+    let inbox = store.inbox(&task.id)?;
+    Ok(inbox
+        .iter()
+        .any(|it| it.id == entry && it.read_at.is_some()))
 }
