@@ -94,7 +94,10 @@ fn text(rebuilt: &Rebuilt) -> Text {
     let mut text = Text::new();
     for task in &rebuilt.tasks {
         text.push(Style::Bold, task.task.as_str());
-        text.push(Style::Plain, &format!(": restored, version {}", task.version));
+        text.push(
+            Style::Plain,
+            &format!(": restored, version {}", task.version),
+        );
         for remark in &task.remarks {
             text.push(Style::Plain, &format!("; {remark}"));
         }

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use orange_engine::event::Event;
+use orange_engine::effect::Effect;
+use orange_engine::event::{Event, Fact};
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Ask, Request};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
-use orange_engine::task::RunState;
+use orange_engine::task::{PendingState, RunState};
 
-use super::answer::Answer;
+use super::answer::{Answer, Changed};
 use super::ask::Asked;
 use super::step::pinned;
 use super::wait::Waiting;
@@ -68,10 +69,13 @@ impl Driver {
         let mut brought = Vec::new();
         for (task, mut asked) in found {
             let waiting = Waiting::Detached(deadline.left());
-            let settled = self.settle(&mut store, &task, asked.events, waiting);
+            let events = std::mem::take(&mut asked.events);
+            let settled = self.settle(&mut store, &task, events, waiting);
             let is_settled = matches!(settled, Ok(Answer::Done(_)));
-            if let Err(error) = settled {
-                asked.problems.push(error.to_string());
+            match settled {
+                Ok(Answer::Done(changed)) => leave_out_failed(&changed, &mut asked),
+                Ok(_) => {}
+                Err(error) => asked.problems.push(error.to_string()),
             }
             brought.push(BroughtBack {
                 task,
@@ -117,6 +121,25 @@ impl Driver {
     }
 }
 
+/// A start that was given up brought nobody back.
+fn leave_out_failed(changed: &Changed, found: &mut Found) {
+    for event in &changed.events {
+        let Fact::EffectPlanned(planned) = &event.fact else {
+            continue;
+        };
+        let state = changed.task.pending_effect(planned.id);
+        let (Effect::Spawn(spawn), Some(PendingState::GivenUp { error })) =
+            (&planned.effect, state.map(|pending| &pending.state))
+        else {
+            continue;
+        };
+        found.roles.retain(|role| *role != spawn.role);
+        found
+            .problems
+            .push(format!("cannot start the {}: {error}", spawn.role));
+    }
+}
+
 /// The roles whose agent is gone by no fault of its own, as far as the status has a use for them.
 fn lost(store: &Store, id: &TaskId) -> Result<Vec<Role>, DriverError> {
     let stored = store.require(id)?;
@@ -125,9 +148,7 @@ fn lost(store: &Store, id: &TaskId) -> Result<Vec<Role>, DriverError> {
     let Some(state) = workflow.state(&task.status) else {
         return Ok(Vec::new());
     };
-    let is_lost = |run: &RunState| {
-        matches!(run, RunState::Ended { evidence } if *evidence == Evidence::Environment)
-    };
+    let is_lost = |run: &RunState| matches!(run, RunState::Ended { evidence } if *evidence == Evidence::Environment);
     let roles = task.runs.iter().filter(|(role, run)| {
         let is_wanted = state.expects.contains(role) || state.respawn.contains_key(*role);
         is_lost(&run.state) && is_wanted

@@ -16,5 +16,8 @@ mod identity;
 mod library;
 mod losses;
 mod program;
+mod rebuilding;
+mod restarts;
+mod rounds;
 mod stage;
 mod stories;

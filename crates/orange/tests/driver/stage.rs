@@ -127,20 +127,36 @@ impl Stage {
         assert!(held, "effects are left:\n{}", self.told(id));
     }
 
-    /// Deletes the database and builds it anew: what was decided must be the same as before.
+    /// Deletes the database and builds it anew by the real command: what was decided must be the
+    /// same as before.
     pub fn rebuild(&self, id: &TaskId) {
         let before = self.task(id);
         let runs = self.store().runs(id).unwrap();
         let inbox = self.store().inbox(id).unwrap();
+        self.lose_database();
+        let (code, _) = self.call(&["task", "show", id.as_str()]);
+        assert_eq!(code, 3, "a lost database is no empty one");
+        let (code, rebuilt) = self.json(&["rebuild", "--json"]);
+        assert_eq!(code, 0, "{rebuilt}");
+        let tasks = rebuilt["tasks"].as_array().unwrap();
+        let restored = tasks.iter().find(|it| it["task"] == id.as_str()).unwrap();
+        assert_eq!(restored["version"], before.version);
+        assert_eq!(
+            restored["remarks"].as_array().unwrap().len(),
+            0,
+            "{rebuilt}"
+        );
+        assert!(rebuilt["old_database"].is_null(), "{rebuilt}");
+        assert_eq!(self.task(id), before);
+        assert_eq!(self.store().runs(id).unwrap(), runs);
+        assert_eq!(self.store().inbox(id).unwrap(), inbox);
+    }
+
+    pub fn lose_database(&self) {
         for end in ["", "-wal", "-shm"] {
             let path = format!("{}{end}", self.home().database().display());
             let _absent = fs::remove_file(path);
         }
-        let rebuilt = orange::store::rebuild(&self.home()).unwrap();
-        assert_eq!(rebuilt.skipped, []);
-        assert_eq!(self.task(id), before);
-        assert_eq!(self.store().runs(id).unwrap(), runs);
-        assert_eq!(self.store().inbox(id).unwrap(), inbox);
     }
 
     /// Everything that may explain a failure.

@@ -109,7 +109,10 @@ fn text(found: &[BroughtBack]) -> Text {
             } else {
                 ", effects are on their way"
             };
-            told.push(format!("brought back the {}{later}", roles.join(" and the ")));
+            told.push(format!(
+                "brought back the {}{later}",
+                roles.join(" and the ")
+            ));
         }
         told.extend(brought.problems.iter().cloned());
         text.push(Style::Bold, brought.task.as_str());
