@@ -7,6 +7,7 @@ use orange_engine::role::Role;
 use orange_engine::task::Workspace;
 
 use super::answer::Answer;
+use super::create::refuse_nul;
 use super::step::{Stepped, pinned};
 use super::wait::Waiting;
 use super::{Driver, DriverError};
@@ -27,6 +28,10 @@ pub struct Asked {
 impl Driver {
     /// Asks; whatever comes of it is recorded, and what was planned is brought about.
     pub fn ask(&self, asked: &Asked) -> Result<Answer, DriverError> {
+        refuse_nul("message", asked.request.message.as_ref())?;
+        if let Ask::Amend { summary, .. } = &asked.request.ask {
+            refuse_nul("summary", summary.as_ref())?;
+        }
         let mut store = self.store()?;
         let id = &asked.task;
         store.require(id)?;

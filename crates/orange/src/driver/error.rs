@@ -88,7 +88,7 @@ pub enum DriverError {
         problem: String,
     },
     /// A text that no file and no program can hold.
-    #[error("cannot create a task: its {0} holds a NUL character")]
+    #[error("cannot take the {0}: it holds a NUL character")]
     HasNul(&'static str),
     /// A text that is no document.
     #[error("cannot write TASK.md: {0}")]

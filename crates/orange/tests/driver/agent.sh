@@ -60,26 +60,42 @@ children() {
     until [ "$(wc -l < "$SCRIPTS/children")" -ge 2 ]; do sleep 0.02; done
 }
 
-# swallow COUNT: an input box of its own that loses so many Enters; what was sent is in `sent`.
-swallow() {
-    lost=$1 typed=
+# box: an input box of its own; it reads up to Enter into $typed.
+box() {
     stty raw -echo
     printf '> '
     touch "$SCRIPTS/box"
+    typed=
+    keys
+}
+keys() {
+    enter=$(printf '\r')
     while :; do
-        key=$(dd bs=1 count=1 2>/dev/null; printf x)
+        key=$(dd bs=512 count=1 2>/dev/null; printf x)
         key=${key%x}
-        if [ "$key" = "$(printf '\r')" ]; then
-            echo enter >> "$SCRIPTS/enters"
-            if [ "$lost" -gt 0 ]; then lost=$((lost - 1)); continue; fi
-            break
-        fi
-        typed=$typed$key
-        printf '%s' "$key"
+        typed=$typed${key%"$enter"*}
+        printf '%s' "${key%"$enter"*}"
+        case $key in
+            *"$enter"*) echo enter >> "$SCRIPTS/enters"; return ;;
+        esac
     done
+}
+
+# swallow COUNT: loses so many Enters; what was sent at last is in `sent`.
+swallow() {
+    box
+    lost=$1
+    while [ "$lost" -gt 0 ]; do lost=$((lost - 1)); keys; done
     printf '\r\n> '
     stty sane
     printf '%s\n' "$typed" >> "$SCRIPTS/sent"
+}
+
+# dialog: asks a question of its own instead of taking in what was typed.
+dialog() {
+    box
+    printf '\r\n\r\nUpdate available\r\n❯ 1. Install\r\n  2. Skip\r\n'
+    while :; do keys; done
 }
 
 next() {
@@ -96,7 +112,7 @@ if [ "$1" != --prompt-file ] || [ ! -f "$2" ]; then
     echo "usage: agent --prompt-file FILE" >&2
     exit 2
 fi
-prompt_file=$2
+prompt_file=$2 argument=$4
 next
 while read -r line; do
     next

@@ -12,9 +12,11 @@
 
 mod deaths;
 mod hooks;
+mod hostile;
 mod identity;
 mod library;
 mod losses;
+mod nudging;
 mod program;
 mod rebuilding;
 mod restarts;
