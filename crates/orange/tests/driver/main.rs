@@ -18,6 +18,7 @@ mod library;
 mod losses;
 mod nudging;
 mod program;
+mod racing;
 mod rebuilding;
 mod restarts;
 mod rounds;

@@ -38,7 +38,17 @@ pub struct Stage {
 impl Stage {
     /// A home with a project `app` under this workflow.
     pub fn new(workflow: &str) -> Stage {
-        let root = TempDir::with_prefix("o-").unwrap();
+        Stage::at(TempDir::with_prefix("o-").unwrap(), workflow)
+    }
+
+    /// The same, where a thousand commits need not wait for a disk; programs may not run there.
+    pub fn in_memory(workflow: &str) -> Stage {
+        let root = TempDir::with_prefix_in("o-", "/dev/shm");
+        let root = root.or_else(|_| TempDir::with_prefix("o-"));
+        Stage::at(root.unwrap(), workflow)
+    }
+
+    fn at(root: TempDir, workflow: &str) -> Stage {
         let environment = environment(root.path(), &[]);
         let stage = Stage { root, environment };
         for folder in ["home/harnesses", "scripts", "repo"] {
