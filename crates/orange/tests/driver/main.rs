@@ -16,6 +16,7 @@ mod hostile;
 mod identity;
 mod library;
 mod losses;
+mod midst;
 mod nudging;
 mod program;
 mod racing;
