@@ -112,7 +112,7 @@ if [ "$1" != --prompt-file ] || [ ! -f "$2" ]; then
     echo "usage: agent --prompt-file FILE" >&2
     exit 2
 fi
-prompt_file=$2 argument=$4
+prompt_file=$2 argument_three=$3 argument=$4
 next
 while read -r line; do
     next

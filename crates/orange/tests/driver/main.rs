@@ -14,6 +14,7 @@ mod deaths;
 mod hooks;
 mod hostile;
 mod identity;
+mod lessons;
 mod library;
 mod losses;
 mod midst;
