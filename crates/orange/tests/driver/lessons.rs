@@ -155,6 +155,8 @@ ORANGE_ROLE=reviewer ask task update --status reviewing
     let calls = stage.calls();
     let refused = calls.matches("--status reviewing -> 3").count();
     assert_eq!(refused, 4, "{calls}");
+    let hidden = fs::read_to_string(stage.path("scripts/hidden")).unwrap();
+    assert!(hidden.contains("the worker"), "{hidden}");
     let events = stage.store().events(&id, 0).unwrap();
     let rejected = events
         .iter()
@@ -320,6 +322,43 @@ fn lesson_29_what_one_agent_sets_does_not_reach_another() {
     // Nor does the server keep anything of this agent for the next one.
     let kept = stage.tmux(&["show-environment", "-g"]);
     assert!(!kept.contains("ORANGE_RUN"), "{kept}");
+}
+
+#[test]
+fn lesson_31_an_agent_that_rewrites_the_whole_file_reverts_nothing() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "remember\nprintf 'APPROACH: a\\n' | section Plan\nask task update --status working\n\
+         rewrite\nask task update --summary 'Add two lines'\ncommit one\n\
+         echo 'DONE: it' | section Handoff\nask task update --status agent-review\nrewrite\n",
+    );
+    stage.script("reviewer-1", &format!("pause go\n{}", crate::stories::PASS));
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_turn("worker-1");
+    stage.script("go", "");
+    stage.wait_for_status(&id, "reviewing");
+    stage.wait_for_rest(&id);
+    assert_eq!(
+        way(&stage, &id),
+        ["planning", "working", "agent-review", "reviewing"],
+        "{}",
+        stage.told(&id)
+    );
+    let events = stage.store().events(&id, 0).unwrap();
+    let rejected = events
+        .iter()
+        .any(|it| matches!(it.event.fact, Fact::EditRejected { .. }));
+    assert!(!rejected, "a status from memory is no wish");
+    // What the file does not say any more was imported before.
+    let text = stage.task_text(&id);
+    assert!(!text.contains("DONE: it"), "{text}");
+    assert!(text.contains("summary: Add two lines"), "{text}");
+    let imports = stage.store().imports(&id).unwrap();
+    for line in ["APPROACH: a", "DONE: it"] {
+        assert!(imports.iter().any(|it| it.text.contains(line)), "{line}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use orange::driver::{Asked, Waiting};
+use orange::effects::process::ProcessIdentity;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Ask, Request};
 use orange_engine::names::TaskId;
@@ -88,6 +89,55 @@ fn an_id_of_the_old_server_never_hits_a_pane_of_the_new_one() {
 /// The variables that differ for each start.
 const OWN: [&str; 2] = ["ORANGE_RUN_ID", "ORANGE_RUN_PROOF"];
 
+/// The machine has started anew: its boot has another name, and its numbers are handed out again,
+/// one of them to this very test.
+fn forget_the_boot(stage: &Stage) {
+    let own = ProcessIdentity::of(std::process::id()).unwrap();
+    let connection = rusqlite::Connection::open(stage.home().database()).unwrap();
+    connection
+        .execute(
+            "UPDATE runs SET boot_id = 'another', pid = ?1, process_started = ?2",
+            rusqlite::params![own.pid, own.start.unwrap().to_string()],
+        )
+        .unwrap();
+}
+
+/// The second start of a worker is like its first, but for who it is.
+fn came_back_as_it_was(stage: &Stage, id: &TaskId) {
+    let task = stage.task(id);
+    assert_eq!((task.status.as_str(), task.crash_count), ("planning", 0));
+    let runs = stage.store().runs(id).unwrap();
+    assert_eq!(runs.len(), 2);
+    assert_eq!(runs[0].evidence, Some(Evidence::Environment));
+    let run = &runs[1].id;
+    wait_for("the worker", || {
+        stage.path(&format!("scripts/at-{run}")).exists()
+    });
+    let (first, second) = (
+        runs[0].setup.clone().unwrap(),
+        runs[1].setup.clone().unwrap(),
+    );
+    assert_eq!(first.directory, second.directory);
+    assert_eq!(first.environment, second.environment);
+    assert_eq!(first.argv[..2], second.argv[..2]);
+    assert_eq!(runs[0].role, runs[1].role);
+    // What the agents saw themselves is the same, but for who they are.
+    let mut seen: Vec<Vec<String>> = Vec::new();
+    for turn in 1..=8 {
+        let path = stage.path(&format!("scripts/seen-{id}-{turn}"));
+        let Ok(text) = fs::read_to_string(path) else {
+            continue;
+        };
+        let lines = text.lines().filter(|line| {
+            let name = line.split('=').next().unwrap();
+            !OWN.contains(&name) && !name.starts_with("TMUX")
+        });
+        seen.push(lines.map(str::to_owned).collect());
+    }
+    assert_eq!(seen.len(), 2, "{}", stage.told(id));
+    assert_eq!(seen[0], seen[1]);
+}
+
 #[test]
 fn after_a_restart_of_the_machine_every_lost_agent_comes_back_as_it_was() {
     let stage = Stage::new("default");
@@ -125,17 +175,7 @@ fn after_a_restart_of_the_machine_every_lost_agent_comes_back_as_it_was() {
     for id in &ids {
         wait_for_nobody(&stage, id);
     }
-    // The machine has started anew: its boot has another name, and its numbers are handed out
-    // again, one of them to this very test.
-    let own = orange::effects::process::ProcessIdentity::of(std::process::id()).unwrap();
-    let connection = rusqlite::Connection::open(stage.home().database()).unwrap();
-    connection
-        .execute(
-            "UPDATE runs SET boot_id = 'another', pid = ?1, process_started = ?2",
-            rusqlite::params![own.pid, own.start.unwrap().to_string()],
-        )
-        .unwrap();
-    drop(connection);
+    forget_the_boot(&stage);
     strangers_server(&stage, 4);
     let there = strangers(&stage);
 
@@ -161,38 +201,7 @@ fn after_a_restart_of_the_machine_every_lost_agent_comes_back_as_it_was() {
     }
     assert_eq!(strangers(&stage), there, "no stranger was touched");
     for id in &ids {
-        let task = stage.task(id);
-        assert_eq!((task.status.as_str(), task.crash_count), ("planning", 0));
-        let runs = stage.store().runs(id).unwrap();
-        assert_eq!(runs.len(), 2);
-        assert_eq!(runs[0].evidence, Some(Evidence::Environment));
-        let run = &runs[1].id;
-        wait_for("the worker", || {
-            stage.path(&format!("scripts/at-{run}")).exists()
-        });
-        let (first, second) = (
-            runs[0].setup.clone().unwrap(),
-            runs[1].setup.clone().unwrap(),
-        );
-        assert_eq!(first.directory, second.directory);
-        assert_eq!(first.environment, second.environment);
-        assert_eq!(first.argv[..2], second.argv[..2]);
-        assert_eq!(runs[0].role, runs[1].role);
-        // What the agents saw themselves is the same, but for who they are.
-        let mut seen: Vec<Vec<String>> = Vec::new();
-        for turn in 1..=8 {
-            let path = stage.path(&format!("scripts/seen-{id}-{turn}"));
-            let Ok(text) = fs::read_to_string(path) else {
-                continue;
-            };
-            let lines = text.lines().filter(|line| {
-                let name = line.split('=').next().unwrap();
-                !OWN.contains(&name) && !name.starts_with("TMUX")
-            });
-            seen.push(lines.map(str::to_owned).collect());
-        }
-        assert_eq!(seen.len(), 2, "{}", stage.told(id));
-        assert_eq!(seen[0], seen[1]);
+        came_back_as_it_was(&stage, id);
     }
     let task = stage.task(&crashed);
     assert!(

@@ -100,7 +100,7 @@ impl Driver {
         if !is_unsent()? {
             self.tmux.paste(pane, NUDGE).map_err(Failure::passing)?;
         }
-        let mut was_seen = within(IS_SHOWN, &is_unsent)?;
+        let mut was_seen = within(IS_SHOWN, is_unsent)?;
         for _ in 0..2 {
             self.tmux.press_enter(pane).map_err(Failure::passing)?;
             let is_taken = || Ok(is_read()? || (was_seen && !is_unsent()?));
