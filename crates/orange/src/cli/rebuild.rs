@@ -13,9 +13,9 @@ use crate::config::Environment;
 use crate::driver::Rebuilt;
 use crate::output::{Output, Style, Text};
 
-/// Restore the database from the task directories.
+/// Restore a database that is lost.
 ///
-/// For a database that is lost or damaged. Every task comes back as it was when its directory was
+/// Or one that is damaged: it is made anew from the task directories. Every task comes back as it was when its directory was
 /// last written; what was decided after that is lost. Agents that run go on running, and are known
 /// again.
 #[derive(Debug, clap::Args)]

@@ -1,4 +1,4 @@
-//! Text of any kind reaches the agent byte for byte, and means nothing.
+//! Any text reaches the agent byte for byte, and means nothing.
 
 use std::cell::Cell;
 use std::fs;

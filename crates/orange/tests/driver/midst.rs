@@ -1,4 +1,4 @@
-//! An agent's own call in the middle of everything that is done for its task.
+//! An agent's own call amid everything done for its task.
 
 use std::collections::BTreeSet;
 use std::fs;

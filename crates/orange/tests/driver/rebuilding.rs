@@ -1,4 +1,4 @@
-//! `orange rebuild`: what it restores, what it keeps, how the story goes on.
+//! `orange rebuild`: what it restores and keeps, how life goes on.
 
 use std::fs;
 
