@@ -7,7 +7,9 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use super::error::Error;
 use super::exit::Exit;
-use super::{detach, exec_run, gather, help, inbox, perform, project, task, usage, workflow};
+use super::{
+    detach, exec_run, gather, help, inbox, perform, project, rebuild, task, usage, workflow,
+};
 use crate::config::Environment;
 use crate::output::{Output, Text};
 
@@ -35,6 +37,7 @@ pub enum Command {
     Inbox(inbox::Args),
     #[command(subcommand, disable_help_subcommand = true)]
     Workflow(workflow::Command),
+    Rebuild(rebuild::Args),
     #[command(hide = true)]
     Perform(perform::Args),
     #[command(hide = true)]
@@ -62,6 +65,7 @@ impl Command {
             Command::Project(command) => command.is_json(),
             Command::Task(command) => command.is_json(),
             Command::Inbox(args) => args.json,
+            Command::Rebuild(args) => args.json,
             Command::ExecRun(_) | Command::Detach(_) | Command::Perform(_) | Command::Gather(_) => {
                 false
             }
@@ -75,6 +79,7 @@ impl Command {
             Command::Project(command) => command.run(environment, output),
             Command::Task(command) => command.run(environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
+            Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Perform(args) => perform::run(args, environment),
             Command::Gather(args) => gather::run(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment),

@@ -46,6 +46,8 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::OtherTask { .. } => "other-task",
         DriverError::InsideEffect { .. } => "inside-effect",
         DriverError::TaskUnclear => "task-unclear",
+        DriverError::ForAPerson(_) => "for-a-person",
+        DriverError::DatabaseThere { .. } => "database-there",
         DriverError::NobodyThere { .. } => "nobody-there",
     }
 }
@@ -118,6 +120,12 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         DriverError::TaskUnclear => {
             "name the task; `orange task list` shows every task".to_owned()
         }
+        DriverError::ForAPerson(_) => {
+            "say in your session what is needed, and let the person run the command".to_owned()
+        }
+        DriverError::DatabaseThere { .. } => {
+            "if it is damaged, run `orange rebuild --move-aside`: it is renamed and kept".to_owned()
+        }
         DriverError::NobodyThere { task, .. } => {
             format!("run `orange task respawn {task}` to bring an agent back")
         }
@@ -154,6 +162,7 @@ pub fn details(error: &DriverError) -> Value {
         DriverError::OtherTask { role, own, asked } => {
             json!({ "role": role, "own": own, "asked": asked })
         }
+        DriverError::DatabaseThere { path } => json!({ "path": path.to_string_lossy() }),
         DriverError::DocumentUnknown { task, reason }
         | DriverError::NobodyThere { task, reason } => {
             json!({ "task": task, "reason": reason })

@@ -7,6 +7,7 @@ use super::error::Error;
 use super::exit::Exit;
 use super::json::Answer;
 use crate::config::Environment;
+use crate::driver::Message;
 use crate::output::{Output, Style, Text};
 
 /// Read the messages that wait for you.
@@ -46,14 +47,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.answer_exactly(answer.to_text()?.as_bytes())?;
         return Ok(Exit::Ok);
     }
+    if identity.role.is_agent() && !messages.is_empty() {
+        // An agent gets every byte as it was written; a person's terminal must not obey them.
+        output.answer_exactly(exact(&messages).as_bytes())?;
+        return Ok(Exit::Ok);
+    }
     let mut text = Text::new();
     if messages.is_empty() {
         text.push(Style::Plain, "no messages");
         text.end_line();
     }
     for message in &messages {
-        let (at, from, to) = (message.written_at, &message.from, &message.to);
-        text.push(Style::Bold, &format!("{at} from the {from} to the {to}:"));
+        text.push(Style::Bold, &heading(message));
         text.end_line();
         for line in message.text.lines() {
             text.push(Style::Plain, line);
@@ -62,4 +67,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     output.answer(&text)?;
     Ok(Exit::Ok)
+}
+
+fn heading(message: &Message) -> String {
+    let (at, from, to) = (message.written_at, &message.from, &message.to);
+    format!("{at} from the {from} to the {to}:")
+}
+
+fn exact(messages: &[Message]) -> String {
+    let told = messages
+        .iter()
+        .map(|message| format!("{}\n{}\n", heading(message), message.text));
+    told.collect()
 }

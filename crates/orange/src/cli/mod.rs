@@ -14,6 +14,7 @@ mod inbox;
 mod json;
 mod perform;
 mod project;
+mod rebuild;
 mod task;
 mod usage;
 mod workflow;

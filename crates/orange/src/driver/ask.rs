@@ -7,6 +7,7 @@ use orange_engine::role::Role;
 use orange_engine::task::Workspace;
 
 use super::answer::Answer;
+use super::create::refuse_nul;
 use super::step::{Stepped, pinned};
 use super::wait::Waiting;
 use super::{Driver, DriverError};
@@ -47,6 +48,10 @@ impl Driver {
     }
 
     fn ask_in(&self, store: &mut Store, asked: &Asked) -> Result<Answer, DriverError> {
+        refuse_nul("message", asked.request.message.as_ref())?;
+        if let Ask::Amend { summary, .. } = &asked.request.ask {
+            refuse_nul("summary", summary.as_ref())?;
+        }
         let id = &asked.task;
         store.require(id)?;
         if !is_urgent(&asked.request.ask) {

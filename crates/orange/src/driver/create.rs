@@ -46,14 +46,8 @@ pub struct NewWork {
 impl Driver {
     /// Begins a task and brings about what its beginning plans.
     pub fn create(&self, new: &NewWork, waiting: Waiting) -> Result<Answer, DriverError> {
-        for (what, text) in [
-            ("summary", Some(&new.summary)),
-            ("context", new.context.as_ref()),
-        ] {
-            if text.is_some_and(|text| text.contains('\0')) {
-                return Err(DriverError::HasNul(what));
-            }
-        }
+        refuse_nul("summary", Some(&new.summary))?;
+        refuse_nul("context", new.context.as_ref())?;
         let project = self.project_for(new.project.as_ref())?;
         let workflow_name = new.workflow.as_ref().unwrap_or(&project.workflow);
         let (workflow, text) = self.workflow(workflow_name)?;
@@ -154,6 +148,14 @@ impl Driver {
         let workflow = workflow.ok_or_else(|| invalid(String::from("it has no shape of one")))?;
         Ok((workflow, text))
     }
+}
+
+/// No file that agents read and no argument can hold it.
+pub(super) fn refuse_nul(what: &'static str, text: Option<&String>) -> Result<(), DriverError> {
+    if text.is_some_and(|text| text.contains('\0')) {
+        return Err(DriverError::HasNul(what));
+    }
+    Ok(())
 }
 
 /// What TASK.md says at first; the engine's own keys follow with the first projection.

@@ -92,7 +92,7 @@ pub enum DriverError {
         problem: String,
     },
     /// A text that no file and no program can hold.
-    #[error("cannot create a task: its {0} holds a NUL character")]
+    #[error("cannot take the {0}: it holds a NUL character")]
     HasNul(&'static str),
     /// A text that is no document.
     #[error("cannot write TASK.md: {0}")]
@@ -151,6 +151,15 @@ pub enum DriverError {
     /// Nobody says which task is meant.
     #[error("cannot tell which task is meant")]
     TaskUnclear,
+    /// Agents do not ask for this.
+    #[error("cannot {0} from an agent's session: only a person may")]
+    ForAPerson(&'static str),
+    /// A rebuild would take the place of what is there.
+    #[error("cannot rebuild the database `{}`: there is one", .path.display())]
+    DatabaseThere {
+        /// The database.
+        path: PathBuf,
+    },
     /// There is no agent to show.
     #[error("cannot attach to task `{task}`: {reason}")]
     NobodyThere {

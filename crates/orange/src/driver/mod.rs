@@ -18,6 +18,7 @@ mod identity;
 mod ids;
 mod inbox;
 mod log;
+mod lost;
 mod observe;
 mod perform;
 mod performer_lock;
@@ -25,6 +26,7 @@ mod person;
 mod place;
 mod project;
 mod queries;
+mod rebuild;
 mod repository;
 mod step;
 mod wait;
@@ -40,16 +42,19 @@ use crate::store::Store;
 
 pub use answer::{Answer, Changed};
 pub use ask::Asked;
+pub use attach::Showing;
 pub use create::NewWork;
 pub use error::{DriverError, StoreProblem};
 pub use gate_commands::Gathering;
 pub use identity::Identity;
+pub use lost::BroughtBack;
 pub use observe::Seen;
 pub use perform::Performed;
 pub use queries::{Shown, Why};
 pub use wait::Waiting;
 
 pub use crate::effects::git::{Difference, FileDifference};
+pub use crate::store::{InboxEntry as Message, Rebuilt};
 
 /// Everything a step needs to know about where it happens.
 #[derive(Clone, Debug)]

@@ -207,10 +207,11 @@ impl StoreError {
                 "run the command again; what was recorded stays recorded"
             }
             StoreError::Missing { .. } => "create a first task with `orange task create`",
-            StoreError::Lost { .. }
-            | StoreError::Unreadable { .. }
-            | StoreError::HistoryAhead { .. } => {
+            StoreError::Lost { .. } => {
                 "run `orange rebuild`: it restores the database from the task directories"
+            }
+            StoreError::Unreadable { .. } | StoreError::HistoryAhead { .. } => {
+                "run `orange rebuild --move-aside`: it restores the database from the task directories, and keeps the old one"
             }
             StoreError::Newer { .. } => {
                 "install the newer orange that wrote it, or set `ORANGE_HOME` to another directory"

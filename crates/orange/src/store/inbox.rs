@@ -107,7 +107,8 @@ impl Store {
     }
 }
 
-/// Writes an entry back as it was.
+/// Writes an entry back as it was; it gets another number only if its own is taken, as by what was
+/// written while its directory was away.
 pub(super) fn restore(
     connection: &Connection,
     task: &TaskId,
@@ -115,8 +116,9 @@ pub(super) fn restore(
 ) -> Result<(), StoreError> {
     connection
         .execute(
-            "INSERT INTO inbox (task, to_role, from_role, text, effect, written_at, read_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO inbox (task, to_role, from_role, text, effect, written_at, read_at, id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
+                 (SELECT CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE id = ?8) THEN NULL ELSE ?8 END))",
             params![
                 task.as_str(),
                 entry.to.as_str(),
@@ -125,6 +127,7 @@ pub(super) fn restore(
                 entry.effect.map(|effect| effect.0),
                 entry.written_at.to_string(),
                 entry.read_at.map(|at| at.to_string()),
+                entry.id,
             ],
         )
         .map_err(failed("restore a message"))?;

@@ -1,7 +1,11 @@
-# The scripted agent: for each turn it does what $SCRIPTS/<role>-<turn> says.
+#!/bin/sh
+# The scripted agent: for each turn it does what scripts/<role>-<turn> beside it says.
 #
 # A turn begins when the agent starts and whenever a line is typed into its pane. Turns are counted
-# per role across starts, so that an agent that was brought back goes on with the next script.
+# per role across starts, so that an agent that was brought back goes on with the next script. A
+# script is shell: it may `exit 7`, `kill -9 $$`, and use the words below.
+
+SCRIPTS=${0%/*}/scripts
 
 # section NAME: adds a section with what is on the standard input to TASK.md.
 section() {
@@ -20,6 +24,12 @@ pause() {
     until [ -e "$SCRIPTS/$1" ]; do sleep 0.02; done
 }
 
+# hang: does nothing for ever, whatever is typed.
+hang() {
+    touch "$SCRIPTS/hangs"
+    while :; do sleep 600; done
+}
+
 # ask ARGUMENTS: calls orange, and keeps what it says.
 ask() {
     said=$(orange "$@" 2>&1)
@@ -28,16 +38,82 @@ ask() {
     return $code
 }
 
+# remember, rewrite: TASK.md whole from memory, as an agent with an editor tool writes it.
+remember() {
+    cp TASK.md "$SCRIPTS/memory"
+}
+rewrite() {
+    cat "$SCRIPTS/memory" > TASK.md
+}
+
+# edit_status STATUS: writes a status into TASK.md by hand.
+edit_status() {
+    sed "s/^status: .*/status: $1/" TASK.md > .edited && cat .edited > TASK.md
+    rm .edited
+}
+
+# children: leaves one that ignores HUP and TERM, and one in a session of its own.
+children() {
+    (trap '' HUP TERM; exec sleep 600) &
+    echo $! >> "$SCRIPTS/children"
+    setsid sh -c 'echo $$ >> "$1/children"; trap "" HUP TERM; while :; do sleep 600; done' sh "$SCRIPTS" &
+    until [ "$(wc -l < "$SCRIPTS/children")" -ge 2 ]; do sleep 0.02; done
+}
+
+# box: an input box of its own; it reads up to Enter into $typed.
+box() {
+    stty raw -echo
+    printf '> '
+    touch "$SCRIPTS/box"
+    typed=
+    keys
+}
+keys() {
+    enter=$(printf '\r')
+    while :; do
+        key=$(dd bs=512 count=1 2>/dev/null; printf x)
+        key=${key%x}
+        typed=$typed${key%"$enter"*}
+        printf '%s' "${key%"$enter"*}"
+        case $key in
+            *"$enter"*) echo enter >> "$SCRIPTS/enters"; return ;;
+        esac
+    done
+}
+
+# swallow COUNT: loses so many Enters; what was sent at last is in `sent`.
+swallow() {
+    box
+    lost=$1
+    while [ "$lost" -gt 0 ]; do lost=$((lost - 1)); keys; done
+    printf '\r\n> '
+    stty sane
+    printf '%s\n' "$typed" >> "$SCRIPTS/sent"
+}
+
+# dialog: asks a question of its own instead of taking in what was typed.
+dialog() {
+    box
+    printf '\r\n\r\nUpdate available\r\n❯ 1. Install\r\n  2. Skip\r\n'
+    while :; do keys; done
+}
+
 next() {
     count="$SCRIPTS/.$ORANGE_ROLE"
-    turn=$(($(cat "$count" 2>/dev/null || echo 0) + 1))
-    echo "$turn" > "$count"
+    # Agents of several tasks count together; the lock ends with its holder.
+    turn=$(flock "$count.lock" sh -c \
+        'n=$(($(cat "$1" 2>/dev/null || echo 0) + 1)); echo $n > "$1"; echo $n' sh "$count")
     if [ -f "$SCRIPTS/$ORANGE_ROLE-$turn" ]; then
         . "$SCRIPTS/$ORANGE_ROLE-$turn"
     fi
     echo "$ORANGE_ROLE-$turn" >> "$SCRIPTS/turns"
 }
 
+if [ "$1" != --prompt-file ] || [ ! -f "$2" ]; then
+    echo "usage: agent --prompt-file FILE" >&2
+    exit 2
+fi
+prompt_file=$2 argument_three=$3 argument=$4
 next
 while read -r line; do
     next

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -20,6 +21,14 @@ pub const SOON: Duration = Duration::from_mins(1);
 
 const AGENT: &str = include_str!("agent.sh");
 
+/// The smallest definition there is, which must work as it stands.
+const HARNESS: &str = r#"name = "script"
+binary = "/path/to/agent"        # or a name on PATH
+[args]
+full    = ["--prompt-file", "{prompt_file}"]
+reduced = ["--prompt-file", "{prompt_file}"]
+"#;
+
 /// Everything one test needs. Whatever it started is ended when it goes, panic or not.
 pub struct Stage {
     root: TempDir,
@@ -29,20 +38,26 @@ pub struct Stage {
 impl Stage {
     /// A home with a project `app` under this workflow.
     pub fn new(workflow: &str) -> Stage {
-        let root = TempDir::with_prefix("o-").unwrap();
+        Stage::at(TempDir::with_prefix("o-").unwrap(), workflow)
+    }
+
+    /// The same, where a thousand commits need not wait for a disk; programs may not run there.
+    pub fn in_memory(workflow: &str) -> Stage {
+        let root = TempDir::with_prefix_in("o-", "/dev/shm");
+        let root = root.or_else(|_| TempDir::with_prefix("o-"));
+        Stage::at(root.unwrap(), workflow)
+    }
+
+    fn at(root: TempDir, workflow: &str) -> Stage {
         let environment = environment(root.path(), &[]);
         let stage = Stage { root, environment };
         for folder in ["home/harnesses", "scripts", "repo"] {
             fs::create_dir_all(stage.path(folder)).unwrap();
         }
-        fs::write(stage.path("agent.sh"), AGENT).unwrap();
-        let (agent, scripts) = (stage.path("agent.sh"), stage.path("scripts"));
-        let (agent, scripts) = (agent.display(), scripts.display());
-        let harness = format!(
-            "name = \"script\"\nbinary = \"/bin/sh\"\n[args]\n\
-             full = [\"{agent}\", \"{{prompt_file}}\"]\nreduced = [\"{agent}\", \"{{prompt_file}}\"]\n\
-             [environment]\nset = {{ SCRIPTS = \"{scripts}\" }}\n"
-        );
+        let agent = stage.path("agent");
+        fs::write(&agent, AGENT).unwrap();
+        fs::set_permissions(&agent, fs::Permissions::from_mode(0o700)).unwrap();
+        let harness = HARNESS.replace("/path/to/agent", agent.to_str().unwrap());
         fs::write(stage.path("home/harnesses/script.toml"), harness).unwrap();
         for call in [
             "init -q -b main",
@@ -122,20 +137,36 @@ impl Stage {
         assert!(held, "effects are left:\n{}", self.told(id));
     }
 
-    /// Deletes the database and builds it anew: what was decided must be the same as before.
+    /// Deletes the database and builds it anew by the real command: what was decided must be the
+    /// same as before.
     pub fn rebuild(&self, id: &TaskId) {
         let before = self.task(id);
         let runs = self.store().runs(id).unwrap();
         let inbox = self.store().inbox(id).unwrap();
+        self.lose_database();
+        let (code, _) = self.call(&["task", "show", id.as_str()]);
+        assert_eq!(code, 3, "a lost database is no empty one");
+        let (code, rebuilt) = self.json(&["rebuild", "--json"]);
+        assert_eq!(code, 0, "{rebuilt}");
+        let tasks = rebuilt["tasks"].as_array().unwrap();
+        let restored = tasks.iter().find(|it| it["task"] == id.as_str()).unwrap();
+        assert_eq!(restored["version"], before.version);
+        assert_eq!(
+            restored["remarks"].as_array().unwrap().len(),
+            0,
+            "{rebuilt}"
+        );
+        assert!(rebuilt["old_database"].is_null(), "{rebuilt}");
+        assert_eq!(self.task(id), before);
+        assert_eq!(self.store().runs(id).unwrap(), runs);
+        assert_eq!(self.store().inbox(id).unwrap(), inbox);
+    }
+
+    pub fn lose_database(&self) {
         for end in ["", "-wal", "-shm"] {
             let path = format!("{}{end}", self.home().database().display());
             let _absent = fs::remove_file(path);
         }
-        let rebuilt = orange::store::rebuild(&self.home()).unwrap();
-        assert_eq!(rebuilt.skipped, []);
-        assert_eq!(self.task(id), before);
-        assert_eq!(self.store().runs(id).unwrap(), runs);
-        assert_eq!(self.store().inbox(id).unwrap(), inbox);
     }
 
     /// Everything that may explain a failure.

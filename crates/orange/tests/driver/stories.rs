@@ -4,7 +4,7 @@ use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
 use orange_engine::task::RunState;
 
-use crate::stage::{Stage, wait_for};
+use crate::stage::{Stage, environment, wait_for};
 
 pub const PLAN_AND_WORK: &str = "\
 printf 'APPROACH: add a line\\nTOUCHING: work.txt\\n' | section Plan
@@ -251,12 +251,43 @@ fn a_status_written_by_hand_is_a_request_of_the_worker() {
     std::fs::write(&file, text.replace("status: planning", "status: reviewing")).unwrap();
     stage.must(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
     assert_eq!(stage.task(&id).status.as_str(), "planning");
-    let events = stage.store().events(&id, 0).unwrap();
-    let rejected = events
-        .iter()
-        .any(|it| matches!(it.event.fact, Fact::EditRejected { .. }));
-    assert!(rejected, "{}", stage.told(&id));
-    let text = std::fs::read_to_string(&file).unwrap();
+    // A performer that is still writing its last copy may be the one that sees the edit.
+    wait_for("the rejection", || {
+        let events = stage.store().events(&id, 0).unwrap();
+        let is_rejection = |fact: &Fact| matches!(fact, Fact::EditRejected { .. });
+        events.iter().any(|it| is_rejection(&it.event.fact))
+    });
+    assert_eq!(stage.task(&id).status.as_str(), "planning");
+    let mut text = String::new();
+    wait_for("the copy", || {
+        text = std::fs::read_to_string(&file).unwrap_or_default();
+        text.contains(&format!("version: {}\n", stage.task(&id).version))
+    });
     assert!(text.contains("status: planning"), "{text}");
     assert!(text.contains("summary: Add two lines"), "{text}");
+}
+
+#[test]
+fn a_harness_may_name_a_program_on_the_path() {
+    let mut stage = Stage::new("minimal");
+    let path = stage.path("home/harnesses/script.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let agent = stage.path("agent").display().to_string();
+    assert!(text.contains(&agent), "{text}");
+    std::fs::write(&path, text.replace(&agent, "agent")).unwrap();
+    let folders = format!(
+        "{}:{}",
+        stage.path("").display(),
+        std::env::var("PATH").unwrap()
+    );
+    stage.environment = environment(&stage.path(""), &[("PATH", &folders)]);
+    stage.script(
+        "worker-1",
+        "commit one\necho 'DONE: it' | section Handoff\nask task complete",
+    );
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_status(&id, "reviewing");
+    stage.wait_for_rest(&id);
+    assert_eq!(log(&stage, &id), ["one"]);
 }

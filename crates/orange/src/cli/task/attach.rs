@@ -3,13 +3,16 @@
 use orange_engine::role::Role;
 
 use crate::cli::driving::{driver, meant};
-use crate::cli::error::Error;
+use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::config::Environment;
+use crate::output::{Output, Text};
 
 /// Look at an agent in its terminal.
 ///
-/// Leave it with the detach key of tmux, usually `Ctrl-b d`; the agent goes on.
+/// Leave it with the detach key of tmux, usually `Ctrl-b d`; the agent goes on. From inside the
+/// tmux of orange the terminal is turned to the agent; inside another tmux it is shown within that
+/// one, and is left with `Ctrl-b Ctrl-b d`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task.
@@ -21,10 +24,17 @@ pub struct Args {
 }
 
 /// Becomes the tmux client.
-pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
     let role = args.role.as_deref().map(Role::named);
-    let error = driver.attach(&task, role.as_ref())?;
-    Err(Error::NotStarted(error.to_string()))
+    let showing = driver.attach(&task, role.as_ref())?;
+    if showing.is_nested {
+        let hint = "this terminal is inside another tmux; leave the agent with the prefix pressed \
+                    twice, usually `Ctrl-b Ctrl-b d`";
+        let mut narration = Text::new();
+        narration.push_paragraph(&hint_paragraph(hint, 0), output.narration_width());
+        output.narrate(&narration);
+    }
+    Err(Error::NotStarted(showing.begin().to_string()))
 }

@@ -71,7 +71,7 @@ impl Command {
             Command::Update(args) => update::run(args, environment, output),
             Command::Spawn(args) => spawn::run(args, environment, output),
             Command::Respawn(args) => respawn::run(args, environment, output),
-            Command::Attach(args) => attach::run(args, environment),
+            Command::Attach(args) => attach::run(args, environment, output),
             Command::Diff(args) => diff::run(args, environment, output),
             Command::Complete(args) => complete::run(args, environment, output),
             Command::Stuck(args) => stuck::run(args, environment, output),

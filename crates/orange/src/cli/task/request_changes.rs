@@ -17,7 +17,13 @@ pub struct Args {
     #[command(flatten)]
     pub target: Target,
     /// What should be different.
-    #[arg(long, short, value_name = "TEXT", required = true)]
+    #[arg(
+        long,
+        short,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        required = true
+    )]
     pub message: String,
 }
 

@@ -1,17 +1,26 @@
 //! `orange task respawn`.
 
+use std::time::Duration;
+
 use orange_engine::input::Ask;
 use orange_engine::role::Role;
+use serde::Serialize;
 
-use crate::cli::driving::{Target, Wanted, ask};
+use crate::cli::driving::{Target, Wanted, ask, driver};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
 use crate::config::Environment;
-use crate::output::Output;
+use crate::driver::BroughtBack;
+use crate::output::{Output, Style, Text};
+
+/// How long is waited for all of them when nobody says.
+const USUAL_WAIT: u64 = 30;
 
 /// Bring an agent back that is gone.
 ///
-/// The status stays. What the dead one left running is ended first.
+/// The status stays. What the dead one left running is ended first. With `--lost`, after a restart
+/// of the machine or of tmux, every agent that went away with it comes back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -20,11 +29,95 @@ pub struct Args {
     /// left out.
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
+    /// Every agent of every task that is provably gone with its machine or its tmux server.
+    #[arg(long, conflicts_with_all = ["task", "role"])]
+    pub lost: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    tasks: Vec<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    task: &'a str,
+    brought_back: Vec<&'a str>,
+    problems: &'a [String],
+    on_its_way: bool,
 }
 
 /// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    if args.lost {
+        return bring_back_all(args, environment, output);
+    }
     let role = args.role.as_deref().map(Role::named);
     let wanted = Wanted::plain(Ask::Respawn { role });
     ask(&args.target, wanted, environment, output)
+}
+
+fn bring_back_all(
+    args: &Args,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    let patience = &args.target.patience;
+    let bound = Duration::from_secs(patience.wait.unwrap_or(USUAL_WAIT));
+    let found = driver(environment)?.respawn_lost(bound)?;
+    if patience.json {
+        let answer = Answer {
+            schema: "orange.task.respawn.lost/1",
+            body: Body {
+                tasks: found.iter().map(line).collect(),
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    } else {
+        output.answer(&text(&found))?;
+    }
+    Ok(if found.iter().any(|it| !it.problems.is_empty()) {
+        Exit::Refused
+    } else if found.iter().any(|it| !it.is_settled) {
+        Exit::Busy
+    } else {
+        Exit::Ok
+    })
+}
+
+fn line(brought: &BroughtBack) -> Line<'_> {
+    Line {
+        task: brought.task.as_str(),
+        brought_back: brought.roles.iter().map(Role::as_str).collect(),
+        problems: &brought.problems,
+        on_its_way: !brought.is_settled,
+    }
+}
+
+fn text(found: &[BroughtBack]) -> Text {
+    let mut text = Text::new();
+    if found.is_empty() {
+        text.push(Style::Plain, "no agent is lost");
+        text.end_line();
+    }
+    for brought in found {
+        let mut told = Vec::new();
+        if !brought.roles.is_empty() {
+            let roles: Vec<&str> = brought.roles.iter().map(Role::as_str).collect();
+            let later = if brought.is_settled {
+                ""
+            } else {
+                ", effects are on their way"
+            };
+            told.push(format!(
+                "brought back the {}{later}",
+                roles.join(" and the ")
+            ));
+        }
+        told.extend(brought.problems.iter().cloned());
+        text.push(Style::Bold, brought.task.as_str());
+        text.push(Style::Plain, &format!(": {}", told.join("; ")));
+        text.end_line();
+    }
+    text
 }

@@ -14,7 +14,8 @@ use crate::output::{Output, Style, Text};
 
 /// Show where a task is, and why.
 ///
-/// Also who works on it, what is still to be done, and which messages were not read.
+/// Also who works on it, what is still to be done, and which messages are undelivered: no agent
+/// has read them with `orange inbox` yet.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task; inside an agent's session or a task's worktree, its own when left out.
@@ -75,16 +76,28 @@ fn body<'a>(shown: &'a Shown, why: Option<&'a Why>) -> Result<Body<'a>, Error> {
         workspace,
         effects: effects.collect(),
         runs: serde_json::to_value(&shown.runs)?,
-        inbox: serde_json::to_value(&shown.inbox)?,
+        inbox: inbox(shown)?,
         why,
     })
+}
+
+/// The messages, each with whether an agent has read it.
+fn inbox(shown: &Shown) -> Result<Value, Error> {
+    let mut inbox = serde_json::to_value(&shown.inbox)?;
+    for entry in inbox.as_array_mut().into_iter().flatten() {
+        let undelivered = entry.get("read_at").is_none_or(Value::is_null);
+        if let Some(entry) = entry.as_object_mut() {
+            entry.insert("undelivered".to_owned(), undelivered.into());
+        }
+    }
+    Ok(inbox)
 }
 
 fn text(shown: &Shown, why: Option<&Why>) -> Text {
     let task = &shown.stored.task;
     let mut text = Text::new();
     let mut line = |name: &str, value: &str| {
-        text.push(Style::Bold, &format!("{name:<10}"));
+        text.push(Style::Bold, &format!("{name:<12}"));
         text.push(Style::Plain, value);
         text.end_line();
     };
@@ -117,7 +130,7 @@ fn text(shown: &Shown, why: Option<&Why>) -> Text {
     let unread = shown.inbox.iter().filter(|it| it.read_at.is_none());
     for message in unread {
         line(
-            "unread",
+            "undelivered",
             &format!("to the {}, {}", message.to, message.written_at),
         );
     }

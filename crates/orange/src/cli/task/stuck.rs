@@ -17,7 +17,7 @@ pub struct Args {
     #[command(flatten)]
     pub target: Target,
     /// What to say with it.
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 }
 

@@ -25,10 +25,10 @@ pub struct Args {
     #[arg(long, value_name = "BRANCH", num_args = 0..=1, default_missing_value = "")]
     pub branch: Option<String>,
     /// What is to be done, in a sentence.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub summary: Option<String>,
     /// What to say with it.
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
     /// Answer the question of the edge, if it has one, with yes.
     #[arg(long)]

@@ -1,18 +1,26 @@
 //! Tells an agent or a person something.
 
+use std::time::Duration;
+
 use orange_engine::Task;
 use orange_engine::effect::{EffectId, EffectOutcome, NotifyRole};
 use orange_engine::language::hooks::Channel;
 use orange_engine::role::Role;
 
 use super::Failure;
-use crate::clock;
+use crate::clock::{self, Deadline};
 use crate::driver::Driver;
 use crate::effects::tmux::{Observation, Pane};
 use crate::store::{NewMessage, Store};
 
 /// What is typed into an agent's pane; the message itself is in its inbox.
 const NUDGE: &str = "Message from orange: run `orange inbox` and do what it says.";
+
+/// How long an agent may take to show what was typed; some lose an Enter that comes earlier.
+const IS_SHOWN: Duration = Duration::from_millis(500);
+
+/// How long a line may stay in an agent's input before Enter counts as swallowed.
+const TAKES_IN: Duration = Duration::from_secs(1);
 
 impl Driver {
     /// Writes the message once, and tells the agent that it waits, or starts one that finds it.
@@ -46,11 +54,9 @@ impl Driver {
         };
         match (seen, live) {
             (Some((Observation::Alive, Some(pane))), _) => {
-                let inbox = store.inbox(&task.id).map_err(Failure::passing)?;
-                let is_read =
-                    |it: &&crate::store::InboxEntry| it.id == entry && it.read_at.is_some();
-                if inbox.iter().find(is_read).is_none() {
-                    self.nudge(&pane)?;
+                let is_read = || is_read(store, task, entry);
+                if !is_read()? {
+                    self.nudge(&pane, &notify.role, is_read)?;
                 }
                 Ok(EffectOutcome::Done)
             }
@@ -80,12 +86,33 @@ impl Driver {
     }
 
     /// Types the line, unless it is there already, and sends it.
-    fn nudge(&self, pane: &Pane) -> Result<(), Failure> {
-        let waits = self.tmux.is_unsent(pane, NUDGE).map_err(Failure::passing)?;
-        if !waits {
+    ///
+    /// Enter is pressed once more only while the line is provably still in the input box: anywhere
+    /// else it could answer a question that nobody read. An agent that shows no box that we know
+    /// gets one Enter, and what it does not read stays undelivered.
+    fn nudge(
+        &self,
+        pane: &Pane,
+        role: &Role,
+        is_read: impl Fn() -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        let is_unsent = || self.tmux.is_unsent(pane, NUDGE).map_err(Failure::passing);
+        if !is_unsent()? {
             self.tmux.paste(pane, NUDGE).map_err(Failure::passing)?;
         }
-        self.tmux.press_enter(pane).map_err(Failure::passing)
+        let mut was_seen = within(IS_SHOWN, is_unsent)?;
+        for _ in 0..2 {
+            self.tmux.press_enter(pane).map_err(Failure::passing)?;
+            let is_taken = || Ok(is_read()? || (was_seen && !is_unsent()?));
+            if within(TAKES_IN, is_taken)? || !is_unsent()? {
+                return Ok(());
+            }
+            was_seen = true;
+        }
+        Err(Failure::passing(format!(
+            "the {role} does not take in the line that tells of its message: press Enter in its \
+             terminal"
+        )))
     }
 
     /// Writes a line into the log of orange, which is all there is for now: no desktop
@@ -103,4 +130,22 @@ impl Driver {
         }
         Ok(EffectOutcome::Done)
     }
+}
+
+/// Whether a message was read.
+fn is_read(store: &Store, task: &Task, entry: u64) -> Result<bool, Failure> {
+    let inbox = store.inbox(&task.id).map_err(Failure::passing)?;
+    Ok(inbox
+        .iter()
+        .any(|it| it.id == entry && it.read_at.is_some()))
+}
+
+/// Whether something comes to hold in time; a look that fails ends the waiting.
+fn within(bound: Duration, holds: impl Fn() -> Result<bool, Failure>) -> Result<bool, Failure> {
+    let mut seen = Ok(false);
+    Deadline::after(bound).wait_for(|| {
+        seen = holds();
+        !matches!(seen, Ok(false))
+    });
+    seen
 }

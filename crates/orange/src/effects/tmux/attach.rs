@@ -15,15 +15,17 @@ pub struct Attach {
     pub command: Invocation,
     /// Whether the person's own client is only turned to another session.
     pub is_switch: bool,
+    /// Whether one tmux will run inside another.
+    pub is_nested: bool,
 }
 
 impl Tmux {
     /// The command that shows a run. From inside the same server the client is switched; from
     /// inside another one it is attached within, since a client cannot change its server.
     pub fn attach(&self, pane: &Pane, environment: &Environment) -> Attach {
-        let is_switch = environment
-            .variable("TMUX")
-            .is_some_and(|inside| self.is_inside(pane, inside));
+        let inside = environment.variable("TMUX").filter(|it| !it.is_empty());
+        let is_switch = inside.is_some_and(|inside| self.is_inside(pane, inside));
+        let is_nested = inside.is_some() && !is_switch;
         let (session, window) = (pane.session.to_string(), pane.window.to_string());
         let verb = if is_switch {
             "switch-client"
@@ -45,7 +47,11 @@ impl Tmux {
             "-t",
             &window,
         ]);
-        Attach { command, is_switch }
+        Attach {
+            command,
+            is_switch,
+            is_nested,
+        }
     }
 
     /// Whether a `TMUX` variable (socket, pid, session) names the pane's server.

@@ -1,0 +1,137 @@
+//! `orange rebuild`.
+
+use std::path::PathBuf;
+
+use orange_engine::names::TaskId;
+use serde::Serialize;
+
+use super::driving::driver;
+use super::error::{Error, hint_paragraph};
+use super::exit::Exit;
+use super::json::Answer;
+use crate::config::Environment;
+use crate::driver::Rebuilt;
+use crate::output::{Output, Style, Text};
+
+/// Restore a database that is lost.
+///
+/// Or one that is damaged: it is made anew from the task directories. Every task comes back as it was when its directory was
+/// last written; what was decided after that is lost. Agents that run go on running, and are known
+/// again.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Rename a database that is there, and build a new one in its place; nothing is deleted.
+    #[arg(long)]
+    pub move_aside: bool,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    tasks: Vec<Restored<'a>>,
+    skipped: Vec<Skipped<'a>>,
+    old_database: Option<&'a PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Restored<'a> {
+    task: &'a TaskId,
+    version: u64,
+    remarks: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Skipped<'a> {
+    path: &'a PathBuf,
+    reason: &'a str,
+}
+
+/// Restores it; a directory that could not be read is told, and left as it is.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let rebuilt = driver(environment)?.rebuild(args.move_aside)?;
+    let exit = if rebuilt.skipped.is_empty() {
+        Exit::Ok
+    } else {
+        Exit::Refused
+    };
+    if args.json {
+        let answer = Answer {
+            schema: "orange.rebuild/1",
+            body: body(&rebuilt),
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(exit);
+    }
+    output.answer(&text(&rebuilt))?;
+    let mut narration = Text::new();
+    for hint in hints(&rebuilt) {
+        narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
+    }
+    output.narrate(&narration);
+    Ok(exit)
+}
+
+fn body(rebuilt: &Rebuilt) -> Body<'_> {
+    let tasks = rebuilt.tasks.iter().map(|it| Restored {
+        task: &it.task,
+        version: it.version,
+        remarks: &it.remarks,
+    });
+    let skipped = rebuilt.skipped.iter().map(|it| Skipped {
+        path: &it.path,
+        reason: &it.reason,
+    });
+    Body {
+        tasks: tasks.collect(),
+        skipped: skipped.collect(),
+        old_database: rebuilt.old_database.as_ref(),
+    }
+}
+
+fn text(rebuilt: &Rebuilt) -> Text {
+    let mut text = Text::new();
+    for task in &rebuilt.tasks {
+        text.push(Style::Bold, task.task.as_str());
+        text.push(
+            Style::Plain,
+            &format!(": restored, version {}", task.version),
+        );
+        for remark in &task.remarks {
+            text.push(Style::Plain, &format!("; {remark}"));
+        }
+        text.end_line();
+    }
+    for skipped in &rebuilt.skipped {
+        text.push(Style::Bad, &skipped.path.display().to_string());
+        text.push(Style::Plain, &format!(": left alone, {}", skipped.reason));
+        text.end_line();
+    }
+    if rebuilt.tasks.is_empty() && rebuilt.skipped.is_empty() {
+        text.push(Style::Plain, "no task was found");
+        text.end_line();
+    }
+    if let Some(old) = &rebuilt.old_database {
+        text.push(
+            Style::Plain,
+            &format!("the old database is now `{}`", old.display()),
+        );
+        text.end_line();
+    }
+    text
+}
+
+fn hints(rebuilt: &Rebuilt) -> Vec<String> {
+    let mut hints = vec![String::from(
+        "what was decided after a task directory was last written is lost; `orange task list` shows \
+         where every task is now",
+    )];
+    if !rebuilt.skipped.is_empty() {
+        hints.push(String::from(
+            "mend or move away the directories that were left alone, then run `orange rebuild \
+             --move-aside`",
+        ));
+    }
+    hints
+}

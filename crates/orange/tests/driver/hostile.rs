@@ -1,0 +1,319 @@
+//! Any text reaches the agent byte for byte, and means nothing.
+
+use std::cell::Cell;
+use std::fs;
+
+use orange::driver::{Answer, Asked, DriverError, Waiting};
+use orange_engine::document::demote_headings;
+use orange_engine::input::{Ask, Request};
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+use crate::library::work;
+use crate::stage::{Stage, wait_for};
+
+/// How many cases are drawn where nobody asks for more with `PROPTEST_CASES`.
+const CASES: u32 = 5;
+
+/// A workflow whose prompt is the summary and nothing else.
+const BARE: &str = r#"
+name: bare
+version: 1
+states:
+  open: { kind: queued }
+  working: { kind: agent, expects: [worker], respawn: { worker: { prompt: all } } }
+  resting: { kind: human, expects: [] }
+  closed: { kind: terminal }
+transitions:
+  - from: open
+    to: working
+    by: human
+    hooks:
+      - { action: acquire_workspace }
+      - { action: spawn_agent, prompt: all }
+  - from: working
+    to: open
+    trigger: spawn_failed
+    hooks:
+      - { action: kill_session }
+      - { action: release_workspace }
+  - { from: working, to: resting, by: [worker, human] }
+  - from: resting
+    to: working
+    by: human
+    hooks:
+      - { action: notify_worker, message: "{message}" }
+  - from: "*active"
+    to: closed
+    by: human
+    hooks:
+      - { action: kill_session }
+      - { action: release_workspace }
+verbs: { spawn: working, merge: [], cancel: closed, request-changes: working }
+exit_monitoring:
+  rules:
+    - { status: working, action: mark_dead }
+prompts:
+  all: "{summary}"
+"#;
+
+/// Keeps the prompt, file and argument, and TASK.md; then what the inbox says.
+const KEEP: &str = "\
+out=$SCRIPTS/$ORANGE_TASK_ID
+mkdir $out
+cp \"$prompt_file\" $out/prompt
+printf '%s' \"$argument\" > $out/argument
+cp TASK.md $out/task
+ask task update --status resting
+";
+
+const READ: &str = "orange inbox > $SCRIPTS/$ORANGE_TASK_ID/inbox\n";
+
+fn staged(turns: u32) -> Stage {
+    let stage = Stage::new("default");
+    fs::create_dir_all(stage.path("home/workflows")).unwrap();
+    fs::write(stage.path("home/workflows/bare.yml"), BARE).unwrap();
+    let path = stage.path("home/harnesses/script.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.replace(
+        "\"{prompt_file}\"]",
+        "\"{prompt_file}\", \"--\", \"{prompt}\"]",
+    );
+    fs::write(path, text).unwrap();
+    for turn in 0..turns {
+        stage.script(&format!("worker-{}", 2 * turn + 1), KEEP);
+        stage.script(&format!("worker-{}", 2 * turn + 2), READ);
+    }
+    stage
+}
+
+fn kept(stage: &Stage, id: &TaskId, name: &str) -> Vec<u8> {
+    fs::read(stage.path("scripts").join(id.as_str()).join(name)).unwrap()
+}
+
+/// The message in what the inbox printed: everything below the line that says from whom.
+fn message(printed: &[u8]) -> &[u8] {
+    let end = printed.iter().position(|byte| *byte == b'\n').unwrap();
+    printed[end + 1..].strip_suffix(b"\n").unwrap()
+}
+
+fn hostile() -> impl Strategy<Value = String> {
+    let nasty = prop::sample::select(vec![
+        "$(id)",
+        "`id`",
+        "${HOME}",
+        "'",
+        "\"",
+        "\\",
+        "\\\n",
+        "\n",
+        "\r\n",
+        "\r",
+        "\t",
+        ";",
+        "; ",
+        "#{pid}",
+        "#(id)",
+        "-",
+        "--",
+        "--help",
+        "-m",
+        "%",
+        "%s",
+        "!",
+        "\u{1b}[31m",
+        "\u{1b}[201~",
+        "\u{7f}",
+        "\u{1}",
+        "\u{9b}",
+        "\u{202e}",
+        "\u{feff}",
+        "é",
+        "🦀",
+        "{summary}",
+        "{message}",
+        "{prompt}",
+        "{prompt_file}",
+        "{",
+        "}",
+        "|",
+        "&",
+        "<",
+        "*",
+        "~",
+        " ",
+        "=",
+        "---\n",
+        "...",
+        "# a\n",
+        "## Plan\n",
+        "status: done\n",
+        "```\n",
+        "\u{2028}",
+        "\u{85}",
+        "\u{10ffff}",
+        "null",
+        "~",
+        "1e3",
+        "0x1",
+        ": ",
+        "- ",
+        "@",
+        "[",
+        ",",
+        "? ",
+    ]);
+    let any_text = any::<String>().prop_map(|text| text.replace('\0', ""));
+    let mixed = prop::collection::vec(nasty, 0..20).prop_map(|parts| parts.concat());
+    let long = "[ -~\u{e9}\n]{1,40}".prop_map(|part| part.repeat(2000));
+    prop_oneof![3 => mixed, 2 => any_text, 1 => long]
+}
+
+#[test]
+fn any_text_arrives_byte_for_byte_and_means_nothing() {
+    let cases = std::env::var("PROPTEST_CASES").ok();
+    let cases = cases.and_then(|it| it.parse().ok()).unwrap_or(CASES);
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        // Each case is a turn of the agent, which does not go back.
+        max_shrink_iters: 0,
+        ..Config::default()
+    };
+    let stage = staged(cases);
+    let number = Cell::new(0);
+    let law = |(summary, context, said): (String, String, String)| {
+        number.set(number.get() + 2);
+        let turn = number.get();
+        let file = stage.path("context.md");
+        fs::write(&file, &context).unwrap();
+        let file = file.to_str().unwrap();
+        let id = stage.create(&["--workflow", "bare", "--context", file, "--", &summary]);
+        stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        stage.wait_for_turn(&format!("worker-{}", turn - 1));
+        prop_assert_eq!(kept(&stage, &id, "prompt"), summary.as_bytes());
+        let argument = kept(&stage, &id, "argument");
+        let is_given = argument == summary.as_bytes();
+        let is_told = argument.starts_with(b"Your instructions");
+        let may_be_given = summary.len() <= 100 * 1024;
+        let is_right = if may_be_given { is_given } else { is_told };
+        prop_assert!(is_right, "{:?}", summary);
+        let text = String::from_utf8(kept(&stage, &id, "task")).unwrap();
+        // Headings in it become smaller and a block that stays open is quoted; no word is lost.
+        for line in context.lines() {
+            prop_assert!(text.contains(line.trim()), "{:?} in {}", line, text);
+        }
+        let task = stage.task(&id);
+        prop_assert_eq!(&task.summary, &summary);
+        prop_assert_eq!(task.status.as_str(), "resting");
+        let changes = ["task", "request-changes", id.as_str(), "-m", &said];
+        stage.must(&[&changes[..], &["--wait", "60"]].concat());
+        stage.wait_for_turn(&format!("worker-{turn}"));
+        let printed = kept(&stage, &id, "inbox");
+        prop_assert_eq!(message(&printed), said.as_bytes());
+        stage.wait_for_rest(&id);
+        stage.rebuild(&id);
+        stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+        Ok(())
+    };
+    // Who asks for changes says something.
+    let said = hostile().prop_map(|text| if text.is_empty() { text + "?" } else { text });
+    let texts = (hostile(), hostile(), said);
+    TestRunner::new(config).run(&texts, law).unwrap();
+}
+
+#[test]
+fn a_megabyte_goes_by_file() {
+    let stage = staged(1);
+    let long = "-n 'ä🦀' $(id) \u{1b}[31m\n;".repeat(41_000);
+    assert!(long.len() > 1_000_000, "{}", long.len());
+    let driver = stage.driver();
+    let mut new = work(&long);
+    new.workflow = Some(String::from("bare"));
+    new.context = Some(long.clone());
+    let Answer::Done(created) = driver.create(&new, Waiting::Here).unwrap() else {
+        panic!("not created");
+    };
+    let id = created.task.id;
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    assert!(kept(&stage, &id, "prompt") == long.as_bytes());
+    let argument = String::from_utf8(kept(&stage, &id, "argument")).unwrap();
+    assert!(
+        argument.len() < 4096 && argument.contains("prompt.md"),
+        "{argument}"
+    );
+    let text = String::from_utf8(kept(&stage, &id, "task")).unwrap();
+    assert!(text.contains(demote_headings(&long).trim_matches('\n')));
+    let asked = |message: &str| Asked {
+        task: id.clone(),
+        request: Request {
+            by: Role::Human,
+            ask: Ask::Verb(Verb::RequestChanges),
+            confirmed: false,
+            message: Some(message.to_owned()),
+        },
+        waiting: Waiting::Here,
+    };
+    let refused = driver.ask(&asked("a\0b"));
+    assert!(
+        matches!(refused, Err(DriverError::HasNul("message"))),
+        "{refused:?}"
+    );
+    assert_eq!(stage.task(&id).status.as_str(), "resting");
+    let answer = driver.ask(&asked(&long)).unwrap();
+    assert!(matches!(answer, Answer::Done(_)));
+    stage.wait_for_turn("worker-2");
+    assert!(message(&kept(&stage, &id, "inbox")) == long.as_bytes());
+}
+
+#[test]
+fn nul_is_refused_before_anything_is_written() {
+    let stage = staged(0);
+    let file = stage.path("context.md");
+    fs::write(&file, "a\0b").unwrap();
+    let (code, answer) = stage.json(&[
+        "task",
+        "create",
+        "A line",
+        "--context",
+        file.to_str().unwrap(),
+        "--json",
+    ]);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (2, &"text-has-nul".into())
+    );
+    let refused = stage.driver().create(&work("a\0b"), Waiting::Not);
+    assert!(
+        matches!(refused, Err(DriverError::HasNul("summary"))),
+        "{refused:?}"
+    );
+    assert!(!stage.path("home/tasks/app").exists());
+}
+
+#[test]
+fn lesson_27_what_looks_like_a_flag_is_a_text() {
+    let stage = staged(1);
+    let id = stage.create(&["--workflow", "bare", "--", "--json"]);
+    assert_eq!(stage.task(&id).summary, "--json");
+    for summary in ["-m", "--status", "- a list item"] {
+        stage.must(&["task", "update", id.as_str(), "--summary", summary]);
+        assert_eq!(stage.task(&id).summary, summary);
+    }
+    // An id that looks like one is an id that nobody has.
+    let (code, said) = stage.call(&["task", "show", "--", "-rf"]);
+    assert_eq!(code, 4, "{said}");
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_turn("worker-1");
+    assert_eq!(kept(&stage, &id, "prompt"), b"- a list item");
+    // Behind `--` nothing is a flag, so it is given as it is.
+    assert_eq!(kept(&stage, &id, "argument"), b"- a list item");
+    wait_for("rest", || stage.task(&id).status.as_str() == "resting");
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "--yes"]);
+    stage.wait_for_turn("worker-2");
+    assert_eq!(message(&kept(&stage, &id, "inbox")), b"--yes");
+}

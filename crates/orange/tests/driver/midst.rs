@@ -1,0 +1,130 @@
+//! An agent's own call amid everything done for its task.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::stage::Stage;
+use crate::stories::{FAIL, FIX, PASS, PLAN_AND_WORK, WORK, way};
+
+/// Stands before a program on the `PATH`: the agent that runs now calls orange first.
+///
+/// One call at a time, so that what the call itself needs of git and tmux is not in the midst of
+/// itself. A call that hangs is ended after a minute, and seen by its code.
+const BETWEEN: &str = r#"#!/bin/sh
+root=ROOT
+if [ -f "$root/scripts/who" ] && mkdir "$root/midst" 2>/dev/null; then
+    (
+        . "$root/scripts/who"
+        export ORANGE_HOME ORANGE_RUN_ID ORANGE_RUN_PROOF ORANGE_TASK_ID ORANGE_ROLE
+        unset ORANGE_EFFECT_ID
+        number=$(($(cat "$root/number" 2>/dev/null || echo 0) + 1))
+        echo $number > "$root/number"
+        case $((number % 4)) in
+            0) set -- task show ;;
+            1) set -- inbox ;;
+            2) set -- task update --summary "Add $number lines" --wait 0 ;;
+            3) set -- task update --status nowhere --wait 0 ;;
+        esac
+        timeout 60 "ORANGE" "$@" > "$root/said" 2>&1 < /dev/null
+        code=$?
+        echo "NAME $code $*" >> "$root/calls-in-midst"
+        case $code in 0|3|4|5) ;; *) cat "$root/said" >> "$root/calls-in-midst" ;; esac
+    ) > /dev/null 2>&1
+    rmdir "$root/midst"
+fi
+exec "REAL" "$@"
+"#;
+
+/// Tells who runs now, whole or not at all.
+const TELL: &str = "\
+env | grep '^ORANGE_' | sed \"s/=\\(.*\\)/='\\1'/\" > $SCRIPTS/who.new && mv $SCRIPTS/who.new $SCRIPTS/who
+";
+
+fn real(name: &str) -> String {
+    let path = std::env::var_os("PATH").unwrap();
+    let mut folders = std::env::split_paths(&path);
+    let found = folders.find(|folder| folder.join(name).is_file());
+    found.unwrap().join(name).display().to_string()
+}
+
+fn staged(workflow: &str) -> Stage {
+    let mut stage = Stage::new(workflow);
+    let folder = stage.path("between");
+    fs::create_dir(&folder).unwrap();
+    let root = stage.path("");
+    let root = root.to_str().unwrap().trim_end_matches('/');
+    for name in ["git", "tmux"] {
+        let text = BETWEEN
+            .replace("ROOT", root)
+            .replace("ORANGE\"", &format!("{}\"", env!("CARGO_BIN_EXE_orange")))
+            .replace("REAL", &real(name))
+            .replace("NAME", name);
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", folder.display());
+    stage.environment = crate::stage::environment(&stage.path(""), &[("PATH", path.as_str())]);
+    stage
+}
+
+/// Lives through two rounds of review; every call in the midst is answered, and none in vain.
+fn lived_through(workflow: &str, work: &str, expected: &[&str]) {
+    let stage = staged(workflow);
+    stage.script("worker-1", &format!("{TELL}{work}"));
+    stage.script("worker-2", &format!("{TELL}{FIX}"));
+    stage.script("reviewer-1", &format!("{TELL}{FAIL}"));
+    stage.script("reviewer-2", &format!("{TELL}{PASS}"));
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_status(&id, "reviewing");
+    stage.wait_for_rest(&id);
+    assert_eq!(way(&stage, &id), expected, "{}", stage.told(&id));
+    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    stage.wait_for_rest(&id);
+    let calls = fs::read_to_string(stage.path("calls-in-midst")).unwrap();
+    let mut kinds = BTreeSet::new();
+    for line in calls.lines() {
+        let mut words = line.split(' ');
+        let (name, code) = (words.next().unwrap(), words.next().unwrap_or_default());
+        // Done, refused, gone, or still on its way; never unexpected, never hanging.
+        assert!(["0", "3", "4", "5"].contains(&code), "{calls}");
+        kinds.insert((name.to_owned(), words.take(2).collect::<Vec<_>>().join(" ")));
+    }
+    assert!(calls.lines().count() > 20, "{calls}");
+    assert!(
+        kinds.len() >= 6,
+        "git and tmux, each kind of call: {kinds:?}"
+    );
+    assert!(
+        calls.lines().any(|line| line.contains(" 0 task update")),
+        "none changed anything: {calls}"
+    );
+}
+
+#[test]
+fn an_agent_may_call_in_the_midst_of_every_step_of_default() {
+    let way = [
+        "planning",
+        "working",
+        "agent-review",
+        "working",
+        "agent-review",
+        "reviewing",
+    ];
+    lived_through("default", PLAN_AND_WORK, &way);
+}
+
+#[test]
+fn an_agent_may_call_in_the_midst_of_every_step_of_respawn() {
+    let way = [
+        "working",
+        "agent-review",
+        "working",
+        "agent-review",
+        "reviewing",
+    ];
+    lived_through("respawn", WORK, &way);
+}

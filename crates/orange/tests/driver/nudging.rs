@@ -1,0 +1,186 @@
+//! Messages to agents that lose keys, and terminals that show them.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use orange::driver::{Asked, Waiting};
+use orange_engine::input::{Ask, Request};
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+
+use crate::stage::{Stage, wait_for};
+
+/// A task that waits for a person, with a worker that does what the script says.
+fn waiting(worker: &str) -> (Stage, TaskId) {
+    let stage = Stage::new("default");
+    stage.script("worker-1", worker);
+    let id = stage.create(&["Add a line", "--status", "reviewing"]);
+    stage.must(&["task", "respawn", id.as_str(), "--role", "worker"]);
+    wait_for("the input box", || stage.path("scripts/box").exists());
+    (stage, id)
+}
+
+fn enters(stage: &Stage) -> usize {
+    let text = fs::read_to_string(stage.path("scripts/enters")).unwrap_or_default();
+    text.lines().count()
+}
+
+fn undelivered(stage: &Stage, id: &TaskId) -> bool {
+    let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    let told = stage.must(&["task", "show", id.as_str()]);
+    let undelivered = shown["inbox"][0]["undelivered"].as_bool().unwrap();
+    assert_eq!(told.contains("undelivered"), undelivered, "{told}");
+    undelivered
+}
+
+#[test]
+fn lesson_24_an_enter_that_was_swallowed_is_pressed_again() {
+    let (stage, id) = waiting("swallow 1\nask inbox");
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_for_turn("worker-1");
+    assert!(stage.calls().contains("two lines"), "{}", stage.calls());
+    assert_eq!(enters(&stage), 2);
+    let sent = fs::read_to_string(stage.path("scripts/sent")).unwrap();
+    assert_eq!(
+        sent, "Message from orange: run `orange inbox` and do what it says.\n",
+        "once, and whole"
+    );
+    stage.wait_for_rest(&id);
+    assert!(!undelivered(&stage, &id));
+}
+
+#[test]
+fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
+    let (stage, id) = waiting("swallow 1000");
+    let asked = Asked {
+        task: id.clone(),
+        request: Request {
+            by: Role::Human,
+            ask: Ask::Verb(Verb::RequestChanges),
+            confirmed: false,
+            message: Some(String::from("two lines")),
+        },
+        waiting: Waiting::Here,
+    };
+    let driver = stage.driver();
+    driver.ask(&asked).unwrap();
+    // It is tried again a few times, and then left to the person, who is told.
+    wait_for("the end of trying", || {
+        driver.perform(&id).unwrap();
+        !stage.task(&id).attention.is_empty()
+    });
+    let task = stage.task(&id);
+    assert!(
+        task.attention[0].contains("press Enter in its terminal"),
+        "{:?}",
+        task.attention
+    );
+    assert_eq!(task.status.as_str(), "working");
+    assert!(undelivered(&stage, &id));
+    // The line was typed once, however often Enter was tried.
+    let screen = stage.tmux(&["capture-pane", "-p", "-J"]);
+    assert_eq!(screen.matches("Message from orange").count(), 1, "{screen}");
+    // The message is not lost: whoever comes next reads it.
+    let (_, inbox) = stage.json(&["inbox", id.as_str(), "--json"]);
+    let text = inbox["messages"][0]["text"].as_str().unwrap();
+    assert!(text.contains("two lines"), "{text}");
+}
+
+#[test]
+fn lesson_26_a_dialog_gets_no_second_enter() {
+    let (stage, id) = waiting("dialog");
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_for_rest(&id);
+    wait_for("the dialog", || {
+        stage.tmux(&["capture-pane", "-p"]).contains("Install")
+    });
+    // Nothing is pending any more, so nobody will press anything.
+    assert_eq!(enters(&stage), 1, "{}", stage.told(&id));
+    assert!(undelivered(&stage, &id));
+}
+
+/// A terminal that a server of its own plays.
+struct Terminal<'a> {
+    stage: &'a Stage,
+}
+
+impl Terminal<'_> {
+    fn open<'a>(stage: &'a Stage, command: &[&str]) -> Terminal<'a> {
+        let terminal = Terminal { stage };
+        let mut tmux = terminal.tmux();
+        tmux.args(["-f", "/dev/null", "new-session", "-d", "--"]);
+        tmux.args(command);
+        assert!(tmux.status().unwrap().success());
+        terminal
+    }
+
+    fn tmux(&self) -> Command {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(self.stage.path("outer"));
+        tmux.env_clear().envs(self.stage.environment.variables());
+        tmux.env("TERM", "xterm").stdin(Stdio::null());
+        tmux
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        let _gone = self.tmux().arg("kill-server").output();
+    }
+}
+
+#[test]
+fn from_inside_the_same_server_the_terminal_is_turned_to_the_agent() {
+    let stage = Stage::new("default");
+    let (one, two) = (stage.create(&["One"]), stage.create(&["Two"]));
+    for id in [&one, &two] {
+        stage.must(&["task", "spawn", id.as_str()]);
+    }
+    let orange = env!("CARGO_BIN_EXE_orange");
+    let _terminal = Terminal::open(&stage, &[orange, "task", "attach", one.as_str()]);
+    let clients = || stage.tmux(&["list-clients", "-F", "#{session_name}"]);
+    wait_for("the client", || {
+        clients().trim() == format!("app/orange-tasks/{one}")
+    });
+    // The person opens a window beside the agent and calls orange there.
+    let session = stage.tmux(&["list-clients", "-F", "#{session_id}"]);
+    let home = format!("ORANGE_HOME={}", stage.home().path().display());
+    stage.tmux(&[
+        "new-window",
+        "-t",
+        session.trim(),
+        "-e",
+        &home,
+        &format!(
+            "{orange} task attach {two} 2>{}",
+            stage.path("said").display()
+        ),
+    ]);
+    let said = || fs::read_to_string(stage.path("said")).unwrap_or_default();
+    wait_for("the switch", || {
+        clients().trim() == format!("app/orange-tasks/{two}")
+    });
+    assert_eq!(said(), "", "no client was nested, so nothing is to be said");
+    assert_eq!(clients().lines().count(), 1);
+}
+
+#[test]
+fn inside_another_tmux_it_is_said_how_to_leave() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["One"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    let orange = env!("CARGO_BIN_EXE_orange");
+    let said = stage.path("said");
+    let call = format!("{orange} task attach {id} 2>{}", said.display());
+    let _terminal = Terminal::open(&stage, &["sh", "-c", &call]);
+    wait_for("the client", || !stage.tmux(&["list-clients"]).is_empty());
+    let said = fs::read_to_string(said).unwrap();
+    assert!(said.contains("Ctrl-b Ctrl-b d"), "{said}");
+    // Without a terminal there is a clear answer too, and the agent is not disturbed.
+    let mut attach = stage.orange(&["task", "attach", id.as_str()]);
+    let output = attach.env("TERM", "xterm").output().unwrap();
+    assert!(!output.status.success());
+    assert!(!output.stderr.is_empty());
+    assert_eq!(stage.panes(), ["worker:0"]);
+}
