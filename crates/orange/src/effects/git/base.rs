@@ -176,7 +176,7 @@ impl Git {
         })
     }
 
-    fn contains(&self, newer: &CommitId, older: &CommitId) -> Result<bool, GitError> {
+    pub(super) fn contains(&self, newer: &CommitId, older: &CommitId) -> Result<bool, GitError> {
         let words = [
             "merge-base",
             "--is-ancestor",
