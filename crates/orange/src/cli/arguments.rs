@@ -7,7 +7,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use super::error::Error;
 use super::exit::Exit;
-use super::{detach, exec_run, help, inbox, perform, project, task, usage, workflow};
+use super::{detach, exec_run, help, inbox, perform, project, task, usage, workflow, workspace};
 use crate::config::Environment;
 use crate::output::{Output, Text};
 
@@ -33,6 +33,8 @@ pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Task(task::Command),
     Inbox(inbox::Args),
+    #[command(subcommand, disable_help_subcommand = true)]
+    Workspace(workspace::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Workflow(workflow::Command),
     #[command(hide = true)]
@@ -60,6 +62,7 @@ impl Command {
             Command::Project(command) => command.is_json(),
             Command::Task(command) => command.is_json(),
             Command::Inbox(args) => args.json,
+            Command::Workspace(command) => command.is_json(),
             Command::ExecRun(_) | Command::Detach(_) | Command::Perform(_) => false,
         }
     }
@@ -71,6 +74,7 @@ impl Command {
             Command::Project(command) => command.run(environment, output),
             Command::Task(command) => command.run(environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
+            Command::Workspace(command) => command.run(environment, output),
             Command::Perform(args) => perform::run(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment),
             Command::Detach(args) => detach::run(args, environment, output),

@@ -16,6 +16,7 @@ mod project;
 mod task;
 mod usage;
 mod workflow;
+mod workspace;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

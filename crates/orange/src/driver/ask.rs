@@ -11,6 +11,7 @@ use super::step::{Stepped, pinned};
 use super::wait::Waiting;
 use super::{Driver, DriverError};
 use crate::clock;
+use crate::effects::git::require_branch;
 use crate::store::{self, Reading, Store, Wish};
 
 /// A request to a task.
@@ -27,6 +28,13 @@ pub struct Asked {
 impl Driver {
     /// Asks; whatever comes of it is recorded, and what was planned is brought about.
     pub fn ask(&self, asked: &Asked) -> Result<Answer, DriverError> {
+        if let Ask::Amend {
+            branch: Some(branch),
+            ..
+        } = &asked.request.ask
+        {
+            require_branch(branch)?;
+        }
         let mut store = self.store()?;
         let id = &asked.task;
         store.require(id)?;

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use orange_engine::Task;
@@ -11,11 +10,12 @@ use orange_engine::input::{CommandResult, FactNeeded};
 use orange_engine::names::RunId;
 use orange_engine::report::Report;
 
+use super::pool::port_offset;
 use super::step::{Known, read};
 use super::{Driver, DriverError};
-use crate::config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_TASK_ID, reason};
+use crate::config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_TASK_ID, reason};
 use crate::effects::command::{CommandError, Ending, Invocation};
-use crate::store::{Store, StoredTask};
+use crate::store::{Store, StoredTask, WorkspaceRecord};
 
 /// The largest report; a larger one is no report.
 const LARGEST_REPORT: u64 = 1024 * 1024;
@@ -97,13 +97,13 @@ impl Driver {
         command: &[String],
         seconds: u64,
     ) -> Result<CommandResult, DriverError> {
-        let directory = store.workspace_of(&task.id)?.map(|found| found.path);
-        let directory = directory.ok_or_else(|| DriverError::FactUnknown {
+        let workspace = store.workspace_of(&task.id)?;
+        let workspace = workspace.ok_or_else(|| DriverError::FactUnknown {
             task: task.id.clone(),
             what: "how a command ends",
             reason: String::from("it has no workspace to run it in"),
         })?;
-        let command = self.own_command(task, command, &directory, "gate");
+        let command = self.own_command(task, command, &workspace, "gate");
         match command.timeout(Duration::from_secs(seconds)).run() {
             Ok(finished) => Ok(match finished.ending {
                 Ending::Code(code) => CommandResult::Exited(code),
@@ -120,7 +120,7 @@ impl Driver {
         &self,
         task: &Task,
         command: &[String],
-        directory: &Path,
+        workspace: &WorkspaceRecord,
         effect: &str,
     ) -> Invocation {
         let (program, arguments) = match command.split_first() {
@@ -132,11 +132,15 @@ impl Driver {
             (ORANGE_TASK_ID, task.id.as_str().into()),
             (ORANGE_EFFECT_ID, effect.into()),
             (ORANGE_HOME, self.home.path().as_os_str().to_owned()),
+            (
+                ORANGE_PORT_OFFSET,
+                port_offset(workspace).to_string().into(),
+            ),
         ] {
             variables.insert(name.into(), value);
         }
         Invocation::new(program, variables)
             .arguments(arguments)
-            .directory(directory)
+            .directory(&workspace.path)
     }
 }

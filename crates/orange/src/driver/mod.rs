@@ -8,6 +8,8 @@ mod act;
 mod answer;
 mod ask;
 mod attach;
+mod bring_back;
+mod collect;
 mod create;
 mod due;
 mod error;
@@ -21,11 +23,16 @@ mod observe;
 mod perform;
 mod performer_lock;
 mod place;
+mod pool;
 mod project;
 mod queries;
+mod rescues;
 mod step;
 mod wait;
+mod working_copy;
 mod workspace;
+mod workspace_lock;
+mod workspaces;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,13 +44,16 @@ use crate::store::Store;
 
 pub use answer::{Answer, Changed};
 pub use ask::Asked;
+pub use collect::{Collected, IgnoredIn};
 pub use create::NewWork;
 pub use error::{DriverError, StoreProblem};
 pub use identity::Identity;
 pub use observe::Seen;
 pub use perform::Performed;
 pub use queries::{Shown, Why};
+pub use rescues::{Destination, KeptWork};
 pub use wait::Waiting;
+pub use workspaces::Pooled;
 
 /// Everything a step needs to know about where it happens.
 #[derive(Clone, Debug)]

@@ -23,6 +23,12 @@ impl Driver {
         let top = self.git_if(directory, &["rev-parse", "--show-toplevel"])?;
         let top = top.ok_or_else(|| wrong(String::from("it is in no git repository")))?;
         let path = Path::new(&top).to_owned();
+        // What git says is read as text; a path that is none must not become another one.
+        if !path.is_dir() || top.contains(char::is_control) {
+            return Err(wrong(String::from(
+                "its path holds control characters or is not UTF-8; give it a plain one",
+            )));
+        }
         let head = ["rev-parse", "--verify", "--quiet", "HEAD"];
         if self.git_if(&path, &head)?.is_none() {
             return Err(wrong(String::from("the repository has no commit yet")));

@@ -12,9 +12,13 @@
 mod checkout;
 mod dirt;
 mod facts;
+#[cfg(target_os = "linux")]
+mod ground;
 mod killed;
 mod meanwhile;
 mod planted;
 mod pool;
+#[cfg(target_os = "linux")]
+mod roads;
 mod table;
 mod yard;

@@ -15,8 +15,9 @@ use crate::output::{Output, Style, Text};
 /// Register a git repository.
 ///
 /// Writes it to `projects.json` in the home of orange, which you may edit: `workflow`, `harness`,
-/// `review_harness`, `pool_size` (how many tasks can have a worktree at once) and `task_file`. The
-/// repository itself is not changed. Registering it again changes nothing.
+/// `review_harness`, `pool_size` (how many tasks can have a worktree at once), `task_file`, and the
+/// scripts `setup` and `teardown`. The repository itself is not changed. Registering it again changes
+/// nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A directory of the repository; the present one when left out.

@@ -7,6 +7,7 @@ mod create;
 mod list;
 mod request_changes;
 mod respawn;
+mod restore;
 mod show;
 mod spawn;
 mod stuck;
@@ -36,6 +37,7 @@ pub enum Command {
     Stuck(stuck::Args),
     RequestChanges(request_changes::Args),
     Cancel(cancel::Args),
+    Restore(restore::Args),
 }
 
 impl Command {
@@ -53,6 +55,7 @@ impl Command {
             Command::Stuck(args) => args.target.patience.json,
             Command::RequestChanges(args) => args.target.patience.json,
             Command::Cancel(args) => args.target.patience.json,
+            Command::Restore(args) => args.json,
         }
     }
 
@@ -70,6 +73,7 @@ impl Command {
             Command::Stuck(args) => stuck::run(args, environment, output),
             Command::RequestChanges(args) => request_changes::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),
+            Command::Restore(args) => restore::run(args, environment, output),
         }
     }
 }

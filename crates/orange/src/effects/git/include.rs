@@ -38,11 +38,7 @@ impl Worktree<'_> {
     ///
     /// Repeating it is safe: what is there stays as it is, and a copy that was cut short by a
     /// death never reached its place.
-    pub fn include(
-        &self,
-        checkout: &Worktree<'_>,
-        incoming: &Path,
-    ) -> Result<Included, GitError> {
+    pub fn include(&self, checkout: &Worktree<'_>, incoming: &Path) -> Result<Included, GitError> {
         let from = checkout.place()?;
         let list = Path::new(FILE);
         let kind = from.kind(list).map_err(checkout.failed("look at", list))?;
@@ -132,7 +128,11 @@ impl Incoming {
                 let mode = source.metadata()?.permissions().mode() & 0o777;
                 let copy = self.path.join(COPY);
                 let mut options = OpenOptions::new();
-                let mut file = options.write(true).create_new(true).mode(0o600).open(copy)?;
+                let mut file = options
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o600)
+                    .open(copy)?;
                 if !is_cloned(&source, &file) {
                     io::copy(&mut source, &mut file)?;
                 }

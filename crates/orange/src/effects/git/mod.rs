@@ -6,6 +6,7 @@
 //! when it is missing, and never moved.
 
 mod acquire;
+mod acquire_refusal;
 mod base;
 mod call;
 mod disk;
@@ -14,6 +15,7 @@ mod error;
 mod exclude;
 mod facts;
 mod held;
+mod ignored;
 mod include;
 mod index;
 mod inner;
@@ -34,14 +36,16 @@ mod saved;
 mod settle;
 mod worktree;
 
-pub use acquire::{Acquire, AcquireRefusal, Acquired, Acquisition};
+pub use acquire::{Acquire, Acquired, Acquisition};
+pub use acquire_refusal::AcquireRefusal;
 pub use base::{Base, Freshness};
 pub use error::GitError;
 pub use facts::{AskFacts, Condition};
+pub use ignored::Ignored;
 pub use include::Included;
 pub use look::Head;
 pub use marker::{Marker, Phase};
-pub use name::usual_branch;
+pub use name::{require_branch, usual_branch};
 pub use operation::Operation;
 pub use pool::{Slot, SlotRefusal};
 pub use release::{Obstacle, Release, Released};

@@ -1,6 +1,7 @@
 //! Which rescues were brought back, and which nobody needs any more.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use orange_engine::names::{CommitId, TaskId};
 
@@ -37,10 +38,10 @@ impl Git {
         }
     }
 
-    /// Forgets a rescue of which the default branch holds every byte; whether it did.
+    /// Whether the default branch holds every byte of a rescue.
     ///
-    /// Whatever was in progress, and what only the rescue holds, keeps it for ever.
-    pub fn forget_if_merged(&self, rescued: &Rescued, base: &Base) -> Result<bool, GitError> {
+    /// What was in progress, and what only the rescue holds, is merged nowhere.
+    pub fn is_merged(&self, rescued: &Rescued, base: &Base) -> Result<bool, GitError> {
         if !rescued.about.operations.is_empty() || !self.is_based_on(&base.commit, rescued)? {
             return Ok(false);
         }
@@ -49,23 +50,25 @@ impl Git {
             return Ok(false);
         }
         let merged = self.tree(base.commit.as_str())?;
-        for path in content.paths() {
-            let is_held = |entry: Option<&Entry>| entry.is_none() || merged.get(&path) == entry;
-            let was = content.before.get(&path);
-            let staged = content.index.get(&path).filter(|entry| Some(*entry) != was);
-            let work = content.work.get(&path).filter(|entry| Some(*entry) != was);
-            // A file that the rescue lacks and the branch still has: somebody had deleted it.
-            let is_deletion = !content.work.contains_key(&path) && merged.contains_key(&path);
-            if is_deletion || !is_held(work) || !is_held(staged) {
-                return Ok(false);
-            }
+        let is_held = |path: &PathBuf| {
+            let was = content.before.get(path);
+            let now = merged.get(path);
+            // A deletion holds no byte, but it is work that somebody did.
+            let is_there = |entry: Option<&Entry>| entry == was || entry == now;
+            is_there(content.work.get(path)) && is_there(content.index.get(path))
+        };
+        Ok(content.paths().iter().all(is_held))
+    }
+
+    /// Forgets a rescue that is merged; whether it was.
+    pub fn forget_if_merged(&self, rescued: &Rescued, base: &Base) -> Result<bool, GitError> {
+        if !self.is_merged(rescued, base)? {
+            return Ok(false);
         }
         let note = reference(rescued);
-        for (name, commit) in [(note, ""), (rescued.reference(), rescued.commit.as_str())] {
-            let call = self.call(["update-ref", "-d", &name]);
-            let expected = Some(commit).filter(|commit| !commit.is_empty());
-            call.and(expected).succeed()?;
-        }
+        self.call(["update-ref", "-d", &note]).succeed()?;
+        let call = self.call(["update-ref", "-d", &rescued.reference()]);
+        call.and([rescued.commit.as_str()]).succeed()?;
         Ok(true)
     }
 }
