@@ -21,4 +21,6 @@ mod pool;
 #[cfg(target_os = "linux")]
 mod roads;
 mod table;
+#[cfg(target_os = "linux")]
+mod working_copy;
 mod yard;

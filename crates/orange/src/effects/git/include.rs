@@ -85,10 +85,13 @@ impl Worktree<'_> {
         if paths.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let input = zero_ended(paths.iter().map(PathBuf::as_path));
-        let call = self.call(["check-ignore", "-z", "--stdin"]).input(input);
-        let said = call.answer()?.unwrap_or_default();
-        let said: BTreeSet<PathBuf> = parts(&said).map(path).collect();
+        // This command takes no literal paths; none is taken for a pattern if it begins like this.
+        let dotted: Vec<PathBuf> = paths.iter().map(|it| Path::new(".").join(it)).collect();
+        let input = zero_ended(dotted.iter().map(PathBuf::as_path));
+        let call = self.call(["--no-literal-pathspecs", "check-ignore", "-z", "--stdin"]);
+        let said = call.input(input).answer()?.unwrap_or_default();
+        let said = parts(&said).map(|part| path(part.strip_prefix(b"./").unwrap_or(part)));
+        let said: BTreeSet<PathBuf> = said.collect();
         Ok(paths.intersection(&said).cloned().collect())
     }
 }

@@ -87,6 +87,16 @@ impl Place {
         file.sync_all()
     }
 
+    /// Makes a directory; one that is there is as good.
+    pub fn make_folder(&self, path: &Path) -> io::Result<()> {
+        let parent = self.parent(path, true)?;
+        let (folder, name) = parent.ok_or_else(|| in_the_way(path))?;
+        match mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+            Err(Errno::EXIST) => Ok(()),
+            made => Ok(made?),
+        }
+    }
+
     /// A regular file, opened for reading; a link is none.
     pub fn open_file(&self, path: &Path) -> io::Result<File> {
         let (folder, name) = self.require_parent(path)?;
