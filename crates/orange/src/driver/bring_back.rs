@@ -2,45 +2,41 @@
 
 use orange_engine::names::TaskId;
 
-use super::Driver;
 use super::act::Failure;
 use crate::effects::git::{Acquired, Git, Rescued, RestoreRefusal, Restored};
 
-impl Driver {
-    /// Brings back what was unsaved when the task last gave a workspace back, unless that was done
-    /// before. Nothing is overwritten; what cannot come back stays rescued, and is said.
-    pub(super) fn bring_back(
-        &self,
-        git: &Git,
-        task: &TaskId,
-        acquired: &Acquired<'_>,
-    ) -> Result<Option<String>, Failure> {
-        let Some(latest) = git.rescues(task).map_err(Failure::passing)?.pop() else {
-            return Ok(None);
-        };
-        let done = git.brought_back(task).map_err(Failure::passing)?;
-        if done.contains(&latest.number) {
-            return Ok(None);
+/// Brings back what was unsaved when the task last gave a workspace back, unless that was done
+/// before. Nothing is overwritten; what cannot come back stays rescued, and is said.
+pub(super) fn bring_back(
+    git: &Git,
+    task: &TaskId,
+    acquired: &Acquired<'_>,
+) -> Result<Option<String>, Failure> {
+    let Some(latest) = git.rescues(task).map_err(Failure::passing)?.pop() else {
+        return Ok(None);
+    };
+    let done = git.brought_back(task).map_err(Failure::passing)?;
+    if done.contains(&latest.number) {
+        return Ok(None);
+    }
+    if let Some(reason) = unfit(git, &latest, acquired)? {
+        return Ok(Some(told(task, &latest, &reason)));
+    }
+    let restored = acquired.worktree.restore(&latest);
+    match restored.map_err(Failure::passing)? {
+        Restored::Whole { .. } => {
+            git.note_brought_back(&latest).map_err(Failure::passing)?;
+            Ok(None)
         }
-        if let Some(reason) = unfit(git, &latest, acquired)? {
-            return Ok(Some(told(task, &latest, &reason)));
+        Restored::Refused(RestoreRefusal::Different(paths)) => {
+            let first = paths.first().map(|path| path.to_string_lossy());
+            let first = first.unwrap_or_default().escape_debug().to_string();
+            let reason = format!("{} of its files are others by now (`{first}`)", paths.len());
+            Ok(Some(told(task, &latest, &reason)))
         }
-        let restored = acquired.worktree.restore(&latest);
-        match restored.map_err(Failure::passing)? {
-            Restored::Whole { .. } => {
-                git.note_brought_back(&latest).map_err(Failure::passing)?;
-                Ok(None)
-            }
-            Restored::Refused(RestoreRefusal::Different(paths)) => {
-                let first = paths.first().map(|path| path.to_string_lossy());
-                let first = first.unwrap_or_default().escape_debug().to_string();
-                let reason = format!("{} of its files are others by now (`{first}`)", paths.len());
-                Ok(Some(told(task, &latest, &reason)))
-            }
-            Restored::Refused(RestoreRefusal::BranchExists(branch)) => {
-                let reason = format!("`{branch}` exists");
-                Ok(Some(told(task, &latest, &reason)))
-            }
+        Restored::Refused(RestoreRefusal::BranchExists(branch)) => {
+            let reason = format!("`{branch}` exists");
+            Ok(Some(told(task, &latest, &reason)))
         }
     }
 }

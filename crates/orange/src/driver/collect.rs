@@ -1,4 +1,4 @@
-//! Puts the pool in order: retries releases, frees what was mended, lists leftovers.
+//! Puts the pool in order: retries, frees what was mended, lists leftovers.
 //!
 //! Invariant: nothing here deletes a byte that no commit holds. Ignored files are moved aside, and
 //! a rescue is forgotten only when the default branch holds all of it.
@@ -12,6 +12,7 @@ use orange_engine::role::Role;
 use serde::Serialize;
 
 use super::act::Failure;
+use super::answer::Answer;
 use super::ask::Asked;
 use super::performer_lock::PerformerLock;
 use super::step::pinned;
@@ -88,7 +89,7 @@ impl Driver {
             for record in store.workspaces(&project.name)? {
                 self.collect_one(&mut store, &git, &project, &record, &mut collected)?;
             }
-            self.forget_merged(&store, &git, &project, &mut collected)?;
+            forget_merged(&store, &git, &project, &mut collected)?;
         }
         Ok(collected)
     }
@@ -111,7 +112,7 @@ impl Driver {
             if !is_stopped {
                 continue;
             }
-            self.ask(&Asked {
+            let answer = self.ask(&Asked {
                 task: id.clone(),
                 request: Request {
                     by: by.clone(),
@@ -121,7 +122,10 @@ impl Driver {
                 },
                 waiting,
             })?;
-            collected.retried.push(id);
+            // An agent may look, but it is not its business.
+            if !matches!(answer, Answer::Refused(_)) {
+                collected.retried.push(id);
+            }
         }
         Ok(())
     }
@@ -226,36 +230,35 @@ impl Driver {
         });
         Ok(())
     }
+}
 
-    /// Rescues of tasks that have ended and that the default branch holds byte for byte.
-    fn forget_merged(
-        &self,
-        store: &Store,
-        git: &Git,
-        project: &Project,
-        collected: &mut Collected,
-    ) -> Result<(), DriverError> {
-        let rescues = git.all_rescues()?;
-        if rescues.is_empty() {
-            return Ok(());
-        }
-        let base = git.base(&git.default_branch(Some(&project.default_branch))?)?;
-        for rescued in rescues {
-            // Another home may have tasks in the same repository.
-            let Ok(stored) = store.require(&rescued.about.task) else {
-                continue;
-            };
-            let over = pinned(&stored)?.is_terminal(&stored.task.status);
-            if !over || !git.is_merged(&rescued, &base)? {
-                continue;
-            }
-            if collected.confirmed {
-                git.forget_if_merged(&rescued, &base)?;
-            }
-            collected.merged_rescues.push(rescued.reference());
-        }
-        Ok(())
+/// Rescues of tasks that have ended and that the default branch holds byte for byte.
+fn forget_merged(
+    store: &Store,
+    git: &Git,
+    project: &Project,
+    collected: &mut Collected,
+) -> Result<(), DriverError> {
+    let rescues = git.all_rescues()?;
+    if rescues.is_empty() {
+        return Ok(());
     }
+    let base = git.base(&git.default_branch(Some(&project.default_branch))?)?;
+    for rescued in rescues {
+        // Another home may have tasks in the same repository.
+        let Ok(stored) = store.require(&rescued.about.task) else {
+            continue;
+        };
+        let over = pinned(&stored)?.is_terminal(&stored.task.status);
+        if !over || !git.is_merged(&rescued, &base)? {
+            continue;
+        }
+        if collected.confirmed {
+            git.forget_if_merged(&rescued, &base)?;
+        }
+        collected.merged_rescues.push(rescued.reference());
+    }
+    Ok(())
 }
 
 fn tasks_of(store: &Store, project: &Project) -> Result<Vec<TaskId>, DriverError> {

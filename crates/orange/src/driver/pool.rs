@@ -1,4 +1,4 @@
-//! Which workspace a task gets: kept for it by the commit that plans it.
+//! Which workspace a task gets, kept by the commit that plans it.
 
 use orange_engine::Task;
 use orange_engine::effect::Effect;

@@ -1,4 +1,4 @@
-//! Unsaved work that was kept: listed, and brought back where somebody wants it.
+//! Unsaved work that was kept: listed, and brought back somewhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};

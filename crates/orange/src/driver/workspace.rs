@@ -10,6 +10,7 @@ use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId, TaskId, WorkspaceName};
 
 use super::act::Failure;
+use super::bring_back::bring_back;
 use super::working_copy::Script;
 use super::{Driver, DriverError};
 use crate::clock;
@@ -47,7 +48,7 @@ impl Driver {
         said.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
         self.run_script(Script::Setup, task, &project, &workspace)?;
         if restore {
-            said.extend(self.bring_back(&git, &task.id, &acquired)?);
+            said.extend(bring_back(&git, &task.id, &acquired)?);
         }
         let file = workspace.path.join(&project.task_file);
         let bound = store::bind(store, &task.id, &file, clock::now());

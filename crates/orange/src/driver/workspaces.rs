@@ -1,4 +1,4 @@
-//! The workspaces of a project: shown, and made ahead of their first use.
+//! The workspaces of a project: shown, and made ahead.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A yard with a home of orange in it: tasks, a pool, agents that wait.
+//! A yard with a home of orange: tasks, a pool, agents.
 
 use std::ffi::OsString;
 use std::fs;

@@ -10,11 +10,17 @@
 )]
 
 mod checkout;
+#[cfg(target_os = "linux")]
+mod collect;
 mod dirt;
 mod facts;
 #[cfg(target_os = "linux")]
 mod ground;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod killed;
+#[cfg(target_os = "linux")]
+mod many;
 mod meanwhile;
 mod planted;
 mod pool;

@@ -1,4 +1,4 @@
-//! The second table: every road through driver and commands × every kind of unsaved work.
+//! The second table: every road × every kind of unsaved work.
 //!
 //! After each cell every byte that was there is in its place, in a rescue that `task restore` brings
 //! back, in a commit of a branch, or among the ignored files that were set aside. A new road is one
@@ -95,6 +95,7 @@ impl Cell<'_> {
 }
 
 /// Goes one road with every kind of unsaved work.
+#[expect(clippy::print_stderr, reason = "a failure must name its cell")]
 fn every(road: fn(&Cell<'_>)) {
     let ground = Ground::new(2);
     let task = ground.hold();

@@ -118,7 +118,8 @@ fn text(rescues: &[KeptWork], with_files: bool) -> Text {
         let branch = branch.unwrap_or_else(|| String::from("no branch"));
         let mut told = format!("  {branch}, {}", counted(kept.paths.len(), "file"));
         for operation in &kept.operations {
-            told.push_str(&format!(", in the middle of: {operation}"));
+            told.push_str(", in the middle of: ");
+            told.push_str(operation);
         }
         if kept.is_brought_back {
             told.push_str(", brought back");

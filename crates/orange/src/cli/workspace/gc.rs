@@ -14,7 +14,7 @@ use crate::output::{Output, Style, Text};
 /// How many ignored files of a workspace are named.
 const SHOWN: usize = 10;
 
-/// Put the pool in order, and see what idle workspaces hold.
+/// Put the pool of workspaces in order.
 ///
 /// Releases that were given up are tried again, and retired workspaces that you have put in order
 /// come back into the pool. Files that git ignores in idle workspaces are listed; with `--yes` they

@@ -12,7 +12,7 @@ use crate::config::Environment;
 use crate::driver::Pooled;
 use crate::output::Output;
 
-/// Make worktrees ahead of their first use.
+/// Make worktrees ahead of need.
 ///
 /// Not needed: a workspace is made when a task wants one. It saves the first tasks of a large
 /// repository the time. Doing it again changes nothing.

@@ -12,7 +12,7 @@ use crate::config::Environment;
 use crate::driver::Pooled;
 use crate::output::Output;
 
-/// List the workspaces, and which task has which.
+/// List the workspaces and their tasks.
 ///
 /// A workspace is `free`, `reserved` for a task or `bound` to it, or `retired`: left as it is,
 /// because it could not be given back without losing something. PORTS is what `ORANGE_PORT_OFFSET`

@@ -1,4 +1,4 @@
-//! Why a task cannot have a workspace, and what to do about it.
+//! Why a task cannot have a workspace, and what helps.
 
 use std::path::PathBuf;
 

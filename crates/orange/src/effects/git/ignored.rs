@@ -1,4 +1,4 @@
-//! Ignored files of a worktree: counted, and set aside when somebody says so.
+//! Ignored files of a worktree: counted, and set aside.
 //!
 //! No commit holds them, so nothing here deletes: they are moved, whole, to a directory of their
 //! own on the same disk.
