@@ -86,6 +86,19 @@ fn lesson_46_the_base_is_as_fresh_as_the_remote() {
 }
 
 #[test]
+fn a_remote_that_is_a_relative_path_is_meant_from_the_checkout() {
+    let yard = Yard::new();
+    add_remote(&yard);
+    let set = ["remote", "set-url", "origin", "../remote.git"];
+    yard.git(&yard.app(), &set);
+    let pushed = push(&yard, "main");
+    let git = yard.open();
+    let acquired = yard.acquire(&git, "t1", "fix");
+    assert_eq!(acquired.freshness, Freshness::Fresh);
+    assert_eq!(acquired.base.commit.as_str(), pushed);
+}
+
+#[test]
 fn own_commits_on_the_default_branch_count_unless_others_have_more() {
     let yard = Yard::new();
     add_remote(&yard);

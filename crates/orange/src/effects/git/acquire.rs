@@ -155,7 +155,7 @@ impl<'a> Worktree<'a> {
         if let Some(path) = aim.elsewhere {
             return Ok(Err(AcquireRefusal::CheckedOutElsewhere(path)));
         }
-        let rest = match self.require_rest(&marker)? {
+        let rest = match self.require_rest(&marker, &aim)? {
             Ok(rest) => rest,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -194,7 +194,11 @@ impl<'a> Worktree<'a> {
 
     /// Makes sure that nothing is in the way: what a killed try left is put right, anything else
     /// is somebody's.
-    fn require_rest(&self, marker: &Marker) -> Result<Result<Look, AcquireRefusal>, GitError> {
+    fn require_rest(
+        &self,
+        marker: &Marker,
+        aim: &Aim,
+    ) -> Result<Result<Look, AcquireRefusal>, GitError> {
         self.require_unlocked()?;
         let look = match &marker.phase {
             Phase::Acquiring { .. } => {
@@ -214,10 +218,12 @@ impl<'a> Worktree<'a> {
             (Phase::Acquiring { branch, .. }, Some(on)) => branch == on,
             (_, on) => on.is_none(),
         };
+        let known = [&aim.base.commit, &aim.target];
+        let is_known = |commit: &CommitId| known.contains(&commit);
         let is_at_rest = paths.is_empty()
             && look.operations.is_empty()
             && is_on_its_way
-            && !self.is_adrift(&look.head)?;
+            && (look.head.commit().is_some_and(is_known) || !self.is_adrift(&look.head)?);
         Ok(if is_at_rest {
             Ok(look)
         } else {
@@ -277,15 +283,15 @@ impl<'a> Worktree<'a> {
             if aim.is_new_branch {
                 let nothing = self.git().no_id();
                 let call = self.call(["update-ref", "-m", "orange: new branch", &name]);
+                // It fails unless there was none, so that the branch is where it should be.
                 call.and([target, &nothing]).succeed()?;
-            }
-            if self.git().branch(acquire.branch)?.as_ref() != Some(&aim.target) {
+            } else if self.git().branch(acquire.branch)?.as_ref() != Some(&aim.target) {
                 return Err(changing());
             }
             let call = self.call(["symbolic-ref", "-m", "orange: to the branch", "HEAD"]);
             call.and([&name]).succeed()?;
+            look.head = self.head_at(&name, acquire.branch, &aim.target)?;
         }
-        look.head = self.head()?;
         if look.head.branch() != Some(acquire.branch) {
             return Err(changing());
         }

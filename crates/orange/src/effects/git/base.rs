@@ -102,10 +102,15 @@ impl Git {
             "--",
             remote,
         ];
-        let call = self
+        let mut call = self
             .call(words)
             .and(refspecs)
             .timeout(self.network_timeout());
+        // A remote may be a path, which is meant as seen from the checkout.
+        let above = self.directory().parent();
+        if let Some(above) = above.filter(|_| self.directory().ends_with(".git")) {
+            call = call.within(above);
+        }
         Ok(match call.succeed() {
             Ok(()) => Freshness::Fresh,
             Err(error) => Freshness::Stale(error.to_string()),

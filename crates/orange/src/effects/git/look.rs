@@ -1,6 +1,7 @@
 //! One look at a worktree: HEAD, index, and everything that is unsaved.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use orange_engine::names::{BranchName, CommitId};
@@ -118,6 +119,24 @@ impl Worktree<'_> {
             (_, Err(error)) => Err(error),
             (_, Ok(_)) => Err(ask.garbled(full.as_bytes())),
         }
+    }
+
+    /// What HEAD is after it was put on a branch at a commit; git is asked only where the file
+    /// does not tell.
+    pub(super) fn head_at(
+        &self,
+        reference: &str,
+        branch: &BranchName,
+        commit: &CommitId,
+    ) -> Result<Head, GitError> {
+        let text = fs::read(self.directory().join("HEAD")).unwrap_or_default();
+        if text.trim_ascii_end() != format!("ref: {reference}").as_bytes() {
+            return self.head();
+        }
+        Ok(Head::Branch {
+            name: branch.clone(),
+            commit: Some(commit.clone()),
+        })
     }
 
     /// What the index has.
