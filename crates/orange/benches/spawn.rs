@@ -8,7 +8,6 @@
 #![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
-    clippy::disallowed_types,
     clippy::unwrap_used,
     clippy::panic,
     reason = "a benchmark measures time and prints what it measured"

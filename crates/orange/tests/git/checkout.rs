@@ -466,7 +466,8 @@ fn a_large_repository_is_checked_out_and_given_back() {
             "many/{:02}/a-rather-long-name-of-a-file-{number}.txt",
             number % 100
         );
-        stream += &format!("M 644 inline {path}\ndata 6\n{number:05}\n\n");
+        let file = format!("M 644 inline {path}\ndata 6\n{number:05}\n\n");
+        stream.push_str(&file);
     }
     fs::write(yard.path("stream"), stream).unwrap();
     let mut import = std::process::Command::new("git");

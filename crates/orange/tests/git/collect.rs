@@ -1,4 +1,4 @@
-//! `workspace list`, `init` and `gc`, and `task restore`, as the program has them.
+//! `workspace list`, `init` and `gc`, and `task restore`, by the program.
 
 use std::fs;
 use std::path::Path;
