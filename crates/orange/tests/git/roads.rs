@@ -274,9 +274,11 @@ fn an_agent_that_comes_goes_and_comes_back_finds_everything() {
         wait_for("the agent to go", || {
             ground.tmux(&["list-panes", "-a", "-F", "#{pane_dead}"]) == "1\n"
         });
-        let respawn = Ask::Respawn { role: None };
-        let answer = ground.ask(cell.task, respawn);
-        assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
+        // A death that nobody can tell yet changes nothing, so it is asked again.
+        wait_for("the agent to come back", || {
+            let answer = ground.ask(cell.task, Ask::Respawn { role: None });
+            matches!(answer, Answer::Done(_))
+        });
         let panes = ground.tmux(&["list-panes", "-a", "-F", "#{pane_dead}"]);
         assert_eq!(panes, "0\n");
         ground.go(cell.task, "held");

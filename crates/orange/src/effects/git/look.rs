@@ -176,8 +176,11 @@ impl Worktree<'_> {
         let bytes = call.bytes()?;
         look.head = match head_in(&bytes) {
             Some(head) => head,
-            // A branch may be called like the word for none.
-            None => self.head()?,
+            // A branch may be called like the word for none, so the file itself must say it.
+            None => match self.detached_in(&bytes) {
+                Some(commit) => Head::Detached(commit),
+                None => self.head()?,
+            },
         };
         for part in parts(&bytes).filter(|part| !part.starts_with(b"#")) {
             let count = match part.first() {
@@ -208,6 +211,14 @@ impl Worktree<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The commit of a detached HEAD, if git's status and HEAD itself say the same.
+    fn detached_in(&self, status: &[u8]) -> Option<CommitId> {
+        let mut lines = parts(status).filter_map(|part| part.strip_prefix(b"# branch.oid "));
+        let said = std::str::from_utf8(lines.next()?).ok()?;
+        let text = fs::read(self.directory().join("HEAD")).ok()?;
+        (text.trim_ascii_end() == said.as_bytes()).then(|| CommitId::new(said))
     }
 
     /// Finds changes of files that git was told not to look at.
