@@ -143,6 +143,11 @@ pub enum Observation {
         /// What it reported.
         report: Report,
     },
+    /// Something came to light that a person should know.
+    Noticed {
+        /// What.
+        what: String,
+    },
     /// A child task was created.
     ChildAdded {
         /// The child.

@@ -35,6 +35,13 @@ pub(super) fn decide(
         Observation::PullRequest { state } => see_pull_request(&mut steps, *state),
         Observation::TimedOut => time_out(&mut steps),
         Observation::ReportArrived { run, report } => receive_report(&mut steps, run, report),
+        // It may be noticed again and again; it is told once.
+        Observation::Noticed { what } => {
+            if !steps.task.attention.contains(what) {
+                steps.raise_attention(what.clone());
+            }
+            Ok(())
+        }
         Observation::ChildAdded { child } => {
             if !steps.task.children.contains_key(child) && !is_over(&steps) {
                 let child = child.clone();

@@ -50,6 +50,7 @@ pub(crate) enum Happening {
     Merged,
     PullRequest(PullRequestState),
     Later,
+    Noticed,
     Report(Report),
     ChildAdded(u8),
     ChildEnded(u8),
@@ -134,6 +135,7 @@ fn without_people() -> BoxedStrategy<Happening> {
         3 => (agent(), any_evidence()).prop_map(|(role, evidence)| Happening::Ends(role, evidence)),
         1 => Just(Happening::StrangeEnd),
         1 => Just(Happening::Later),
+        1 => Just(Happening::Noticed),
         3 => any_report().prop_map(Happening::Report),
         2 => (0..3u8).prop_map(Happening::ChildAdded),
         2 => (0..3u8).prop_map(Happening::ChildEnded),
@@ -234,6 +236,9 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
         }),
         Happening::PullRequest(state) => observed(Observation::PullRequest { state: *state }),
         Happening::Later => observed(Observation::TimedOut),
+        Happening::Noticed => observed(Observation::Noticed {
+            what: String::from("the remote does not answer"),
+        }),
         Happening::Report(report) => {
             let run = world.task.runs.get(&Role::Worker)?.id.clone();
             let report = report.clone();
@@ -496,6 +501,7 @@ fn workers_tricks() -> BoxedStrategy<Happening> {
         1 => Just(Happening::Retry(Role::Worker)),
         1 => any_report().prop_map(Happening::Report),
         1 => Just(Happening::Later),
+        1 => Just(Happening::Noticed),
         1 => any::<bool>().prop_map(Happening::Facts),
     ]
     .boxed()

@@ -1659,3 +1659,15 @@ fn a_workspace_is_acquired_only_where_none_is_held() {
     world.move_to(Role::Human, "working");
     assert_eq!(world.effects(), ["acquire_workspace", "notify_worker"]);
 }
+
+#[test]
+fn what_a_person_should_know_is_told_once() {
+    let workflow = default();
+    let mut world = World::placed(&workflow, "working");
+    let what = String::from("rescue 1 could not be brought back");
+    let noticed = Observation::Noticed { what: what.clone() };
+    assert_eq!(world.observe(noticed.clone()).events.len(), 1);
+    assert_eq!(world.task.attention, [what]);
+    assert_eq!(world.observe(noticed).events, []);
+    assert_eq!(world.task.status, status("working"));
+}

@@ -9,6 +9,7 @@ use super::error::Error;
 use super::exit::Exit;
 use super::{
     detach, exec_run, gather, help, inbox, perform, project, rebuild, task, usage, workflow,
+    workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -35,6 +36,8 @@ pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Task(task::Command),
     Inbox(inbox::Args),
+    #[command(subcommand, disable_help_subcommand = true)]
+    Workspace(workspace::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Workflow(workflow::Command),
     Rebuild(rebuild::Args),
@@ -65,6 +68,7 @@ impl Command {
             Command::Project(command) => command.is_json(),
             Command::Task(command) => command.is_json(),
             Command::Inbox(args) => args.json,
+            Command::Workspace(command) => command.is_json(),
             Command::Rebuild(args) => args.json,
             Command::ExecRun(_) | Command::Detach(_) | Command::Perform(_) | Command::Gather(_) => {
                 false
@@ -79,6 +83,7 @@ impl Command {
             Command::Project(command) => command.run(environment, output),
             Command::Task(command) => command.run(environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
+            Command::Workspace(command) => command.run(environment, output),
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Perform(args) => perform::run(args, environment),
             Command::Gather(args) => gather::run(args, environment),

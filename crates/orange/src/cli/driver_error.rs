@@ -28,10 +28,15 @@ pub fn code(error: &DriverError) -> &'static str {
         },
         DriverError::Harness(_) => "harness-unusable",
         DriverError::HarnessUnset(_) => "harness-unset",
-        DriverError::Git(_)
-        | DriverError::Tmux(_)
-        | DriverError::Command(_)
-        | DriverError::Process(_) => "program-failed",
+        DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
+            "program-failed"
+        }
+        DriverError::NoRescue { .. } => "rescue-not-found",
+        DriverError::NotRestored { .. } => "not-restored",
+        DriverError::NameInvalid { .. } => "name-invalid",
+        DriverError::PoolTooSmall { .. } => "pool-too-small",
+        DriverError::Git(_) => "git-failed",
+        DriverError::WorkspaceBusy(_) => "workspace-busy",
         DriverError::NoRandomness(_) | DriverError::File { .. } => "system-failed",
         DriverError::ProjectUnclear { .. } => "project-unclear",
         DriverError::NoRepository { .. } => "project-unusable",
@@ -60,12 +65,14 @@ pub fn exit(error: &DriverError) -> Exit {
         | "project-name-invalid"
         | "harness-unset"
         | "project-unclear"
+        | "name-invalid"
+        | "pool-too-small"
         | "text-has-nul"
         | "task-unclear" => Exit::Usage,
         "task-not-found" | "store-missing" | "project-not-found" | "workflow-not-found"
-        | "nobody-there" => Exit::NotFound,
-        "store-busy" | "task-contended" | "gate-running" => Exit::Busy,
-        "program-failed" => Exit::OutsideFailed,
+        | "nobody-there" | "rescue-not-found" => Exit::NotFound,
+        "store-busy" | "task-contended" | "workspace-busy" | "gate-running" => Exit::Busy,
+        "program-failed" | "git-failed" => Exit::OutsideFailed,
         "store-failed" | "system-failed" => Exit::Unexpected,
         _ => Exit::Refused,
     }
@@ -104,7 +111,22 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         DriverError::DocumentUnknown { .. } | DriverError::Document(_) => {
             "save TASK.md whole, as UTF-8, then run the command again".to_owned()
         }
-        DriverError::Contended { .. } => "run the command again".to_owned(),
+        DriverError::Contended { .. } | DriverError::WorkspaceBusy(_) => {
+            "run the command again".to_owned()
+        }
+        DriverError::NameInvalid { .. } => {
+            "a branch is named as git allows it: `git check-ref-format --branch NAME`".to_owned()
+        }
+        DriverError::NoRescue { task, .. } => {
+            format!("run `orange task restore {task}` to see which there are")
+        }
+        DriverError::NotRestored { task, number, .. } => format!(
+            "bring it back elsewhere: `orange task restore {task} {number} --branch NAME`, or \
+             `--directory DIRECTORY`"
+        ),
+        DriverError::PoolTooSmall { project, .. } => {
+            format!("raise `pool_size` of `{project}` in projects.json, or ask for fewer")
+        }
         DriverError::GateRunning { .. } => {
             "run the same command again in a while: it reads the result".to_owned()
         }
@@ -153,6 +175,15 @@ pub fn details(error: &DriverError) -> Value {
         }
         DriverError::ProjectUnclear { names, .. } => json!({ "names": names }),
         DriverError::WorkflowMissing { name, names } => json!({ "name": name, "names": names }),
+        DriverError::NotRestored {
+            task,
+            number,
+            paths,
+            ..
+        } => {
+            json!({ "task": task, "number": number, "paths": paths })
+        }
+        DriverError::NoRescue { task, number } => json!({ "task": task, "number": number }),
         DriverError::FactUnknown { task, what, reason } => {
             json!({ "task": task, "what": what, "reason": reason })
         }

@@ -18,6 +18,7 @@ mod rebuild;
 mod task;
 mod usage;
 mod workflow;
+mod workspace;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -29,6 +29,10 @@ pub const ORANGE_REPORT: &str = "ORANGE_REPORT";
 /// Which effect or gate a command is run for; set for commands of a workflow.
 pub const ORANGE_EFFECT_ID: &str = "ORANGE_EFFECT_ID";
 
+/// What to add to every port, so that no two workspaces of a project meet; set for agents, for
+/// scripts of a project and for commands of a workflow.
+pub const ORANGE_PORT_OFFSET: &str = "ORANGE_PORT_OFFSET";
+
 /// The person's own directory, in which `orange` is the default home.
 const HOME: &str = "HOME";
 

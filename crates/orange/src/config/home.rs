@@ -71,6 +71,16 @@ impl Home {
         self.0.join("workspaces")
     }
 
+    /// Where files are on their way into a workspace; the same disk as the workspaces.
+    pub fn incoming(&self) -> PathBuf {
+        self.workspaces().join(".incoming")
+    }
+
+    /// Where `orange workspace gc` puts ignored files; the same disk as the workspaces.
+    pub fn set_aside(&self) -> PathBuf {
+        self.workspaces().join(".set-aside")
+    }
+
     /// What happened, in lines for a person.
     pub fn log(&self) -> PathBuf {
         self.0.join("orange.log")

@@ -59,6 +59,18 @@ pub struct Project {
     /// Whether a branch that was merged is deleted.
     #[serde(default)]
     pub delete_branch: bool,
+    /// What is run in a workspace once a task's branch is checked out: program and arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<String>,
+    /// How many seconds that may take; ten minutes when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_timeout: Option<u64>,
+    /// What is run in a workspace before it is given back: program and arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub teardown: Vec<String>,
+    /// How many seconds that may take; ten minutes when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub teardown_timeout: Option<u64>,
     /// What else a person wrote about it.
     #[serde(flatten)]
     pub other: Map<String, Value>,
@@ -128,6 +140,10 @@ impl Project {
             task_file: usual_task_file(),
             push: false,
             delete_branch: false,
+            setup: Vec::new(),
+            setup_timeout: None,
+            teardown: Vec::new(),
+            teardown_timeout: None,
             other: Map::new(),
         }
     }

@@ -12,6 +12,7 @@ use super::step::{Stepped, pinned};
 use super::wait::Waiting;
 use super::{Driver, DriverError};
 use crate::clock;
+use crate::effects::git::require_branch;
 use crate::store::{self, Reading, Store, Wish};
 
 /// A request to a task.
@@ -49,8 +50,9 @@ impl Driver {
 
     fn ask_in(&self, store: &mut Store, asked: &Asked) -> Result<Answer, DriverError> {
         refuse_nul("message", asked.request.message.as_ref())?;
-        if let Ask::Amend { summary, .. } = &asked.request.ask {
+        if let Ask::Amend { summary, branch } = &asked.request.ask {
             refuse_nul("summary", summary.as_ref())?;
+            branch.as_ref().map_or(Ok(()), require_branch)?;
         }
         let id = &asked.task;
         store.require(id)?;

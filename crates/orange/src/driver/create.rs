@@ -12,6 +12,7 @@ use super::wait::Waiting;
 use super::{Driver, DriverError, ids};
 use crate::clock;
 use crate::config::{Catalog, Project};
+use crate::effects::git::{require_branch, usual_branch};
 use crate::store::{Creation, StoreError};
 
 /// How often an id of one length is tried before it grows.
@@ -48,6 +49,9 @@ impl Driver {
     pub fn create(&self, new: &NewWork, waiting: Waiting) -> Result<Answer, DriverError> {
         refuse_nul("summary", Some(&new.summary))?;
         refuse_nul("context", new.context.as_ref())?;
+        if let Some(branch) = &new.branch {
+            require_branch(branch)?;
+        }
         let project = self.project_for(new.project.as_ref())?;
         let workflow_name = new.workflow.as_ref().unwrap_or(&project.workflow);
         let (workflow, text) = self.workflow(workflow_name)?;
@@ -73,7 +77,7 @@ impl Driver {
                 cause: Cause::Observation(Observation::TimedOut),
             };
             let branch = new.branch.clone();
-            let branch = branch.unwrap_or_else(|| BranchName::new(format!("orange-tasks/{id}")));
+            let branch = branch.unwrap_or_else(|| usual_branch(&id));
             let task = NewTask {
                 id: id.clone(),
                 project: project.name.clone(),

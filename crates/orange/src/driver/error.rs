@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use orange_engine::document::DocumentError;
-use orange_engine::names::{ProjectName, RunId, TaskId};
+use orange_engine::names::{ProjectName, RunId, TaskId, WorkspaceName};
 use orange_engine::role::Role;
 
 use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError};
@@ -34,12 +34,55 @@ pub enum DriverError {
     /// tmux.
     #[error(transparent)]
     Tmux(#[from] TmuxError),
-    /// git.
-    #[error(transparent)]
-    Git(#[from] GitError),
     /// A program.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// Git, or a file near it.
+    #[error(transparent)]
+    Git(GitError),
+    /// A name that git or the file system would take for something else.
+    #[error("cannot use `{value}` as {what}: {reason}; choose another")]
+    NameInvalid {
+        /// What kind of name.
+        what: &'static str,
+        /// The name, shortened.
+        value: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// There is no such rescue.
+    #[error("cannot find rescue {number} of task `{task}`")]
+    NoRescue {
+        /// The task.
+        task: TaskId,
+        /// Its number.
+        number: u32,
+    },
+    /// A rescue cannot come back there; nothing was changed.
+    #[error("cannot bring back rescue {number} of task `{task}`: {reason}")]
+    NotRestored {
+        /// The task.
+        task: TaskId,
+        /// Its number.
+        number: u32,
+        /// What stood in the way.
+        reason: String,
+        /// The files that are others by now.
+        paths: Vec<String>,
+    },
+    /// The pool is not as large.
+    #[error("cannot make {asked} workspaces for project `{project}`: its pool has {size}")]
+    PoolTooSmall {
+        /// The project.
+        project: ProjectName,
+        /// How many were asked for.
+        asked: u32,
+        /// How many it may have.
+        size: u32,
+    },
+    /// Somebody else changes the workspace.
+    #[error("cannot change workspace `{0}`: somebody else is changing it")]
+    WorkspaceBusy(WorkspaceName),
     /// A process.
     #[error(transparent)]
     Process(#[from] ProcessError),
@@ -168,6 +211,27 @@ pub enum DriverError {
         /// Why.
         reason: String,
     },
+}
+
+impl From<GitError> for DriverError {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::BadName {
+                what,
+                value,
+                reason,
+            } => DriverError::NameInvalid {
+                what,
+                value,
+                reason,
+            },
+            GitError::NoRescue { task, number } => DriverError::NoRescue {
+                task: TaskId::new(task),
+                number,
+            },
+            error => DriverError::Git(error),
+        }
+    }
 }
 
 /// What kind of trouble the store has; who asks does not know the store itself.

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
 
 use orange_engine::Task;
 use orange_engine::decision::Needs;
@@ -10,11 +9,12 @@ use orange_engine::input::FactNeeded;
 use orange_engine::names::RunId;
 use orange_engine::report::Report;
 
+use super::pool::port_offset;
 use super::step::{Known, read};
 use super::{Driver, DriverError};
-use crate::config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_TASK_ID, reason};
+use crate::config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_TASK_ID, reason};
 use crate::effects::command::Invocation;
-use crate::store::{Store, StoredTask};
+use crate::store::{Store, StoredTask, WorkspaceRecord};
 
 /// The largest report; a larger one is no report.
 const LARGEST_REPORT: u64 = 1024 * 1024;
@@ -87,7 +87,7 @@ impl Driver {
         &self,
         task: &Task,
         command: &[String],
-        directory: &Path,
+        workspace: &WorkspaceRecord,
         effect: &str,
     ) -> Invocation {
         let (program, arguments) = match command.split_first() {
@@ -99,11 +99,15 @@ impl Driver {
             (ORANGE_TASK_ID, task.id.as_str().into()),
             (ORANGE_EFFECT_ID, effect.into()),
             (ORANGE_HOME, self.home.path().as_os_str().to_owned()),
+            (
+                ORANGE_PORT_OFFSET,
+                port_offset(workspace).to_string().into(),
+            ),
         ] {
             variables.insert(name.into(), value);
         }
         Invocation::new(program, variables)
             .arguments(arguments)
-            .directory(directory)
+            .directory(&workspace.path)
     }
 }

@@ -162,7 +162,7 @@ impl Driver {
         seconds: u64,
         workspace: &WorkspaceRecord,
     ) -> Result<CommandResult, DriverError> {
-        let command = self.own_command(task, command, &workspace.path, "gate");
+        let command = self.own_command(task, command, workspace, "gate");
         match command.timeout(Duration::from_secs(seconds)).run() {
             Ok(finished) => Ok(match finished.ending {
                 Ending::Code(code) => CommandResult::Exited(code),

@@ -37,6 +37,13 @@ impl Driver {
             }
             base => base?,
         };
+        // What is kept as text must not become another path.
+        let plain = path.to_str().filter(|it| !it.contains(char::is_control));
+        if plain.is_none() {
+            return Err(wrong(
+                "its path holds control characters or is not UTF-8; give it a plain one",
+            ));
+        }
         let name = name.unwrap_or_else(|| {
             let last = path.file_name().unwrap_or_default();
             ProjectName::new(last.to_string_lossy())

@@ -98,12 +98,13 @@ impl Driver {
                     return Ok(Some(Stepped::Nothing { already }));
                 }
                 Decision::Plan(plan) => {
+                    let reserve = self.workspace_to_reserve(store, task, &plan.events)?;
                     let recorded = store.record(&Commit {
                         task: &task.id,
                         version: task.version,
                         events: &plan.events,
                         document: known.document.as_ref(),
-                        reserve: None,
+                        reserve: reserve.as_ref(),
                     })?;
                     return Ok(match recorded {
                         Record::Recorded(_) => Some(Stepped::Recorded {

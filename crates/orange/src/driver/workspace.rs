@@ -5,18 +5,29 @@
 
 use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
-use orange_engine::names::WorkspaceName;
+use orange_engine::input::{Cause, Observation};
+use orange_engine::names::{TaskId, WorkspaceName};
 
 use super::Driver;
 use super::act::Failure;
+use super::bring_back::bring_back;
+use super::working_copy::Script;
 use crate::clock;
 use crate::config::Project;
-use crate::effects::git::{Acquire, AcquireRefusal, Acquisition, Git, Release, Released, Slot};
-use crate::store::{self, Reservation, Store, StoreError, WorkspaceRecord, WorkspaceState};
+use crate::effects::git::{
+    Acquire, AcquireRefusal, Acquired, Acquisition, Freshness, Git, GitError, Phase, Release,
+    Released, Slot,
+};
+use crate::store::{self, Store, StoreError, WorkspaceRecord};
 
 impl Driver {
-    /// Makes sure that the task has a worktree on its branch, with TASK.md in it.
-    pub(super) fn acquire(&self, store: &mut Store, task: &Task) -> Result<EffectOutcome, Failure> {
+    /// Makes sure that the task has a worktree on its branch that can be worked in, with TASK.md.
+    pub(super) fn acquire(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        restore: bool,
+    ) -> Result<EffectOutcome, Failure> {
         let projects = self.projects().map_err(Failure::for_good)?;
         let project = projects
             .require(&task.project)
@@ -26,100 +37,42 @@ impl Driver {
             Some(workspace) => workspace,
             None => self.reserve(store, task, &project)?,
         };
+        let _lock = self
+            .lock_workspace(&workspace.name)
+            .map_err(Failure::passing)?;
         // A failure leaves the reservation: the next try, or a release, goes on from there.
-        self.check_out(store, task, &project, &workspace)?;
+        let git = self.repository(&project)?;
+        let acquired = check_out(store, &git, task, &project, &workspace)?;
+        let mut said = told(&acquired);
+        said.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
+        self.run_script(Script::Setup, task, &project, &workspace)?;
+        if restore {
+            said.extend(bring_back(&git, &task.id, &acquired)?);
+        }
         let file = workspace.path.join(&project.task_file);
         let bound = store::bind(store, &task.id, &file, clock::now());
         bound.map_err(|error| match error {
             StoreError::Occupied { .. } => Failure::for_good(error),
             error => Failure::passing(error),
         })?;
+        for what in said {
+            self.notice(store, &task.id, what)?;
+        }
         Ok(EffectOutcome::Bound(workspace.name))
     }
 
-    fn reserve(
-        &self,
-        store: &mut Store,
-        task: &Task,
-        project: &Project,
-    ) -> Result<WorkspaceRecord, Failure> {
-        for _ in 0..=project.pool_size {
-            let all = store.workspaces(&project.name).map_err(Failure::passing)?;
-            let in_use = all.iter().filter(|it| it.state != WorkspaceState::Retired);
-            let name = match all.iter().find(|it| it.state == WorkspaceState::Free) {
-                Some(free) => free.name.clone(),
-                None if in_use.count() < project.pool_size as usize => {
-                    let number = all.iter().map(|it| it.number).max().unwrap_or(0) + 1;
-                    let name = WorkspaceName::new(format!("{}--{number}", project.name));
-                    let path = self.home.workspaces().join(name.as_str());
-                    let added = store.add_workspace(&name, &project.name, number, &path);
-                    added.map_err(Failure::passing)?;
-                    name
-                }
-                None => break,
-            };
-            let reserved = store.reserve_workspace(&name, &task.id);
-            if reserved.map_err(Failure::passing)? == Reservation::Reserved {
-                let found = store.workspace_of(&task.id).map_err(Failure::passing)?;
-                if let Some(found) = found {
-                    return Ok(found);
-                }
-            }
-        }
-        let (size, name) = (project.pool_size, &project.name);
-        Err(Failure::for_good(format!(
-            "all {size} workspaces of project `{name}` are in use; finish or cancel a task, or \
-             raise `pool_size` in projects.json"
-        )))
+    /// Lets a person know, whatever else comes of the effect.
+    fn notice(&self, store: &mut Store, task: &TaskId, what: String) -> Result<(), Failure> {
+        let noticed = Cause::Observation(Observation::Noticed { what });
+        self.step(store, task, &noticed).map_err(Failure::passing)?;
+        Ok(())
     }
 
-    /// Brings the worktree onto the branch; one that exists is used, else it is made.
-    ///
-    /// A place that something else is in leaves the pool, and the next try takes another.
-    fn check_out(
-        &self,
-        store: &mut Store,
-        task: &Task,
-        project: &Project,
-        workspace: &WorkspaceRecord,
-    ) -> Result<(), Failure> {
-        let git = self.repository(project)?;
-        let acquire = Acquire {
-            slot: Slot {
-                name: &workspace.name,
-                path: &workspace.path,
-            },
-            task: &task.id,
-            branch: &task.branch,
-            default: Some(&project.default_branch),
-            task_file: &project.task_file,
-            excluded: &[],
-        };
-        match git.acquire(&acquire).map_err(Failure::passing)? {
-            Acquisition::Acquired(_) => Ok(()),
-            Acquisition::Refused(refusal) => {
-                let unusable = matches!(
-                    refusal,
-                    AcquireRefusal::Slot(_)
-                        | AcquireRefusal::Taken(_)
-                        | AcquireRefusal::NotAtRest { .. }
-                        | AcquireRefusal::NotReleased(_)
-                );
-                if unusable {
-                    let retired = store.retire_workspace(&workspace.name);
-                    retired.map_err(Failure::passing)?;
-                    return Err(Failure::passing(refusal.hint()));
-                }
-                Err(Failure::for_good(refusal.hint()))
-            }
-        }
-    }
-
-    fn repository(&self, project: &Project) -> Result<Git, Failure> {
+    pub(super) fn repository(&self, project: &Project) -> Result<Git, Failure> {
         Git::open("git", &project.path, &self.environment).map_err(Failure::passing)
     }
 
-    /// Takes TASK.md out, saves what is unsaved, and leaves the branch.
+    /// Tears down, takes TASK.md out, saves what is unsaved, and leaves the branch.
     ///
     /// The branch and its commits stay where they are. A worktree that cannot be made clean without
     /// losing something is left as it is, and leaves the pool.
@@ -131,17 +84,20 @@ impl Driver {
     ) -> Result<EffectOutcome, Failure> {
         let held = store.workspace_of(&task.id).map_err(Failure::passing)?;
         let held = held.filter(|held| meant.is_none_or(|meant| held.name == *meant));
-        store::release(store, &task.id, clock::now()).map_err(Failure::passing)?;
         let Some(workspace) = held else {
+            store::release(store, &task.id, clock::now()).map_err(Failure::passing)?;
             return Ok(EffectOutcome::Done);
         };
+        let _lock = self
+            .lock_workspace(&workspace.name)
+            .map_err(Failure::passing)?;
         let projects = self.projects().map_err(Failure::passing)?;
         let project = projects.require(&task.project).map_err(Failure::passing)?;
-        let released = self.repository(project)?.release(&Release {
-            slot: Slot {
-                name: &workspace.name,
-                path: &workspace.path,
-            },
+        let git = self.repository(project)?;
+        self.tear_down(store, &git, task, project, &workspace)?;
+        store::release(store, &task.id, clock::now()).map_err(Failure::passing)?;
+        let released = git.release(&Release {
+            slot: slot(&workspace),
             task: &task.id,
             default: Some(&project.default_branch),
         });
@@ -154,4 +110,107 @@ impl Driver {
         }
         Ok(EffectOutcome::Done)
     }
+
+    /// Runs the project's teardown in a worktree that is still the task's. That it fails keeps
+    /// nobody from getting the workspace back; it is said.
+    fn tear_down(
+        &self,
+        store: &mut Store,
+        git: &Git,
+        task: &Task,
+        project: &Project,
+        workspace: &WorkspaceRecord,
+    ) -> Result<(), Failure> {
+        let found = git.existing_workspace(&slot(workspace));
+        let Ok(Some(worktree)) = found.map_err(Failure::passing)? else {
+            return Ok(());
+        };
+        let marker = worktree.marker().map_err(Failure::passing)?;
+        let is_bound = marker
+            .is_some_and(|it| matches!(&it.phase, Phase::Bound { task: of, .. } if *of == task.id));
+        if is_bound {
+            let torn = self.run_script(Script::Teardown, task, project, workspace);
+            if let Err(failure) = torn {
+                self.notice(store, &task.id, failure.error)?;
+            }
+            for script in [Script::Setup, Script::Teardown] {
+                self.end_script(script, task)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A workspace as git knows it.
+pub(super) fn slot(workspace: &WorkspaceRecord) -> Slot<'_> {
+    Slot {
+        name: &workspace.name,
+        path: &workspace.path,
+    }
+}
+
+/// Brings the worktree onto the branch; one that exists is used, else it is made.
+///
+/// A place that something else is in leaves the pool, and the next try takes another.
+fn check_out<'git>(
+    store: &mut Store,
+    git: &'git Git,
+    task: &Task,
+    project: &Project,
+    workspace: &WorkspaceRecord,
+) -> Result<Acquired<'git>, Failure> {
+    let acquire = Acquire {
+        slot: slot(workspace),
+        task: &task.id,
+        branch: &task.branch,
+        default: Some(&project.default_branch),
+        task_file: &project.task_file,
+        excluded: &[],
+    };
+    let refusal = match git.acquire(&acquire) {
+        Ok(Acquisition::Acquired(acquired)) => return Ok(acquired),
+        Ok(Acquisition::Refused(refusal)) => refusal,
+        // No try will make the name a better one.
+        Err(error @ GitError::BadName { .. }) => return Err(Failure::for_good(error)),
+        Err(error) => return Err(Failure::passing(error)),
+    };
+    let unusable = matches!(
+        refusal,
+        AcquireRefusal::Slot(_)
+            | AcquireRefusal::Taken(_)
+            | AcquireRefusal::NotAtRest { .. }
+            | AcquireRefusal::NotReleased(_)
+    );
+    if unusable {
+        let retired = store.retire_workspace(&workspace.name);
+        retired.map_err(Failure::passing)?;
+        return Err(Failure::passing(refusal.hint()));
+    }
+    Err(Failure::for_good(refusal.hint()))
+}
+
+/// What a person should know about a worktree that was just checked out.
+fn told(acquired: &Acquired<'_>) -> Vec<String> {
+    let mut said = Vec::new();
+    if let Freshness::Stale(reason) = &acquired.freshness {
+        said.push(format!(
+            "the remote could not be asked, so the work starts from what was known of it: {reason}"
+        ));
+    }
+    if acquired.base.is_diverged {
+        let branch = &acquired.base.branch;
+        said.push(format!(
+            "`{branch}` here and at the remote have gone different ways; the work starts from the \
+             remote's"
+        ));
+    }
+    if let Some(first) = acquired.empty_submodules.first() {
+        said.push(format!(
+            "{} submodules are empty (`{}`); let `setup` in projects.json run `git submodule \
+             update --init`",
+            acquired.empty_submodules.len(),
+            first.to_string_lossy().escape_debug()
+        ));
+    }
+    said
 }

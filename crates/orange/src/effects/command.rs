@@ -8,6 +8,7 @@ mod capture;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
@@ -130,6 +131,14 @@ impl Invocation {
         self
     }
 
+    /// With this variable.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        let value = value.as_ref().to_owned();
+        self.environment.insert(name.into(), value);
+        self
+    }
+
     /// In this directory.
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -176,6 +185,18 @@ impl Invocation {
             stdout,
             stderr,
         })
+    }
+
+    /// Runs it to its end with nothing to read; all it says goes into a file, as it says it.
+    pub fn run_into(&self, file: File) -> Result<Ending, CommandError> {
+        let both = file.try_clone().map_err(|error| self.not_started(error))?;
+        let mut command = self.command();
+        command.process_group(0).stdin(Stdio::null());
+        command.stdout(file).stderr(both);
+        let mut child = command.spawn().map_err(|error| self.not_started(error))?;
+        let pipes = Pipes::new(&mut child, Vec::new(), 0);
+        let waited = self.wait(&mut child, &pipes);
+        waited.map_err(|error| self.not_started(error))
     }
 
     /// Runs it, and takes any ending but success for a failure.

@@ -50,7 +50,7 @@ pub fn bind(
     // The mark is made while the place is empty, so what is found there later is our own copy.
     let begun = fs::read_link(&binding).is_ok_and(|target| target == path);
     if !begun {
-        if fs::symlink_metadata(path).is_ok() {
+        if fs::symlink_metadata(path).is_ok() || reading::is_behind_link(path) {
             return Err(StoreError::Occupied {
                 task: task.clone(),
                 path: path.to_owned(),

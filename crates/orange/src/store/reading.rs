@@ -117,7 +117,16 @@ pub(super) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     read_up_to(path, u64::MAX)
 }
 
+/// Whether the directory of a file is a link, so that the file is somebody else's. An agent can put
+/// one in the place of its worktree.
+pub(super) fn is_behind_link(path: &Path) -> bool {
+    path.parent().is_some_and(Path::is_symlink)
+}
+
 fn read_up_to(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    if is_behind_link(path) {
+        return Err(io::Error::other("a link is in the place of its directory"));
+    }
     // A link is not followed, and a pipe does not make the reader wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = match rustix::fs::open(path, flags, Mode::empty()) {

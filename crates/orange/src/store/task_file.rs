@@ -61,7 +61,9 @@ impl TaskFile {
 
     /// Finishes a release that was begun, and repairs the link of a bound file.
     pub(super) fn recover(&mut self) -> Result<(), StoreError> {
-        whole_file::remove(&whole_file::temporary(&self.live))?;
+        if !reading::is_behind_link(&self.live) {
+            whole_file::remove(&whole_file::temporary(&self.live))?;
+        }
         if self.bound {
             // Left by a release that was killed before it counted.
             whole_file::remove(&self.directory.releasing())?;
@@ -102,6 +104,9 @@ impl TaskFile {
 
     /// Takes a file out of a worktree; what it says beyond the live one is read again later.
     fn take_out(&self, left_behind: &Path) -> Result<(), StoreError> {
+        if reading::is_behind_link(left_behind) {
+            return Ok(());
+        }
         whole_file::remove(&whole_file::temporary(left_behind))?;
         for beside in shelf_beside(left_behind).files()? {
             self.shelve(&beside.path, &beside.mark)?;
@@ -214,7 +219,7 @@ impl TaskFile {
     /// Every replaced file, in order.
     pub(super) fn replaced_files(&self) -> Result<Vec<Replaced>, StoreError> {
         let mut files = self.shelf().files()?;
-        if self.bound {
+        if self.bound && !reading::is_behind_link(&self.live) {
             files.extend(shelf_beside(&self.live).files()?);
         }
         files.sort_by_key(|file| file.mark.number);

@@ -86,6 +86,19 @@ fn lesson_46_the_base_is_as_fresh_as_the_remote() {
 }
 
 #[test]
+fn a_remote_that_is_a_relative_path_is_meant_from_the_checkout() {
+    let yard = Yard::new();
+    add_remote(&yard);
+    let set = ["remote", "set-url", "origin", "../remote.git"];
+    yard.git(&yard.app(), &set);
+    let pushed = push(&yard, "main");
+    let git = yard.open();
+    let acquired = yard.acquire(&git, "t1", "fix");
+    assert_eq!(acquired.freshness, Freshness::Fresh);
+    assert_eq!(acquired.base.commit.as_str(), pushed);
+}
+
+#[test]
 fn own_commits_on_the_default_branch_count_unless_others_have_more() {
     let yard = Yard::new();
     add_remote(&yard);
@@ -388,4 +401,96 @@ fn a_branch_that_cannot_be_made_is_an_error_in_gits_words() {
         }
     );
     yard.acquire(&git, "t1", "b");
+}
+
+#[test]
+fn a_detached_head_in_the_workspace_is_not_taken_for_the_branch() {
+    let yard = Yard::new();
+    let git = yard.open();
+    yard.acquire(&git, "t1", "fix");
+    yard.git(&yard.slot(), &["switch", "-q", "--detach"]);
+    fs::write(yard.slot().join("README"), "unsaved\n").unwrap();
+    let before = files(&yard.slot());
+    let refusal = yard.refusal(&git, "t1", "fix");
+    assert!(
+        matches!(
+            refusal,
+            AcquireRefusal::OnAnotherBranch {
+                head: Head::Detached(_)
+            }
+        ),
+        "{refusal:?}"
+    );
+    assert_eq!(files(&yard.slot()), before);
+    // The person's own checkout may be on whatever it likes.
+    yard.git(&yard.app(), &["switch", "-q", "--detach"]);
+    yard.git(&yard.slot(), &["switch", "-q", "fix"]);
+    assert!(yard.acquire(&git, "t1", "fix").was_there);
+}
+
+#[test]
+fn a_sparse_checkout_stays_sparse_for_the_next_task() {
+    let yard = Yard::new();
+    let git = yard.open();
+    yard.acquire(&git, "t1", "fix");
+    let set = ["sparse-checkout", "set", "--no-cone", "/*", "!/src/"];
+    yard.git(&yard.slot(), &set);
+    yard.release(&git, "t1");
+    yard.git(&yard.app(), &["switch", "-q", "-c", "other"]);
+    yard.commit(&yard.app(), "src/more.rs", "more\n");
+    yard.commit(&yard.app(), "root", "root\n");
+    yard.git(&yard.app(), &["switch", "-q", "main"]);
+    let git = yard.open();
+    let acquired = yard.acquire(&git, "t2", "other");
+    assert_eq!(acquired.changes, [] as [PathBuf; 0]);
+    assert!(acquired.worktree.condition().unwrap().is_sparse);
+    assert!(yard.slot().join("root").is_file() && !yard.slot().join("src").exists());
+    fs::write(yard.slot().join("root"), "changed\n").unwrap();
+    let Released::Free { rescues } = yard.release(&git, "t2") else {
+        panic!("it can be given back");
+    };
+    assert_eq!(
+        git.rescued_paths(&rescues[0]).unwrap(),
+        [PathBuf::from("root")]
+    );
+}
+
+#[test]
+fn a_large_repository_is_checked_out_and_given_back() {
+    const FILES: usize = 20_000;
+    let yard = Yard::new();
+    let mut stream = String::from("commit refs/heads/large\ncommitter A <a@b.c> 0 +0000\n");
+    stream += "data 5\nlarge\nfrom refs/heads/main^0\n";
+    for number in 0..FILES {
+        let path = format!(
+            "many/{:02}/a-rather-long-name-of-a-file-{number}.txt",
+            number % 100
+        );
+        let file = format!("M 644 inline {path}\ndata 6\n{number:05}\n\n");
+        stream.push_str(&file);
+    }
+    fs::write(yard.path("stream"), stream).unwrap();
+    let mut import = std::process::Command::new("git");
+    import
+        .current_dir(yard.app())
+        .args(["fast-import", "--quiet"]);
+    import.stdin(fs::File::open(yard.path("stream")).unwrap());
+    assert!(import.status().unwrap().success());
+    let git = yard.open();
+    let acquired = yard.acquire(&git, "t1", "large");
+    assert_eq!(acquired.changes, [] as [PathBuf; 0]);
+    // A tenth of them is changed at once.
+    for number in 0..FILES / 10 {
+        let path = format!(
+            "many/{:02}/a-rather-long-name-of-a-file-{number}.txt",
+            number % 100
+        );
+        fs::write(yard.slot().join(path), format!("changed {number}\n")).unwrap();
+    }
+    let before = files(&yard.slot());
+    let Released::Free { rescues } = yard.release(&git, "t1") else {
+        panic!("it can be given back");
+    };
+    let saved = crate::yard::committed(&yard, rescues[0].commit.as_str());
+    assert_eq!(saved, before);
 }

@@ -10,14 +10,26 @@
 )]
 
 mod checkout;
+#[cfg(target_os = "linux")]
+mod collect;
 mod dirt;
 mod facts;
+#[cfg(target_os = "linux")]
+mod ground;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod killed;
+#[cfg(target_os = "linux")]
+mod many;
 mod meanwhile;
 mod merging;
 mod merging_killed;
 mod merging_remote;
 mod planted;
 mod pool;
+#[cfg(target_os = "linux")]
+mod roads;
 mod table;
+#[cfg(target_os = "linux")]
+mod working_copy;
 mod yard;

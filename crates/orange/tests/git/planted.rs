@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use orange::effects::git::{AskDiff, Deletion, MergeObstacle, Pushed, Released, Restored};
 use orange_engine::effect::MergeStrategy;
@@ -9,11 +10,8 @@ use orange_engine::names::BranchName;
 
 use crate::yard::{Yard, files};
 
-#[test]
-fn nothing_that_is_planted_runs() {
-    let yard = Yard::new();
-    let git = yard.open();
-    yard.acquire(&git, "t1", "fix");
+/// Plants a program wherever git would run one; the file that it would leave.
+fn plant(yard: &Yard) -> PathBuf {
     let evidence = yard.path("evidence");
     let evil = yard.path("evil");
     let script = format!("#!/bin/sh\necho \"$0 $*\" >>{}\ncat\n", evidence.display());
@@ -67,8 +65,17 @@ fn nothing_that_is_planted_runs() {
     // Of the same size as before, so that git has to read and filter them.
     fs::write(yard.slot().join("README"), "ONE\ntwo\nthree\n").unwrap();
     fs::write(yard.slot().join("src/main.rs"), "fn MAIN() {}\n").unwrap();
-    let before = files(&yard.slot());
     let _only_the_tests_own_calls = fs::remove_file(&evidence);
+    evidence
+}
+
+#[test]
+fn nothing_that_is_planted_runs() {
+    let yard = Yard::new();
+    let git = yard.open();
+    yard.acquire(&git, "t1", "fix");
+    let evidence = plant(&yard);
+    let before = files(&yard.slot());
 
     let git = yard.open();
     let Released::Free { rescues } = yard.release(&git, "t1") else {
@@ -240,4 +247,41 @@ fn a_filter_of_the_persons_own_writes_what_a_merge_brings() {
     crate::merging::Wanted::now(&yard, MergeStrategy::Squash).merge(&yard.open());
     assert_eq!(fs::read(yard.app().join("one")).unwrap(), b"ONE OF FIX\n");
     assert_eq!(yard.git(&yard.app(), &["status", "--porcelain"]), "");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_that_is_planted_runs_on_any_road_of_the_driver() {
+    let ground = crate::ground::Ground::new(2);
+    let yard = &ground.yard;
+    let id = ground.hold();
+    fs::write(yard.app().join(".env"), "SECRET=1\n").unwrap();
+    fs::write(yard.app().join(".worktreeinclude"), ".env\n").unwrap();
+    let evidence = plant(yard);
+    let before = crate::ground::work_in(&yard.slot());
+    let silent = |what: &str| {
+        let told = fs::read_to_string(&evidence);
+        assert!(told.is_err(), "{what}: {}", told.unwrap());
+    };
+    ground.go(&id, "open");
+    silent("giving back");
+    let task = ground.go(&id, "held");
+    assert_eq!(task.status.as_str(), "held", "{}", ground.told(&id));
+    silent("taking, filling and bringing back");
+    let mut now = crate::ground::work_in(&yard.slot());
+    assert!(now.remove(std::path::Path::new(".env")).is_some());
+    assert_eq!(now, before);
+    ground.json(&["task", "restore", id.as_str(), "1", "--worktree"]);
+    ground.json(&["task", "restore", id.as_str(), "1", "--branch", "kept"]);
+    let out = yard.path("out").display().to_string();
+    ground.json(&["task", "restore", id.as_str(), "1", "--directory", &out]);
+    silent("restoring");
+    ground.json(&["workspace", "init"]);
+    silent("making ahead");
+    ground.go(&id, "closed");
+    ground.json(&["workspace", "gc", "--yes"]);
+    silent("collecting");
+    let next = ground.create(Some("next"));
+    assert_eq!(ground.go(&next, "held").status.as_str(), "held");
+    silent("the next task");
 }

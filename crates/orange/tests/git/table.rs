@@ -33,14 +33,14 @@ fn the_table_is_large_enough() {
 
 /// What must not change, whatever is done to the workspace.
 #[derive(PartialEq, Eq, Debug)]
-struct Surroundings {
+pub struct Surroundings {
     branches: String,
     own_files: Files,
     own_status: String,
 }
 
 impl Surroundings {
-    fn of(yard: &Yard) -> Self {
+    pub fn of(yard: &Yard) -> Self {
         Self {
             branches: yard.branches(),
             own_files: files(&yard.app()),
@@ -60,7 +60,7 @@ fn status(yard: &Yard) -> String {
 }
 
 /// Fails unless every byte is in its place or in a rescue.
-fn assert_kept(yard: &Yard, before: &Files, rescues: &[Rescued]) {
+pub fn assert_kept(yard: &Yard, before: &Files, rescues: &[Rescued]) {
     let now = files(&yard.slot());
     let commits = rescues.iter().map(|it| it.commit.as_str());
     let commits = commits.chain(["main", "fix"]);
@@ -73,7 +73,7 @@ fn assert_kept(yard: &Yard, before: &Files, rescues: &[Rescued]) {
 }
 
 /// Fails unless everything staged can be read from the repository by a rescue's index.
-fn assert_index_kept(yard: &Yard, before: &str, rescues: &[Rescued]) {
+pub fn assert_index_kept(yard: &Yard, before: &str, rescues: &[Rescued]) {
     let mut kept = String::new();
     for rescued in rescues {
         let range = format!("{}^@", rescued.commit);

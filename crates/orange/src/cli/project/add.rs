@@ -16,8 +16,9 @@ use crate::output::{Output, Style, Text};
 ///
 /// Writes it to `projects.json` in the home of orange, which you may edit: `workflow`, `harness`,
 /// `review_harness`, `pool_size` (how many tasks can have a worktree at once), `task_file`, `push`
-/// (whether a merge goes to the remote first) and `delete_branch` (whether a branch goes once it is
-/// merged). The repository itself is not changed. Registering it again changes nothing.
+/// (whether a merge goes to the remote first), `delete_branch` (whether a branch goes once it is
+/// merged), and the scripts `setup` and `teardown`. The repository itself is not changed.
+/// Registering it again changes nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A directory of the repository; the present one when left out.

@@ -11,8 +11,8 @@ use crate::output::Output;
 
 /// Give a task up.
 ///
-/// Its agents are ended and its worktree is given back. Commits stay on their branch, and a worktree
-/// with anything unsaved in it is kept as it is.
+/// Its agents are ended and its worktree is given back. Commits stay on their branch, and what is
+/// not committed is kept: `orange task restore` brings it back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

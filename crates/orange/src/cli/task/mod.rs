@@ -9,6 +9,7 @@ mod list;
 mod merge;
 mod request_changes;
 mod respawn;
+mod restore;
 mod show;
 mod spawn;
 mod stuck;
@@ -40,6 +41,7 @@ pub enum Command {
     RequestChanges(request_changes::Args),
     Merge(merge::Args),
     Cancel(cancel::Args),
+    Restore(restore::Args),
 }
 
 impl Command {
@@ -59,6 +61,7 @@ impl Command {
             Command::RequestChanges(args) => args.target.patience.json,
             Command::Merge(args) => args.target.patience.json,
             Command::Cancel(args) => args.target.patience.json,
+            Command::Restore(args) => args.json,
         }
     }
 
@@ -78,6 +81,7 @@ impl Command {
             Command::RequestChanges(args) => request_changes::run(args, environment, output),
             Command::Merge(args) => merge::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),
+            Command::Restore(args) => restore::run(args, environment, output),
         }
     }
 }

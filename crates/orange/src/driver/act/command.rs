@@ -26,7 +26,7 @@ impl Driver {
             return Err(Failure::for_good("there is no workspace to run it in"));
         };
         let seconds = planned.timeout.unwrap_or(USUAL_TIMEOUT);
-        self.own_command(task, command, &workspace.path, &planned.id.to_string())
+        self.own_command(task, command, &workspace, &planned.id.to_string())
             .timeout(Duration::from_secs(seconds))
             .require_success()
             .map_err(Failure::for_good)?;

@@ -57,8 +57,7 @@ impl Driver {
     ) -> Result<EffectOutcome, Failure> {
         let task = store.require(&pending.task).map_err(Failure::passing)?.task;
         match &pending.planned.effect {
-            // A rescue is kept until a person brings it back.
-            Effect::AcquireWorkspace { restore: _ } => self.acquire(store, &task),
+            Effect::AcquireWorkspace { restore } => self.acquire(store, &task, *restore),
             Effect::ReleaseWorkspace { workspace } => {
                 self.release(store, &task, workspace.as_ref())
             }

@@ -8,11 +8,12 @@ use orange_engine::effect::{EffectOutcome, Spawn};
 
 use super::Failure;
 use crate::clock;
-use crate::config::{Environment, ORANGE_REPORT, ORANGE_RUN_PROOF};
+use crate::config::{Environment, ORANGE_PORT_OFFSET, ORANGE_REPORT, ORANGE_RUN_PROOF};
+use crate::driver::pool::port_offset;
 use crate::driver::{Driver, ids, place};
 use crate::effects::run::{Launch, RawText, RunFile};
 use crate::effects::tmux::Start;
-use crate::store::{RunSetup, Store, WorkspaceState};
+use crate::store::{RunSetup, Store, WorkspaceRecord, WorkspaceState};
 
 impl Driver {
     /// Makes sure that the run has a pane; one that is there is not made again.
@@ -27,7 +28,7 @@ impl Driver {
         let Some(workspace) = workspace else {
             return Err(Failure::for_good("no workspace is bound to the task"));
         };
-        let run_file = self.prepare(store, task, spawn, &workspace.path)?;
+        let run_file = self.prepare(store, task, spawn, &workspace)?;
         let started = self
             .tmux
             .start(&Start {
@@ -53,8 +54,9 @@ impl Driver {
         store: &mut Store,
         task: &Task,
         spawn: &Spawn,
-        directory: &Path,
+        workspace: &WorkspaceRecord,
     ) -> Result<PathBuf, Failure> {
+        let directory = workspace.path.as_path();
         let folder = self.launch_directory(&task.project, &task.id, &spawn.run);
         let folder = folder.map_err(Failure::for_good)?;
         let run_file = place::run_file(&folder);
@@ -69,6 +71,8 @@ impl Driver {
         let harnesses = self.harnesses().map_err(Failure::for_good)?;
         let harness = harnesses.require(&spawn.harness);
         let mut harness = harness.map_err(Failure::for_good)?.clone();
+        let offset = port_offset(workspace).to_string();
+        harness.set.insert(ORANGE_PORT_OFFSET.to_owned(), offset);
         if spawn.headless {
             let report = folder.with_file_name("report.json");
             let report = report.to_string_lossy().into_owned();

@@ -42,6 +42,8 @@ impl Pipes {
 
     /// How the program ended, if it did before the deadline.
     pub fn wait(&self, child: &mut Child, deadline: Deadline) -> io::Result<Option<ExitStatus>> {
+        // Most programs end as their output does; some close it and go on, or never had any.
+        let mut nap = Duration::from_millis(1);
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok(Some(status));
@@ -51,8 +53,8 @@ impl Pipes {
             }
             let pause = BETWEEN_LOOKS.min(deadline.left());
             if self.ended.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
-                // Most programs end as their output does; some close it and go on.
-                thread::sleep(Duration::from_millis(1).min(pause));
+                thread::sleep(nap.min(pause));
+                nap = (nap * 2).min(BETWEEN_LOOKS);
             }
         }
     }

@@ -10,8 +10,8 @@ use super::name::{branch_ref, root_file, task_part};
 use super::saved::Saved;
 use super::worktree::is_same_place;
 use super::{
-    Base, Freshness, Git, GitError, Head, Listed, Marker, Operation, Phase, Release, Released,
-    Slot, SlotRefusal, Worktree,
+    AcquireRefusal, Base, Freshness, Git, GitError, Head, Listed, Marker, Operation, Phase,
+    Release, Released, Slot, SlotRefusal, Worktree,
 };
 
 /// A workspace that a task is to have.
@@ -62,88 +62,10 @@ pub struct Acquired<'a> {
     pub changes: Vec<PathBuf>,
     /// Submodules that are at another commit than the branch says.
     pub stale_submodules: Vec<PathBuf>,
+    /// Submodules without a file in them; git fills none by itself.
+    pub empty_submodules: Vec<PathBuf>,
     /// Whether the branch tracks the task's file, which must not be merged.
     pub is_task_file_tracked: bool,
-}
-
-/// Why a task cannot have the workspace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AcquireRefusal {
-    /// The directory cannot be used.
-    Slot(SlotRefusal),
-    /// Work does not happen on the default branch.
-    DefaultBranch(BranchName),
-    /// The repository has a file of its own where the task's file would be.
-    TaskFileTracked {
-        /// The file's name; another can be configured.
-        file: String,
-    },
-    /// The branch is checked out in another worktree, which was not touched.
-    CheckedOutElsewhere(PathBuf),
-    /// It is another task's.
-    Taken(TaskId),
-    /// The task's agent has gone to another branch.
-    OnAnotherBranch {
-        /// Where HEAD is.
-        head: Head,
-    },
-    /// Something is in it that nobody saved.
-    NotAtRest {
-        /// What HEAD is.
-        head: Head,
-        /// Files, submodules and repositories.
-        paths: Vec<PathBuf>,
-        /// What is in progress.
-        operations: Vec<Operation>,
-    },
-    /// Git will not check the branch out, in its words: ignored files are in the way.
-    InTheWay(String),
-    /// Giving it back first, which an earlier try began, did not succeed.
-    NotReleased(Box<Released>),
-}
-
-impl AcquireRefusal {
-    /// What to do about it.
-    pub fn hint(&self) -> String {
-        match self {
-            Self::Slot(SlotRefusal::Occupied(path) | SlotRefusal::NotOurs(path)) => {
-                format!(
-                    "move `{}` away, or let another workspace be used",
-                    path.display()
-                )
-            }
-            Self::Slot(SlotRefusal::Broken { path, reason }) => {
-                format!(
-                    "`{}`: {reason}; save what is in it, then remove it",
-                    path.display()
-                )
-            }
-            Self::DefaultBranch(branch) => format!(
-                "`{branch}` is the default branch: name another with \
-                 `orange task update --branch <name>`"
-            ),
-            Self::TaskFileTracked { file } => format!(
-                "the repository tracks a `{file}` of its own: configure another name for the \
-                 task's file of this project"
-            ),
-            Self::CheckedOutElsewhere(path) => format!(
-                "the branch is checked out in `{0}`: run `git -C '{0}' switch --detach`",
-                path.display()
-            ),
-            Self::Taken(task) => {
-                format!("wait for task `{task}`, or let another workspace be used")
-            }
-            Self::OnAnotherBranch { .. } => {
-                "run `orange task update --branch <name>` if the branch was renamed".to_owned()
-            }
-            Self::NotAtRest { paths, .. } => format!(
-                "save what is in it and leave it clean and detached ({} paths differ)",
-                paths.len()
-            ),
-            Self::InTheWay(words) => format!("move these files away: {words}"),
-            Self::NotReleased(_) => "look at what stands in the way of its release".to_owned(),
-        }
-    }
 }
 
 /// What goes on between a goal and its workspace.
@@ -233,7 +155,7 @@ impl<'a> Worktree<'a> {
         if let Some(path) = aim.elsewhere {
             return Ok(Err(AcquireRefusal::CheckedOutElsewhere(path)));
         }
-        let rest = match self.require_rest(&marker)? {
+        let rest = match self.require_rest(&marker, &aim)? {
             Ok(rest) => rest,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -241,7 +163,7 @@ impl<'a> Worktree<'a> {
             Ok(look) => look,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        Ok(Ok(self.arrived(acquire, aim, look, false)))
+        self.arrived(acquire, aim, look, false).map(Ok)
     }
 
     /// A workspace that the task has already. Nothing in it is changed.
@@ -267,12 +189,16 @@ impl<'a> Worktree<'a> {
         if marker.phase != phase {
             self.set_phase(marker, phase)?;
         }
-        Ok(Ok(self.arrived(acquire, aim, look, true)))
+        self.arrived(acquire, aim, look, true).map(Ok)
     }
 
     /// Makes sure that nothing is in the way: what a killed try left is put right, anything else
     /// is somebody's.
-    fn require_rest(&self, marker: &Marker) -> Result<Result<Look, AcquireRefusal>, GitError> {
+    fn require_rest(
+        &self,
+        marker: &Marker,
+        aim: &Aim,
+    ) -> Result<Result<Look, AcquireRefusal>, GitError> {
         self.require_unlocked()?;
         let look = match &marker.phase {
             Phase::Acquiring { .. } => {
@@ -292,10 +218,12 @@ impl<'a> Worktree<'a> {
             (Phase::Acquiring { branch, .. }, Some(on)) => branch == on,
             (_, on) => on.is_none(),
         };
+        let known = [&aim.base.commit, &aim.target];
+        let is_known = |commit: &CommitId| known.contains(&commit);
         let is_at_rest = paths.is_empty()
             && look.operations.is_empty()
             && is_on_its_way
-            && !self.is_adrift(&look.head)?;
+            && (look.head.commit().is_some_and(is_known) || !self.is_adrift(&look.head)?);
         Ok(if is_at_rest {
             Ok(look)
         } else {
@@ -355,15 +283,15 @@ impl<'a> Worktree<'a> {
             if aim.is_new_branch {
                 let nothing = self.git().no_id();
                 let call = self.call(["update-ref", "-m", "orange: new branch", &name]);
+                // It fails unless there was none, so that the branch is where it should be.
                 call.and([target, &nothing]).succeed()?;
-            }
-            if self.git().branch(acquire.branch)?.as_ref() != Some(&aim.target) {
+            } else if self.git().branch(acquire.branch)?.as_ref() != Some(&aim.target) {
                 return Err(changing());
             }
             let call = self.call(["symbolic-ref", "-m", "orange: to the branch", "HEAD"]);
             call.and([&name]).succeed()?;
+            look.head = self.head_at(&name, acquire.branch, &aim.target)?;
         }
-        look.head = self.head()?;
         if look.head.branch() != Some(acquire.branch) {
             return Err(changing());
         }
@@ -375,10 +303,18 @@ impl<'a> Worktree<'a> {
         Ok(Ok(look))
     }
 
-    fn arrived(self, acquire: &Acquire<'_>, aim: Aim, look: Look, was_there: bool) -> Acquired<'a> {
+    fn arrived(
+        self,
+        acquire: &Acquire<'_>,
+        aim: Aim,
+        look: Look,
+        was_there: bool,
+    ) -> Result<Acquired<'a>, GitError> {
+        let empty_submodules = self.empty_submodules(&look)?;
         let is_task_file = |it: &Indexed| it.path.as_os_str() == acquire.task_file;
-        Acquired {
+        Ok(Acquired {
             worktree: self,
+            empty_submodules,
             base: aim.base,
             freshness: aim.freshness,
             was_there,
@@ -388,6 +324,6 @@ impl<'a> Worktree<'a> {
             stale_submodules: look.moved_submodules,
             is_task_file_tracked: look.index.iter().any(is_task_file),
             head: look.head,
-        }
+        })
     }
 }

@@ -119,12 +119,17 @@ impl Git {
             "--no-write-fetch-head",
             "--refmap=",
         ];
-        let call = self
+        let mut call = self
             .call(words)
             .and(self.their_program(remote, "upload-pack"))
             .and(["--", remote])
             .and(refspecs)
             .timeout(self.network_timeout());
+        // A remote may be a path, which is meant as seen from the checkout.
+        let above = self.directory().parent();
+        if let Some(above) = above.filter(|_| self.directory().ends_with(".git")) {
+            call = call.within(above);
+        }
         Ok(match call.succeed() {
             Ok(()) => Freshness::Fresh,
             Err(error) => Freshness::Stale(error.to_string()),

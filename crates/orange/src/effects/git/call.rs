@@ -213,6 +213,11 @@ impl Call {
         Self { invocation }
     }
 
+    pub fn within(self, directory: &Path) -> Self {
+        let invocation = self.invocation.directory(directory);
+        Self { invocation }
+    }
+
     pub fn timeout(self, timeout: Duration) -> Self {
         let invocation = self.invocation.timeout(timeout);
         Self { invocation }

@@ -15,6 +15,20 @@ impl Worktree<'_> {
         self.dirty_below(look, DEEPEST)
     }
 
+    /// The submodules that nobody has filled.
+    pub(super) fn empty_submodules(&self, look: &Look) -> Result<Vec<PathBuf>, GitError> {
+        let place = self.place()?;
+        let mut empty = Vec::new();
+        for submodule in look.submodules() {
+            let path = &submodule.path;
+            let names = place.names(path).map_err(self.failed("look into", path))?;
+            if names.is_empty() {
+                empty.push(path.clone());
+            }
+        }
+        Ok(empty)
+    }
+
     fn dirty_below(&self, look: &Look, depth: usize) -> Result<Vec<PathBuf>, GitError> {
         let place = self.place()?;
         let mut dirty = look.moved_submodules.clone();

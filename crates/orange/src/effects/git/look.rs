@@ -1,6 +1,7 @@
 //! One look at a worktree: HEAD, index, and everything that is unsaved.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use orange_engine::names::{BranchName, CommitId};
@@ -120,6 +121,24 @@ impl Worktree<'_> {
         }
     }
 
+    /// What HEAD is after it was put on a branch at a commit; git is asked only where the file
+    /// does not tell.
+    pub(super) fn head_at(
+        &self,
+        reference: &str,
+        branch: &BranchName,
+        commit: &CommitId,
+    ) -> Result<Head, GitError> {
+        let text = fs::read(self.directory().join("HEAD")).unwrap_or_default();
+        if text.trim_ascii_end() != format!("ref: {reference}").as_bytes() {
+            return self.head();
+        }
+        Ok(Head::Branch {
+            name: branch.clone(),
+            commit: Some(commit.clone()),
+        })
+    }
+
     /// What the index has.
     pub(super) fn index(&self) -> Result<Vec<Indexed>, GitError> {
         indexed(&self.call(["ls-files", "-z", "--stage", "-v"]))
@@ -157,8 +176,11 @@ impl Worktree<'_> {
         let bytes = call.bytes()?;
         look.head = match head_in(&bytes) {
             Some(head) => head,
-            // A branch may be called like the word for none.
-            None => self.head()?,
+            // A branch may be called like the word for none, so the file itself must say it.
+            None => match self.detached_in(&bytes) {
+                Some(commit) => Head::Detached(commit),
+                None => self.head()?,
+            },
         };
         for part in parts(&bytes).filter(|part| !part.starts_with(b"#")) {
             let count = match part.first() {
@@ -189,6 +211,14 @@ impl Worktree<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The commit of a detached HEAD, if git's status and HEAD itself say the same.
+    fn detached_in(&self, status: &[u8]) -> Option<CommitId> {
+        let mut lines = parts(status).filter_map(|part| part.strip_prefix(b"# branch.oid "));
+        let said = std::str::from_utf8(lines.next()?).ok()?;
+        let text = fs::read(self.directory().join("HEAD")).ok()?;
+        (text.trim_ascii_end() == said.as_bytes()).then(|| CommitId::new(said))
     }
 
     /// Finds changes of files that git was told not to look at.

@@ -7,6 +7,7 @@
 //! deleted only when the default branch contains it.
 
 mod acquire;
+mod acquire_refusal;
 mod base;
 mod call;
 mod delete;
@@ -18,6 +19,8 @@ mod exclude;
 mod facts;
 mod forward;
 mod held;
+mod ignored;
+mod include;
 mod index;
 mod inner;
 mod interrupted;
@@ -37,22 +40,26 @@ mod release;
 mod rescue;
 mod rescued;
 mod restore;
+mod returned;
 mod saved;
 mod settle;
 mod state;
 mod worktree;
 
-pub use acquire::{Acquire, AcquireRefusal, Acquired, Acquisition};
+pub use acquire::{Acquire, Acquired, Acquisition};
+pub use acquire_refusal::AcquireRefusal;
 pub use base::{Base, Freshness};
 pub use delete::Deletion;
 pub use diff::{AskDiff, Difference, FileDifference};
 pub use error::GitError;
 pub use facts::{AskFacts, Condition};
+pub use ignored::Ignored;
+pub use include::Included;
 pub use look::Head;
 pub use marker::{Marker, Phase};
 pub use merge::{MergeBranch, Merging};
 pub use merge_refusal::{MergeObstacle, MergeRefusal};
-pub use name::usual_branch;
+pub use name::{require_branch, usual_branch};
 pub use operation::Operation;
 pub use pool::{Slot, SlotRefusal};
 pub use push::Pushed;

@@ -12,6 +12,11 @@ pub fn usual_branch(task: &TaskId) -> BranchName {
     BranchName::new(format!("orange-tasks/{task}"))
 }
 
+/// Whether git and the file system would take a branch's name for what it is.
+pub fn require_branch(branch: &BranchName) -> Result<(), GitError> {
+    branch_ref(branch).map(drop)
+}
+
 /// The full ref of a branch, if git would take the name for nothing else.
 pub(super) fn branch_ref(branch: &BranchName) -> Result<String, GitError> {
     require("a branch", branch.as_str(), is_ref)?;

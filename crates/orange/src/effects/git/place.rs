@@ -87,6 +87,40 @@ impl Place {
         file.sync_all()
     }
 
+    /// Makes a directory; one that is there is as good.
+    pub fn make_folder(&self, path: &Path) -> io::Result<()> {
+        let parent = self.parent(path, true)?;
+        let (folder, name) = parent.ok_or_else(|| in_the_way(path))?;
+        match mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+            Err(Errno::EXIST) => Ok(()),
+            made => Ok(made?),
+        }
+    }
+
+    /// A regular file, opened for reading; a link is none.
+    pub fn open_file(&self, path: &Path) -> io::Result<File> {
+        let (folder, name) = self.require_parent(path)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(openat(&folder, name, flags, Mode::empty())?);
+        if file.metadata()?.is_file() {
+            Ok(file)
+        } else {
+            Err(io::ErrorKind::InvalidInput.into())
+        }
+    }
+
+    /// Moves something in from another place, unless something is where it would go; whether it
+    /// was moved.
+    pub fn take_in(&self, from: &Place, old: &Path, new: &Path) -> io::Result<bool> {
+        let (old_folder, old_name) = from.require_parent(old)?;
+        let parent = self.parent(new, true)?;
+        let (folder, name) = parent.ok_or_else(|| in_the_way(new))?;
+        match renameat_with(&old_folder, old_name, &folder, name, RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
+            moved => Ok(moved.map(|()| true)?),
+        }
+    }
+
     pub fn remove(&self, path: &Path) -> io::Result<()> {
         match self.parent(path, false)? {
             None => Ok(()),

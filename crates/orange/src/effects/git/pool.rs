@@ -4,12 +4,13 @@
 //! first moment, and our marker is in git's directory for it. Without the marker it was not
 //! finished: it is finished if it holds nothing, and otherwise left alone.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use orange_engine::names::{CommitId, WorkspaceName};
+use orange_engine::names::{BranchName, CommitId, WorkspaceName};
 
 use super::name::folder_name;
 use super::saved::Saved;
@@ -45,6 +46,30 @@ pub enum SlotRefusal {
     },
 }
 
+impl fmt::Display for SlotRefusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SlotRefusal::Occupied(path) => {
+                write!(formatter, "something else is at `{}`", path.display())
+            }
+            SlotRefusal::NotOurs(path) => {
+                write!(
+                    formatter,
+                    "`{}` is somebody else's worktree",
+                    path.display()
+                )
+            }
+            SlotRefusal::Broken { path, reason } => {
+                write!(
+                    formatter,
+                    "`{}` is no worktree any more: {reason}",
+                    path.display()
+                )
+            }
+        }
+    }
+}
+
 /// What is found at a place.
 enum There {
     Nothing,
@@ -76,6 +101,17 @@ impl Git {
         let worktree = self.worktree(&path)?;
         worktree.refill()?;
         Ok(Ok(worktree))
+    }
+
+    /// Makes the workspace at a place ahead of its first use, if there is none.
+    pub fn prepare(
+        &self,
+        slot: &Slot<'_>,
+        default: Option<&BranchName>,
+    ) -> Result<Result<(), SlotRefusal>, GitError> {
+        let base = self.base(&self.default_branch(default)?)?;
+        let made = self.workspace(slot, &self.worktrees()?, &base.commit)?;
+        Ok(made.map(drop))
     }
 
     /// The workspace at a place, if it is there and finished; one whose directory somebody deleted

@@ -1,6 +1,7 @@
 //! Gives a workspace back: saves what is unsaved, then makes it clean.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
 
 use orange_engine::names::{BranchName, CommitId, TaskId};
@@ -64,6 +65,20 @@ pub enum Obstacle {
     Stuck(PathBuf),
     /// There is no commit that HEAD could stay on.
     NoCommit,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, what) = match self {
+            Obstacle::DirtySubmodule(path) => (path, "is a submodule with work of its own"),
+            Obstacle::Repository(path) => (path, "is a repository of its own"),
+            Obstacle::NoFile(path) => (path, "is no file"),
+            Obstacle::Stuck(path) => (path, "stays different"),
+            Obstacle::NoCommit => return formatter.write_str("there is no commit to rest on"),
+        };
+        let shown = path.to_string_lossy();
+        write!(formatter, "`{}` {what}", shown.escape_debug())
+    }
 }
 
 impl Git {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use orange_engine::names::CommitId;
 
 use super::call::zero_ended;
-use super::entry::Indexed;
+use super::entry::{Indexed, REPOSITORY};
 use super::look::{Head, Look, is_file};
 use super::place::Kind;
 use super::saved::Saved;
@@ -76,11 +76,18 @@ impl Worktree<'_> {
         let index = self.index()?;
         let place = self.place()?;
         let mut missing: Vec<&Path> = Vec::new();
-        let expected = |it: &&Indexed| it.stage == 0 && is_file(it.entry.mode) && !it.is_skipped;
+        let expected = |it: &&Indexed| it.stage == 0 && !it.is_skipped;
         for indexed in index.iter().filter(expected) {
             let path = indexed.path.as_path();
-            if place.kind(path).map_err(self.failed("look at", path))? == Kind::Absent {
+            if place.kind(path).map_err(self.failed("look at", path))? != Kind::Absent {
+                continue;
+            }
+            if is_file(indexed.entry.mode) {
                 missing.push(path);
+            } else if indexed.entry.mode == REPOSITORY {
+                // A submodule that nobody has filled is an empty directory, else it counts as gone.
+                let made = place.make_folder(path);
+                made.map_err(self.failed("make", path))?;
             }
         }
         if missing.is_empty() {

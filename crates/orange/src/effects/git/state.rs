@@ -1,5 +1,6 @@
 //! One word for everything that a worktree holds.
 
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
 use sha2::{Digest as _, Sha256};
@@ -34,7 +35,10 @@ impl Worktree<'_> {
             };
             add(held.as_bytes());
         }
-        let digest = hash.finalize();
-        Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        let mut digits = String::new();
+        for byte in hash.finalize() {
+            let _never_fails = write!(digits, "{byte:02x}");
+        }
+        Ok(digits)
     }
 }

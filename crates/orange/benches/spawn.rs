@@ -1,0 +1,284 @@
+//! How long starting a task takes, against the bare commands.
+//!
+//! Run with `cargo bench -p orange --bench spawn`. Bare is `git fetch`, `git status`, `git switch`
+//! and `tmux new-session` in a worktree that is there. Ours is the same by `task spawn` on a warm
+//! pool: decided, recorded, checked out and started, with every check that keeps work from being
+//! lost. The goal is a ratio of 1.3.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a benchmark measures time and prints what it measured"
+)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use orange::config::Environment;
+use orange::driver::{Answer, Asked, Driver, NewWork, Waiting};
+use orange::effects::git::{Acquire, Acquisition, Git, Release, Slot};
+use orange_engine::input::{Ask, Request};
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::{BranchName, HarnessName, ProjectName, TaskId, WorkspaceName};
+use orange_engine::role::Role;
+use tempfile::TempDir;
+
+/// How often each is measured; the middle one counts.
+const ROUNDS: usize = 15;
+
+/// How many files the repository has.
+const FILES: usize = 2000;
+
+struct Bench {
+    root: TempDir,
+}
+
+impl Bench {
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn environment(&self) -> Environment {
+        let mut path = self.path("programs").into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap());
+        Environment::of([
+            ("PATH", path),
+            ("HOME", self.root.path().into()),
+            ("ORANGE_HOME", self.path("home").into()),
+            ("SHELL", "/bin/sh".into()),
+        ])
+    }
+
+    fn run(&self, directory: &Path, words: &[&str]) {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).current_dir(directory);
+        command.env_clear().envs(self.environment().variables());
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        assert!(command.status().unwrap().success(), "{words:?}");
+    }
+
+    /// A repository with a remote, and a home with a pool of one.
+    fn new() -> Bench {
+        let bench = Bench {
+            root: TempDir::with_prefix("o-bench-").unwrap(),
+        };
+        for folder in ["home/harnesses", "programs", "repo"] {
+            fs::create_dir_all(bench.path(folder)).unwrap();
+        }
+        let repo = bench.path("repo");
+        for number in 0..FILES {
+            let folder = repo.join(format!("src/{}", number % 50));
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(format!("{number}.txt")), "text\n".repeat(50)).unwrap();
+        }
+        for line in [
+            "git init -q -b main",
+            "git config user.email ada@example.org",
+            "git config user.name Ada",
+            "git add -A",
+            "git commit -q -m first",
+            "git clone -q --bare . ../remote.git",
+            "git remote add origin ../remote.git",
+            "git fetch -q origin",
+            "git worktree add -q --detach ../bare",
+        ] {
+            let words: Vec<&str> = line.split(' ').collect();
+            bench.run(&repo, &words);
+        }
+        let harness = "name = \"script\"\nbinary = \"/bin/sleep\"\n[args]\nfull = [\"600\"]\n\
+                       reduced = [\"600\"]\n";
+        fs::write(bench.path("home/harnesses/script.toml"), harness).unwrap();
+        let added = bench.driver().add_project(
+            &repo,
+            Some(ProjectName::new("app")),
+            Some(String::from("minimal")),
+            Some(HarnessName::new("script")),
+        );
+        assert!(added.unwrap().1);
+        bench
+    }
+
+    fn driver(&self) -> Driver {
+        let orange = PathBuf::from(env!("CARGO_BIN_EXE_orange"));
+        Driver::new(&self.environment(), orange).unwrap()
+    }
+
+    fn bare(&self, number: usize) -> Duration {
+        let (at, socket) = (self.path("bare"), self.path("bare.sock"));
+        let socket = socket.display().to_string();
+        let branch = format!("bare-{number}");
+        let begun = Instant::now();
+        self.run(&at, &["git", "fetch", "-q", "origin", "main"]);
+        self.run(&at, &["git", "status", "--porcelain"]);
+        self.run(&at, &["git", "switch", "-q", "-c", &branch, "origin/main"]);
+        let session = ["tmux", "-S", &socket, "new-session", "-d", "-s", &branch];
+        self.run(&at, &[&session[..], &["sleep", "600"]].concat());
+        let took = begun.elapsed();
+        self.run(&at, &["git", "switch", "-q", "--detach", "origin/main"]);
+        took
+    }
+
+    fn create(&self) -> TaskId {
+        let new = NewWork {
+            project: None,
+            by: Role::Human,
+            summary: String::from("Add a line"),
+            context: None,
+            branch: None,
+            workflow: None,
+            harness: None,
+            review_harness: None,
+            status: None,
+        };
+        match self.driver().create(&new, Waiting::Here).unwrap() {
+            Answer::Done(changed) => changed.task.id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn ask(&self, task: &TaskId, verb: Verb) {
+        let answer = self.driver().ask(&Asked {
+            task: task.clone(),
+            request: Request {
+                by: Role::Human,
+                ask: Ask::Verb(verb),
+                confirmed: false,
+                message: None,
+            },
+            waiting: Waiting::Here,
+        });
+        assert!(matches!(answer.unwrap(), Answer::Done(_)));
+    }
+
+    fn ours(&self) -> Duration {
+        let task = self.create();
+        let begun = Instant::now();
+        self.ask(&task, Verb::Spawn);
+        let took = begun.elapsed();
+        self.ask(&task, Verb::Cancel);
+        took
+    }
+
+    /// The whole command, with the performer as a process of its own.
+    fn program(&self) -> Duration {
+        let task = self.create();
+        let words = [env!("CARGO_BIN_EXE_orange"), "task", "spawn", task.as_str()];
+        let begun = Instant::now();
+        self.run(&self.path("repo"), &words);
+        let took = begun.elapsed();
+        self.ask(&task, Verb::Cancel);
+        took
+    }
+
+    /// Git's part alone.
+    fn checkout(&self, number: usize) -> Duration {
+        let task = TaskId::new(format!("t{number}"));
+        let branch = BranchName::new(format!("checkout-{number}"));
+        let name = WorkspaceName::new("own--1");
+        let path = self.path("own/own--1");
+        let slot = Slot {
+            name: &name,
+            path: &path,
+        };
+        let default = BranchName::new("main");
+        let begun = Instant::now();
+        let git = Git::open("git", &self.path("repo"), &self.environment()).unwrap();
+        let acquired = git.acquire(&Acquire {
+            slot,
+            task: &task,
+            branch: &branch,
+            default: Some(&default),
+            task_file: "TASK.md",
+            excluded: &[],
+        });
+        let took = begun.elapsed();
+        assert!(matches!(acquired.unwrap(), Acquisition::Acquired(_)));
+        let default = Some(&default);
+        let task = &task;
+        git.release(&Release {
+            slot,
+            task,
+            default,
+        })
+        .unwrap();
+        took
+    }
+
+    /// Which programs a start runs, by putting a script before git that writes down its calls.
+    fn calls(&self) -> Vec<String> {
+        let log = self.path("calls").display().to_string();
+        let script = format!("#!/bin/sh\necho $2 >>{log}\nexec /usr/bin/env -S \"$GIT\" \"$@\"\n");
+        let git = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+            .map(|folder| folder.join("git"))
+            .find(|git| git.is_file())
+            .unwrap();
+        let script = script.replace("/usr/bin/env -S \"$GIT\"", &git.display().to_string());
+        let program = self.path("programs/git");
+        let task = self.create();
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        self.ask(&task, Verb::Spawn);
+        fs::remove_file(&program).unwrap();
+        self.ask(&task, Verb::Cancel);
+        let calls = fs::read_to_string(log).unwrap();
+        calls.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        for socket in ["bare.sock", "home/tmux.sock"] {
+            let mut tmux = Command::new("tmux");
+            let tmux = tmux.arg("-S").arg(self.path(socket));
+            let _gone = tmux.arg("kill-server").output();
+        }
+    }
+}
+
+fn middle(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_secs_f64() * 1000.0
+}
+
+fn main() {
+    let bench = Bench::new();
+    let (mut bare, mut ours) = (Vec::new(), Vec::new());
+    let (mut program, mut checkout) = (Vec::new(), Vec::new());
+    // The first round makes the worktrees and the tmux servers, and does not count.
+    for number in 0..=ROUNDS {
+        let rows = [&mut bare, &mut ours, &mut program, &mut checkout];
+        let times = [
+            bench.bare(number),
+            bench.ours(),
+            bench.program(),
+            bench.checkout(number),
+        ];
+        if number > 0 {
+            for (row, time) in rows.into_iter().zip(times) {
+                row.push(time);
+            }
+        }
+    }
+    let calls = bench.calls();
+    let [bare, ours, program, checkout] = [bare, ours, program, checkout].map(middle);
+    println!("bare commands       {bare:7.1} ms");
+    println!(
+        "spawn, in process   {ours:7.1} ms  ratio {:.2}",
+        ours / bare
+    );
+    println!(
+        "  of it git         {checkout:7.1} ms  {} calls: {}",
+        calls.len(),
+        calls.join(" ")
+    );
+    println!(
+        "spawn, the command  {program:7.1} ms  ratio {:.2}",
+        program / bare
+    );
+}

@@ -1,0 +1,143 @@
+//! `orange task restore`.
+
+use std::path::PathBuf;
+
+use orange_engine::names::{BranchName, ProjectName};
+use serde::Serialize;
+
+use crate::cli::counted::counted;
+use crate::cli::driving::{driver, meant};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::Environment;
+use crate::driver::{Destination, DriverError, KeptWork};
+use crate::output::{Output, Style, Text};
+
+/// Bring unsaved work back.
+///
+/// Whenever a worktree is given back, what was not committed in it is kept as a rescue of its task:
+/// files, what was staged, and what was in progress. Without a number the rescues are listed; with a
+/// number alone, its files. Nothing is ever overwritten, and a rescue that was brought back is still
+/// kept.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task; inside an agent's session or a task's worktree, its own when left out.
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+    /// Which rescue.
+    #[arg(value_name = "NUMBER")]
+    pub number: Option<u32>,
+    /// Bring it back as a new branch: one commit on top of the one that it belongs to.
+    #[arg(long, value_name = "BRANCH", requires = "number", group = "to")]
+    pub branch: Option<String>,
+    /// Bring its files back into a directory, which is made when it is missing.
+    #[arg(long, value_name = "DIRECTORY", requires = "number", group = "to")]
+    pub directory: Option<PathBuf>,
+    /// Bring it back into the task's present worktree.
+    #[arg(long, requires = "number", group = "to")]
+    pub worktree: bool,
+    /// The project, for a task that orange does not know any more.
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    rescues: &'a [KeptWork],
+}
+
+#[derive(Serialize)]
+struct BroughtBack<'a> {
+    number: u32,
+    paths: &'a [String],
+}
+
+/// Lists, shows or brings back.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let task = meant(&driver, args.task.as_deref())?;
+    driver.identify_for(&task)?;
+    let project = args.project.as_deref().map(ProjectName::new);
+    if let (Some(to), Some(number)) = (destination(args), args.number) {
+        let paths = driver.restore(&task, project.as_ref(), number, &to)?;
+        if args.json {
+            let body = BroughtBack {
+                number,
+                paths: &paths,
+            };
+            return json("orange.task.restored/1", &body, output);
+        }
+        let mut text = Text::new();
+        text.push(Style::Bold, task.as_str());
+        let count = counted(paths.len(), "file");
+        text.push(Style::Plain, &format!(": rescue {number} is back, {count}"));
+        text.end_line();
+        output.answer(&text)?;
+        return Ok(Exit::Ok);
+    }
+    let mut rescues = driver.rescues_of(&task, project.as_ref())?;
+    if let Some(number) = args.number {
+        rescues.retain(|it| it.number == number);
+        if rescues.is_empty() {
+            return Err(DriverError::NoRescue { task, number }.into());
+        }
+    }
+    if args.json {
+        return json(
+            "orange.task.restore/1",
+            &Listed { rescues: &rescues },
+            output,
+        );
+    }
+    output.answer(&text(&rescues, args.number.is_some()))?;
+    Ok(Exit::Ok)
+}
+
+fn destination(args: &Args) -> Option<Destination> {
+    let branch = args.branch.as_deref().map(BranchName::new);
+    let directory = args.directory.clone().map(Destination::Directory);
+    let worktree = args.worktree.then_some(Destination::Worktree);
+    branch.map(Destination::Branch).or(directory).or(worktree)
+}
+
+fn json(schema: &'static str, body: &impl Serialize, output: &mut Output) -> Result<Exit, Error> {
+    let answer = Answer { schema, body };
+    output.answer_exactly(answer.to_text()?.as_bytes())?;
+    Ok(Exit::Ok)
+}
+
+fn text(rescues: &[KeptWork], with_files: bool) -> Text {
+    let mut text = Text::new();
+    for kept in rescues {
+        text.push(Style::Bold, &format!("{}", kept.number));
+        let branch = kept.branch.as_ref().map(ToString::to_string);
+        let branch = branch.unwrap_or_else(|| String::from("no branch"));
+        let mut told = format!("  {branch}, {}", counted(kept.paths.len(), "file"));
+        for operation in &kept.operations {
+            told.push_str(", in the middle of: ");
+            told.push_str(operation);
+        }
+        if kept.is_brought_back {
+            told.push_str(", brought back");
+        }
+        text.push(Style::Plain, &told);
+        text.end_line();
+        if with_files {
+            for path in &kept.paths {
+                text.push(Style::Plain, &format!("   {}", path.escape_debug()));
+                text.end_line();
+            }
+            text.push(Style::Plain, &format!("   git show {}", kept.reference));
+            text.end_line();
+        }
+    }
+    if rescues.is_empty() {
+        text.push(Style::Plain, "nothing was unsaved");
+        text.end_line();
+    }
+    text
+}

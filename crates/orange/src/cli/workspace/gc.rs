@@ -1,0 +1,126 @@
+//! `orange workspace gc`.
+
+use orange_engine::names::ProjectName;
+
+use crate::cli::counted::counted;
+use crate::cli::driving::driver;
+use crate::cli::error::{Error, hint_paragraph};
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::Environment;
+use crate::driver::{Collected, IgnoredIn, Waiting};
+use crate::output::{Output, Style, Text};
+
+/// How many ignored files of a workspace are named.
+const SHOWN: usize = 10;
+
+/// Put the pool of workspaces in order.
+///
+/// Releases that were given up are tried again, and retired workspaces that you have put in order
+/// come back into the pool. Files that git ignores in idle workspaces are listed; with `--yes` they
+/// are moved aside, and rescues that are merged byte for byte are forgotten. Nothing that is unsaved
+/// is deleted, and worktrees that somebody else made are not touched.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only those of this project.
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    /// Move what is listed aside, and forget merged rescues.
+    #[arg(long)]
+    pub yes: bool,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Puts it in order.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let project = args.project.as_deref().map(ProjectName::new);
+    let by = driver.identify()?.role;
+    let collected = driver.collect(project.as_ref(), &by, args.yes, Waiting::USUAL)?;
+    if args.json {
+        let answer = Answer {
+            schema: "orange.workspace.gc/1",
+            body: &collected,
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    output.answer(&text(&collected))?;
+    let is_asked = !collected.ignored.is_empty() || !collected.merged_rescues.is_empty();
+    if is_asked && !args.yes {
+        let mut narration = Text::new();
+        let hint = "run `orange workspace gc --yes` to move ignored files aside and forget merged \
+                    rescues";
+        narration.push_paragraph(&hint_paragraph(hint, 0), output.narration_width());
+        output.narrate(&narration);
+    }
+    Ok(Exit::Ok)
+}
+
+fn text(collected: &Collected) -> Text {
+    let mut text = Text::new();
+    if *collected
+        == (Collected {
+            confirmed: collected.confirmed,
+            ..Collected::default()
+        })
+    {
+        text.push(Style::Plain, "nothing to do");
+        text.end_line();
+    }
+    let mut line = |name: &str, told: &str| {
+        text.push(Style::Bold, name);
+        text.push(Style::Plain, &format!(": {told}"));
+        text.end_line();
+    };
+    for task in &collected.retried {
+        line(task.as_str(), "what was given up is tried again");
+    }
+    for name in &collected.freed {
+        line(name.as_str(), "free again");
+    }
+    for left in &collected.left {
+        let path = left.path.display();
+        line(
+            left.workspace.as_str(),
+            &format!("left as it is in `{path}`: {}", left.reason),
+        );
+    }
+    for ignored in &collected.ignored {
+        line(ignored.workspace.as_str(), &told(ignored));
+    }
+    for reference in &collected.merged_rescues {
+        let word = if collected.confirmed {
+            "forgotten, the default branch holds it"
+        } else {
+            "merged, could be forgotten"
+        };
+        line(reference, word);
+    }
+    text
+}
+
+fn told(ignored: &IgnoredIn) -> String {
+    let names = ignored.entries.iter().take(SHOWN);
+    let names: Vec<String> = names.map(|it| it.escape_debug().to_string()).collect();
+    let more = if ignored.entries.len() > SHOWN {
+        ", …"
+    } else {
+        ""
+    };
+    let count = counted(ignored.entries.len(), "ignored path");
+    let what = format!(
+        "{count}, {} bytes: `{}`{more}",
+        ignored.bytes,
+        names.join("`, `")
+    );
+    match &ignored.set_aside {
+        None => what,
+        Some(folder) => format!(
+            "{what}; moved to `{0}`, remove them with `rm -r '{0}'`",
+            folder.display()
+        ),
+    }
+}

@@ -1,0 +1,54 @@
+//! `orange workspace init`.
+
+use orange_engine::names::ProjectName;
+use serde::Serialize;
+
+use super::table;
+use crate::cli::driving::driver;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::Environment;
+use crate::driver::Pooled;
+use crate::output::Output;
+
+/// Make worktrees ahead of need.
+///
+/// Not needed: a workspace is made when a task wants one. It saves the first tasks of a large
+/// repository the time. Doing it again changes nothing.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// How many the project shall have; its `pool_size` when left out.
+    #[arg(value_name = "COUNT")]
+    pub count: Option<u32>,
+    /// The project; the one this directory belongs to when left out.
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    workspaces: &'a [Pooled],
+}
+
+/// Makes them.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let project = args.project.as_deref().map(ProjectName::new);
+    let workspaces = driver.init_workspaces(project.as_ref(), args.count)?;
+    if args.json {
+        let answer = Answer {
+            schema: "orange.workspace.init/1",
+            body: Body {
+                workspaces: &workspaces,
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    } else {
+        output.answer(&table(&workspaces).to_text(output.answer_width()))?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,52 @@
+//! `orange workspace list`.
+
+use orange_engine::names::ProjectName;
+use serde::Serialize;
+
+use super::table;
+use crate::cli::driving::driver;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::Environment;
+use crate::driver::Pooled;
+use crate::output::Output;
+
+/// List the workspaces and their tasks.
+///
+/// A workspace is `free`, `reserved` for a task or `bound` to it, or `retired`: left as it is,
+/// because it could not be given back without losing something. PORTS is what `ORANGE_PORT_OFFSET`
+/// says in it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Only those of this project.
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    workspaces: &'a [Pooled],
+}
+
+/// Prints the list.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let project = args.project.as_deref().map(ProjectName::new);
+    let workspaces = driver.workspaces(project.as_ref())?;
+    if args.json {
+        let answer = Answer {
+            schema: "orange.workspace.list/1",
+            body: Body {
+                workspaces: &workspaces,
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    } else {
+        output.answer(&table(&workspaces).to_text(output.answer_width()))?;
+    }
+    Ok(Exit::Ok)
+}

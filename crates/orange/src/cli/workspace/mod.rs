@@ -1,0 +1,66 @@
+//! `orange workspace`: the pool of worktrees that tasks are done in.
+
+mod gc;
+mod init;
+mod list;
+
+use clap::Subcommand;
+
+use super::error::Error;
+use super::exit::Exit;
+use crate::config::Environment;
+use crate::driver::Pooled;
+use crate::output::{Alignment, Cell, Output, Style, Table};
+
+/// Look after the worktrees that tasks are done in.
+///
+/// Each project has a pool of them, made when they are needed and used again. Worktrees that
+/// somebody else made are never touched.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    List(list::Args),
+    Init(init::Args),
+    Gc(gc::Args),
+}
+
+impl Command {
+    /// Whether a program reads the answer.
+    pub fn is_json(&self) -> bool {
+        match self {
+            Command::List(args) => args.json,
+            Command::Init(args) => args.json,
+            Command::Gc(args) => args.json,
+        }
+    }
+
+    /// Runs it.
+    pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+        match self {
+            Command::List(args) => list::run(args, environment, output),
+            Command::Init(args) => init::run(args, environment, output),
+            Command::Gc(args) => gc::run(args, environment, output),
+        }
+    }
+}
+
+/// The pool as a table.
+fn table(workspaces: &[Pooled]) -> Table<4> {
+    let columns = ["WORKSPACE", "STATE", "TASK", "PORTS"].map(|name| (name, Alignment::Left));
+    let mut table = Table::new(columns, "PATH");
+    for it in workspaces {
+        let style = match it.state {
+            "retired" => Style::Bad,
+            _ => Style::Plain,
+        };
+        let task = it.task.as_ref().map(ToString::to_string);
+        let row = [
+            Cell::new(Style::Bold, it.name.as_str()),
+            Cell::new(style, it.state),
+            Cell::new(Style::Plain, task.as_deref().unwrap_or("-")),
+            Cell::new(Style::Plain, &format!("+{}", it.port_offset)),
+        ];
+        let path = it.path.display().to_string();
+        table.push(row, Cell::new(Style::Plain, &path));
+    }
+    table
+}

@@ -1,0 +1,306 @@
+//! Puts the pool in order: retries, frees what was mended, lists leftovers.
+//!
+//! Invariant: nothing here deletes a byte that no commit holds. Ignored files are moved aside, and
+//! a rescue is forgotten only when the default branch holds all of it.
+
+use std::path::PathBuf;
+
+use orange_engine::effect::Effect;
+use orange_engine::input::{Ask, Request};
+use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
+use orange_engine::role::Role;
+use serde::Serialize;
+
+use super::act::Failure;
+use super::answer::Answer;
+use super::ask::Asked;
+use super::performer_lock::PerformerLock;
+use super::step::pinned;
+use super::wait::Waiting;
+use super::workspace::slot;
+use super::workspaces::is_free;
+use super::{Driver, DriverError};
+use crate::clock;
+use crate::config::Project;
+use crate::effects::git::{Git, Release, Released};
+use crate::store::{PendingMark, Store, TaskFilter, WorkspaceRecord, WorkspaceState};
+
+/// What was put in order, and what is left for a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Collected {
+    /// Tasks whose given-up releases were tried again.
+    pub retried: Vec<TaskId>,
+    /// Workspaces that are in the pool again.
+    pub freed: Vec<WorkspaceName>,
+    /// Workspaces that stay out of it, and why.
+    pub left: Vec<Left>,
+    /// What git ignores in idle workspaces.
+    pub ignored: Vec<IgnoredIn>,
+    /// Rescues of which the default branch holds every byte.
+    pub merged_rescues: Vec<String>,
+    /// Whether ignored files were set aside and merged rescues forgotten.
+    pub confirmed: bool,
+}
+
+/// A workspace that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Left {
+    /// The workspace.
+    pub workspace: WorkspaceName,
+    /// Its worktree.
+    pub path: PathBuf,
+    /// What stands in the way.
+    pub reason: String,
+}
+
+/// What git ignores in an idle workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IgnoredIn {
+    /// The workspace.
+    pub workspace: WorkspaceName,
+    /// Its worktree.
+    pub path: PathBuf,
+    /// The files, directories as one.
+    pub entries: Vec<String>,
+    /// How much they hold.
+    pub bytes: u64,
+    /// Where they were moved to.
+    pub set_aside: Option<PathBuf>,
+}
+
+impl Driver {
+    /// Puts the pool of one project in order, or of all. Ignored files are moved, and merged
+    /// rescues forgotten, only when that was confirmed.
+    pub fn collect(
+        &self,
+        project: Option<&ProjectName>,
+        by: &Role,
+        confirmed: bool,
+        waiting: Waiting,
+    ) -> Result<Collected, DriverError> {
+        let mut collected = Collected {
+            confirmed,
+            ..Collected::default()
+        };
+        let mut store = self.store()?;
+        for project in self.meant_projects(project)? {
+            self.retry_releases(&mut store, &project, by, waiting, &mut collected)?;
+            let git = self.open_repository(&project)?;
+            for record in store.workspaces(&project.name)? {
+                self.collect_one(&mut store, &git, &project, &record, &mut collected)?;
+            }
+            forget_merged(&store, &git, &project, &mut collected)?;
+        }
+        Ok(collected)
+    }
+
+    /// A terminal task must never keep a slot: what was given up is tried again.
+    fn retry_releases(
+        &self,
+        store: &mut Store,
+        project: &Project,
+        by: &Role,
+        waiting: Waiting,
+        collected: &mut Collected,
+    ) -> Result<(), DriverError> {
+        for id in tasks_of(store, project)? {
+            let pending = store.pending(&id)?;
+            let is_stopped = pending.iter().any(|it| {
+                matches!(it.planned.effect, Effect::ReleaseWorkspace { .. })
+                    && matches!(it.mark, PendingMark::GivenUp | PendingMark::Stopped)
+            });
+            if !is_stopped {
+                continue;
+            }
+            let answer = self.ask(&Asked {
+                task: id.clone(),
+                request: Request {
+                    by: by.clone(),
+                    ask: Ask::RetryEffects,
+                    confirmed: false,
+                    message: None,
+                },
+                waiting,
+            })?;
+            // An agent may look, but it is not its business.
+            if !matches!(answer, Answer::Refused(_)) {
+                collected.retried.push(id);
+            }
+        }
+        Ok(())
+    }
+
+    fn collect_one(
+        &self,
+        store: &mut Store,
+        git: &Git,
+        project: &Project,
+        record: &WorkspaceRecord,
+        collected: &mut Collected,
+    ) -> Result<(), DriverError> {
+        match &record.state {
+            WorkspaceState::Bound(task) | WorkspaceState::Reserved(task) => {
+                if self.take_from_ended(store, task, record)? {
+                    collected.freed.push(record.name.clone());
+                }
+            }
+            WorkspaceState::Retired => {
+                let _lock = self.lock_workspace(&record.name)?;
+                match mended(git, project, record)? {
+                    Ok(()) => {
+                        store.free_workspace(&record.name)?;
+                        collected.freed.push(record.name.clone());
+                    }
+                    Err(reason) => collected.left.push(Left {
+                        workspace: record.name.clone(),
+                        path: record.path.clone(),
+                        reason,
+                    }),
+                }
+            }
+            WorkspaceState::Free => self.look_for_ignored(store, git, record, collected)?,
+        }
+        Ok(())
+    }
+
+    /// Gives back what a task holds that has ended and has nothing left to perform.
+    fn take_from_ended(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        record: &WorkspaceRecord,
+    ) -> Result<bool, DriverError> {
+        let stored = store.require(id)?;
+        // Its performer, if there is one, will see to it.
+        let Some(_lock) = PerformerLock::take(&stored.directory)? else {
+            return Ok(false);
+        };
+        let stored = store.require(id)?;
+        let over = pinned(&stored)?.is_terminal(&stored.task.status);
+        if !over || !stored.task.pending.is_empty() {
+            return Ok(false);
+        }
+        let released = self.release(store, &stored.task, Some(&record.name));
+        released.map_err(|Failure { error, .. }| DriverError::FactUnknown {
+            task: id.clone(),
+            what: "whether its workspace can be given back",
+            reason: error,
+        })?;
+        let held = store.workspace_of(id)?;
+        if let Some(held) = held.filter(|held| held.name == record.name) {
+            store.free_workspace(&held.name)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn look_for_ignored(
+        &self,
+        store: &Store,
+        git: &Git,
+        record: &WorkspaceRecord,
+        collected: &mut Collected,
+    ) -> Result<(), DriverError> {
+        let _lock = self.lock_workspace(&record.name)?;
+        if !is_free(store, record)? {
+            return Ok(());
+        }
+        let Ok(Some(worktree)) = git.existing_workspace(&slot(record))? else {
+            return Ok(());
+        };
+        let entries = worktree.ignored_entries()?;
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let set_aside = if collected.confirmed {
+            let name = format!("{}-{}", record.name, clock::now().millis());
+            let folder = self.home.set_aside().join(name);
+            worktree.set_aside(&entries, &folder)?;
+            Some(folder)
+        } else {
+            None
+        };
+        let names = entries.iter().map(|it| it.path.to_string_lossy());
+        collected.ignored.push(IgnoredIn {
+            workspace: record.name.clone(),
+            path: record.path.clone(),
+            entries: names.map(std::borrow::Cow::into_owned).collect(),
+            bytes: entries.iter().map(|it| it.bytes).sum(),
+            set_aside,
+        });
+        Ok(())
+    }
+}
+
+/// Rescues of tasks that have ended and that the default branch holds byte for byte.
+fn forget_merged(
+    store: &Store,
+    git: &Git,
+    project: &Project,
+    collected: &mut Collected,
+) -> Result<(), DriverError> {
+    let rescues = git.all_rescues()?;
+    if rescues.is_empty() {
+        return Ok(());
+    }
+    let base = git.base(&git.default_branch(Some(&project.default_branch))?)?;
+    for rescued in rescues {
+        // Another home may have tasks in the same repository.
+        let Ok(stored) = store.require(&rescued.about.task) else {
+            continue;
+        };
+        let over = pinned(&stored)?.is_terminal(&stored.task.status);
+        if !over || !git.holds_rescue(&rescued, &base)? {
+            continue;
+        }
+        if collected.confirmed {
+            git.forget_if_merged(&rescued, &base)?;
+        }
+        collected.merged_rescues.push(rescued.reference());
+    }
+    Ok(())
+}
+
+fn tasks_of(store: &Store, project: &Project) -> Result<Vec<TaskId>, DriverError> {
+    let filter = TaskFilter {
+        project: Some(project.name.clone()),
+        status: None,
+    };
+    let listing = store.list(&filter)?;
+    let ids = listing.tasks.into_iter().map(|summary| summary.task.id);
+    Ok(ids.collect())
+}
+
+/// Whether a workspace that was left as it is can be used again, by now.
+fn mended(
+    git: &Git,
+    project: &Project,
+    record: &WorkspaceRecord,
+) -> Result<Result<(), String>, DriverError> {
+    let worktree = match git.existing_workspace(&slot(record))? {
+        Ok(Some(worktree)) => worktree,
+        Ok(None) => return Ok(Ok(())),
+        Err(refusal) => return Ok(Err(refusal.to_string())),
+    };
+    let marker = worktree.marker()?;
+    let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
+        let condition = worktree.condition()?;
+        let is_at_rest = condition.is_clean() && condition.head.branch().is_none();
+        let reason = "somebody works in it: leave it clean and with a detached HEAD";
+        return Ok(is_at_rest.then_some(()).ok_or_else(|| reason.to_owned()));
+    };
+    let released = git.release(&Release {
+        slot: slot(record),
+        task,
+        default: Some(&project.default_branch),
+    })?;
+    Ok(match released {
+        Released::Free { .. } | Released::Absent => Ok(()),
+        Released::Retired { obstacles, .. } => {
+            let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+            Err(obstacles.join("; "))
+        }
+        Released::NotThatTasks { task } => Err(format!("it is task `{task}`'s")),
+        Released::Refused(refusal) => Err(refusal.to_string()),
+    })
+}

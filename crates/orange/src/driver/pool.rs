@@ -1,0 +1,104 @@
+//! Which workspace a task gets, kept by the commit that plans it.
+
+use orange_engine::Task;
+use orange_engine::effect::Effect;
+use orange_engine::event::{Event, Fact};
+use orange_engine::names::WorkspaceName;
+
+use super::act::Failure;
+use super::{Driver, DriverError};
+use crate::config::Project;
+use crate::store::{Reservation, Store, StoreError, WorkspaceRecord, WorkspaceState};
+
+/// How far apart the ports of two workspaces are.
+const PORTS: u32 = 100;
+
+/// What a workspace adds to every port; the person's own checkout adds nothing.
+pub(super) fn port_offset(workspace: &WorkspaceRecord) -> u32 {
+    workspace.number.saturating_mul(PORTS)
+}
+
+impl Driver {
+    /// The workspace that a plan needs to be kept for its task, if there is one.
+    ///
+    /// Without one the plan is recorded all the same: that the pool is exhausted is what acquiring
+    /// will say, and the workflow answers it.
+    pub(super) fn workspace_to_reserve(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        events: &[Event],
+    ) -> Result<Option<WorkspaceName>, DriverError> {
+        let mut events = events.iter();
+        let wants = events.any(|event| {
+            matches!(&event.fact, Fact::EffectPlanned(planned)
+                if matches!(planned.effect, Effect::AcquireWorkspace { .. }))
+        });
+        if !wants || store.workspace_of(&task.id)?.is_some() {
+            return Ok(None);
+        }
+        // A project that is not registered is a failure of acquiring, not of the decision.
+        let Ok(projects) = self.projects() else {
+            return Ok(None);
+        };
+        match projects.require(&task.project) {
+            Ok(project) => Ok(self.candidate(store, project)?),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// A free workspace, or a new one while the pool has room; nothing when it is exhausted.
+    pub(super) fn candidate(
+        &self,
+        store: &mut Store,
+        project: &Project,
+    ) -> Result<Option<WorkspaceName>, StoreError> {
+        let all = store.workspaces(&project.name)?;
+        if let Some(free) = all.iter().find(|it| it.state == WorkspaceState::Free) {
+            return Ok(Some(free.name.clone()));
+        }
+        let in_use = all.iter().filter(|it| it.state != WorkspaceState::Retired);
+        if in_use.count() >= project.pool_size as usize {
+            return Ok(None);
+        }
+        let number = all.iter().map(|it| it.number).max().unwrap_or(0) + 1;
+        self.add_to_pool(store, project, number).map(Some)
+    }
+
+    /// Adds a workspace to the pool, by name only; its worktree is made when it is needed.
+    pub(super) fn add_to_pool(
+        &self,
+        store: &mut Store,
+        project: &Project,
+        number: u32,
+    ) -> Result<WorkspaceName, StoreError> {
+        let name = WorkspaceName::new(format!("{}--{number}", project.name));
+        let path = self.home.workspaces().join(name.as_str());
+        store.add_workspace(&name, &project.name, number, &path)?;
+        Ok(name)
+    }
+
+    /// Keeps a workspace for a task whose plan could not: it began with this wish, or its first
+    /// workspace turned out to be unusable.
+    pub(super) fn reserve(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        project: &Project,
+    ) -> Result<WorkspaceRecord, Failure> {
+        while let Some(name) = self.candidate(store, project).map_err(Failure::passing)? {
+            let reserved = store.reserve_workspace(&name, &task.id);
+            if reserved.map_err(Failure::passing)? == Reservation::Reserved {
+                let found = store.workspace_of(&task.id).map_err(Failure::passing)?;
+                if let Some(found) = found {
+                    return Ok(found);
+                }
+            }
+        }
+        let (size, name) = (project.pool_size, &project.name);
+        Err(Failure::for_good(format!(
+            "all {size} workspaces of project `{name}` are in use; finish or cancel a task, raise \
+             `pool_size` in projects.json, or look with `orange workspace list`"
+        )))
+    }
+}

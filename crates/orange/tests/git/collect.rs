@@ -1,0 +1,378 @@
+//! `workspace list`, `init` and `gc`, and `task restore`, by the program.
+
+use std::fs;
+use std::path::Path;
+
+use orange::driver::Waiting;
+use orange::store::WorkspaceState;
+use orange_engine::input::Ask;
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::{ProjectName, WorkspaceName};
+
+use crate::ground::Ground;
+use crate::yard::files;
+
+fn states(ground: &Ground) -> Vec<String> {
+    let listed = ground.json(&["workspace", "list"]);
+    let listed = listed["workspaces"].as_array().unwrap();
+    let state = |it: &serde_json::Value| it["state"].as_str().unwrap().to_owned();
+    listed.iter().map(state).collect()
+}
+
+#[test]
+fn the_pool_is_made_lazily_or_ahead_and_never_beyond_its_size() {
+    let ground = Ground::new(3);
+    assert_eq!(states(&ground), [] as [&str; 0]);
+    let id = ground.hold();
+    assert_eq!(states(&ground), ["bound"]);
+    let (code, said) = ground.call(&["workspace", "init", "4"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("pool_size"), "{said}");
+    for _twice in 0..2 {
+        let made = ground.json(&["workspace", "init"]);
+        let made = made["workspaces"].as_array().unwrap();
+        assert_eq!(made.len(), 3);
+        for (number, it) in made.iter().enumerate() {
+            assert_eq!(it["name"], format!("app--{}", number + 1));
+            assert_eq!(it["port_offset"], (number + 1) * 100);
+            assert_eq!(it["is_made"], true);
+            let path = Path::new(it["path"].as_str().unwrap());
+            assert!(path.join("README").is_file());
+            let head = ground.yard.try_git(path, &["symbolic-ref", "-q", "HEAD"]);
+            assert_eq!(head.status.success(), number == 0, "detached when idle");
+        }
+    }
+    assert_eq!(states(&ground), ["bound", "free", "free"]);
+    assert_eq!(
+        ground.json(&["workspace", "list"])["workspaces"][0]["task"],
+        id.as_str()
+    );
+    let (code, said) = ground.call(&["workspace", "list"]);
+    assert_eq!(code, 0);
+    assert!(said.contains("app--1") && said.contains("+100"), "{said}");
+    // Used again, not made again.
+    ground.go(&id, "closed");
+    let next = ground.create(Some("next"));
+    ground.go(&next, "held");
+    assert_eq!(states(&ground), ["bound", "free", "free"]);
+}
+
+#[test]
+fn lesson_34_what_is_in_the_way_of_a_new_workspace_is_left_alone() {
+    let ground = Ground::new(2);
+    let slot = ground.yard.slot();
+    fs::create_dir_all(&slot).unwrap();
+    fs::write(slot.join("mine"), "mine\n").unwrap();
+    let theirs = ground.yard.path("workspaces/app--2").display().to_string();
+    let add = ["worktree", "add", "-q", "-b", "theirs", &theirs];
+    ground.yard.git(&ground.yard.app(), &add);
+    fs::write(Path::new(&theirs).join("theirs"), "theirs\n").unwrap();
+    let before = files(Path::new(&theirs));
+    let id = ground.create(Some("fix"));
+    let task = ground.go(&id, "held");
+    assert_eq!(task.status.as_str(), "held", "{}", ground.told(&id));
+    let held = ground.store().workspace_of(&id).unwrap().unwrap();
+    assert_eq!(held.name.as_str(), "app--3");
+    let answer = ground.json(&["workspace", "gc", "--yes"]);
+    assert_eq!(answer["left"].as_array().unwrap().len(), 2, "{answer}");
+    assert_eq!(fs::read(slot.join("mine")).unwrap(), b"mine\n");
+    assert_eq!(files(Path::new(&theirs)), before);
+    // Nobody ever works on the default branch.
+    let head = ground.yard.git(&held.path, &["symbolic-ref", "HEAD"]);
+    assert_eq!(head, "refs/heads/fix\n");
+    // Once it is out of the way, the place is of use again.
+    fs::remove_file(slot.join("mine")).unwrap();
+    let answer = ground.json(&["workspace", "gc"]);
+    assert_eq!(answer["freed"], serde_json::json!(["app--1"]));
+}
+
+#[test]
+fn a_release_that_was_given_up_is_tried_again() {
+    let ground = Ground::new(1);
+    let id = ground.hold();
+    fs::write(ground.yard.slot().join("README"), "unsaved\n").unwrap();
+    // Whatever git is asked in the worktree fails, say because the disk is full.
+    ground.git_is("case \"$PWD\" in */workspaces/*) exit 128;; esac\nexec $real \"$@\"");
+    ground.ask(&id, Ask::Verb(Verb::Cancel));
+    ground.driver().perform_to_the_end(&id).unwrap();
+    ground.git_is_real();
+    let task = ground.task(&id);
+    assert_eq!(task.status.as_str(), "closed");
+    assert!(
+        task.attention[0].starts_with("release_workspace"),
+        "{task:?}"
+    );
+    assert_eq!(states(&ground), ["bound"]);
+    let answer = ground.json(&["workspace", "gc"]);
+    assert_eq!(answer["retried"], serde_json::json!([id.as_str()]));
+    assert_eq!(states(&ground), ["free"]);
+    assert_eq!(ground.yard.open().rescues(&id).unwrap().len(), 1);
+    let said = ground.call(&["workspace", "gc"]).1;
+    assert!(said.contains("nothing to do"), "{said}");
+}
+
+#[test]
+fn what_an_ended_task_still_holds_is_taken_back() {
+    let ground = Ground::new(1);
+    let id = ground.create(Some("fix"));
+    ground.ask(&id, Ask::Verb(Verb::Cancel));
+    // As if its performer had been killed after the reservation and never came back.
+    let project = ProjectName::new("app");
+    let name = WorkspaceName::new("app--1");
+    let mut store = ground.store();
+    store
+        .add_workspace(&name, &project, 1, &ground.yard.slot())
+        .unwrap();
+    store.reserve_workspace(&name, &id).unwrap();
+    let held = store.workspace_of(&id).unwrap().unwrap();
+    assert_eq!(held.state, WorkspaceState::Reserved(id.clone()));
+    drop(store);
+    let answer = ground.json(&["workspace", "gc"]);
+    assert_eq!(answer["freed"], serde_json::json!(["app--1"]));
+    assert_eq!(states(&ground), ["free"]);
+}
+
+#[test]
+fn a_retired_workspace_comes_back_when_somebody_has_put_it_in_order() {
+    let ground = Ground::new(1);
+    let id = ground.hold();
+    let slot = ground.yard.slot();
+    ground.yard.git(&slot, &["init", "-q", "inner"]);
+    ground.yard.commit(&slot.join("inner"), "a", "a\n");
+    fs::write(slot.join("README"), "unsaved\n").unwrap();
+    ground.go(&id, "closed");
+    assert_eq!(states(&ground), ["retired"]);
+    let before = files(&slot);
+    let answer = ground.json(&["workspace", "gc", "--yes"]);
+    assert!(
+        answer["left"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .contains("inner"),
+        "{answer}"
+    );
+    assert_eq!(files(&slot), before);
+    fs::rename(slot.join("inner"), ground.yard.path("inner")).unwrap();
+    let answer = ground.json(&["workspace", "gc"]);
+    assert_eq!(answer["freed"], serde_json::json!(["app--1"]));
+    // What else was unsaved in it was saved first.
+    let kept = ground.driver().rescues_of(&id, None).unwrap();
+    assert_eq!(kept[0].paths, ["README"]);
+    let next = ground.create(Some("next"));
+    assert_eq!(ground.go(&next, "held").status.as_str(), "held");
+}
+
+#[test]
+fn ignored_files_are_listed_and_moved_only_when_that_was_said() {
+    let ground = Ground::new(1);
+    let id = ground.hold();
+    let slot = ground.yard.slot();
+    fs::create_dir_all(slot.join("cache/deep")).unwrap();
+    fs::write(slot.join("cache/deep/a"), "cached\n").unwrap();
+    fs::write(slot.join(".env"), "SECRET=1\n").unwrap();
+    ground.go(&id, "closed");
+    let before = files(&slot);
+    let (code, said) = ground.call(&["workspace", "gc"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains(".env") && said.contains("--yes"), "{said}");
+    let answer = ground.json(&["workspace", "gc"]);
+    let entries = serde_json::json!([".env", "cache"]);
+    assert_eq!(answer["ignored"][0]["entries"], entries);
+    assert_eq!(answer["ignored"][0]["bytes"], 16);
+    assert_eq!(files(&slot), before);
+    let answer = ground.json(&["workspace", "gc", "--yes"]);
+    let aside = answer["ignored"][0]["set_aside"].as_str().unwrap();
+    let aside = files(Path::new(aside));
+    assert_eq!(aside.get(Path::new(".env")), before.get(Path::new(".env")));
+    let deep = Path::new("cache/deep/a");
+    assert_eq!(aside.get(deep), before.get(deep));
+    assert!(!slot.join(".env").exists() && !slot.join("cache").exists());
+    let answer = ground.json(&["workspace", "gc", "--yes"]);
+    assert_eq!(answer["ignored"], serde_json::json!([]));
+}
+
+#[test]
+fn a_rescue_is_forgotten_only_when_every_byte_is_merged() {
+    let ground = Ground::new(1);
+    let yard = &ground.yard;
+    let id = ground.hold();
+    let slot = yard.slot();
+    fs::write(slot.join("README"), "staged\n").unwrap();
+    yard.git(&slot, &["add", "README"]);
+    fs::write(slot.join("README"), "unsaved\n").unwrap();
+    fs::write(slot.join("new"), "new\n").unwrap();
+    ground.go(&id, "closed");
+    let merged = |confirmed: &[&str]| {
+        let words = ["workspace", "gc"].iter().chain(confirmed);
+        let answer = ground.json(&words.copied().collect::<Vec<_>>());
+        answer["merged_rescues"].as_array().unwrap().len()
+    };
+    assert_eq!(merged(&["--yes"]), 0);
+    yard.commit(&yard.app(), "new", "new\n");
+    yard.commit(&yard.app(), "README", "unsaved\n");
+    // What was staged is nowhere but in the rescue.
+    assert_eq!(merged(&["--yes"]), 0);
+    assert_eq!(ground.driver().rescues(None).unwrap().len(), 1);
+    // Another task, of which everything is merged.
+    let other = ground.create(Some("other"));
+    ground.go(&other, "held");
+    fs::write(slot.join("README"), "merged\n").unwrap();
+    ground.go(&other, "closed");
+    assert_eq!(ground.driver().rescues(None).unwrap().len(), 2);
+    yard.commit(&yard.app(), "README", "merged\n");
+    assert_eq!(merged(&[]), 1);
+    assert_eq!(ground.driver().rescues(None).unwrap().len(), 2);
+    assert_eq!(merged(&["--yes"]), 1);
+    let left = ground.driver().rescues(None).unwrap();
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].task, id);
+}
+
+#[test]
+fn lesson_3_a_torn_task_file_makes_nobody_clean_up() {
+    let ground = Ground::new(1);
+    let id = ground.hold();
+    let slot = ground.yard.slot();
+    fs::write(slot.join("README"), "unsaved\n").unwrap();
+    for torn in [
+        &b"---\nstatus: he"[..],
+        b"",
+        b"\xff\xfe\x00",
+        b"---\nid: [\n---\n",
+    ] {
+        fs::write(slot.join("TASK.md"), torn).unwrap();
+        let before = files(&slot);
+        let answer = ground.json(&["workspace", "gc", "--yes"]);
+        assert_eq!(answer["freed"], serde_json::json!([]));
+        assert_eq!(files(&slot), before);
+        assert_eq!(states(&ground), ["bound"]);
+    }
+    fs::remove_file(slot.join("TASK.md")).unwrap();
+    ground.json(&["workspace", "gc", "--yes"]);
+    assert_eq!(fs::read(slot.join("README")).unwrap(), b"unsaved\n");
+    assert_eq!(ground.task(&id).status.as_str(), "held");
+}
+
+#[test]
+fn lesson_6_two_who_collect_and_one_who_starts_lose_nothing() {
+    let ground = Ground::new(1);
+    let id = ground.hold();
+    fs::write(ground.yard.slot().join(".env"), "SECRET=1\n").unwrap();
+    ground.go(&id, "open");
+    let mut calls = Vec::new();
+    for _ in 0..4 {
+        calls.push(
+            ground
+                .orange(&["workspace", "gc", "--yes"])
+                .spawn()
+                .unwrap(),
+        );
+    }
+    calls.push(
+        ground
+            .orange(&["task", "spawn", id.as_str(), "--wait", "60"])
+            .spawn()
+            .unwrap(),
+    );
+    for mut call in calls {
+        assert!(call.wait().unwrap().success());
+    }
+    ground.driver().perform_to_the_end(&id).unwrap();
+    assert_eq!(ground.task(&id).status.as_str(), "held");
+    assert_eq!(states(&ground), ["bound"]);
+    let mut copies = Vec::new();
+    for folder in fs::read_dir(ground.home().set_aside())
+        .into_iter()
+        .flatten()
+    {
+        copies.extend(fs::read(folder.unwrap().path().join(".env")).ok());
+    }
+    copies.extend(fs::read(ground.yard.slot().join(".env")).ok());
+    assert_eq!(copies, [b"SECRET=1\n"], "in one place");
+}
+
+#[test]
+fn lesson_7_what_was_brought_back_once_does_not_undo_newer_work() {
+    let ground = Ground::new(1);
+    let id = ground.hold();
+    let slot = ground.yard.slot();
+    fs::write(slot.join("draft"), "old\n").unwrap();
+    ground.go(&id, "open");
+    ground.go(&id, "held");
+    assert_eq!(fs::read(slot.join("draft")).unwrap(), b"old\n");
+    // The agent does away with it on purpose, and gives a clean worktree back.
+    fs::remove_file(slot.join("draft")).unwrap();
+    ground.go(&id, "open");
+    ground.go(&id, "held");
+    assert!(!slot.join("draft").exists());
+    assert_eq!(ground.task(&id).attention, [] as [&str; 0]);
+    let kept = ground.driver().rescues_of(&id, None).unwrap();
+    assert!(kept[0].is_brought_back && kept.len() == 1);
+}
+
+#[test]
+fn rescues_are_listed_shown_and_brought_back_by_the_program() {
+    let ground = Ground::new(1);
+    let id = ground.hold();
+    let task = id.as_str();
+    let slot = ground.yard.slot();
+    let (code, said) = ground.call(&["task", "restore", task]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("nothing was unsaved"), "{said}");
+    fs::write(slot.join("README"), "unsaved\n").unwrap();
+    fs::write(slot.join("new\nline"), "odd\n").unwrap();
+    ground.go(&id, "closed");
+    let said = ground.call(&["task", "restore", task]).1;
+    assert!(said.contains("fix, 2 files"), "{said}");
+    let said = ground.call(&["task", "restore", task, "1"]).1;
+    assert!(
+        said.contains("README") && said.contains("new\\nline"),
+        "{said}"
+    );
+    assert_eq!(ground.call(&["task", "restore", task, "2"]).0, 4);
+    assert_eq!(ground.call(&["task", "restore", task, "--worktree"]).0, 2);
+    let (code, said) = ground.call(&["task", "restore", task, "1", "--worktree"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("--branch"), "{said}");
+    let (code, said) = ground.call(&["task", "restore", task, "1", "--branch=-x"]);
+    assert_eq!(code, 2, "{said}");
+    let (code, said) = ground.call(&["task", "restore", task, "1", "--branch", "kept"]);
+    assert_eq!(code, 0, "{said}");
+    let shown = ground
+        .yard
+        .git(&ground.yard.app(), &["show", "kept:README"]);
+    assert_eq!(shown, "unsaved\n");
+    // Relative to where the person stands; nothing in the way is replaced.
+    let (code, said) = ground.call(&["task", "restore", task, "1", "--directory", "../out"]);
+    assert_eq!(code, 0, "{said}");
+    let out = ground.yard.path("out");
+    assert_eq!(fs::read(out.join("new\nline")).unwrap(), b"odd\n");
+    fs::write(out.join("README"), "mine\n").unwrap();
+    let (code, said) = ground.call(&["task", "restore", task, "1", "--directory", "../out"]);
+    assert_eq!(code, 3, "{said}");
+    assert_eq!(fs::read(out.join("README")).unwrap(), b"mine\n");
+}
+
+#[test]
+fn a_renamed_branch_is_adopted_and_found_again() {
+    let ground = Ground::new(1);
+    let id = ground.create(None);
+    ground.go(&id, "held");
+    let slot = ground.yard.slot();
+    let usual = format!("orange-tasks/{id}");
+    assert_eq!(ground.task(&id).branch.as_str(), usual);
+    ground
+        .yard
+        .git(&slot, &["branch", "-m", &usual, "meaningful"]);
+    let (code, said) = ground.call(&["task", "update", id.as_str(), "--branch"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(ground.task(&id).branch.as_str(), "meaningful");
+    ground.yard.commit(&slot, "work", "done\n");
+    ground.go(&id, "open");
+    ground.ask_waiting(&id, Ask::Verb(Verb::Spawn), Waiting::Here);
+    assert_eq!(fs::read(slot.join("work")).unwrap(), b"done\n");
+    let branches = ground
+        .yard
+        .git(&ground.yard.app(), &["branch", "--list", "orange-tasks/*"]);
+    assert_eq!(branches, "");
+}

@@ -1,0 +1,175 @@
+//! Many who want a workspace at once, and deaths among them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use orange::clock::Deadline;
+use orange::driver::Waiting;
+use orange::effects::git::Phase;
+use orange::store::WorkspaceState;
+use orange_engine::names::{ProjectName, TaskId};
+use orange_engine::role::Role;
+use orange_engine::task::PendingState;
+
+use crate::ground::{Ground, SOON, carrying};
+
+const TASKS: usize = 50;
+const POOL: u32 = 5;
+
+/// How long callers and performers are killed.
+const RAGE: Duration = Duration::from_secs(6);
+
+fn spawn(ground: &Ground, task: &TaskId) -> Child {
+    let mut orange = ground.orange(&["task", "spawn", task.as_str(), "--wait", "100"]);
+    let orange = orange.stdout(Stdio::null()).stderr(Stdio::null());
+    orange.spawn().unwrap()
+}
+
+/// Waits until nothing is left to perform, whoever performs.
+fn rest(ground: &Ground, tasks: &[TaskId]) {
+    for task in tasks {
+        let held = Deadline::after(SOON).wait_for(|| {
+            ground.driver().perform_to_the_end(task).unwrap();
+            let pending = ground.task(task).pending;
+            // A start that failed after the task had moved on is over, and only shown.
+            pending.iter().all(|it| it.state != PendingState::Waiting)
+        });
+        assert!(held, "effects are left:\n{}", ground.told(task));
+    }
+}
+
+/// The tasks that are held; the store and the worktrees must agree about them.
+fn held(ground: &Ground, tasks: &[TaskId]) -> BTreeSet<TaskId> {
+    let project = ProjectName::new("app");
+    let git = ground.yard.open();
+    let mut bound = BTreeSet::new();
+    for record in ground.store().workspaces(&project).unwrap() {
+        let WorkspaceState::Bound(task) = &record.state else {
+            continue;
+        };
+        assert!(bound.insert(task.clone()), "{task} is bound twice");
+        let worktree = git.worktree(&record.path).unwrap();
+        let marker = worktree.marker().unwrap().unwrap();
+        let is_its = matches!(&marker.phase, Phase::Bound { task: of, .. } if of == task);
+        assert!(is_its, "{marker:?} is not {task}'s");
+        let file = fs::read_to_string(record.path.join("TASK.md")).unwrap();
+        assert!(file.contains(&format!("id: {task}")), "{file}");
+        let branch = ground.yard.git(&record.path, &["symbolic-ref", "HEAD"]);
+        assert_eq!(branch.trim(), format!("refs/heads/orange-tasks/{task}"));
+    }
+    let said = tasks
+        .iter()
+        .filter(|it| ground.task(it).status.as_str() == "held");
+    assert_eq!(said.cloned().collect::<BTreeSet<_>>(), bound);
+    bound
+}
+
+#[test]
+fn of_fifty_who_start_at_once_five_get_a_workspace_and_none_twice() {
+    let ground = Ground::new(POOL);
+    let tasks: Vec<TaskId> = (0..TASKS).map(|_| ground.create(None)).collect();
+    let calls: Vec<Child> = tasks.iter().map(|task| spawn(&ground, task)).collect();
+    for mut call in calls {
+        let code = call.wait().unwrap().code();
+        assert!(matches!(code, Some(0 | 5)), "{code:?}");
+    }
+    rest(&ground, &tasks);
+    assert_eq!(held(&ground, &tasks).len(), POOL as usize);
+    for task in &tasks {
+        let task = ground.task(task);
+        let is_queued = task.status.as_str() == "open";
+        assert!(
+            is_queued || task.status.as_str() == "held",
+            "{}",
+            task.status
+        );
+        if is_queued {
+            let told = ground.told(&task.id);
+            assert!(told.contains("all 5 workspaces"), "{told}");
+        }
+    }
+    let listed = ground.json(&["workspace", "list"]);
+    assert_eq!(
+        listed["workspaces"].as_array().unwrap().len(),
+        POOL as usize
+    );
+    // Whoever ends makes room for one who waits.
+    let ends = held(&ground, &tasks).pop_first().unwrap();
+    ground.go(&ends, "closed");
+    let waits = tasks
+        .iter()
+        .find(|it| ground.task(it).status.as_str() == "open");
+    assert_eq!(ground.go(waits.unwrap(), "held").status.as_str(), "held");
+}
+
+/// A sequence that is the same in every run.
+fn next(state: &mut u64) -> u64 {
+    *state = state
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407);
+    *state >> 33
+}
+
+#[test]
+fn killed_at_random_no_slot_is_lost() {
+    let ground = Ground::new(POOL);
+    let tasks: Vec<TaskId> = (0..TASKS / 2).map(|_| ground.create(None)).collect();
+    let variable = format!("ORANGE_HOME={}", ground.home().path().display());
+    let mut killed = 0;
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            let rage = Deadline::after(RAGE);
+            let mut state = 7;
+            while !rage.has_passed() {
+                // Everybody starts, some give up, and whoever gave up starts again.
+                let mut calls = Vec::new();
+                for task in &tasks {
+                    if next(&mut state).is_multiple_of(5) {
+                        let mut cancel =
+                            ground.orange(&["task", "update", task.as_str(), "--status", "open"]);
+                        let cancel = cancel.stdout(Stdio::null()).stderr(Stdio::null());
+                        calls.push(cancel.spawn().unwrap());
+                    } else {
+                        calls.push(spawn(&ground, task));
+                    }
+                }
+                for mut call in calls {
+                    call.wait().unwrap();
+                }
+            }
+        });
+        let mut state = 1;
+        while !asking.is_finished() {
+            thread::sleep(Duration::from_millis(5 + next(&mut state) % 30));
+            let own = carrying(variable.as_bytes());
+            let chosen = usize::try_from(next(&mut state)).unwrap();
+            if let Some(pid) = own.get(chosen % own.len().max(1)) {
+                let mut kill = Command::new("kill");
+                let kill = kill.args(["-9", &pid.to_string()]).stderr(Stdio::null());
+                killed += usize::from(kill.status().unwrap().success());
+            }
+        }
+    });
+    assert!(killed > 20, "only {killed} were killed");
+    rest(&ground, &tasks);
+    assert!(held(&ground, &tasks).len() <= POOL as usize);
+    for task in &tasks {
+        ground.go(task, "closed");
+    }
+    let collected = ground
+        .driver()
+        .collect(None, &Role::Human, false, Waiting::Here);
+    assert_eq!(collected.unwrap().left, []);
+    let listed = ground.driver().workspaces(None).unwrap();
+    assert!(listed.iter().all(|it| it.state == "free"), "{listed:?}");
+    assert_eq!(listed.len(), POOL as usize);
+    let others: Vec<TaskId> = (0..POOL).map(|_| ground.create(None)).collect();
+    for task in &others {
+        let now = ground.go(task, "held");
+        assert_eq!(now.status.as_str(), "held", "{}", ground.told(task));
+    }
+    assert_eq!(held(&ground, &others).len(), POOL as usize);
+}
