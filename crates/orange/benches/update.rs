@@ -1,4 +1,4 @@
-//! `orange task update --status …` against a minimal program that leaves the same behind.
+//! `orange task update --status …` against the least such a program must do.
 //!
 //! Run with `cargo bench -p orange --bench update`; it fails when the ratio of the medians is over
 //! 2. The minimal program is this one, started with `--minimal`: one transaction of the same rows,
@@ -9,7 +9,6 @@
 #![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
-    clippy::disallowed_types,
     clippy::unwrap_used,
     reason = "a benchmark starts programs, measures time and prints what it measured"
 )]

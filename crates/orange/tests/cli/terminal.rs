@@ -36,7 +36,7 @@ impl Terminal {
         let done = format!("tmux -S '{}' wait-for -S finished", socket.display());
         let script = format!("{line}; echo \"[exit $?]\"; {done}; exec cat");
         let columns = columns.to_string();
-        terminal.tmux(&["new-session", "-d", "-x", &columns, "-y", "60", &script]);
+        terminal.tmux(&["new-session", "-d", "-x", &columns, "-y", "120", &script]);
         terminal
     }
 

@@ -139,7 +139,7 @@ fn what_an_agent_sets_going_sees_the_persons_variables() {
     let harness = stage.path("home/harnesses/script.toml");
     let text = std::fs::read_to_string(&harness).unwrap();
     let other = text.replace("name = \"script\"", "name = \"other\"");
-    let other = other.replace("[environment]\n", "[environment]\npass = [\"OTHER_KEY\"]\n");
+    let other = format!("{other}\n[environment]\npass = [\"OTHER_KEY\"]\n");
     std::fs::write(stage.path("home/harnesses/other.toml"), other).unwrap();
     stage.script(
         "worker-1",
