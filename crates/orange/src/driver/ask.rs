@@ -1,5 +1,6 @@
 //! Somebody asks for something: observe, import, decide, record, perform.
 
+use orange_engine::document::Document;
 use orange_engine::input::{Ask, Cause, Observation, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
@@ -59,9 +60,9 @@ impl Driver {
         if !is_urgent(&asked.request.ask) {
             self.observe_in(store, id)?;
         }
-        self.follow_hand_edit(store, id)?;
+        let read = self.follow_hand_edit(store, id)?;
         let cause = Cause::Request(asked.request.clone());
-        let stepped = self.step(store, id, &cause)?;
+        let stepped = self.step_from(store, id, &cause, read)?;
         if matches!(stepped, Stepped::Refused(_)) {
             self.note_reading(store, id, &asked.request)?;
         }
@@ -100,14 +101,19 @@ impl Driver {
         self.settle(store, id, events, asked.waiting)
     }
 
-    /// Treats a status that was written into TASK.md as what it is: a request.
-    fn follow_hand_edit(&self, store: &mut Store, id: &TaskId) -> Result<(), DriverError> {
+    /// Treats a status that was written into TASK.md as what it is: a request; without one, what was
+    /// read is as good for the request that follows at once.
+    fn follow_hand_edit(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+    ) -> Result<Option<Document>, DriverError> {
         match store::import(store, id, clock::now())? {
             Reading::Read(imported) => match imported.wish {
-                Some(wish) => self.follow_hand(store, id, &wish),
-                None => Ok(()),
+                Some(wish) => self.follow_hand(store, id, &wish).map(|()| None),
+                None => Ok(Some(imported.document)),
             },
-            Reading::Unknown(_) => Ok(()),
+            Reading::Unknown(_) => Ok(None),
         }
     }
 

@@ -107,7 +107,7 @@ impl Driver {
             None => store.want_gate_command(&task.id, wanted, clock::now())?,
         }
         if called.is_another_due() {
-            called.note(Some(self.start_apart("gather", &task.id)?));
+            called.note(self.start_apart("gather", &task.id)?);
         }
         Ok(None)
     }

@@ -55,6 +55,17 @@ impl Driver {
         id: &TaskId,
         cause: &Cause,
     ) -> Result<Stepped, DriverError> {
+        self.step_from(store, id, cause, None)
+    }
+
+    /// The same, beginning with a TASK.md that was read just now.
+    pub(super) fn step_from(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        cause: &Cause,
+        mut just_read: Option<Document>,
+    ) -> Result<Stepped, DriverError> {
         for _ in 0..ROUNDS {
             let stored = store.require(id)?;
             let workflow = pinned(&stored)?;
@@ -62,7 +73,8 @@ impl Driver {
             known.facts.entered = stored.task.entered.version;
             known.branch = new_branch(cause);
             known.merges = merges(cause);
-            if reads_first(cause) {
+            known.document = just_read.take();
+            if known.document.is_none() && reads_first(cause) {
                 read(store, id, &mut known)?;
             }
             if let Some(stepped) = self.decide_once(store, &stored, &workflow, cause, known)? {

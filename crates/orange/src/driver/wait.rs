@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use orange_engine::event::Event;
 use orange_engine::names::TaskId;
-use orange_engine::time::Timestamp;
 
 use super::answer::{Answer, Changed};
 use super::due::{is_awaited, is_waiting};
@@ -13,7 +12,7 @@ use crate::clock::{self, Deadline};
 use crate::config::ORANGE_HOME;
 use crate::effects::command::{Invocation, detached};
 use crate::effects::process::{Life, ProcessIdentity};
-use crate::store::{PendingMark, Store};
+use crate::store::Store;
 
 /// How long effects may lie untouched before another performer is started.
 const UNTOUCHED: Duration = Duration::from_secs(1);
@@ -88,9 +87,8 @@ impl Driver {
         deadline.wait_for(|| {
             let looked = is_settled(store, id, last).and_then(|settled| {
                 if !settled && called.is_another_due() {
-                    let somebody_works = !called.is_gone() && is_at_work(store, id)?;
-                    let started = (!somebody_works).then(|| self.start_performer(id));
-                    called.note(started.transpose()?);
+                    // One that finds another at work ends at once; only the lock tells that.
+                    called.note(self.start_performer(id)?);
                 }
                 Ok(settled)
             });
@@ -160,8 +158,8 @@ impl Called {
         }
     }
 
-    pub(super) fn note(&mut self, started: Option<ProcessIdentity>) {
-        self.process = started;
+    pub(super) fn note(&mut self, started: ProcessIdentity) {
+        self.process = Some(started);
         self.at_first = Some(Deadline::after(self.pause));
         self.at_last = Some(Deadline::after(UNTOUCHED));
         self.pause = UNTOUCHED.min(self.pause * 2);
@@ -177,15 +175,6 @@ impl Called {
         let passed = |deadline: Option<Deadline>| deadline.is_none_or(Deadline::has_passed);
         passed(self.at_last) || passed(self.at_first) && self.is_gone()
     }
-}
-
-/// Whether somebody has begun an effect only just now.
-fn is_at_work(store: &Store, id: &TaskId) -> Result<bool, DriverError> {
-    let is_recent = |at: Timestamp| clock::now().seconds_since(at) < 1;
-    let pending = store.pending(id)?;
-    Ok(pending
-        .iter()
-        .any(|it| matches!(it.mark, PendingMark::Started { at, .. } if is_recent(at))))
 }
 
 /// Whether nothing is left to wait for of what was planned up to this version.

@@ -40,6 +40,10 @@ impl Life {
     pub fn begin(scene: &Scene) -> Life {
         let stage = Stage::new(scene.workflow);
         without_pauses(&stage, scene.workflow);
+        for turn in 2..=4 {
+            // A box that is empty again shows at once that a message was sent.
+            stage.script(&format!("worker-{turn}"), "printf '\\033[2J\\033[H'");
+        }
         let driver = stage.driver();
         let is_vague = scene.from == "clarification" && scene.how == How::NoHarness
             || (scene.from, scene.to) == ("pending", "clarification");
