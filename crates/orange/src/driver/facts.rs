@@ -14,7 +14,7 @@ use super::step::{Known, read};
 use super::{Driver, DriverError};
 use crate::config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_TASK_ID, reason};
 use crate::effects::command::Invocation;
-use crate::store::{Store, StoredTask, WorkspaceRecord};
+use crate::store::{GateCommand, Store, StoredTask, WorkspaceRecord};
 
 /// The largest report; a larger one is no report.
 const LARGEST_REPORT: u64 = 1024 * 1024;
@@ -30,6 +30,7 @@ impl Driver {
     ) -> Result<(), DriverError> {
         let task = &stored.task;
         known.facts.entered = needs.entered;
+        let mut commands = Vec::new();
         for fact in &needs.facts {
             match fact {
                 FactNeeded::Document => {
@@ -54,10 +55,18 @@ impl Driver {
                     known.facts.reports.insert(run.clone(), report);
                 }
                 FactNeeded::Command { command, timeout } => {
-                    let result = self.command_result(store, task, command, *timeout)?;
-                    known.facts.commands.insert(command.clone(), result);
+                    commands.push(GateCommand {
+                        command: command.clone(),
+                        entered: task.entered.version,
+                        timeout: *timeout,
+                        answer: None,
+                    });
                 }
             }
+        }
+        if !commands.is_empty() {
+            let results = self.command_results(store, task, &commands)?;
+            known.facts.commands.extend(results);
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! asks notes what it wants to know, a gatherer runs the command, and whoever asks next in the same
 //! state of the worktree takes the answer. Nothing is locked meanwhile but the gatherer's own lock.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use orange_engine::Task;
@@ -14,12 +15,16 @@ use super::performer_lock::PerformerLock;
 use super::wait::Called;
 use super::{Driver, DriverError};
 use crate::clock::{self, Deadline};
+use crate::config::ORANGE_RUN_ID;
 use crate::effects::command::{CommandError, Ending};
 use crate::effects::git::Head;
 use crate::store::{GateAnswer, GateCommand, Store, WorkspaceRecord};
 
 /// What a shell answers for a program that does not exist.
 const NOT_FOUND: i32 = 127;
+
+/// What a shell answers for a program that cannot be run.
+const NOT_EXECUTABLE: i32 = 126;
 
 /// What a shell adds to the number of the signal that ended a program.
 const BY_SIGNAL: i32 = 128;
@@ -36,80 +41,96 @@ pub enum Gathering {
     Detached(Duration),
 }
 
+/// How commands ended, by program and arguments.
+type Results = BTreeMap<Vec<String>, CommandResult>;
+
 impl Driver {
-    /// How a command of a gate ends.
-    pub(super) fn command_result(
+    /// How the commands of gates end, all of them for the same content of the worktree.
+    pub(super) fn command_results(
         &self,
         store: &mut Store,
         task: &Task,
-        command: &[String],
-        timeout: u64,
-    ) -> Result<CommandResult, DriverError> {
+        wanted: &[GateCommand],
+    ) -> Result<Results, DriverError> {
         let workspace = gate_workspace(store, task)?;
         match self.gathering {
-            Gathering::Here => self.run_gate(task, command, timeout, &workspace),
+            Gathering::Here => self.run_gates(task, wanted, &workspace),
             Gathering::Detached(bound) => {
-                let wanted = GateCommand {
-                    command: command.to_vec(),
-                    entered: task.entered.version,
-                    timeout,
-                    answer: None,
-                };
-                self.wait_for_answer(store, task, &wanted, &workspace, Deadline::after(bound))
+                self.wait_for_answers(store, task, wanted, &workspace, Deadline::after(bound))
             }
         }
     }
 
-    fn wait_for_answer(
+    fn wait_for_answers(
         &self,
         store: &mut Store,
         task: &Task,
-        wanted: &GateCommand,
+        wanted: &[GateCommand],
         workspace: &WorkspaceRecord,
         deadline: Deadline,
-    ) -> Result<CommandResult, DriverError> {
+    ) -> Result<Results, DriverError> {
         let mut called = Called::none();
         let mut outcome = None;
         deadline.wait_for(|| {
-            let looked = self.look_for_answer(store, task, wanted, workspace, &mut called);
+            let looked = self.look_for_answers(store, task, wanted, workspace, &mut called);
             outcome = looked.transpose();
             outcome.is_some()
         });
         outcome.unwrap_or_else(|| {
+            let commands: Vec<String> = wanted.iter().map(|it| it.command.join(" ")).collect();
             Err(DriverError::GateRunning {
                 task: task.id.clone(),
-                command: wanted.command.join(" "),
+                command: commands.join("`, `"),
             })
         })
     }
 
-    /// The answer, if it is there and still holds; else somebody is made to find it out.
-    fn look_for_answer(
+    /// The answers, if all are there and still hold; else somebody is made to find them out.
+    fn look_for_answers(
         &self,
         store: &mut Store,
         task: &Task,
-        wanted: &GateCommand,
+        wanted: &[GateCommand],
         workspace: &WorkspaceRecord,
         called: &mut Called,
-    ) -> Result<Option<CommandResult>, DriverError> {
+    ) -> Result<Option<Results>, DriverError> {
         let known = store.gate_commands(&task.id)?;
-        let known = known.into_iter().find(|it| it.command == wanted.command);
-        let known = known.filter(|known| known.entered == wanted.entered);
-        match known.map(|known| known.answer) {
-            Some(Some(answer)) => {
-                // Taken whether or not it holds: an old answer is no answer.
-                let taken = store.take_gate_command(&task.id, &wanted.command)?;
-                let is_ours = taken.and_then(|taken| taken.answer) == Some(answer.clone());
-                let holds = is_ours && answer.state == self.state(task, workspace)?;
-                return Ok(holds.then_some(answer.result));
+        let mut is_answered = true;
+        for wanted in wanted {
+            let known = known.iter().find(|it| it.command == wanted.command);
+            let known = known.filter(|known| known.entered == wanted.entered);
+            if known.is_none() {
+                store.want_gate_command(&task.id, wanted, clock::now())?;
             }
-            Some(None) => {}
-            None => store.want_gate_command(&task.id, wanted, clock::now())?,
+            is_answered &= known.is_some_and(|known| known.answer.is_some());
+        }
+        if is_answered {
+            return self.take_answers(store, task, wanted, workspace);
         }
         if called.is_another_due() {
             called.note(self.start_apart("gather", &task.id)?);
         }
         Ok(None)
+    }
+
+    /// Takes all answers away, whether or not they hold: an old answer is no answer.
+    fn take_answers(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        wanted: &[GateCommand],
+        workspace: &WorkspaceRecord,
+    ) -> Result<Option<Results>, DriverError> {
+        let state = self.state(task, workspace)?;
+        let mut results = Results::new();
+        for wanted in wanted {
+            let taken = store.take_gate_command(&task.id, &wanted.command)?;
+            let answer = taken.and_then(|taken| taken.answer);
+            if let Some(answer) = answer.filter(|answer| answer.state == state) {
+                results.insert(wanted.command.clone(), answer.result);
+            }
+        }
+        Ok((results.len() == wanted.len()).then_some(results))
     }
 
     /// Runs every command that is wanted; one gatherer for each task at a time.
@@ -120,56 +141,89 @@ impl Driver {
             return Ok(());
         };
         loop {
-            let commands = store.gate_commands(task)?;
-            let Some(wanted) = commands.into_iter().find(|it| it.answer.is_none()) else {
+            let commands = store.gate_commands(task)?.into_iter();
+            let wanted: Vec<GateCommand> = commands.filter(|it| it.answer.is_none()).collect();
+            if wanted.is_empty() {
                 return Ok(());
-            };
-            self.find_out(&mut store, task, &wanted)?;
+            }
+            self.find_out(&mut store, task, wanted)?;
         }
     }
 
-    /// Runs a command and keeps how it ended, unless nobody wants to know any more.
+    /// Runs commands and keeps how they ended, unless nobody wants to know any more.
     fn find_out(
         &self,
         store: &mut Store,
         id: &TaskId,
-        wanted: &GateCommand,
+        wanted: Vec<GateCommand>,
     ) -> Result<(), DriverError> {
         for _ in 0..ROUNDS {
             let task = store.require(id)?.task;
-            let held = store.workspace_of(id)?;
-            let is_wanted = task.entered.version == wanted.entered;
-            let Some(workspace) = held.filter(|_| is_wanted) else {
+            let is_wanted = |it: &GateCommand| it.entered == task.entered.version;
+            let Some(workspace) = store.workspace_of(id)? else {
                 break;
             };
-            let before = self.head(&task, &workspace)?;
-            let result = self.run_gate(&task, &wanted.command, wanted.timeout, &workspace)?;
-            if self.head(&task, &workspace)? == before {
-                let state = self.state(&task, &workspace)?;
-                let answer = GateAnswer { result, state };
-                return Ok(store.answer_gate_command(id, wanted, &answer)?);
+            if !wanted.iter().all(is_wanted) {
+                break;
             }
+            let before = self.head(&task, &workspace)?;
+            let results = self.run_gates(&task, &wanted, &workspace)?;
+            if self.head(&task, &workspace)? != before {
+                continue;
+            }
+            let state = self.state(&task, &workspace)?;
+            for wanted in &wanted {
+                if let Some(result) = results.get(&wanted.command) {
+                    let answer = GateAnswer {
+                        result: *result,
+                        state: state.clone(),
+                    };
+                    store.answer_gate_command(id, wanted, &answer)?;
+                }
+            }
+            return Ok(());
         }
-        store.take_gate_command(id, &wanted.command)?;
+        for wanted in &wanted {
+            store.take_gate_command(id, &wanted.command)?;
+        }
         Ok(())
     }
 
-    /// Runs a command of a gate in the workspace.
+    /// Runs commands of gates in the workspace, one after the other.
+    fn run_gates(
+        &self,
+        task: &Task,
+        wanted: &[GateCommand],
+        workspace: &WorkspaceRecord,
+    ) -> Result<Results, DriverError> {
+        let mut results = Results::new();
+        for wanted in wanted {
+            let result = self.run_gate(task, wanted, workspace)?;
+            results.insert(wanted.command.clone(), result);
+        }
+        Ok(results)
+    }
+
     fn run_gate(
         &self,
         task: &Task,
-        command: &[String],
-        seconds: u64,
+        wanted: &GateCommand,
         workspace: &WorkspaceRecord,
     ) -> Result<CommandResult, DriverError> {
-        let command = self.own_command(task, command, workspace, "gate");
-        match command.timeout(Duration::from_secs(seconds)).run() {
+        // A gatherer that was killed may have left one running.
+        let run = self.end_left_running("gate", task)?;
+        let command = self
+            .own_command(task, &wanted.command, workspace, "gate")
+            .variable(ORANGE_RUN_ID, run.as_str())
+            .timeout(Duration::from_secs(wanted.timeout));
+        match command.run() {
             Ok(finished) => Ok(match finished.ending {
                 Ending::Code(code) => CommandResult::Exited(code),
                 Ending::Signal(signal) => CommandResult::Exited(BY_SIGNAL + signal),
                 Ending::TimedOut(_) => CommandResult::TimedOut,
             }),
             Err(CommandError::Missing { .. }) => Ok(CommandResult::Exited(NOT_FOUND)),
+            Err(CommandError::NotStarted { .. }) => Ok(CommandResult::Exited(NOT_EXECUTABLE)),
             Err(error) => Err(error.into()),
         }
     }

@@ -5,7 +5,7 @@ use orange_engine::role::Role;
 
 use super::{Driver, DriverError};
 use crate::clock;
-use crate::store::{self, InboxEntry};
+use crate::store::InboxEntry;
 
 impl Driver {
     /// The messages for a role that it has not read; reading them here is what marks them.
@@ -19,7 +19,8 @@ impl Driver {
             .collect();
         if let Some(last) = unread.last() {
             store.mark_read(task, role, last.id, clock::now())?;
-            store::project(&mut store, task, clock::now())?;
+            // A status that was written by hand is followed, not overwritten.
+            self.project_files(&mut store, task)?;
         }
         Ok(unread)
     }

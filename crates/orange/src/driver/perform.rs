@@ -123,18 +123,20 @@ impl Driver {
         failure: &Failure,
     ) -> Result<(), DriverError> {
         let (task, effect) = (&pending.task, pending.planned.id);
-        let doublings = pending.attempts.min(16);
-        let pause = self.bounds.backoff.saturating_mul(1 << doublings);
-        let again = clock::after(pause);
-        let failed = store.note_failed_try(task, effect, &failure.error, again)?;
-        let Some(failed) = failed else {
-            return Ok(());
-        };
-        if failure.is_for_good || failed >= self.bounds.tries {
-            let error = failure.error.clone();
-            let given_up = Observation::EffectGivenUp { effect, error };
-            self.step(store, task, &Cause::Observation(given_up))?;
+        // Noting a failed try lets it wait for the next one; what is not repeated must stay begun
+        // until it is given up.
+        if !failure.is_for_good {
+            let doublings = pending.attempts.min(16);
+            let pause = self.bounds.backoff.saturating_mul(1 << doublings);
+            let again = clock::after(pause);
+            let failed = store.note_failed_try(task, effect, &failure.error, again)?;
+            if failed.is_none_or(|failed| failed < self.bounds.tries) {
+                return Ok(());
+            }
         }
+        let error = failure.error.clone();
+        let given_up = Observation::EffectGivenUp { effect, error };
+        self.step(store, task, &Cause::Observation(given_up))?;
         Ok(())
     }
 }

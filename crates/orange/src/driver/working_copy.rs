@@ -14,7 +14,7 @@ use orange_engine::Task;
 use orange_engine::names::RunId;
 
 use super::act::Failure;
-use super::{Driver, ids};
+use super::{Driver, DriverError, ids};
 use crate::clock;
 use crate::config::{ORANGE_RUN_ID, Project};
 use crate::effects::command::Ending;
@@ -119,13 +119,19 @@ impl Driver {
 
     /// Ends what a script has left running; the run's id that its processes carry.
     pub(super) fn end_script(&self, script: Script, task: &Task) -> Result<RunId, Failure> {
+        let ended = self.end_left_running(script.name(), task);
+        ended.map_err(Failure::passing)
+    }
+
+    /// Ends what a command for a task has left running; the run's id that its processes carry.
+    pub(super) fn end_left_running(&self, name: &str, task: &Task) -> Result<RunId, DriverError> {
         // Another home may have a task of the same id.
         let home = ids::hash(&self.home.path().to_string_lossy());
         let home: String = home.chars().take(12).collect();
-        let run = RunId::new(format!("{}-{}-{home}", script.name(), task.id));
+        let run = RunId::new(format!("{name}-{}-{home}", task.id));
         match process::end(&run, &[], &[], self.bounds.patience) {
             Ok(_) | Err(ProcessError::Unsupported(_)) => Ok(run),
-            Err(error) => Err(Failure::passing(error)),
+            Err(error) => Err(error.into()),
         }
     }
 

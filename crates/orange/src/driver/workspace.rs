@@ -136,6 +136,8 @@ impl Driver {
             for script in [Script::Setup, Script::Teardown] {
                 self.end_script(script, task)?;
             }
+            let ended = self.end_left_running("gate", task);
+            ended.map_err(Failure::passing)?;
         }
         Ok(())
     }

@@ -235,6 +235,23 @@ pub(super) fn keep(
     Ok(())
 }
 
+/// Takes what must not happen twice for begun: whether it was is known to the lost database alone.
+pub(super) fn suspect(
+    connection: &Connection,
+    task: &TaskId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    connection
+        .execute(
+            "UPDATE pending SET state = 'started', started_at = ?2,
+                 started_by = 'a process before the rebuild'
+             WHERE task = ?1 AND class = 'at_most_once' AND state = 'waiting'",
+            params![task.as_str(), now.to_string()],
+        )
+        .map_err(failed("restore what is pending"))?;
+    Ok(())
+}
+
 fn one(
     connection: &Connection,
     task: &TaskId,

@@ -229,6 +229,8 @@ fn replay(
         }
     }
     pending::keep(connection, &task, &[])?;
+    let last = history.lines.last().unwrap_or(first);
+    pending::suspect(connection, &task.id, last.event.at)?;
     tasks::update(connection, &task, sequence)?;
     Ok((task, sequence))
 }

@@ -50,7 +50,6 @@ impl TaskFile {
         let mut changed = false;
         let mut appended = Vec::new();
         for file in files {
-            let file = self.resolved(file)?;
             let last_chance = file.mark.reads + 1 >= READS;
             match news(&file.path, &file.mark) {
                 None | Some(News::Nothing) => {}
@@ -102,6 +101,13 @@ impl TaskFile {
             }
             _ => false,
         };
+        // Another replacement may get the number that was announced, and would answer for this one.
+        if !brought_over {
+            announced = announced
+                .into_iter()
+                .map(|(file, tail)| Ok((called_off(&file)?, tail)))
+                .collect::<Result<_, StoreError>>()?;
+        }
         let appended = if announced.is_empty() {
             appended
         } else {
@@ -144,12 +150,21 @@ impl TaskFile {
         Ok(announced)
     }
 
-    /// The file with what is known of it, when a process died while bringing more of it over.
-    fn resolved(&self, file: Replaced) -> Result<Replaced, StoreError> {
-        let Some(over) = file.mark.over else {
-            return Ok(file);
-        };
+    /// Finds out what became of everything that a process announced before it died.
+    ///
+    /// This comes before anything else that replaces a file and could take the announced number.
+    pub(super) fn resolve_announced(&self) -> Result<(), StoreError> {
         let all = self.replaced_files()?;
+        for file in all.iter().filter(|file| file.mark.over.is_some()) {
+            self.resolve(file, &all)?;
+        }
+        Ok(())
+    }
+
+    fn resolve(&self, file: &Replaced, all: &[Replaced]) -> Result<(), StoreError> {
+        let Some(over) = file.mark.over else {
+            return Ok(());
+        };
         let mut made = all.iter().filter(|it| it.mark.number == over.number);
         // Before the exchange it holds the new text, afterwards the old one.
         let is_new = |it: &Replaced| {
@@ -157,17 +172,15 @@ impl TaskFile {
             it.mark.ours == Some(fingerprint(&content))
         };
         let has_happened = made.clone().next().is_some() && !made.any(is_new);
-        let mut mark = Mark {
-            over: None,
-            ..file.mark.clone()
-        };
-        if has_happened {
-            let mut content = fs::read(&file.path)
-                .map_err(|error| StoreError::file("read", &file.path, &error))?;
-            content.truncate(over.length);
-            mark = mark.knowing(&content);
+        if !has_happened {
+            called_off(file)?;
+            return Ok(());
         }
-        file.remark(&shelf_of(&file), mark)
+        let mut content =
+            fs::read(&file.path).map_err(|error| StoreError::file("read", &file.path, &error))?;
+        content.truncate(over.length);
+        file.remark(&shelf_of(file), file.mark.clone().knowing(&content))?;
+        Ok(())
     }
 
     /// Lets a text take the place of the one we wrote, when nobody has changed that since.
@@ -217,6 +230,15 @@ impl TaskFile {
         }
         Ok(())
     }
+}
+
+/// The file without an announcement.
+fn called_off(file: &Replaced) -> Result<Replaced, StoreError> {
+    let mark = Mark {
+        over: None,
+        ..file.mark.clone()
+    };
+    file.remark(&shelf_of(file), mark)
 }
 
 /// The shelf on which a replaced file is.

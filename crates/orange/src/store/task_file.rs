@@ -55,6 +55,7 @@ impl TaskFile {
             now,
             _lock: lock,
         };
+        file.resolve_announced()?;
         file.recover()?;
         Ok(file)
     }
@@ -109,7 +110,12 @@ impl TaskFile {
         }
         whole_file::remove(&whole_file::temporary(left_behind))?;
         for beside in shelf_beside(left_behind).files()? {
-            self.shelve(&beside.path, &beside.mark)?;
+            // Brought over twice is better than never.
+            let mark = Mark {
+                over: None,
+                ..beside.mark
+            };
+            self.shelve(&beside.path, &mark)?;
         }
         let Ok(Some(content)) = reading::read(left_behind) else {
             // A file that is not there is out already. A link holds nothing; anything else is not

@@ -38,7 +38,7 @@ verbs:
   cancel: closed
 "#;
 
-fn staged(hook: &str, gate: &str) -> (Stage, TaskId) {
+pub fn staged(hook: &str, gate: &str) -> (Stage, TaskId) {
     let stage = Stage::new("default");
     let out = stage.path("scripts").display().to_string();
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
@@ -187,6 +187,57 @@ fn an_answer_of_a_gate_counts_only_for_what_was_there() {
     assert_eq!(code, 3, "{said}");
     assert_eq!(times_asked(&stage), 2);
     assert_eq!(stage.task(&id).status.as_str(), "held");
+}
+
+#[test]
+fn two_gates_that_take_long_are_each_asked_once() {
+    let (stage, id) = staged("exit 0", COUNTED);
+    let out = stage.path("scripts").display().to_string();
+    let text = HOOKED.replace("name: hooked", "name: twice");
+    let text = text.replace(
+        "gates:\n",
+        "gates:\n  again: { command: [sh, \"OUT/gate.sh\", again], timeout: 60s }\n",
+    );
+    let text = text.replace("gate: asked", "gate: [asked, again]");
+    let path = stage.path("home/workflows/twice.yml");
+    fs::write(path, text.replace("OUT", &out)).unwrap();
+    stage.must(&["task", "cancel", id.as_str()]);
+    let id = stage.create(&["Add a line", "--workflow", "twice"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    let close = [
+        "task",
+        "update",
+        id.as_str(),
+        "--status",
+        "closed",
+        "--wait",
+        "1",
+    ];
+    assert_eq!(stage.call(&close).0, 5);
+    stage.script("answer", "0");
+    wait_for("both gates", || {
+        let known = stage.store().gate_commands(&id).unwrap();
+        known.len() == 2 && known.iter().all(|it| it.answer.is_some())
+    });
+    stage.must(&close);
+    assert_eq!(times_asked(&stage), 2);
+    assert_eq!(stage.task(&id).status.as_str(), "closed");
+}
+
+#[test]
+fn a_gate_that_cannot_be_run_is_an_answer() {
+    let (stage, id) = staged("exit 0", "exit 0");
+    let out = stage.path("scripts").display().to_string();
+    let text = HOOKED.replace("name: hooked", "name: barred");
+    let text = text.replace("[sh, \"OUT/gate.sh\"]", "[\"OUT/gate.sh\"]");
+    let path = stage.path("home/workflows/barred.yml");
+    fs::write(path, text.replace("OUT", &out)).unwrap();
+    stage.must(&["task", "cancel", id.as_str()]);
+    let id = stage.create(&["Add a line", "--workflow", "barred"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    let (code, said) = stage.call(&["task", "update", id.as_str(), "--status", "closed"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("126"), "{said}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn lesson_24_an_enter_that_was_swallowed_is_pressed_again() {
     assert_eq!(enters(&stage), 2);
     let sent = fs::read_to_string(stage.path("scripts/sent")).unwrap();
     assert_eq!(
-        sent, "Message from orange: run `orange inbox` and do what it says.\n",
+        sent, "Message from orange: run orange inbox and do what it says.\n",
         "once, and whole"
     );
     stage.wait_for_rest(&id);

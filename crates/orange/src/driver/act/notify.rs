@@ -14,7 +14,9 @@ use crate::effects::tmux::{Observation, Pane};
 use crate::store::{NewMessage, Store};
 
 /// What is typed into an agent's pane; the message itself is in its inbox.
-const NUDGE: &str = "Message from orange: run `orange inbox` and do what it says.";
+///
+/// Plain words: in a shell, a command in backticks would be run and its answer thrown away.
+const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
 
 /// How long an agent may take to show what was typed; some lose an Enter that comes earlier.
 const IS_SHOWN: Duration = Duration::from_millis(500);
@@ -100,14 +102,15 @@ impl Driver {
         if !is_unsent()? {
             self.tmux.paste(pane, NUDGE).map_err(Failure::passing)?;
         }
-        let mut was_seen = within(IS_SHOWN, is_unsent)?;
+        // Where no box of the agent's is recognised, only its next call tells.
+        if !within(IS_SHOWN, is_unsent)? {
+            return self.tmux.press_enter(pane).map_err(Failure::passing);
+        }
         for _ in 0..2 {
             self.tmux.press_enter(pane).map_err(Failure::passing)?;
-            let is_taken = || Ok(is_read()? || (was_seen && !is_unsent()?));
-            if within(TAKES_IN, is_taken)? || !is_unsent()? {
+            if within(TAKES_IN, || Ok(is_read()? || !is_unsent()?))? {
                 return Ok(());
             }
-            was_seen = true;
         }
         Err(Failure::passing(format!(
             "the {role} does not take in the line that tells of its message: press Enter in its \

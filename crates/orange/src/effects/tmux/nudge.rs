@@ -118,15 +118,15 @@ fn squeezed(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const NUDGE: &str = "Message from orange: run `orange inbox` and do what it says.";
+    const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
 
     #[test]
     fn lesson_25_a_nudge_that_waits_is_seen() {
         for screen in [
-            "some talk\n\n> Message from orange: run `orange inbox` and do what it says.\n",
-            "╭──────────╮\n│ > Message from orange: run `orange      │\n│   inbox` and do what it says. │\n╰──────────╯\n  ? for shortcuts\n",
-            "❯ Message from orange: run `orange inbox` and do what it says.\n──────\n  ⏵⏵ accept edits on",
-            "$ Message from orange: run `orange inbox` and do what it says.",
+            "some talk\n\n> Message from orange: run orange inbox and do what it says.\n",
+            "╭──────────╮\n│ > Message from orange: run orange       │\n│   inbox and do what it says. │\n╰──────────╯\n  ? for shortcuts\n",
+            "❯ Message from orange: run orange inbox and do what it says.\n──────\n  ⏵⏵ accept edits on",
+            "$ Message from orange: run orange inbox and do what it says.",
         ] {
             assert!(is_in_input_box(screen, NUDGE), "{screen}");
         }
@@ -137,14 +137,14 @@ mod tests {
         for screen in [
             "",
             "nothing of ours",
-            "> Message from orange: run `orange inbox` and do what it says.\n\n● Reading…\n\n> \n",
-            "› Message from orange: run `orange inbox` and do what it says.\n\n› Ask for anything",
-            "> Message from orange: run `orange inbox` and do what it says.\n\nUpdate available\n❯ 1. Install\n  2. Skip",
-            "Message from orange: run `orange inbox` and do what it says.",
-            "> half a thought Message from orange: run `orange inbox` and do what it says.",
+            "> Message from orange: run orange inbox and do what it says.\n\n● Reading…\n\n> \n",
+            "› Message from orange: run orange inbox and do what it says.\n\n› Ask for anything",
+            "> Message from orange: run orange inbox and do what it says.\n\nUpdate available\n❯ 1. Install\n  2. Skip",
+            "Message from orange: run orange inbox and do what it says.",
+            "> half a thought Message from orange: run orange inbox and do what it says.",
             "> [Pasted text #1 +12 lines]",
-            "> Message from orange: run `orange inbox` and do what it says.\nInstall it? [Y/n]",
-            "> Message from orange: run `orange inbox` and do what it says. And more.",
+            "> Message from orange: run orange inbox and do what it says.\nInstall it? [Y/n]",
+            "> Message from orange: run orange inbox and do what it says. And more.",
         ] {
             assert!(!is_in_input_box(screen, NUDGE), "{screen}");
         }

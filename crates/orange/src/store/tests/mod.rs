@@ -167,3 +167,38 @@ fn rebuilding_survives() {
         stage.project();
     });
 }
+
+#[test]
+fn another_projection_after_a_death_loses_nothing() {
+    let test = "another_projection_after_a_death_loses_nothing";
+    if let Some((home, at)) = stage::orders() {
+        let stage = Stage::at(&home);
+        steps::arm(at);
+        stage.import();
+        return;
+    }
+    for at in 0.. {
+        let stage = Stage::new();
+        bound(&stage);
+        let mut agent = stage.open_file();
+        stage.record(2);
+        stage.project();
+        std::io::Write::write_all(&mut agent, b"too late\n").unwrap();
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args([&format!("store::tests::{test}"), "--exact", "--nocapture"])
+            .args(stage::written_orders(&stage, at))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        // A performer records and projects before anybody imports again.
+        stage.record(3);
+        stage.project();
+        let state = format!("{:?}", stage.state());
+        assert_eq!(state.matches("too late").count(), 1, "mark {at}: {state}");
+        if status.success() {
+            assert!(at >= 6, "only {at} marks were reached");
+            return;
+        }
+    }
+}

@@ -24,7 +24,7 @@ const PASS: &str = "\n## Review\n\nVerdict: PASS\nfine\n";
 const FAIL: &str = "\n## Review\n\nVerdict: FAIL\nnot enough\n";
 
 /// What a call answers that was killed.
-const KILLED: i32 = -1;
+pub const KILLED: i32 = -1;
 
 /// A task in its scene.
 pub struct Life {
@@ -262,21 +262,12 @@ impl Life {
             .collect()
     }
 
-    /// Says which marks count, and at which of them whoever reaches it dies.
     pub fn order(&self, steps: &[&str], deaths: &[usize]) {
-        let folder = self.stage.path("home/crash-points");
-        fs::create_dir_all(&folder).unwrap();
-        let steps = steps.iter().map(|step| format!("{step}\n"));
-        let deaths = deaths.iter().map(|death| format!("{death}\n"));
-        let orders: String = steps.chain(deaths).collect();
-        fs::write(folder.join("orders"), orders).unwrap();
+        order(&self.stage, steps, deaths);
     }
 
-    /// The marks that were reached, in order.
     pub fn reached(&self) -> Vec<String> {
-        let path = self.stage.path("home/crash-points/reached");
-        let text = fs::read_to_string(path).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
+        reached(&self.stage)
     }
 
     fn command(&self) -> Vec<String> {
@@ -374,4 +365,21 @@ fn without_pauses(stage: &Stage, name: &str) {
     fs::create_dir_all(&folder).unwrap();
     let text = text.replace("backoff: 10s", "backoff: 0s");
     fs::write(folder.join(format!("{name}.yml")), text).unwrap();
+}
+
+/// Says which marks count, and at which of them whoever reaches it dies.
+pub fn order(stage: &Stage, steps: &[&str], deaths: &[usize]) {
+    let folder = stage.path("home/crash-points");
+    fs::create_dir_all(&folder).unwrap();
+    let steps = steps.iter().map(|step| format!("{step}\n"));
+    let deaths = deaths.iter().map(|death| format!("{death}\n"));
+    let orders: String = steps.chain(deaths).collect();
+    fs::write(folder.join("orders"), orders).unwrap();
+}
+
+/// The marks that were reached, in order.
+pub fn reached(stage: &Stage) -> Vec<String> {
+    let path = stage.path("home/crash-points/reached");
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
 }

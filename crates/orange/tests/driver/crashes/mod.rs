@@ -140,3 +140,29 @@ fn every_edge_of_the_shipped_workflows_has_a_scene_or_an_excuse() {
     let marks: usize = scenes.iter().map(Scene::least_marks).sum();
     assert!(marks >= 150, "only {marks} marks");
 }
+
+#[test]
+fn a_command_that_fails_is_not_repeated_wherever_its_performer_dies() {
+    for death in 0.. {
+        let (stage, id) = crate::hooks::staged("echo once >> $OUT/ran\nexit 1", "exit 0");
+        life::order(&stage, &COMMITS_AND_EFFECTS, &[death]);
+        // Who is killed asks again; every other answer is one.
+        for _ in 0..2 {
+            let (code, _) = stage.call(&["task", "spawn", id.as_str()]);
+            if code != life::KILLED {
+                break;
+            }
+        }
+        let reached = life::reached(&stage).len();
+        stage.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
+        let given_up = || !stage.task(&id).attention.is_empty();
+        crate::stage::wait_for("the command to be given up", given_up);
+        let ran = std::fs::read_to_string(stage.path("scripts/ran")).unwrap_or_default();
+        assert!(ran.lines().count() <= 1, "killed at mark {death}: {ran}");
+        if reached <= death {
+            assert!(death > 8, "only {death} marks");
+            assert_eq!(ran, "once\n");
+            return;
+        }
+    }
+}
