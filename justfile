@@ -14,7 +14,7 @@ test *arguments:
 
 # Deaths at every commit and effect, and so many pairs of deaths per transition.
 crashes pairs="8":
-    CRASH_PAIRS={{ pairs }} cargo nextest run -p orange --features crash-points --test driver crashes::
+    CRASH_PAIRS={{ pairs }} cargo nextest run -p orange --features crash-points --test-threads 6 --test driver crashes::
 
 # The engine's laws, with many more cases than usual.
 laws cases="100000":
@@ -28,6 +28,6 @@ fuzz target seconds="300":
 mutants *arguments:
     cargo mutants -p orange-engine {{ arguments }}
 
-# The engine's benchmarks.
+# The benchmarks.
 bench:
-    cargo bench -p orange-engine
+    cargo bench --workspace

@@ -21,8 +21,8 @@ const COMMITS_AND_EFFECTS: [&str; 4] = [
     "after an effect",
 ];
 
-/// How many pairs of deaths are tried in each part; `CRASH_PAIRS` asks for more.
-const PAIRS: u64 = 2;
+/// How many pairs of deaths are tried in each scene; `CRASH_PAIRS` asks for more.
+const PAIRS: u64 = 1;
 
 /// Lives through a scene with deaths at these marks; the marks that asking reached.
 fn live(scene: &Scene, deaths: &[usize]) -> (Picture, Vec<String>) {
