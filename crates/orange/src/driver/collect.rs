@@ -119,7 +119,7 @@ impl Driver {
                 task: id.clone(),
                 request: Request {
                     by: by.clone(),
-                    ask: Ask::RetryEffects,
+                    ask: Ask::RetryReleases,
                     confirmed: false,
                     message: None,
                 },

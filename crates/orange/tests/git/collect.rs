@@ -114,6 +114,32 @@ fn a_release_that_was_given_up_is_tried_again() {
 }
 
 #[test]
+fn a_command_that_was_given_up_is_not_run_again() {
+    let ground = Ground::new(1);
+    let workflow = ground.yard.path("workflows/roads.yml");
+    let text = fs::read_to_string(&workflow).unwrap();
+    let ran = ground.yard.path("ran");
+    let script = format!("echo once >>'{}'; exit 1", ran.display());
+    let command = serde_json::json!(["/bin/sh", "-c", script]);
+    let release = "      - action: release_workspace\n";
+    let before = format!("      - {{ action: run_command, command: {command} }}\n{release}");
+    assert!(text.contains(release));
+    fs::write(&workflow, text.replace(release, &before)).unwrap();
+    let id = ground.hold();
+    ground.ask(&id, Ask::Verb(Verb::Cancel));
+    ground.driver().perform_to_the_end(&id).unwrap();
+    assert_eq!(states(&ground), ["bound"]);
+    assert_eq!(fs::read_to_string(&ran).unwrap(), "once\n");
+    let answer = ground.json(&["workspace", "gc"]);
+    assert_eq!(answer["retried"], serde_json::json!([id.as_str()]));
+    ground.driver().perform_to_the_end(&id).unwrap();
+    assert_eq!(states(&ground), ["free"]);
+    assert_eq!(fs::read_to_string(&ran).unwrap(), "once\n");
+    let attention = ground.task(&id).attention;
+    assert!(attention[0].starts_with("run_command"), "{attention:?}");
+}
+
+#[test]
 fn what_an_ended_task_still_holds_is_taken_back() {
     let ground = Ground::new(1);
     let id = ground.create(Some("fix"));
