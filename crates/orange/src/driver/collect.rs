@@ -77,17 +77,17 @@ impl Driver {
     pub fn collect(
         &self,
         project: Option<&ProjectName>,
-        by: &Role,
         confirmed: bool,
         waiting: Waiting,
     ) -> Result<Collected, DriverError> {
+        self.require_person("put the pool of workspaces in order")?;
         let mut collected = Collected {
             confirmed,
             ..Collected::default()
         };
         let mut store = self.store()?;
         for project in self.meant_projects(project)? {
-            self.retry_releases(&mut store, &project, by, waiting, &mut collected)?;
+            self.retry_releases(&mut store, &project, waiting, &mut collected)?;
             let git = self.open_repository(&project)?;
             for record in store.workspaces(&project.name)? {
                 self.collect_one(&mut store, &git, &project, &record, &mut collected)?;
@@ -102,7 +102,6 @@ impl Driver {
         &self,
         store: &mut Store,
         project: &Project,
-        by: &Role,
         waiting: Waiting,
         collected: &mut Collected,
     ) -> Result<(), DriverError> {
@@ -118,14 +117,14 @@ impl Driver {
             let answer = self.ask(&Asked {
                 task: id.clone(),
                 request: Request {
-                    by: by.clone(),
+                    by: Role::Human,
                     ask: Ask::RetryReleases,
                     confirmed: false,
                     message: None,
                 },
                 waiting,
             })?;
-            // An agent may look, but it is not its business.
+            // Somebody else may have seen to it meanwhile.
             if !matches!(answer, Answer::Refused(_)) {
                 collected.retried.push(id);
             }

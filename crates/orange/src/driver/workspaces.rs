@@ -90,6 +90,7 @@ impl Driver {
         project: Option<&ProjectName>,
         count: Option<u32>,
     ) -> Result<Vec<Pooled>, DriverError> {
+        self.require_person("make workspaces ahead")?;
         let project = self.project_for(project)?;
         let asked = count.unwrap_or(project.pool_size);
         if asked > project.pool_size {
