@@ -8,7 +8,7 @@ use orange::driver::Waiting;
 use orange::store::WorkspaceState;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
-use orange_engine::names::{ProjectName, WorkspaceName};
+use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use orange_engine::role::Role;
 
 use crate::ground::{Ground, carrying, told, wait_for, work_in};
@@ -492,6 +492,64 @@ fn rescues_are_listed_shown_and_brought_back_by_the_program() {
     let (code, said) = ground.call(&["task", "restore", task, "1", "--directory", "../out"]);
     assert_eq!(code, 3, "{said}");
     assert_eq!(fs::read(out.join("README")).unwrap(), b"mine\n");
+}
+
+/// A task in the first workspace whose rescue was brought back once, and done away with.
+fn hold_with_rescue(ground: &Ground) -> TaskId {
+    let id = ground.hold();
+    let draft = ground.yard.slot().join("draft");
+    fs::write(&draft, "old\n").unwrap();
+    ground.go(&id, "open");
+    ground.go(&id, "held");
+    fs::remove_file(draft).unwrap();
+    id
+}
+
+#[test]
+fn a_rescue_does_not_come_back_into_what_the_pool_gave_away() {
+    let ground = Ground::new(1);
+    let id = hold_with_rescue(&ground);
+    let (lock, path) = hold_lock(&ground);
+    let words = ["task", "restore", id.as_str(), "1", "--worktree"];
+    let child = call_until_locked(&ground, &path, &words);
+    let mut store = ground.store();
+    let held = store.workspace_of(&id).unwrap().unwrap();
+    assert!(store.free_workspace(&held).unwrap());
+    drop(lock);
+    let (code, said) = told(&child.wait_with_output().unwrap());
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("has no worktree now"), "{said}");
+    assert!(!ground.yard.slot().join("draft").exists());
+}
+
+#[test]
+fn a_rescue_does_not_come_back_into_what_is_marked_as_anothers() {
+    let ground = Ground::new(1);
+    let id = hold_with_rescue(&ground);
+    let git = ground.yard.open();
+    ground.yard.release(&git, id.as_str());
+    ground.yard.acquire(&git, "other", "other");
+    let (code, said) = ground.call(&["task", "restore", id.as_str(), "1", "--worktree"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("has no worktree now"), "{said}");
+    assert!(!ground.yard.slot().join("draft").exists());
+}
+
+#[test]
+fn an_agent_does_not_change_the_pool() {
+    let ground = Ground::new(2);
+    ground.hold();
+    for words in [&["workspace", "gc", "--yes"][..], &["workspace", "init"]] {
+        // Whoever stands in a bound worktree is its worker.
+        let mut orange = ground.orange(words);
+        let output = orange.current_dir(ground.yard.slot()).output().unwrap();
+        let (code, said) = told(&output);
+        assert_eq!(code, 3, "{said}");
+        assert!(said.contains("only a person may"), "{said}");
+    }
+    assert_eq!(states(&ground), ["bound"]);
+    assert_eq!(ground.call(&["workspace", "init"]).0, 0);
+    assert_eq!(states(&ground), ["bound", "free"]);
 }
 
 #[test]
