@@ -673,7 +673,7 @@ fn a_failed_effect_stops_the_later_ones_of_its_plan() {
     );
 }
 
-const DEPLOYING: &str = r#"
+const DEPLOYING: &str = "
 name: deploying
 version: 1
 description: Runs a command before the workspace is given back.
@@ -698,7 +698,7 @@ verbs:
   spawn: held
   merge: []
   cancel: closed
-"#;
+";
 
 #[test]
 fn giving_the_workspace_back_is_tried_again_without_the_rest() {
