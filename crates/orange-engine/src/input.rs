@@ -91,6 +91,8 @@ pub enum Ask {
     },
     /// Another try at the effects that were given up.
     RetryEffects,
+    /// Another try at giving the workspace back, and at nothing else that was given up.
+    RetryReleases,
 }
 
 /// The world changed.

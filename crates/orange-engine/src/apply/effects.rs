@@ -127,11 +127,15 @@ fn given_up(planned: &PlannedEffect, error: &str) -> String {
 pub(super) fn cancel_effect(task: &mut Task, id: EffectId) {
     if let Some(pending) = take_pending(task, id) {
         undo_promise(task, &pending.planned);
-        // What failed is being tried anew, or no longer wanted: nobody need look at it.
-        if let PendingState::GivenUp { error } = &pending.state {
-            let reason = given_up(&pending.planned, error);
-            task.attention.retain(|known| *known != reason);
-        }
+        lower_attention(task, &pending);
+    }
+}
+
+/// What failed is being tried anew, or no longer wanted: nobody need look at it.
+fn lower_attention(task: &mut Task, pending: &PendingEffect) {
+    if let PendingState::GivenUp { error } = &pending.state {
+        let reason = given_up(&pending.planned, error);
+        task.attention.retain(|known| *known != reason);
     }
 }
 
@@ -164,11 +168,11 @@ pub(super) fn stop_effect(task: &mut Task, id: EffectId) {
 
 pub(super) fn retry_effect(task: &mut Task, id: EffectId) {
     if let Some(index) = position(task, id) {
+        let failed = task.pending[index].clone();
+        lower_attention(task, &failed);
         task.pending[index].state = PendingState::Waiting;
-        let planned = task.pending[index].planned.clone();
-        promise(task, &planned);
+        promise(task, &failed.planned);
     }
-    task.attention.clear();
 }
 
 fn take_pending(task: &mut Task, id: EffectId) -> Option<PendingEffect> {

@@ -7,7 +7,7 @@ use super::respawn;
 use super::steps::Steps;
 use super::transition::{self, Taken};
 use crate::decision::{Decision, Plan};
-use crate::effect::MergeStrategy;
+use crate::effect::{Effect, MergeStrategy, PlannedEffect};
 use crate::event::Fact;
 use crate::input::{Ask, FactNeeded, Input, Request};
 use crate::language::Workflow;
@@ -17,7 +17,7 @@ use crate::language::workflow::{Edge, Target, Trigger};
 use crate::names::{BranchName, Status};
 use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
 use crate::role::Role;
-use crate::task::{PendingState, Task};
+use crate::task::{PendingEffect, PendingState, Task};
 
 pub(super) fn decide(
     workflow: &Workflow,
@@ -36,7 +36,8 @@ pub(super) fn decide(
         Ask::Respawn { role } => asking.respawn(role.as_ref()),
         Ask::HandEdit { to, version } => asking.hand_edit(to, *version),
         Ask::Amend { summary, branch } => asking.amend(summary.as_deref(), branch.as_ref()),
-        Ask::RetryEffects => asking.retry_effects(),
+        Ask::RetryEffects => asking.retry(|_, _| true),
+        Ask::RetryReleases => asking.retry(is_for_release),
     }
 }
 
@@ -201,13 +202,17 @@ impl<'a> Asking<'a> {
     }
 
     /// Also for a task that has ended: it must not keep its workspace.
-    fn retry_effects(mut self) -> Decision {
+    fn retry(mut self, is_meant: fn(&Task, &PlannedEffect) -> bool) -> Decision {
         if let Some(missing) = self.only_human() {
             return self.refuse(Attempt::RetryEffects, closed_by(missing));
         }
-        let pending = self.steps.task.pending.iter();
-        let failed: Vec<_> = pending
-            .filter(|pending| pending.state != PendingState::Waiting)
+        let task = &self.steps.task;
+        let failed = task
+            .pending
+            .iter()
+            .filter(|it| it.state != PendingState::Waiting);
+        let failed: Vec<_> = failed
+            .filter(|pending| is_meant(task, &pending.planned))
             .map(|pending| pending.planned.id)
             .collect();
         if failed.is_empty() {
@@ -271,6 +276,19 @@ impl<'a> Asking<'a> {
         refusal.hints = hints::for_refusal(&refusal);
         Decision::Refusal(refusal)
     }
+}
+
+/// A release that failed, or a kill that must come before one: whoever is alive would lose the
+/// workspace.
+fn is_for_release(task: &Task, planned: &PlannedEffect) -> bool {
+    let is_release =
+        |planned: &PlannedEffect| matches!(planned.effect, Effect::ReleaseWorkspace { .. });
+    let follows = |later: &PendingEffect| {
+        let later = &later.planned;
+        is_release(later) && later.plan == planned.plan && later.id > planned.id
+    };
+    is_release(planned)
+        || matches!(planned.effect, Effect::Kill(_)) && task.pending.iter().any(follows)
 }
 
 fn already() -> Decision {

@@ -41,7 +41,7 @@ pub(crate) enum Happening {
     /// A hand edit; the version is off by this much.
     HandEdit(Role, Index, u64),
     Amend(Role, String),
-    Retry(Role),
+    Retry(Role, bool),
     Import(Role, bool),
     Done(Index),
     GivenUp(Index),
@@ -151,7 +151,7 @@ pub(crate) fn anything() -> BoxedStrategy<Happening> {
         3 => (any_role(), any_verb(), any::<bool>()).prop_map(|(role, verb, yes)| Happening::Verb(role, verb, yes)),
         1 => (any_role(), proptest::option::of(agent())).prop_map(|(by, role)| Happening::Respawn(by, role)),
         1 => (any_role(), ".{0,12}").prop_map(|(role, text)| Happening::Amend(role, text)),
-        1 => any_role().prop_map(Happening::Retry),
+        1 => (any_role(), any::<bool>()).prop_map(|(by, all)| Happening::Retry(by, all)),
         1 => "(?s).{0,80}".prop_map(Happening::WriteAnything),
         1 => Just(Happening::Merged),
         1 => select(vec![PullRequestState::Open, PullRequestState::Merged, PullRequestState::Closed]).prop_map(Happening::PullRequest),
@@ -204,7 +204,8 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
             let branch = Some(BranchName::new(text));
             asked(by, Ask::Amend { summary, branch }, false)
         }
-        Happening::Retry(by) => asked(by, Ask::RetryEffects, false),
+        Happening::Retry(by, true) => asked(by, Ask::RetryEffects, false),
+        Happening::Retry(by, false) => asked(by, Ask::RetryReleases, false),
         Happening::Import(by, asked) => observed(Observation::DocumentRead {
             by: by.clone(),
             asked: *asked,
@@ -498,7 +499,7 @@ fn workers_tricks() -> BoxedStrategy<Happening> {
         1 => any_evidence().prop_map(|evidence| Happening::Ends(Role::Reviewer, evidence)),
         3 => any::<Index>().prop_map(Happening::Done),
         1 => Just(Happening::Respawn(Role::Worker, None)),
-        1 => Just(Happening::Retry(Role::Worker)),
+        1 => Just(Happening::Retry(Role::Worker, true)),
         1 => any_report().prop_map(Happening::Report),
         1 => Just(Happening::Later),
         1 => Just(Happening::Noticed),

@@ -673,6 +673,87 @@ fn a_failed_effect_stops_the_later_ones_of_its_plan() {
     );
 }
 
+const DEPLOYING: &str = "
+name: deploying
+version: 1
+description: Runs a command before the workspace is given back.
+states:
+  open: { kind: queued }
+  held: { kind: human, expects: [] }
+  closed: { kind: terminal }
+transitions:
+  - from: open
+    to: held
+    by: human
+    hooks:
+      - action: acquire_workspace
+  - from: held
+    to: closed
+    by: human
+    hooks:
+      - action: kill_session
+      - { action: run_command, command: [deploy] }
+      - action: release_workspace
+verbs:
+  spawn: held
+  merge: []
+  cancel: closed
+";
+
+#[test]
+fn giving_the_workspace_back_is_tried_again_without_the_rest() {
+    let workflow = load_clean(DEPLOYING);
+    let waiting = |world: &World<'_>| {
+        let pending = world.task.pending.iter();
+        let pending = pending.filter(|it| it.state == PendingState::Waiting);
+        let labels: Vec<&str> = pending.map(|it| it.planned.effect.label()).collect();
+        labels
+    };
+    let closed = |failing: usize| {
+        let mut world = World::begin(&workflow);
+        world.move_to(Role::Human, "held");
+        world.settle();
+        world.move_to(Role::Human, "closed");
+        for _done in 0..failing {
+            let planned = world.task.pending[0].planned.clone();
+            let outcome = world.outcome_of(&planned.effect);
+            let effect = planned.id;
+            world.observe(Observation::EffectDone { effect, outcome });
+        }
+        let effect = world.task.pending[0].planned.id;
+        let error = String::from("broken");
+        world.observe(Observation::EffectGivenUp { effect, error });
+        assert_eq!(waiting(&world), [""; 0]);
+        world
+    };
+    // Nobody who is alive loses the workspace.
+    let mut world = closed(0);
+    world.ask(Role::Engine, Ask::RetryReleases);
+    assert_eq!(waiting(&world), ["kill_session", "release_workspace"]);
+    assert_eq!(world.task.attention, [""; 0]);
+    // A command that failed is not run again, and still told.
+    let mut world = closed(1);
+    assert_eq!(
+        shown(&world.ask(Role::Worker, Ask::RetryReleases)),
+        "refused not-allowed (only human)"
+    );
+    world.ask(Role::Human, Ask::RetryReleases);
+    assert_eq!(waiting(&world), ["release_workspace"]);
+    assert_eq!(world.task.attention, ["run_command: broken"]);
+    world.settle();
+    assert_eq!(world.task.workspace, Workspace::None);
+    assert_eq!(world.effects(), ["run_command"]);
+    assert_eq!(
+        shown(&world.ask(Role::Human, Ask::RetryReleases)),
+        "refused nothing-to-do"
+    );
+    let mut world = closed(2);
+    world.ask(Role::Human, Ask::RetryReleases);
+    assert_eq!(waiting(&world), ["release_workspace"]);
+    world.settle();
+    assert_eq!(world.task.workspace, Workspace::None);
+}
+
 #[test]
 fn some_failures_stop_nothing() {
     let workflow = default();

@@ -3,12 +3,13 @@
 //! Invariant: nothing here deletes a byte that no commit holds. Ignored files are moved aside, and
 //! a rescue is forgotten only when the default branch holds all of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use orange_engine::effect::Effect;
 use orange_engine::input::{Ask, Request};
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use orange_engine::role::Role;
+use orange_engine::task::RunState;
 use serde::Serialize;
 
 use super::act::Failure;
@@ -18,12 +19,14 @@ use super::performer_lock::PerformerLock;
 use super::step::pinned;
 use super::wait::Waiting;
 use super::workspace::slot;
-use super::workspaces::is_free;
+use super::workspaces::is_unchanged;
 use super::{Driver, DriverError};
 use crate::clock;
 use crate::config::Project;
 use crate::effects::git::{Git, Release, Released};
-use crate::store::{PendingMark, Store, TaskFilter, WorkspaceRecord, WorkspaceState};
+use crate::store::{
+    PendingMark, Store, StoreError, TaskDirectory, TaskFilter, WorkspaceRecord, WorkspaceState,
+};
 
 /// What was put in order, and what is left for a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -74,17 +77,17 @@ impl Driver {
     pub fn collect(
         &self,
         project: Option<&ProjectName>,
-        by: &Role,
         confirmed: bool,
         waiting: Waiting,
     ) -> Result<Collected, DriverError> {
+        self.require_person("put the pool of workspaces in order")?;
         let mut collected = Collected {
             confirmed,
             ..Collected::default()
         };
         let mut store = self.store()?;
         for project in self.meant_projects(project)? {
-            self.retry_releases(&mut store, &project, by, waiting, &mut collected)?;
+            self.retry_releases(&mut store, &project, waiting, &mut collected)?;
             let git = self.open_repository(&project)?;
             for record in store.workspaces(&project.name)? {
                 self.collect_one(&mut store, &git, &project, &record, &mut collected)?;
@@ -99,7 +102,6 @@ impl Driver {
         &self,
         store: &mut Store,
         project: &Project,
-        by: &Role,
         waiting: Waiting,
         collected: &mut Collected,
     ) -> Result<(), DriverError> {
@@ -115,14 +117,14 @@ impl Driver {
             let answer = self.ask(&Asked {
                 task: id.clone(),
                 request: Request {
-                    by: by.clone(),
-                    ask: Ask::RetryEffects,
+                    by: Role::Human,
+                    ask: Ask::RetryReleases,
                     confirmed: false,
                     message: None,
                 },
                 waiting,
             })?;
-            // An agent may look, but it is not its business.
+            // Somebody else may have seen to it meanwhile.
             if !matches!(answer, Answer::Refused(_)) {
                 collected.retried.push(id);
             }
@@ -146,10 +148,15 @@ impl Driver {
             }
             WorkspaceState::Retired => {
                 let _lock = self.lock_workspace(&record.name)?;
-                match mended(git, project, record)? {
+                // Who held the lock may have put it in order, and somebody may work in it by now.
+                if !is_unchanged(store, record)? {
+                    return Ok(());
+                }
+                match self.mended(store, git, project, record)? {
                     Ok(()) => {
-                        store.free_workspace(&record.name)?;
-                        collected.freed.push(record.name.clone());
+                        if store.free_workspace(record)? {
+                            collected.freed.push(record.name.clone());
+                        }
                     }
                     Err(reason) => collected.left.push(Left {
                         workspace: record.name.clone(),
@@ -187,11 +194,10 @@ impl Driver {
             reason: error,
         })?;
         let held = store.workspace_of(id)?;
-        if let Some(held) = held.filter(|held| held.name == record.name) {
-            store.free_workspace(&held.name)?;
-            return Ok(true);
+        match held.filter(|held| held.name == record.name) {
+            Some(held) => Ok(store.free_workspace(&held)?),
+            None => Ok(false),
         }
-        Ok(false)
     }
 
     fn look_for_ignored(
@@ -202,7 +208,7 @@ impl Driver {
         collected: &mut Collected,
     ) -> Result<(), DriverError> {
         let _lock = self.lock_workspace(&record.name)?;
-        if !is_free(store, record)? {
+        if !is_unchanged(store, record)? {
             return Ok(());
         }
         let Ok(Some(worktree)) = git.existing_workspace(&slot(record))? else {
@@ -229,6 +235,78 @@ impl Driver {
             set_aside,
         });
         Ok(())
+    }
+
+    /// Whether a workspace that was left as it is can be used again, by now.
+    fn mended(
+        &self,
+        store: &Store,
+        git: &Git,
+        project: &Project,
+        record: &WorkspaceRecord,
+    ) -> Result<Result<(), String>, DriverError> {
+        let worktree = match git.existing_workspace(&slot(record))? {
+            Ok(Some(worktree)) => worktree,
+            Ok(None) => return Ok(Ok(())),
+            Err(refusal) => return Ok(Err(refusal.to_string())),
+        };
+        let marker = worktree.marker()?;
+        let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
+            let condition = worktree.condition()?;
+            let is_at_rest = condition.is_clean() && condition.head.branch().is_none();
+            let reason = "somebody works in it: leave it clean and with a detached HEAD";
+            return Ok(is_at_rest.then_some(()).ok_or_else(|| reason.to_owned()));
+        };
+        if let Some(reason) = self.in_use(store, task, record)? {
+            return Ok(Err(reason));
+        }
+        let released = git.release(&Release {
+            slot: slot(record),
+            task,
+            default: Some(&project.default_branch),
+        })?;
+        Ok(match released {
+            Released::Free { .. } | Released::Absent => Ok(()),
+            Released::Retired { obstacles, .. } => {
+                let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+                Err(obstacles.join("; "))
+            }
+            Released::NotThatTasks { task } => Err(format!("it is task `{task}`'s")),
+            Released::Refused(refusal) => Err(refusal.to_string()),
+        })
+    }
+
+    /// Why somebody may still work in a workspace that is marked as this task's. One that the pool has
+    /// retired can be in use nevertheless: a rebuild may have left its task out.
+    fn in_use(
+        &self,
+        store: &Store,
+        task: &TaskId,
+        record: &WorkspaceRecord,
+    ) -> Result<Option<String>, DriverError> {
+        let stored = match store.require(task) {
+            Ok(stored) => stored,
+            Err(StoreError::UnknownTask { .. }) => {
+                return Ok(Some(format!(
+                    "it is the worktree of task `{task}`, which is not in the database: mend the \
+                     task's directory, then run `orange rebuild --move-aside`"
+                )));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut runs = stored.task.runs.values();
+        if runs.any(|run| !matches!(run.state, RunState::Ended { .. })) {
+            return Ok(Some(format!(
+                "an agent of task `{task}` runs: end it with `orange task cancel {task}`"
+            )));
+        }
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let directory = TaskDirectory::new(&self.home, &stored.task.project, task)?;
+        let file = directory.bound_file()?;
+        let is_bound = file.is_some_and(|file| real(&file).starts_with(real(&record.path)));
+        Ok(is_bound.then(|| {
+            format!("task `{task}` is bound to it: give it back with `orange task cancel {task}`")
+        }))
     }
 }
 
@@ -269,38 +347,4 @@ fn tasks_of(store: &Store, project: &Project) -> Result<Vec<TaskId>, DriverError
     let listing = store.list(&filter)?;
     let ids = listing.tasks.into_iter().map(|summary| summary.task.id);
     Ok(ids.collect())
-}
-
-/// Whether a workspace that was left as it is can be used again, by now.
-fn mended(
-    git: &Git,
-    project: &Project,
-    record: &WorkspaceRecord,
-) -> Result<Result<(), String>, DriverError> {
-    let worktree = match git.existing_workspace(&slot(record))? {
-        Ok(Some(worktree)) => worktree,
-        Ok(None) => return Ok(Ok(())),
-        Err(refusal) => return Ok(Err(refusal.to_string())),
-    };
-    let marker = worktree.marker()?;
-    let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
-        let condition = worktree.condition()?;
-        let is_at_rest = condition.is_clean() && condition.head.branch().is_none();
-        let reason = "somebody works in it: leave it clean and with a detached HEAD";
-        return Ok(is_at_rest.then_some(()).ok_or_else(|| reason.to_owned()));
-    };
-    let released = git.release(&Release {
-        slot: slot(record),
-        task,
-        default: Some(&project.default_branch),
-    })?;
-    Ok(match released {
-        Released::Free { .. } | Released::Absent => Ok(()),
-        Released::Retired { obstacles, .. } => {
-            let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
-            Err(obstacles.join("; "))
-        }
-        Released::NotThatTasks { task } => Err(format!("it is task `{task}`'s")),
-        Released::Refused(refusal) => Err(refusal.to_string()),
-    })
 }

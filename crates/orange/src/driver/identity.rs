@@ -72,6 +72,14 @@ impl Driver {
         }
     }
 
+    /// Refuses an agent what is a person's to ask for.
+    pub(super) fn require_person(&self, what: &'static str) -> Result<(), DriverError> {
+        if self.identify()?.role == Role::Human {
+            return Ok(());
+        }
+        Err(DriverError::ForAPerson(what))
+    }
+
     /// Who asks about a task, if they may: an agent about its own only, a hook about none.
     pub fn identify_for(&self, task: &TaskId) -> Result<Identity, DriverError> {
         self.may_ask(task, || self.identify())

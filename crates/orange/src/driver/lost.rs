@@ -45,10 +45,7 @@ impl Driver {
     /// What an earlier call has planned and nobody performed is performed, so that a call that was
     /// ended half-way is finished by the next. One task that fails keeps no other from coming back.
     pub fn respawn_lost(&self, bound: Duration) -> Result<Vec<BroughtBack>, DriverError> {
-        let by = self.identify()?.role;
-        if by != Role::Human {
-            return Err(DriverError::ForAPerson("bring every lost agent back"));
-        }
+        self.require_person("bring every lost agent back")?;
         let mut store = self.store()?;
         let mut found = Vec::new();
         // All performers work at the same time; only then is anything waited for.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use orange_engine::names::{BranchName, CommitId, ProjectName, TaskId};
 use serde::Serialize;
 
+use super::workspaces::is_unchanged;
 use super::{Driver, DriverError};
 use crate::config::reason;
 use crate::effects::git::{Git, Rescued, RestoreRefusal, Restored};
@@ -98,12 +99,20 @@ impl Driver {
                 git.restore_to_folder(&rescued, &directory)?
             }
             Destination::Worktree => {
-                let held = self.store()?.workspace_of(task)?;
+                let store = self.store()?;
+                let held = store.workspace_of(task)?;
                 let held = held.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
                 let missing = || refused(String::from("the task has no worktree now"), &[]);
                 let held = held.ok_or_else(missing)?;
                 let _lock = self.lock_workspace(&held.name)?;
-                let restored = git.worktree(&held.path)?.restore(&rescued)?;
+                // Who held the lock may have given the worktree to another task.
+                let worktree = git.worktree(&held.path)?;
+                let marker = worktree.marker()?;
+                let is_marked = marker.is_some_and(|it| it.phase.task() == Some(task));
+                if !is_marked || !is_unchanged(&store, &held)? {
+                    return Err(missing());
+                }
+                let restored = worktree.restore(&rescued)?;
                 if matches!(restored, Restored::Whole { .. }) {
                     git.note_brought_back(&rescued)?;
                 }

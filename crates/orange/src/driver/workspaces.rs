@@ -90,6 +90,7 @@ impl Driver {
         project: Option<&ProjectName>,
         count: Option<u32>,
     ) -> Result<Vec<Pooled>, DriverError> {
+        self.require_person("make workspaces ahead")?;
         let project = self.project_for(project)?;
         let asked = count.unwrap_or(project.pool_size);
         if asked > project.pool_size {
@@ -127,7 +128,7 @@ impl Driver {
         record: &WorkspaceRecord,
     ) -> Result<(), DriverError> {
         let _lock = self.lock_workspace(&record.name)?;
-        if !is_free(store, record)? {
+        if !is_unchanged(store, record)? {
             return Ok(());
         }
         let made = git.prepare(&slot(record), Some(&project.default_branch))?;
@@ -143,9 +144,7 @@ impl Driver {
     }
 }
 
-/// Whether nobody has got a workspace since it was listed; asked with its lock held.
-pub(super) fn is_free(store: &Store, record: &WorkspaceRecord) -> Result<bool, DriverError> {
-    let all = store.workspaces(&record.project)?;
-    let mut all = all.iter();
-    Ok(all.any(|it| it.name == record.name && it.state == WorkspaceState::Free))
+/// Whether a workspace is what it was when it was listed; asked with its lock held.
+pub(super) fn is_unchanged(store: &Store, record: &WorkspaceRecord) -> Result<bool, DriverError> {
+    Ok(store.workspaces(&record.project)?.contains(record))
 }

@@ -1,6 +1,7 @@
 //! The directory of a task, what is in it, and its lock.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -106,6 +107,16 @@ impl TaskDirectory {
     /// The link that says where the file is while a workspace is bound.
     pub(super) fn bound(&self) -> PathBuf {
         self.path.join(".bound")
+    }
+
+    /// Where TASK.md is while a workspace is bound.
+    pub fn bound_file(&self) -> Result<Option<PathBuf>, StoreError> {
+        let link = self.bound();
+        match fs::read_link(&link) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::file("read", &link, &error)),
+        }
     }
 
     /// The link that says where the file is going.

@@ -122,26 +122,13 @@ impl Store {
 
     /// Takes a workspace that must stay as it is out of the pool.
     pub fn retire_workspace(&mut self, name: &WorkspaceName) -> Result<(), StoreError> {
-        self.set_state(name, "retired", "retire a workspace")
-    }
-
-    /// Gives back a workspace that was reserved in vain, or retired and put in order.
-    pub fn free_workspace(&mut self, name: &WorkspaceName) -> Result<(), StoreError> {
-        self.set_state(name, "free", "free a workspace")
-    }
-
-    fn set_state(
-        &mut self,
-        name: &WorkspaceName,
-        state: &'static str,
-        attempt: &'static str,
-    ) -> Result<(), StoreError> {
+        let attempt = "retire a workspace";
         let writing = self.write(attempt)?;
         let changed = writing
             .transaction
             .execute(
-                "UPDATE workspaces SET state = ?2, task = NULL WHERE name = ?1",
-                params![name.as_str(), state],
+                "UPDATE workspaces SET state = 'retired', task = NULL WHERE name = ?1",
+                [name.as_str()],
             )
             .map_err(failed(attempt))?;
         if changed == 0 {
@@ -150,6 +137,29 @@ impl Store {
         }
         writing.commit()?;
         Ok(())
+    }
+
+    /// Gives back a workspace that was reserved in vain, or retired and put in order; not one that
+    /// has become something else since it was looked at, which is the answer.
+    pub fn free_workspace(&mut self, found: &WorkspaceRecord) -> Result<bool, StoreError> {
+        let attempt = "free a workspace";
+        let (state, task) = match &found.state {
+            WorkspaceState::Free => ("free", None),
+            WorkspaceState::Reserved(task) => ("reserved", Some(task.as_str())),
+            WorkspaceState::Bound(task) => ("bound", Some(task.as_str())),
+            WorkspaceState::Retired => ("retired", None),
+        };
+        let writing = self.write(attempt)?;
+        let changed = writing
+            .transaction
+            .execute(
+                "UPDATE workspaces SET state = 'free', task = NULL
+                 WHERE name = ?1 AND state = ?2 AND task IS ?3",
+                params![found.name.as_str(), state, task],
+            )
+            .map_err(failed(attempt))?;
+        writing.commit()?;
+        Ok(changed == 1)
     }
 }
 

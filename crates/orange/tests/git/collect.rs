@@ -1,15 +1,17 @@
 //! `workspace list`, `init` and `gc`, and `task restore`, by the program.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 
 use orange::driver::Waiting;
 use orange::store::WorkspaceState;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
-use orange_engine::names::{ProjectName, WorkspaceName};
+use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
+use orange_engine::role::Role;
 
-use crate::ground::Ground;
+use crate::ground::{Ground, carrying, told, wait_for, work_in};
 use crate::yard::files;
 
 fn states(ground: &Ground) -> Vec<String> {
@@ -112,6 +114,32 @@ fn a_release_that_was_given_up_is_tried_again() {
 }
 
 #[test]
+fn a_command_that_was_given_up_is_not_run_again() {
+    let ground = Ground::new(1);
+    let workflow = ground.yard.path("workflows/roads.yml");
+    let text = fs::read_to_string(&workflow).unwrap();
+    let ran = ground.yard.path("ran");
+    let script = format!("echo once >>'{}'; exit 1", ran.display());
+    let command = serde_json::json!(["/bin/sh", "-c", script]);
+    let release = "      - action: release_workspace\n";
+    let before = format!("      - {{ action: run_command, command: {command} }}\n{release}");
+    assert!(text.contains(release));
+    fs::write(&workflow, text.replace(release, &before)).unwrap();
+    let id = ground.hold();
+    ground.ask(&id, Ask::Verb(Verb::Cancel));
+    ground.driver().perform_to_the_end(&id).unwrap();
+    assert_eq!(states(&ground), ["bound"]);
+    assert_eq!(fs::read_to_string(&ran).unwrap(), "once\n");
+    let answer = ground.json(&["workspace", "gc"]);
+    assert_eq!(answer["retried"], serde_json::json!([id.as_str()]));
+    ground.driver().perform_to_the_end(&id).unwrap();
+    assert_eq!(states(&ground), ["free"]);
+    assert_eq!(fs::read_to_string(&ran).unwrap(), "once\n");
+    let attention = ground.task(&id).attention;
+    assert!(attention[0].starts_with("run_command"), "{attention:?}");
+}
+
+#[test]
 fn what_an_ended_task_still_holds_is_taken_back() {
     let ground = Ground::new(1);
     let id = ground.create(Some("fix"));
@@ -160,6 +188,119 @@ fn a_retired_workspace_comes_back_when_somebody_has_put_it_in_order() {
     assert_eq!(kept[0].paths, ["README"]);
     let next = ground.create(Some("next"));
     assert_eq!(ground.go(&next, "held").status.as_str(), "held");
+}
+
+/// The lock of the first workspace, held as whoever changes it holds it.
+fn hold_lock(ground: &Ground) -> (fs::File, PathBuf) {
+    let path = ground.home().workspaces().join(".locks/app--1");
+    let lock = fs::File::open(&path).unwrap();
+    lock.lock().unwrap();
+    (lock, path)
+}
+
+/// Starts the program, and waits until it has found out what it wants and waits for the lock.
+fn call_until_locked(ground: &Ground, lock: &Path, arguments: &[&str]) -> Child {
+    let mut orange = ground.orange(arguments);
+    let orange = orange.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = orange.spawn().unwrap();
+    let folder = PathBuf::from(format!("/proc/{}/fd", child.id()));
+    wait_for("the lock to be wanted", || {
+        let open = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let mut open = open.filter_map(|it| fs::read_link(it.path()).ok());
+        open.any(|it| it == lock)
+    });
+    child
+}
+
+#[test]
+fn a_workspace_that_somebody_got_since_it_was_listed_is_not_touched() {
+    let ground = Ground::new(1);
+    let id = ground.create(Some("fix"));
+    ground.json(&["workspace", "init"]);
+    let name = WorkspaceName::new("app--1");
+    ground.store().retire_workspace(&name).unwrap();
+    let (lock, path) = hold_lock(&ground);
+    let child = call_until_locked(&ground, &path, &["workspace", "gc", "--yes", "--json"]);
+    // Another `gc` frees it, and a task takes it.
+    let mut store = ground.store();
+    let listed = store.workspaces(&ProjectName::new("app")).unwrap();
+    assert!(store.free_workspace(&listed[0]).unwrap());
+    store.reserve_workspace(&name, &id).unwrap();
+    let git = ground.yard.open();
+    ground.yard.acquire(&git, id.as_str(), "fix");
+    let slot = ground.yard.slot();
+    fs::write(slot.join("README"), "unsaved\n").unwrap();
+    drop(lock);
+    let (code, said) = told(&child.wait_with_output().unwrap());
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(fs::read(slot.join("README")).unwrap(), b"unsaved\n");
+    let head = ground.yard.git(&slot, &["symbolic-ref", "HEAD"]);
+    assert_eq!(head, "refs/heads/fix\n");
+    let held = store.workspace_of(&id).unwrap().unwrap();
+    assert_eq!(held.state, WorkspaceState::Reserved(id));
+}
+
+#[test]
+fn a_retired_workspace_in_which_somebody_works_is_left() {
+    let ground = Ground::new(1);
+    let id = ground.hold();
+    ground.go(&id, "manned");
+    let slot = ground.yard.slot();
+    fs::write(slot.join("README"), "unsaved\n").unwrap();
+    let before = work_in(&slot);
+    let left = |why: &str| {
+        let answer = ground.json(&["workspace", "gc", "--yes"]);
+        let reason = answer["left"][0]["reason"].as_str().unwrap();
+        assert!(reason.contains(why), "{answer}");
+        assert_eq!(answer["freed"], serde_json::json!([]));
+        assert_eq!(work_in(&slot), before);
+        assert!(slot.join("TASK.md").is_file());
+        assert_eq!(states(&ground), ["retired"]);
+    };
+    let name = WorkspaceName::new("app--1");
+    ground.store().retire_workspace(&name).unwrap();
+    let link = ground.home().tasks().join("app").join(id.as_str());
+    let link = link.join(".bound");
+    let file = fs::read_link(&link).unwrap();
+    fs::remove_file(&link).unwrap();
+    left("an agent of task");
+    // Without its agent it is the task's all the same.
+    std::os::unix::fs::symlink(file, &link).unwrap();
+    ground.go(&id, "held");
+    left("is bound to it");
+    ground.go(&id, "closed");
+    let answer = ground.json(&["workspace", "gc"]);
+    assert_eq!(answer["freed"], serde_json::json!(["app--1"]));
+    let kept = ground.driver().rescues_of(&id, None).unwrap();
+    assert_eq!(kept[0].paths, ["README"]);
+}
+
+#[test]
+fn a_rebuild_that_left_a_task_out_does_not_cost_its_agent_the_worktree() {
+    let ground = Ground::new(1);
+    let id = ground.hold();
+    let task = ground.go(&id, "manned");
+    let run = &task.runs[&Role::Worker].id;
+    let slot = ground.yard.slot();
+    fs::write(slot.join("README"), "unsaved\n").unwrap();
+    let history = ground.home().tasks().join("app").join(id.as_str());
+    fs::write(history.join("history.jsonl"), "torn\n").unwrap();
+    let (code, said) = ground.call(&["rebuild", "--move-aside"]);
+    assert_eq!(code, 3, "{said}");
+    // The pool does not know the worktree any more, until a task finds somebody in it.
+    let next = ground.create(Some("next"));
+    ground.go(&next, "held");
+    assert_eq!(states(&ground)[0], "retired");
+    let before = files(&slot);
+    let answer = ground.json(&["workspace", "gc", "--yes"]);
+    let reason = answer["left"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains(id.as_str()), "{answer}");
+    assert_eq!(answer["freed"], serde_json::json!([]));
+    assert_eq!(files(&slot), before);
+    let head = ground.yard.git(&slot, &["symbolic-ref", "HEAD"]);
+    assert_eq!(head, "refs/heads/fix\n");
+    let own = format!("ORANGE_RUN_ID={run}");
+    assert_ne!(carrying(own.as_bytes()), [] as [u32; 0], "it works on");
 }
 
 #[test]
@@ -351,6 +492,64 @@ fn rescues_are_listed_shown_and_brought_back_by_the_program() {
     let (code, said) = ground.call(&["task", "restore", task, "1", "--directory", "../out"]);
     assert_eq!(code, 3, "{said}");
     assert_eq!(fs::read(out.join("README")).unwrap(), b"mine\n");
+}
+
+/// A task in the first workspace whose rescue was brought back once, and done away with.
+fn hold_with_rescue(ground: &Ground) -> TaskId {
+    let id = ground.hold();
+    let draft = ground.yard.slot().join("draft");
+    fs::write(&draft, "old\n").unwrap();
+    ground.go(&id, "open");
+    ground.go(&id, "held");
+    fs::remove_file(draft).unwrap();
+    id
+}
+
+#[test]
+fn a_rescue_does_not_come_back_into_what_the_pool_gave_away() {
+    let ground = Ground::new(1);
+    let id = hold_with_rescue(&ground);
+    let (lock, path) = hold_lock(&ground);
+    let words = ["task", "restore", id.as_str(), "1", "--worktree"];
+    let child = call_until_locked(&ground, &path, &words);
+    let mut store = ground.store();
+    let held = store.workspace_of(&id).unwrap().unwrap();
+    assert!(store.free_workspace(&held).unwrap());
+    drop(lock);
+    let (code, said) = told(&child.wait_with_output().unwrap());
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("has no worktree now"), "{said}");
+    assert!(!ground.yard.slot().join("draft").exists());
+}
+
+#[test]
+fn a_rescue_does_not_come_back_into_what_is_marked_as_anothers() {
+    let ground = Ground::new(1);
+    let id = hold_with_rescue(&ground);
+    let git = ground.yard.open();
+    ground.yard.release(&git, id.as_str());
+    ground.yard.acquire(&git, "other", "other");
+    let (code, said) = ground.call(&["task", "restore", id.as_str(), "1", "--worktree"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("has no worktree now"), "{said}");
+    assert!(!ground.yard.slot().join("draft").exists());
+}
+
+#[test]
+fn an_agent_does_not_change_the_pool() {
+    let ground = Ground::new(2);
+    ground.hold();
+    for words in [&["workspace", "gc", "--yes"][..], &["workspace", "init"]] {
+        // Whoever stands in a bound worktree is its worker.
+        let mut orange = ground.orange(words);
+        let output = orange.current_dir(ground.yard.slot()).output().unwrap();
+        let (code, said) = told(&output);
+        assert_eq!(code, 3, "{said}");
+        assert!(said.contains("only a person may"), "{said}");
+    }
+    assert_eq!(states(&ground), ["bound"]);
+    assert_eq!(ground.call(&["workspace", "init"]).0, 0);
+    assert_eq!(states(&ground), ["bound", "free"]);
 }
 
 #[test]

@@ -11,7 +11,6 @@ use orange::driver::Waiting;
 use orange::effects::git::Phase;
 use orange::store::WorkspaceState;
 use orange_engine::names::{ProjectName, TaskId};
-use orange_engine::role::Role;
 use orange_engine::task::PendingState;
 
 use crate::ground::{Ground, SOON, carrying};
@@ -159,9 +158,7 @@ fn killed_at_random_no_slot_is_lost() {
     for task in &tasks {
         ground.go(task, "closed");
     }
-    let collected = ground
-        .driver()
-        .collect(None, &Role::Human, false, Waiting::Here);
+    let collected = ground.driver().collect(None, false, Waiting::Here);
     assert_eq!(collected.unwrap().left, []);
     let listed = ground.driver().workspaces(None).unwrap();
     assert!(listed.iter().all(|it| it.state == "free"), "{listed:?}");

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use orange::clock::Deadline;
-use orange::effects::git::Git;
+use orange::effects::git::{Git, GitError};
 use orange::effects::process::working_in;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::CommitId;
@@ -61,7 +61,7 @@ fn stage() -> Yard {
     yard
 }
 
-/// Git keeps the lock of a ref that it was killed with, and says so; a person removes it.
+/// Git keeps the lock that it was killed with, and says so; a person removes it.
 fn remove_locks(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
@@ -79,6 +79,7 @@ fn repeat(yard: &Yard, what: &str, expected: &str, told: &str) {
     for refs in ["app/.git/refs", "remote.git/refs"] {
         remove_locks(&yard.path(refs));
     }
+    let _none = fs::remove_file(yard.app().join(".git/index.lock"));
     let commit = decided(yard, what).merge(&yard.open());
     assert_eq!(commit, expected, "{told}");
     for place in ["app", "remote.git"] {
@@ -166,11 +167,18 @@ fn half_a_checkout() {
         assert_eq!(fs::read(yard.app().join("large")).unwrap().len(), 1000);
         assert!(yard.app().join(".git/orange-forward.json").exists());
     };
+    let lock = yard.app().join(".git/index.lock");
     half();
+    // Whose lock it is nobody can know in a checkout that is the person's.
+    let failed = decided(&yard, "squash").try_merge(&yard.open());
+    assert!(matches!(failed, Err(GitError::Locked { .. })), "{failed:?}");
+    assert!(lock.exists());
+    assert!(!yard.app().join(".git/orange-left-index.lock").exists());
     repeat(&yard, "squash", &expected, "half a checkout");
     yard.reset();
     // What the person writes into it meanwhile is theirs.
     half();
+    fs::remove_file(&lock).unwrap();
     fs::write(yard.app().join("README"), "typed since\n").unwrap();
     let obstacle = decided(&yard, "squash").obstacle(&yard.open());
     assert!(obstacle.to_string().contains("`README`"), "{obstacle}");

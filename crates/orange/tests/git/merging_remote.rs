@@ -298,3 +298,23 @@ fn lesson_4_no_deletion_reaches_the_default_branch_or_what_nothing_else_has() {
     assert!(matches!(deletion, Deletion::Deleted(_)), "{deletion:?}");
     assert_eq!(git.delete_branch(&fix, &main).unwrap(), Deletion::Absent);
 }
+
+#[test]
+fn a_remote_that_is_a_relative_path_is_meant_from_the_checkout() {
+    let yard = Yard::new();
+    branch(&yard);
+    let remote = add_remote(&yard);
+    let set = ["remote", "set-url", "origin", "../remote.git"];
+    yard.git(&yard.app(), &set);
+    let git = yard.open();
+    let (fix, main) = (BranchName::new("fix"), BranchName::new("main"));
+    assert_eq!(git.push_branch(&fix).unwrap(), Pushed::There);
+    let pushed = tip(&yard, &remote, "refs/heads/fix");
+    assert_eq!(pushed, tip(&yard, &yard.app(), "refs/heads/fix"));
+    let commit = Wanted::now(&yard, MergeStrategy::Ff).pushed().merge(&git);
+    assert_eq!(main_of(&yard, "remote.git"), commit);
+    let deleted = git.delete_remote_branch(&fix, &main).unwrap();
+    assert!(matches!(deleted, Deletion::Deleted(_)), "{deleted:?}");
+    let left = yard.try_git(&remote, &["rev-parse", "--verify", "refs/heads/fix"]);
+    assert!(!left.status.success());
+}

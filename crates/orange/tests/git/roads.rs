@@ -13,7 +13,6 @@ use orange::effects::git::Rescued;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, TaskId};
-use orange_engine::role::Role;
 
 use crate::dirt::{ALL, Dirt, Expected};
 use crate::ground::{Ground, wait_for, work_in};
@@ -290,7 +289,7 @@ fn an_agent_that_comes_goes_and_comes_back_finds_everything() {
 fn collecting_touches_nothing_that_is_in_use() {
     every(|cell| {
         let driver = cell.ground.driver();
-        let collected = driver.collect(None, &Role::Human, true, Waiting::Here);
+        let collected = driver.collect(None, true, Waiting::Here);
         assert_eq!(collected.unwrap().freed, []);
         cell.assert_untouched();
     });
@@ -302,7 +301,7 @@ fn collecting_after_the_end_loses_nothing() {
         cancel(cell);
         for confirmed in [false, true] {
             let driver = cell.ground.driver();
-            let collected = driver.collect(None, &Role::Human, confirmed, Waiting::Here);
+            let collected = driver.collect(None, confirmed, Waiting::Here);
             let collected = collected.unwrap();
             assert_eq!(collected.left.len(), usize::from(cell.is_retired()));
             assert_eq!(collected.merged_rescues, [] as [&str; 0]);

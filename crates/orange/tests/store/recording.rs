@@ -289,11 +289,16 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
     store.retire_workspace(&name).unwrap();
     let taken = store.reserve_workspace(&name, &other.id).unwrap();
     assert_eq!(taken, Reservation::Taken { by: None });
-    store.free_workspace(&name).unwrap();
+    let found = store.workspaces(&other.project).unwrap();
+    let retired = found.iter().find(|it| it.name == name).unwrap();
+    assert!(store.free_workspace(retired).unwrap());
     assert_eq!(
         store.reserve_workspace(&name, &other.id).unwrap(),
         Reservation::Reserved
     );
+    // What was seen before somebody got it gives nothing back.
+    assert!(!store.free_workspace(retired).unwrap());
+    assert_eq!(state(&store), WorkspaceState::Reserved(other.id));
 }
 
 #[test]

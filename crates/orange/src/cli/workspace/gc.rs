@@ -37,8 +37,7 @@ pub struct Args {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
-    let by = driver.identify()?.role;
-    let collected = driver.collect(project.as_ref(), &by, args.yes, Waiting::USUAL)?;
+    let collected = driver.collect(project.as_ref(), args.yes, Waiting::USUAL)?;
     if args.json {
         let answer = Answer {
             schema: "orange.workspace.gc/1",

@@ -119,17 +119,7 @@ impl Git {
             "--no-write-fetch-head",
             "--refmap=",
         ];
-        let mut call = self
-            .call(words)
-            .and(self.their_program(remote, "upload-pack"))
-            .and(["--", remote])
-            .and(refspecs)
-            .timeout(self.network_timeout());
-        // A remote may be a path, which is meant as seen from the checkout.
-        let above = self.directory().parent();
-        if let Some(above) = above.filter(|_| self.directory().ends_with(".git")) {
-            call = call.within(above);
-        }
+        let call = self.call_remote(words, remote, "upload-pack").and(refspecs);
         Ok(match call.succeed() {
             Ok(()) => Freshness::Fresh,
             Err(error) => Freshness::Stale(error.to_string()),

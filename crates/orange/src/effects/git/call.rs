@@ -150,9 +150,26 @@ impl Git {
         Ok(())
     }
 
+    /// A call that talks to the remote, within the bound for the network.
+    pub(super) fn call_remote<A: AsRef<OsStr>>(
+        &self,
+        words: impl IntoIterator<Item = A>,
+        remote: &str,
+        program: &str,
+    ) -> Call {
+        let call = self.call(words).and(self.their_program(remote, program));
+        let call = call.and(["--", remote]).timeout(self.network_timeout());
+        // A remote may be a path, which is meant as seen from the checkout.
+        let above = self.directory().parent();
+        match above.filter(|_| self.directory().ends_with(".git")) {
+            Some(above) => call.within(above),
+            None => call,
+        }
+    }
+
     /// The option that says which program answers at the remote, where the repository names one:
     /// of several settings git takes the first, so that ours alone would not count.
-    pub(super) fn their_program(&self, remote: &str, option: &str) -> Option<String> {
+    fn their_program(&self, remote: &str, option: &str) -> Option<String> {
         let key = format!("remote.{remote}.{}", option.replace('-', ""));
         let mut settings = self.settings.iter();
         let (_, program) = settings.find(|(known, _)| *known == key)?;
@@ -213,7 +230,7 @@ impl Call {
         Self { invocation }
     }
 
-    pub fn within(self, directory: &Path) -> Self {
+    fn within(self, directory: &Path) -> Self {
         let invocation = self.invocation.directory(directory);
         Self { invocation }
     }

@@ -63,11 +63,9 @@ impl Git {
         let Some(remote) = &self.remote else {
             return Ok(Deletion::Absent);
         };
-        let call = self.call(["ls-remote", "--quiet", "--symref"]);
-        let call = call.and(self.their_program(remote, "upload-pack"));
-        let call = call
-            .and(["--", remote, "HEAD", &name])
-            .timeout(self.network_timeout());
+        let words = ["ls-remote", "--quiet", "--symref"];
+        let call = self.call_remote(words, remote, "upload-pack");
+        let call = call.and(["HEAD", &name]);
         let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
         let rows = || text.lines().filter_map(|line| line.split_once('\t'));
         let is_their_default = rows().any(|row| row == (&*format!("ref: {name}"), "HEAD"));

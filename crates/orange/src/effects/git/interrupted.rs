@@ -78,7 +78,8 @@ impl Worktree<'_> {
             self.forget_forward()?;
             return Ok(None);
         };
-        self.require_unlocked()?;
+        // It may be the person's own checkout, and the lock that of a program nobody knows.
+        self.await_unlocked()?;
         let git = self.git();
         let held = || {
             let saved = Saved::default().and_commit(git, &from)?;

@@ -71,10 +71,9 @@ impl Git {
         remote: &str,
         refspec: &str,
     ) -> Result<Option<String>, GitError> {
-        let call = self.call(PLAIN).and(options);
-        let call = call.and(self.their_program(remote, "receive-pack"));
-        let call = call.and(["--", remote, refspec]);
-        let words = call.timeout(self.network_timeout()).objection()?;
+        let words = PLAIN.iter().chain(options);
+        let call = self.call_remote(words, remote, "receive-pack");
+        let words = call.and([refspec]).objection()?;
         Ok(words.map(|words| {
             let lines = words.lines().map(str::trim_end);
             let lines: Vec<&str> = lines.filter(|it| !it.starts_with("hint:")).collect();
