@@ -47,7 +47,7 @@ use crate::effects::process::Patience;
 use crate::effects::tmux::{Socket, Tmux};
 use crate::store::Store;
 
-pub use answer::{Answer, Changed};
+pub use answer::{Answer, Changed, GivenUp};
 pub use ask::Asked;
 pub use attach::Showing;
 pub use collect::{Collected, IgnoredIn};

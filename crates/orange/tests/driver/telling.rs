@@ -1,0 +1,89 @@
+//! What a person is told: failed starts, unjudged deaths, what to do next.
+
+use std::fs;
+
+use orange_engine::names::TaskId;
+use serde_json::json;
+
+use crate::stage::{Stage, wait_for};
+
+impl Stage {
+    /// The first run of a task has ended, whoever has noticed.
+    fn wait_for_end(&self, id: &TaskId) {
+        wait_for("the agent to go", || {
+            let runs = self.store().runs(id).unwrap();
+            let place = runs[0].place.clone().unwrap();
+            !fs::exists(format!("/proc/{}", place.process.pid)).unwrap()
+        });
+    }
+}
+
+#[test]
+fn a_start_that_fails_says_why_to_people_and_programs() {
+    let stage = Stage::new("default");
+    stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
+    let id = stage.create(&["Add a line"]);
+    let spawn = ["task", "spawn", id.as_str(), "--wait", "60"];
+    let (code, said) = stage.call(&spawn);
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains("by now in `pending`"), "{said}");
+    assert!(
+        said.contains("error: acquire_workspace was given up: "),
+        "{said}"
+    );
+    assert!(said.contains("setup.log"), "{said}");
+    assert!(
+        said.contains(&format!("hint: `orange task show {id}`")),
+        "{said}"
+    );
+    stage.wait_for_rest(&id);
+    let (code, answer) = stage.json(&["task", "spawn", id.as_str(), "--wait", "60", "--json"]);
+    assert_eq!((code, &answer["outcome"]), (6, &"failed".into()));
+    let given_up = answer["given_up"].as_array().unwrap();
+    assert_eq!(given_up.len(), 1, "{answer}");
+    assert_eq!(given_up[0]["effect"], "acquire_workspace");
+    let error = given_up[0]["error"].as_str().unwrap();
+    assert!(error.contains("setup.log"), "{error}");
+
+    // What went wrong before does not make a start fail that succeeds.
+    stage.wait_for_rest(&id);
+    stage.configure("setup", &json!([]));
+    let (code, answer) = stage.json(&["task", "spawn", id.as_str(), "--wait", "60", "--json"]);
+    assert_eq!((code, &answer["outcome"]), (0, &"happened".into()));
+    assert_eq!(answer["given_up"].as_array().unwrap().len(), 0, "{answer}");
+}
+
+#[test]
+fn a_start_without_a_workspace_or_on_the_default_branch_says_why() {
+    let stage = Stage::new("default");
+    stage.configure("pool_size", &1.into());
+    let first = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", first.as_str(), "--wait", "60"]);
+    let second = stage.create(&["Add another"]);
+    let (code, said) = stage.call(&["task", "spawn", second.as_str(), "--wait", "60"]);
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains("acquire_workspace was given up: "), "{said}");
+    assert!(said.contains("pool"), "{said}");
+
+    stage.configure("pool_size", &4.into());
+    let third = stage.create(&["Add a third", "--branch", "main"]);
+    let (code, said) = stage.call(&["task", "spawn", third.as_str(), "--wait", "60"]);
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains("`main` is the default branch"), "{said}");
+}
+
+#[test]
+fn an_agent_that_cannot_be_brought_back_is_told() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.tmux(&["kill-server"]);
+    stage.wait_for_end(&id);
+    fs::remove_file(stage.path("home/harnesses/script.toml")).unwrap();
+    let (code, said) = stage.call(&["task", "respawn", id.as_str(), "--wait", "60"]);
+    assert_eq!(code, 6, "{said}\n{}", stage.told(&id));
+    assert!(said.contains("error: spawn_agent was given up: "), "{said}");
+    assert!(said.contains("there is no harness `script`"), "{said}");
+    let times = said.matches("there is no harness").count();
+    assert_eq!(times, 1, "said once: {said}");
+}
