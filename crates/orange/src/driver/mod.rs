@@ -52,7 +52,7 @@ pub use ask::Asked;
 pub use attach::Showing;
 pub use collect::{Collected, IgnoredIn};
 pub use create::NewWork;
-pub use error::{DriverError, StoreProblem};
+pub use error::{DriverError, StoreProblem, Way};
 pub use gate_commands::Gathering;
 pub use identity::Identity;
 pub use lost::BroughtBack;
@@ -64,6 +64,7 @@ pub use wait::Waiting;
 pub use workspaces::Pooled;
 
 pub use crate::effects::git::{Difference, FileDifference};
+pub use crate::effects::tmux::Observation;
 pub use crate::store::{InboxEntry as Message, Rebuilt};
 
 /// Everything a step needs to know about where it happens.

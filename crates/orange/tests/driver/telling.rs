@@ -87,3 +87,96 @@ fn an_agent_that_cannot_be_brought_back_is_told() {
     let times = said.matches("there is no harness").count();
     assert_eq!(times, 1, "said once: {said}");
 }
+
+#[test]
+fn a_death_that_nobody_judged_is_shown_and_changes_nothing() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    stage.script("worker-1", "exit 3");
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let show = ["task", "show", id.as_str()];
+    let show_json = ["task", "show", id.as_str(), "--json"];
+    wait_for("the death to be seen", || {
+        stage.json(&show_json).1["seen"][0]["seen"] == "dead"
+    });
+    let (_, shown) = stage.json(&show_json);
+    assert_eq!(
+        shown["seen"][0]["evidence"],
+        json!({ "cause": "exit", "code": 3 })
+    );
+    assert_eq!(shown["seen"][0]["role"], "worker");
+    let version = stage.task(&id).version;
+    let said = stage.must(&show);
+    assert!(
+        said.contains(
+            "worker dead (exited with code 3), not judged yet: the next command that changes \
+             the task does"
+        ),
+        "{said}"
+    );
+    let task = stage.task(&id);
+    assert_eq!(task.version, version, "reads never write");
+    assert!(task.runs.values().all(|run| run.state.is_live()));
+    stage.must(&["task", "update", id.as_str(), "--summary", "Add two"]);
+    let said = stage.must(&show);
+    assert!(!said.contains("not judged yet"), "{said}");
+}
+
+#[test]
+fn a_look_that_fails_is_shown_as_unknown() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let show_json = ["task", "show", id.as_str(), "--json"];
+    assert_eq!(stage.json(&show_json).1["seen"][0]["seen"], "alive");
+    let socket = stage.home().tmux_socket();
+    let aside = socket.with_extension("aside");
+    fs::rename(&socket, &aside).unwrap();
+    let (_, shown) = stage.json(&show_json);
+    let said = stage.must(&["task", "show", id.as_str()]);
+    let (code, attached) = stage.call(&["task", "attach", id.as_str()]);
+    fs::rename(&aside, &socket).unwrap();
+    assert_eq!(shown["seen"][0]["seen"], "unknown", "{shown}");
+    let reason = shown["seen"][0]["reason"].as_str().unwrap();
+    assert!(
+        said.contains(&format!("worker unknown ({reason})")),
+        "{said}"
+    );
+    assert_eq!(code, 4, "{attached}");
+    assert!(!attached.contains("respawn"), "it may run: {attached}");
+}
+
+#[test]
+fn attaching_to_nobody_names_the_way_that_is_open() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    let attach = ["task", "attach", id.as_str()];
+    let (code, said) = stage.call(&attach);
+    assert_eq!(code, 4, "{said}");
+    assert!(
+        said.contains(&format!("`orange task spawn {id}`")),
+        "{said}"
+    );
+
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.tmux(&["kill-server"]);
+    stage.wait_for_end(&id);
+    let (code, said) = stage.call(&attach);
+    assert_eq!(code, 4, "{said}");
+    assert!(said.contains("went away with its tmux server"), "{said}");
+    assert!(
+        said.contains(&format!("`orange task respawn {id}`")),
+        "{said}"
+    );
+    let shown = stage.must(&["task", "show", id.as_str()]);
+    assert!(
+        shown.contains("worker dead (went away with its tmux server), not judged yet"),
+        "{shown}"
+    );
+
+    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    let (code, said) = stage.call(&attach);
+    assert_eq!(code, 4, "{said}");
+    assert!(!said.contains("spawn"), "an ended task has no way: {said}");
+}
