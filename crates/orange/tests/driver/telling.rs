@@ -1,4 +1,4 @@
-//! What a person is told: failed starts, unjudged deaths, what to do next.
+//! What is told: failed starts, unjudged deaths, what to do next.
 
 use std::fs;
 
@@ -6,6 +6,7 @@ use orange_engine::names::TaskId;
 use serde_json::json;
 
 use crate::stage::{Stage, wait_for};
+use crate::stories::PLAN_AND_WORK;
 
 impl Stage {
     /// The first run of a task has ended, whoever has noticed.
@@ -179,4 +180,54 @@ fn attaching_to_nobody_names_the_way_that_is_open() {
     let (code, said) = stage.call(&attach);
     assert_eq!(code, 4, "{said}");
     assert!(!said.contains("spawn"), "an ended task has no way: {said}");
+}
+
+#[test]
+fn hints_are_for_who_asked() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "ask task merge --strategy squash --local");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let calls = stage.calls().replace("\n      ", " ");
+    assert!(
+        calls.contains(&format!(
+            "`orange task merge {id} --strategy squash --local`"
+        )),
+        "{calls}"
+    );
+    assert!(!calls.contains("--yes"), "{calls}");
+    let (code, said) = stage.call(&["task", "merge", id.as_str(), "--strategy", "squash"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(
+        said.contains(&format!("orange task merge {id} --strategy squash --yes")),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_worker_is_told_to_wait_for_the_reviewer() {
+    let stage = Stage::new("default");
+    let asks = "ask task update --status reviewing\n";
+    stage.script("worker-1", &format!("{PLAN_AND_WORK}{asks}"));
+    stage.script("reviewer-1", "hang");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let calls = stage.calls();
+    assert!(calls.contains("hint: wait for the reviewer"), "{calls}");
+    assert!(!calls.contains("Verdict: PASS"), "{calls}");
+}
+
+#[test]
+fn a_missing_harness_says_where_it_was_looked_for() {
+    let stage = Stage::new("default");
+    let (code, said) = stage.call(&["task", "create", "--harness", "nobody", "Add a line"]);
+    assert_eq!(code, 3, "{said}");
+    let folder = stage.home().harnesses();
+    assert!(
+        said.contains(&format!("in `{}`", folder.display())),
+        "{said}"
+    );
+    assert!(said.contains("orange project add --harness NAME"), "{said}");
 }
