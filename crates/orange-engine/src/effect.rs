@@ -208,6 +208,17 @@ pub enum MergeStrategy {
     Squash,
 }
 
+impl MergeStrategy {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            MergeStrategy::Ff => "ff",
+            MergeStrategy::Merge => "merge",
+            MergeStrategy::Squash => "squash",
+        }
+    }
+}
+
 /// What a crash of the performer means for an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EffectClass {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::document::SectionName;
 use crate::document::reading::Verdict;
+use crate::effect::MergeStrategy;
 use crate::input::CommandResult;
 use crate::language::gates::{
     ChecksState, GitCondition, PullRequestState, ReportField, ReportWanted,
@@ -49,6 +50,12 @@ pub enum Attempt {
         verb: Verb,
         /// From where.
         from: Status,
+        /// How to merge, if that was said.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        strategy: Option<MergeStrategy>,
+        /// Whether the remote was to be left alone.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        local: bool,
     },
     /// Bringing an agent back.
     Respawn {
@@ -313,7 +320,7 @@ impl fmt::Display for Refusal {
                     "cannot move task `{task}` from `{from}` to `{to}`"
                 )?;
             }
-            Attempt::Verb { verb, from } => match verb {
+            Attempt::Verb { verb, from, .. } => match verb {
                 Verb::Stuck => write!(formatter, "cannot call task `{task}` stuck in `{from}`")?,
                 Verb::RequestChanges => {
                     write!(

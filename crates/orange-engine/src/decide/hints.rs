@@ -3,13 +3,17 @@
 use crate::language::gates::GitCondition;
 use crate::names::Status;
 use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
-use crate::refusal_wording::how_to_write;
+use crate::refusal_wording::{how_to_write, joined};
 use crate::role::Role;
 
 /// A hint for each thing that stands in the way, without repetition.
 pub(super) fn for_refusal(refusal: &Refusal) -> Vec<String> {
     let mut hints: Vec<String> = Vec::new();
-    for missing in &refusal.missing {
+    // Who may not ask is not told how to be let through.
+    let is_barred = |missing: &&Missing| matches!(missing, Missing::NotAllowed { .. });
+    let barred = refusal.missing.iter().find(is_barred);
+    let all = refusal.missing.iter();
+    for missing in all.filter(|missing| barred.is_none_or(|barred| barred == *missing)) {
         if let Some(hint) = hint(missing, refusal)
             && !hints.contains(&hint)
         {
@@ -38,10 +42,13 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
         }
         Missing::NotAllowed { by, .. } => not_allowed(by, refusal),
         Missing::GuardFailed { .. } => {
-            format!("see how the task came here with `orange task why {task}`")
+            format!("see how the task came here with `orange task show {task}`")
         }
         Missing::GateFailed { failure } => return gate_hint(failure, &again),
-        Missing::ConfirmationNeeded { .. } => format!("to answer yes, run `{again} --yes`"),
+        Missing::ConfirmationNeeded { .. } if refusal.by == Role::Human => {
+            format!("to answer yes, run `{again} --yes`")
+        }
+        Missing::ConfirmationNeeded { .. } => ask_the_person(refusal),
         Missing::UnknownStatus { .. } | Missing::NoPrevious | Missing::VerbUnavailable { .. } => {
             format!("see where the task can go with `orange task show {task}`")
         }
@@ -56,7 +63,7 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
         }
         Missing::NoRespawn { .. } => format!("see who should run with `orange task show {task}`"),
         Missing::StillRunning { .. } => format!("look at it with `orange task attach {task}`"),
-        Missing::NoWorkspace => format!("see what became of it with `orange task why {task}`"),
+        Missing::NoWorkspace => format!("see what became of it with `orange task show {task}`"),
         Missing::NoEntry { entries } => {
             let status = entries.first()?;
             format!("run `orange task create --status {status}`")
@@ -70,12 +77,14 @@ fn again(refusal: &Refusal) -> String {
     match &refusal.attempt {
         Attempt::Move { to, .. } => move_command(refusal, to),
         Attempt::Verb { verb, .. } if refusal.by == Role::Human => {
-            format!("orange task {verb} {task}")
+            format!("orange task {verb} {task}{}", options(&refusal.attempt))
         }
-        Attempt::Verb { verb, .. } => format!("orange task {verb}"),
+        Attempt::Verb { verb, .. } => {
+            format!("orange task {verb}{}", options(&refusal.attempt))
+        }
         Attempt::Respawn { .. } => format!("orange task respawn {task}"),
         Attempt::Amend => String::from("orange task update"),
-        Attempt::RetryEffects => format!("orange task why {task}"),
+        Attempt::RetryEffects => format!("orange task show {task}"),
         Attempt::Create { .. } => String::from("orange task create"),
     }
 }
@@ -89,22 +98,52 @@ fn move_command(refusal: &Refusal, to: &Status) -> String {
     }
 }
 
+/// What was said with a verb.
+fn options(attempt: &Attempt) -> String {
+    let Attempt::Verb {
+        strategy, local, ..
+    } = attempt
+    else {
+        return String::new();
+    };
+    let strategy = strategy.map(|it| format!(" --strategy {}", it.as_str()));
+    let local = if *local { " --local" } else { "" };
+    strategy.unwrap_or_default() + local
+}
+
+/// Another agent comes before the person: it is on its way, and the person need not be asked.
 fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
-    let task = &refusal.task;
-    if by.contains(&Role::Human) {
-        return format!(
-            "ask the person to run `{}` outside the agents' sessions",
-            match &refusal.attempt {
-                Attempt::Move { to, .. } => format!("orange task update {task} --status {to}"),
-                Attempt::Verb { verb, .. } => format!("orange task {verb} {task}"),
-                Attempt::Respawn { .. } => format!("orange task respawn {task}"),
-                Attempt::Amend => format!("orange task update {task}"),
-                Attempt::RetryEffects => format!("orange task why {task}"),
-                Attempt::Create { .. } => String::from("orange task create"),
-            }
-        );
+    let agents = by
+        .iter()
+        .filter(|role| !matches!(role, Role::Human | Role::Engine));
+    let agents = joined(agents.map(|role| format!("the {role}")), "or");
+    if agents.is_empty() && by.contains(&Role::Human) {
+        return ask_the_person(refusal);
     }
-    format!("wait; see what the task waits for with `orange task show {task}`")
+    let whom = if agents.is_empty() {
+        agents
+    } else {
+        format!(" for {agents}")
+    };
+    let task = &refusal.task;
+    format!("wait{whom}; see what the task waits for with `orange task show {task}`")
+}
+
+fn ask_the_person(refusal: &Refusal) -> String {
+    let task = &refusal.task;
+    format!(
+        "ask the person to run `{}` outside the agents' sessions",
+        match &refusal.attempt {
+            Attempt::Move { to, .. } => format!("orange task update {task} --status {to}"),
+            Attempt::Verb { verb, .. } => {
+                format!("orange task {verb} {task}{}", options(&refusal.attempt))
+            }
+            Attempt::Respawn { .. } => format!("orange task respawn {task}"),
+            Attempt::Amend => format!("orange task update {task}"),
+            Attempt::RetryEffects => format!("orange task show {task}"),
+            Attempt::Create { .. } => String::from("orange task create"),
+        }
+    )
 }
 
 fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {

@@ -247,9 +247,15 @@ impl<'a> Asking<'a> {
     }
 
     fn attempt_of(&self, verb: Verb) -> Attempt {
+        let (strategy, local) = match self.request.ask {
+            Ask::Merge { strategy, local } => (Some(strategy), local),
+            _ => (None, false),
+        };
         Attempt::Verb {
             verb,
             from: self.steps.task.status.clone(),
+            strategy: strategy.filter(|it| *it != MergeStrategy::default()),
+            local,
         }
     }
 

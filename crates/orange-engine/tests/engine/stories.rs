@@ -1408,7 +1408,7 @@ fn an_agent_without_a_workspace_is_not_brought_back() {
     );
     assert_eq!(
         refusal.hints,
-        ["see what became of it with `orange task why k3f9`"]
+        ["see what became of it with `orange task show k3f9`"]
     );
 }
 

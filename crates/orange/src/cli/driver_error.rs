@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::exit::Exit;
 use crate::config::{HomeError, ProjectsError};
-use crate::driver::{DriverError, StoreProblem};
+use crate::driver::{DriverError, StoreProblem, Way};
 
 /// The stable name of its kind.
 pub fn code(error: &DriverError) -> &'static str {
@@ -148,9 +148,17 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         DriverError::DatabaseThere { .. } => {
             "if it is damaged, run `orange rebuild --move-aside`: it is renamed and kept".to_owned()
         }
-        DriverError::NobodyThere { task, .. } => {
-            format!("run `orange task respawn {task}` to bring an agent back")
-        }
+        DriverError::NobodyThere { task, way, .. } => match way {
+            Way::Spawn => format!("run `orange task spawn {task}` to start the work"),
+            Way::Respawn(None) => {
+                format!("run `orange task respawn {task}` to bring an agent back")
+            }
+            Way::Respawn(Some(role)) => {
+                format!("run `orange task respawn {task} --role {role}` to bring it back")
+            }
+            Way::Look => format!("see what became of it with `orange task show {task}`"),
+        },
+        DriverError::Harness(error) => error.hint(),
         _ => return Vec::new(),
     };
     vec![hint]
@@ -195,7 +203,7 @@ pub fn details(error: &DriverError) -> Value {
         }
         DriverError::DatabaseThere { path } => json!({ "path": path.to_string_lossy() }),
         DriverError::DocumentUnknown { task, reason }
-        | DriverError::NobodyThere { task, reason } => {
+        | DriverError::NobodyThere { task, reason, .. } => {
             json!({ "task": task, "reason": reason })
         }
         _ => json!({}),

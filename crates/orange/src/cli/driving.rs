@@ -7,12 +7,13 @@ use orange_engine::event::{Event, Fact};
 use orange_engine::input::{Ask, Request};
 use orange_engine::names::TaskId;
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::error::{Error, hint_paragraph};
+use super::error::{Error, hint_paragraph, push_error};
 use super::exit::Exit;
 use super::json::Answer as JsonAnswer;
 use crate::config::Environment;
-use crate::driver::{Answer, Changed, Driver, Gathering, Waiting};
+use crate::driver::{Answer, Changed, Driver, Gathering, GivenUp, Waiting};
 use crate::output::{Output, Style, Text};
 
 /// Which task is meant, how long to wait, and how to answer.
@@ -59,6 +60,7 @@ struct Body<'a> {
     outcome: &'static str,
     task: &'a Task,
     events: &'a [Event],
+    given_up: Vec<Value>,
 }
 
 /// The driver for this process.
@@ -128,18 +130,18 @@ impl Wanted {
 pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Error> {
     let (outcome, changed, exit) = match answer {
         Answer::Refused(refusal) => return Err(Error::Refused(refusal)),
+        Answer::Done(changed) | Answer::StillRunning(changed) if !changed.given_up.is_empty() => {
+            (Outcome::Failed, changed, Exit::OutsideFailed)
+        }
         Answer::Done(changed) => (Outcome::Happened, changed, Exit::Ok),
         Answer::StillRunning(changed) => (Outcome::OnItsWay, changed, Exit::Busy),
         Answer::Already(task) => {
-            let events = Vec::new();
-            (
-                Outcome::Before,
-                Box::new(Changed {
-                    task: *task,
-                    events,
-                }),
-                Exit::Ok,
-            )
+            let changed = Changed {
+                task: *task,
+                events: Vec::new(),
+                given_up: Vec::new(),
+            };
+            (Outcome::Before, Box::new(changed), Exit::Ok)
         }
     };
     if json {
@@ -149,6 +151,7 @@ pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Er
                 outcome: outcome.code(),
                 task: &changed.task,
                 events: &changed.events,
+                given_up: changed.given_up.iter().map(told_to_programs).collect(),
             },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
@@ -160,27 +163,44 @@ pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Er
     text.push(Style::Plain, &format!(": {}", outcome.told(&changed)));
     text.end_line();
     output.answer(&text)?;
-    let mut narration = Text::new();
-    for reason in &task.attention {
-        narration.push(Style::Bad, "attention:");
-        narration.push(Style::Plain, &format!(" {reason}"));
-        narration.end_line();
-    }
-    if exit == Exit::Busy {
-        let hint = format!(
-            "what this needs is still being done; `orange task show {}` tells how far it is",
-            task.id
-        );
-        narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
-    }
-    output.narrate(&narration);
+    output.narrate(&narration(&changed, exit, output.narration_width()));
     Ok(exit)
+}
+
+fn told_to_programs(given_up: &GivenUp) -> Value {
+    json!({ "effect": given_up.effect, "error": given_up.error })
+}
+
+/// What a person should know besides the answer.
+fn narration(changed: &Changed, exit: Exit, width: Option<usize>) -> Text {
+    let (task, given_up) = (&changed.task, &changed.given_up);
+    let mut text = Text::new();
+    for failed in given_up {
+        let message = format!("{} was given up: {}", failed.effect, failed.error);
+        push_error(&mut text, &message, &[], width, 0);
+    }
+    // What was given up is often a reason for attention too; once is enough.
+    let is_new = |reason: &&String| !given_up.iter().any(|it| reason.ends_with(&it.error));
+    for reason in task.attention.iter().filter(is_new) {
+        text.push(Style::Bad, "attention:");
+        text.push(Style::Plain, &format!(" {reason}"));
+        text.end_line();
+    }
+    let show = format!("`orange task show {}`", task.id);
+    let hint = match exit {
+        Exit::Busy => format!("what this needs is still being done; {show} tells how far it is"),
+        Exit::OutsideFailed => format!("{show} tells where the task is now, and why"),
+        _ => return text,
+    };
+    text.push_paragraph(&hint_paragraph(&hint, 0), width);
+    text
 }
 
 /// What asking came to, for who reads it.
 #[derive(Clone, Copy)]
 enum Outcome {
     Happened,
+    Failed,
     OnItsWay,
     Before,
 }
@@ -189,6 +209,7 @@ impl Outcome {
     fn code(self) -> &'static str {
         match self {
             Outcome::Happened => "happened",
+            Outcome::Failed => "failed",
             Outcome::OnItsWay => "on_its_way",
             Outcome::Before => "already",
         }

@@ -29,7 +29,7 @@ pub enum HarnessError {
         reason: String,
     },
     /// Nobody defined it.
-    #[error("there is no harness `{name}`")]
+    #[error("there is no harness `{name}` in `{}`", .folder.display())]
     NotFound {
         /// What was asked for.
         name: HarnessName,
@@ -106,7 +106,12 @@ impl HarnessError {
                     [] => "none is defined".to_owned(),
                     names => format!("there are {}", names.join(", ")),
                 };
-                format!("{known}; define one in `{}/NAME.toml`", folder.display())
+                format!(
+                    "{known}; define one in `{}/NAME.toml`, and name it with `orange project add \
+                     --harness NAME`, in projects.json of a registered project, or with `orange \
+                     task create --harness NAME`",
+                    folder.display()
+                )
             }
             HarnessError::LevelMissing { harness, level } => {
                 format!("add `{level}` to `[args]` in the definition of `{harness}`")

@@ -1,8 +1,13 @@
 //! Shows an agent to a person.
 
-use orange_engine::names::TaskId;
+use orange_engine::Workflow;
+use orange_engine::evidence::Evidence;
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::Trigger;
+use orange_engine::names::{Status, TaskId};
 use orange_engine::role::Role;
 
+use super::error::Way;
 use super::{Driver, DriverError};
 use crate::effects::command::{CommandError, Invocation};
 use crate::effects::tmux::Observation;
@@ -40,15 +45,21 @@ impl Driver {
             let first = expected.find_map(|role| runs.get(role));
             first.or_else(|| runs.values().next())
         };
-        let nobody = |reason: String| DriverError::NobodyThere {
+        let nobody = |reason: String, way: Way| DriverError::NobodyThere {
             task: task.clone(),
             reason,
+            way,
         };
+        let way = way(&workflow, &stored.task.status, role);
         let Some(run) = chosen else {
-            return Err(nobody(String::from("no agent of it is there")));
+            return Err(nobody(String::from("no agent of it is there"), way));
         };
         let (observation, pane) = self.look_at(&mut store, &stored.task, &run.id)?;
         match (observation, pane) {
+            // tmux has nothing left to show.
+            (Observation::Dead(gone @ (Evidence::Closed | Evidence::Environment)), _) => {
+                Err(nobody(format!("its agent {gone}"), way))
+            }
             // A dead agent's pane still shows what it said last.
             (Observation::Alive | Observation::Dead(_), Some(pane)) => {
                 let attach = self.tmux.attach(&pane, &self.environment);
@@ -57,8 +68,27 @@ impl Driver {
                     is_nested: attach.is_nested,
                 })
             }
-            (Observation::Unknown(why), _) => Err(nobody(why)),
-            (_, None) => Err(nobody(String::from("its pane is gone"))),
+            (Observation::Unknown(why), _) => Err(nobody(why, Way::Look)),
+            (_, None) => Err(nobody(String::from("its pane is gone"), way)),
         }
+    }
+}
+
+/// The way to an agent that the present status has, if it has one.
+fn way(workflow: &Workflow, status: &Status, role: Option<&Role>) -> Way {
+    let respawn = workflow.state(status).map(|state| &state.respawn);
+    let can_respawn = respawn.is_some_and(|respawn| match role {
+        Some(role) => respawn.contains_key(role),
+        None => !respawn.is_empty(),
+    });
+    let starts = workflow.verbs.get(&Verb::Spawn);
+    let mut edges = workflow.edges_from(status);
+    let can_spawn = edges.any(|edge| {
+        edge.trigger == Trigger::Request && starts.is_some_and(|to| to.contains(&edge.to))
+    });
+    match role {
+        role if can_respawn => Way::Respawn(role.cloned()),
+        None if can_spawn => Way::Spawn,
+        _ => Way::Look,
     }
 }

@@ -210,7 +210,20 @@ pub enum DriverError {
         task: TaskId,
         /// Why.
         reason: String,
+        /// What may bring one there.
+        way: Way,
     },
+}
+
+/// What may bring an agent to a task that has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Its work has not begun.
+    Spawn,
+    /// It had one; as which role, if one was asked for.
+    Respawn(Option<Role>),
+    /// Nothing, as far as can be told.
+    Look,
 }
 
 impl From<GitError> for DriverError {

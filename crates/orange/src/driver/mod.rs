@@ -47,12 +47,12 @@ use crate::effects::process::Patience;
 use crate::effects::tmux::{Socket, Tmux};
 use crate::store::Store;
 
-pub use answer::{Answer, Changed};
+pub use answer::{Answer, Changed, GivenUp};
 pub use ask::Asked;
 pub use attach::Showing;
 pub use collect::{Collected, IgnoredIn};
 pub use create::NewWork;
-pub use error::{DriverError, StoreProblem};
+pub use error::{DriverError, StoreProblem, Way};
 pub use gate_commands::Gathering;
 pub use identity::Identity;
 pub use lost::BroughtBack;
@@ -64,6 +64,7 @@ pub use wait::Waiting;
 pub use workspaces::Pooled;
 
 pub use crate::effects::git::{Difference, FileDifference};
+pub use crate::effects::tmux::Observation;
 pub use crate::store::{InboxEntry as Message, Rebuilt};
 
 /// Everything a step needs to know about where it happens.

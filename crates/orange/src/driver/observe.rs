@@ -11,7 +11,7 @@ use super::step::Stepped;
 use super::{Driver, DriverError, place};
 use crate::effects::process::carrying;
 use crate::effects::tmux::{Listing, Observation, Pane, TmuxError, observe};
-use crate::store::Store;
+use crate::store::{RunRecord, Store};
 
 /// What a look at one agent showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,14 @@ pub struct Seen {
     pub run: RunId,
     /// What was seen; a failed look is unknown, which changes nothing.
     pub observation: Observation,
+}
+
+/// What a look at a run showed, and where.
+struct Looked {
+    observation: Observation,
+    pane: Option<Pane>,
+    /// Whether the pane was found, not remembered.
+    is_found: bool,
 }
 
 impl Driver {
@@ -88,6 +96,31 @@ impl Driver {
         }
     }
 
+    /// Looks at every agent that a task believes alive, once, and leaves it at that.
+    pub(super) fn look_only(
+        &self,
+        task: &Task,
+        records: &[RunRecord],
+    ) -> Result<Vec<Seen>, DriverError> {
+        let alive = task.runs.iter();
+        let mut alive = alive
+            .filter(|(_, run)| run.state == RunState::Alive)
+            .peekable();
+        if alive.peek().is_none() {
+            return Ok(Vec::new());
+        }
+        let look = self.tmux.list();
+        let seen = alive.map(|(role, run)| {
+            let looked = self.look_with(&look, task, records, &run.id)?;
+            Ok(Seen {
+                role: role.clone(),
+                run: run.id.clone(),
+                observation: looked.observation,
+            })
+        });
+        seen.collect()
+    }
+
     /// What one run looks like, and where it is.
     pub(super) fn look_at(
         &self,
@@ -95,27 +128,42 @@ impl Driver {
         task: &Task,
         run: &RunId,
     ) -> Result<(Observation, Option<Pane>), DriverError> {
+        let records = store.runs(&task.id)?;
+        let looked = self.look_with(&self.tmux.list(), task, &records, run)?;
+        if let Some(pane) = looked.pane.as_ref().filter(|_| looked.is_found) {
+            store.set_run_place(&task.id, run, &place::remembered(pane))?;
+        }
+        Ok((looked.observation, looked.pane))
+    }
+
+    /// What one look at the server says about a run; nothing is written.
+    fn look_with(
+        &self,
+        look: &Result<Listing, TmuxError>,
+        task: &Task,
+        records: &[RunRecord],
+        run: &RunId,
+    ) -> Result<Looked, DriverError> {
         let folder = self.launch_directory(&task.project, &task.id, run)?;
         let run_file = place::run_file(&folder);
-        let records = store.runs(&task.id)?;
         let record = records.iter().find(|record| record.id == *run);
-        let look = self.tmux.list();
-        if let Some(pane) = record.and_then(|record| place::pane(record, &run_file)) {
-            return Ok((observe(&pane, &look), Some(pane)));
-        }
+        let remembered = record.and_then(|record| place::pane(record, &run_file));
+        let is_found = remembered.is_none();
         // A performer may have died after the start, before it could say where the run is.
-        let listing: Option<&Listing> = look.as_ref().ok();
-        if let Some(pane) = listing.and_then(|listing| place::found(listing, run, &run_file)) {
-            store.set_run_place(&task.id, run, &place::remembered(&pane))?;
-            return Ok((observe(&pane, &look), Some(pane)));
-        }
-        let observation = match look {
-            Err(error) if !matches!(error, TmuxError::NoServer(_)) => {
+        let found = || place::found(look.as_ref().ok()?, run, &run_file);
+        let pane = remembered.or_else(found);
+        let observation = match (&pane, look) {
+            (Some(pane), look) => observe(pane, look),
+            (None, Err(error)) if !matches!(error, TmuxError::NoServer(_)) => {
                 Observation::Unknown(error.to_string())
             }
-            _ => without_pane(run),
+            (None, _) => without_pane(run),
         };
-        Ok((observation, None))
+        Ok(Looked {
+            observation,
+            pane,
+            is_found,
+        })
     }
 }
 

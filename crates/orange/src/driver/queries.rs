@@ -4,6 +4,7 @@ use orange_engine::event::Event;
 use orange_engine::names::{ProjectName, Status, TaskId};
 use orange_engine::why::{Explanation, why};
 
+use super::observe::Seen;
 use super::{Driver, DriverError};
 use crate::store::{
     InboxEntry, Listing, Pending, RunRecord, Store, StoredTask, TaskFilter, WorkspaceRecord,
@@ -22,6 +23,8 @@ pub struct Shown {
     pub workspace: Option<WorkspaceRecord>,
     /// Its messages, read ones included.
     pub inbox: Vec<InboxEntry>,
+    /// What a look at the agents showed that are believed alive; it changed nothing.
+    pub seen: Vec<Seen>,
 }
 
 /// Why a task is where it is.
@@ -31,10 +34,14 @@ impl Driver {
     /// A task with everything there is to show.
     pub fn show(&self, task: &TaskId) -> Result<Shown, DriverError> {
         let store = Store::open_read_only(&self.home)?;
+        let stored = store.require(task)?;
+        let runs = store.runs(task)?;
+        let seen = self.look_only(&stored.task, &runs)?;
         Ok(Shown {
-            stored: store.require(task)?,
+            stored,
             pending: store.pending(task)?,
-            runs: store.runs(task)?,
+            runs,
+            seen,
             workspace: store.workspace_of(task)?,
             inbox: store.inbox(task)?,
         })

@@ -66,8 +66,7 @@ impl Driver {
             }
             Waiting::Not => {}
         }
-        let task = store.require(id)?.task;
-        let changed = Box::new(Changed { task, events });
+        let changed = Box::new(Changed::since(store, id, events)?);
         Ok(if is_settled(store, id, last)? {
             Answer::Done(changed)
         } else {

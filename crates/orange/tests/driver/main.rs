@@ -29,3 +29,4 @@ mod restarts;
 mod rounds;
 mod stage;
 mod stories;
+mod telling;

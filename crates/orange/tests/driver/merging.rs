@@ -25,7 +25,7 @@ impl Stage {
     }
 
     /// Says something about the project in `projects.json`, as a person would.
-    fn configure(&self, key: &str, value: &Value) {
+    pub fn configure(&self, key: &str, value: &Value) {
         let path = self.home().projects();
         let text = fs::read_to_string(&path).unwrap();
         let mut projects: Value = serde_json::from_str(&text).unwrap();

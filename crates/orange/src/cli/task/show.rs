@@ -1,6 +1,8 @@
 //! `orange task show`.
 
 use orange_engine::Task;
+use orange_engine::role::Role;
+use orange_engine::task::Run;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -9,12 +11,12 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::config::Environment;
-use crate::driver::{Shown, Why};
+use crate::driver::{Observation, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
 
 /// Show where a task is, and why.
 ///
-/// Also who works on it, what is still to be done, and which messages are undelivered: no agent
+/// Also who works on it, as a look at its agents shows, what is still to be done, and which messages are undelivered: no agent
 /// has read them with `orange inbox` yet.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -34,6 +36,7 @@ struct Body<'a> {
     workspace: Option<Value>,
     effects: Vec<Value>,
     runs: Value,
+    seen: Vec<Value>,
     inbox: Value,
     why: Option<&'a Why>,
 }
@@ -76,9 +79,47 @@ fn body<'a>(shown: &'a Shown, why: Option<&'a Why>) -> Result<Body<'a>, Error> {
         workspace,
         effects: effects.collect(),
         runs: serde_json::to_value(&shown.runs)?,
+        seen: shown.seen.iter().map(seen).collect(),
         inbox: inbox(shown)?,
         why,
     })
+}
+
+/// What a look at an agent showed.
+fn seen(it: &Seen) -> Value {
+    let (role, run) = (&it.role, &it.run);
+    match &it.observation {
+        Observation::Alive => json!({ "role": role, "run": run, "seen": "alive" }),
+        Observation::Dead(evidence) => {
+            json!({ "role": role, "run": run, "seen": "dead", "evidence": evidence })
+        }
+        Observation::Unknown(reason) => {
+            json!({ "role": role, "run": run, "seen": "unknown", "reason": reason })
+        }
+    }
+}
+
+/// What is known of an agent: what was decided, and where it was looked at, what was seen.
+fn told_of(role: &Role, run: &Run, seen: &[Seen]) -> String {
+    let seen = seen.iter().find(|it| it.run == run.id);
+    let state = match seen.map(|it| &it.observation) {
+        Some(Observation::Dead(evidence)) => {
+            return format!(
+                "{role} dead ({evidence}), not judged yet: the next command that changes the task \
+                 does; run {}",
+                run.id
+            );
+        }
+        Some(Observation::Unknown(reason)) => {
+            return format!(
+                "{role} unknown ({reason}), so taken for alive; run {}",
+                run.id
+            );
+        }
+        Some(Observation::Alive) | None => serde_json::to_value(&run.state).unwrap_or_default(),
+    };
+    let state = state.get("state").and_then(Value::as_str);
+    format!("{role} {}, run {}", state.unwrap_or_default(), run.id)
 }
 
 /// The messages, each with whether an agent has read it.
@@ -112,12 +153,7 @@ fn text(shown: &Shown, why: Option<&Why>) -> Text {
         line("workspace", &workspace.path.display().to_string());
     }
     for (role, run) in &task.runs {
-        let state = serde_json::to_value(&run.state).unwrap_or_default();
-        let state = state.get("state").and_then(Value::as_str);
-        line(
-            "agent",
-            &format!("{role} {}, run {}", state.unwrap_or_default(), run.id),
-        );
+        line("agent", &told_of(role, run, &shown.seen));
     }
     for pending in &shown.pending {
         let label = pending.planned.effect.label();

@@ -67,6 +67,7 @@ impl Git {
                 task: merge.task.clone(),
                 branch: merge.branch.clone(),
                 default: merge.default.clone(),
+                strategy: merge.strategy,
                 obstacle,
             }))
         }))

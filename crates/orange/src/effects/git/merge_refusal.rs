@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use orange_engine::effect::MergeStrategy;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 
 use super::Operation;
@@ -19,6 +20,8 @@ pub struct MergeRefusal {
     pub branch: BranchName,
     /// The default branch.
     pub default: BranchName,
+    /// How it was to be merged.
+    pub strategy: MergeStrategy,
     /// What stands in the way.
     pub obstacle: MergeObstacle,
 }
@@ -99,13 +102,17 @@ impl fmt::Display for MergeRefusal {
             task,
             branch,
             default,
+            strategy,
             obstacle,
         } = self;
         write!(
             formatter,
             "cannot merge `{branch}` into `{default}`: {obstacle}; "
         )?;
-        let again = format!("orange task merge {task}");
+        let mut again = format!("orange task merge {task}");
+        if *strategy != MergeStrategy::default() {
+            again = format!("{again} --strategy {}", strategy.as_str());
+        }
         match obstacle {
             MergeObstacle::BranchMoved { .. } | MergeObstacle::DefaultMoved { .. } => {
                 write!(
