@@ -146,7 +146,7 @@ impl Driver {
             if wanted.is_empty() {
                 return Ok(());
             }
-            self.find_out(&mut store, task, wanted)?;
+            self.find_out(&mut store, task, &wanted)?;
         }
     }
 
@@ -155,7 +155,7 @@ impl Driver {
         &self,
         store: &mut Store,
         id: &TaskId,
-        wanted: Vec<GateCommand>,
+        wanted: &[GateCommand],
     ) -> Result<(), DriverError> {
         for _ in 0..ROUNDS {
             let task = store.require(id)?.task;
@@ -167,12 +167,12 @@ impl Driver {
                 break;
             }
             let before = self.head(&task, &workspace)?;
-            let results = self.run_gates(&task, &wanted, &workspace)?;
+            let results = self.run_gates(&task, wanted, &workspace)?;
             if self.head(&task, &workspace)? != before {
                 continue;
             }
             let state = self.state(&task, &workspace)?;
-            for wanted in &wanted {
+            for wanted in wanted {
                 if let Some(result) = results.get(&wanted.command) {
                     let answer = GateAnswer {
                         result: *result,
@@ -183,7 +183,7 @@ impl Driver {
             }
             return Ok(());
         }
-        for wanted in &wanted {
+        for wanted in wanted {
             store.take_gate_command(id, &wanted.command)?;
         }
         Ok(())

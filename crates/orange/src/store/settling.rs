@@ -156,30 +156,8 @@ impl TaskFile {
     pub(super) fn resolve_announced(&self) -> Result<(), StoreError> {
         let all = self.replaced_files()?;
         for file in all.iter().filter(|file| file.mark.over.is_some()) {
-            self.resolve(file, &all)?;
+            resolve(file, &all)?;
         }
-        Ok(())
-    }
-
-    fn resolve(&self, file: &Replaced, all: &[Replaced]) -> Result<(), StoreError> {
-        let Some(over) = file.mark.over else {
-            return Ok(());
-        };
-        let mut made = all.iter().filter(|it| it.mark.number == over.number);
-        // Before the exchange it holds the new text, afterwards the old one.
-        let is_new = |it: &Replaced| {
-            let content = fs::read(&it.path).unwrap_or_default();
-            it.mark.ours == Some(fingerprint(&content))
-        };
-        let has_happened = made.clone().next().is_some() && !made.any(is_new);
-        if !has_happened {
-            called_off(file)?;
-            return Ok(());
-        }
-        let mut content =
-            fs::read(&file.path).map_err(|error| StoreError::file("read", &file.path, &error))?;
-        content.truncate(over.length);
-        file.remark(&shelf_of(file), file.mark.clone().knowing(&content))?;
         Ok(())
     }
 
@@ -230,6 +208,29 @@ impl TaskFile {
         }
         Ok(())
     }
+}
+
+/// Finds out what became of what a process announced in the name of a file.
+fn resolve(file: &Replaced, all: &[Replaced]) -> Result<(), StoreError> {
+    let Some(over) = file.mark.over else {
+        return Ok(());
+    };
+    let mut made = all.iter().filter(|it| it.mark.number == over.number);
+    // Before the exchange it holds the new text, afterwards the old one.
+    let is_new = |it: &Replaced| {
+        let content = fs::read(&it.path).unwrap_or_default();
+        it.mark.ours == Some(fingerprint(&content))
+    };
+    let has_happened = made.clone().next().is_some() && !made.any(is_new);
+    if !has_happened {
+        called_off(file)?;
+        return Ok(());
+    }
+    let mut content =
+        fs::read(&file.path).map_err(|error| StoreError::file("read", &file.path, &error))?;
+    content.truncate(over.length);
+    file.remark(&shelf_of(file), file.mark.clone().knowing(&content))?;
+    Ok(())
 }
 
 /// The file without an announcement.
