@@ -72,8 +72,9 @@ fn of_fifty_who_start_at_once_five_get_a_workspace_and_none_twice() {
     let tasks: Vec<TaskId> = (0..TASKS).map(|_| ground.create(None)).collect();
     let calls: Vec<Child> = tasks.iter().map(|task| spawn(&ground, task)).collect();
     for mut call in calls {
+        // Without a place the start fails, and says so.
         let code = call.wait().unwrap().code();
-        assert!(matches!(code, Some(0 | 5)), "{code:?}");
+        assert!(matches!(code, Some(0 | 5 | 6)), "{code:?}");
     }
     rest(&ground, &tasks);
     assert_eq!(held(&ground, &tasks).len(), POOL as usize);
