@@ -343,10 +343,20 @@ impl Life {
             if code != KILLED {
                 assert!(code == 0 || code == 5, "{code}: {said}\n{}", self.told());
                 self.stage.wait_for_rest(&self.id);
+                self.wait_for_copy();
                 return;
             }
         }
         panic!("never answered: {}", self.told());
+    }
+
+    /// Who performs records first and writes TASK.md then.
+    fn wait_for_copy(&self) {
+        wait_for("TASK.md to say the latest", || {
+            let version = self.stage.task(&self.id).version;
+            let line = format!("\nversion: {version}\n");
+            self.stage.task_text(&self.id).contains(&line)
+        });
     }
 
     pub fn told(&self) -> String {
