@@ -29,10 +29,12 @@ fn live(scene: &Scene, deaths: &[usize]) -> (Picture, Vec<String>) {
     let life = Life::begin(scene);
     life.order(&COMMITS_AND_EFFECTS, deaths);
     life.ask_until_answered(deaths.len());
-    // Who asked may be gone long before everything is done.
-    if deaths.is_empty() {
-        life.stage.wait_for_rest(&life.id);
-    }
+    // Who asked may be gone long before everything is done, or before the last death.
+    let last = deaths.iter().max().copied();
+    crate::stage::wait_for("the last death, or rest", || {
+        let is_dead = last.is_some_and(|last| life.reached().len() > last);
+        is_dead || life.stage.task(&life.id).pending.is_empty()
+    });
     let reached = life.reached();
     life.give_one_further_command(deaths.len());
     (Picture::of(&life), reached)
