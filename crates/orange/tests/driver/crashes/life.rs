@@ -4,7 +4,9 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
+use std::time::Duration;
 
+use orange::clock::Deadline;
 use orange::driver::{Answer, Driver};
 use orange::effects::run::RunFile;
 use orange_engine::input::Ask;
@@ -22,6 +24,9 @@ const SECOND_HANDOFF: &str =
     "\n## Handoff\n\nDONE: two lines\nREMAINING: -\nDECISIONS: -\nUNCERTAIN: -\n";
 const PASS: &str = "\n## Review\n\nVerdict: PASS\nfine\n";
 const FAIL: &str = "\n## Review\n\nVerdict: FAIL\nnot enough\n";
+
+/// How long it may take until nothing is left; with a death in between it never comes.
+const SETTLED: Duration = Duration::from_secs(15);
 
 /// What a call answers that was killed.
 pub const KILLED: i32 = -1;
@@ -342,21 +347,22 @@ impl Life {
             };
             if code != KILLED {
                 assert!(code == 0 || code == 5, "{code}: {said}\n{}", self.told());
-                self.stage.wait_for_rest(&self.id);
-                self.wait_for_copy();
-                return;
+                // A death that comes after the answer needs one more command.
+                if self.is_at_rest() {
+                    return;
+                }
             }
         }
-        panic!("never answered: {}", self.told());
+        panic!("never at rest: {}", self.told());
     }
 
-    /// Who performs records first and writes TASK.md then.
-    fn wait_for_copy(&self) {
-        wait_for("TASK.md to say the latest", || {
-            let version = self.stage.task(&self.id).version;
-            let line = format!("\nversion: {version}\n");
-            self.stage.task_text(&self.id).contains(&line)
-        });
+    /// Whether nothing is left to perform, and TASK.md says so: it is written after the record.
+    fn is_at_rest(&self) -> bool {
+        Deadline::after(SETTLED).wait_for(|| {
+            let task = self.stage.task(&self.id);
+            let line = format!("\nversion: {}\n", task.version);
+            task.pending.is_empty() && self.stage.task_text(&self.id).contains(&line)
+        })
     }
 
     pub fn told(&self) -> String {

@@ -29,10 +29,10 @@ fn live(scene: &Scene, deaths: &[usize]) -> (Picture, Vec<String>) {
     let life = Life::begin(scene);
     life.order(&COMMITS_AND_EFFECTS, deaths);
     life.ask_until_answered(deaths.len());
-    // Who asked may be gone long before everything is done, or before the last death.
-    let last = deaths.iter().max().copied();
-    crate::stage::wait_for("the last death, or rest", || {
-        let is_dead = last.is_some_and(|last| life.reached().len() > last);
+    // Who asked may be gone long before everything is done, or before the first death.
+    let first = deaths.iter().min().copied();
+    crate::stage::wait_for("a death, or rest", || {
+        let is_dead = first.is_some_and(|first| life.reached().len() > first);
         is_dead || life.stage.task(&life.id).pending.is_empty()
     });
     let reached = life.reached();
