@@ -20,6 +20,7 @@ pub struct Args {
 /// Runs them.
 pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
     let driver = driver(environment)?;
+    driver.refuse_runs("run the commands of gates")?;
     let task = TaskId::new(&args.task);
     if let Err(error) = driver.gather_wanted(&task) {
         // Nobody listens to this process; a log that cannot be written leaves only its exit code.

@@ -34,23 +34,39 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
     let identity = driver.identify_for(&task)?;
-    let messages = if identity.role.is_agent() {
-        driver.read_inbox(&task, &identity.role)?
+    let role = &identity.role;
+    let messages = if role.is_agent() {
+        driver.unread(&task, role)?
     } else {
         driver.inbox(&task)?
     };
-    if args.json {
+    let last = messages.last().map(|message| message.id);
+    print(messages, role.is_agent(), args.json, output)?;
+    // What was not handed over counts as unread.
+    if let Some(last) = last.filter(|_| role.is_agent()) {
+        driver.mark_read(&task, role, last)?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn print(
+    messages: Vec<Message>,
+    to_agent: bool,
+    json: bool,
+    output: &mut Output,
+) -> Result<(), Error> {
+    if json {
         let answer = Answer {
             schema: "orange.inbox/1",
             body: Body { messages },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return Ok(());
     }
-    if identity.role.is_agent() && !messages.is_empty() {
+    if to_agent && !messages.is_empty() {
         // An agent gets every byte as it was written; a person's terminal must not obey them.
         output.answer_exactly(exact(&messages).as_bytes())?;
-        return Ok(Exit::Ok);
+        return Ok(());
     }
     let mut text = Text::new();
     if messages.is_empty() {
@@ -66,7 +82,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         }
     }
     output.answer(&text)?;
-    Ok(Exit::Ok)
+    Ok(())
 }
 
 fn heading(message: &Message) -> String {

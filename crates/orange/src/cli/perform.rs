@@ -20,6 +20,7 @@ pub struct Args {
 /// Performs.
 pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
     let driver = driver(environment)?;
+    driver.refuse_runs("perform what was planned")?;
     let task = TaskId::new(&args.task);
     if let Err(error) = driver.perform_to_the_end(&task) {
         // Nobody listens to this process; a log that cannot be written leaves only its exit code.

@@ -3,7 +3,7 @@
 use orange_engine::names::TaskId;
 
 use super::act::Failure;
-use crate::effects::git::{Acquired, Git, Rescued, RestoreRefusal, Restored};
+use crate::effects::git::{Acquired, Git, Rescued, Restored};
 
 /// Brings back what was unsaved when the task last gave a workspace back, unless that was done
 /// before. Nothing is overwritten; what cannot come back stays rescued, and is said.
@@ -28,16 +28,7 @@ pub(super) fn bring_back(
             git.note_brought_back(&latest).map_err(Failure::passing)?;
             Ok(None)
         }
-        Restored::Refused(RestoreRefusal::Different(paths)) => {
-            let first = paths.first().map(|path| path.to_string_lossy());
-            let first = first.unwrap_or_default().escape_debug().to_string();
-            let reason = format!("{} of its files are others by now (`{first}`)", paths.len());
-            Ok(Some(told(task, &latest, &reason)))
-        }
-        Restored::Refused(RestoreRefusal::BranchExists(branch)) => {
-            let reason = format!("`{branch}` exists");
-            Ok(Some(told(task, &latest, &reason)))
-        }
+        Restored::Refused(refusal) => Ok(Some(told(task, &latest, &refusal.to_string()))),
     }
 }
 

@@ -69,6 +69,8 @@ impl Driver {
         workspace: &WorkspaceRecord,
         deadline: Deadline,
     ) -> Result<Results, DriverError> {
+        // A worktree that cannot be read is told at once: a gatherer would only fail out of sight.
+        self.head(task, workspace)?;
         let mut called = Called::none();
         let mut outcome = None;
         deadline.wait_for(|| {

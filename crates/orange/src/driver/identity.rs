@@ -1,13 +1,13 @@
 //! Who asks: a run, by proof, tree or directory; else the person.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 
 use super::{Driver, DriverError, ids};
 use crate::config::{ORANGE_EFFECT_ID, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID};
-use crate::effects::process::run_above;
+use crate::effects::process::{ProcessError, run_above};
 use crate::store::{RunRecord, Store, StoreError};
 
 /// Who asks.
@@ -69,6 +69,30 @@ impl Driver {
         match self.directory() {
             Some(directory) => in_workspace(store, directory),
             None => Ok(Identity::human()),
+        }
+    }
+
+    /// Whether an agent calls, or something that runs for a task; told without the database, so
+    /// that it can be asked when that is lost. What cannot be told is no person.
+    pub(super) fn is_called_by_agent(&self) -> bool {
+        let marked = [ORANGE_RUN_ID, ORANGE_EFFECT_ID];
+        let is_marked = |name: &&str| self.environment.variable(name).is_some();
+        let is_below = match run_above() {
+            Ok(run) => run.is_some(),
+            Err(ProcessError::Unsupported(_)) => false,
+            Err(_) => true,
+        };
+        let workspaces = real(&self.home.workspaces());
+        let is_inside = |directory: &Path| real(directory).starts_with(&workspaces);
+        marked.iter().any(is_marked) || is_below || self.directory().is_some_and(is_inside)
+    }
+
+    /// Refuses a call that carries a run's mark: what is started apart has none, and an agent's own
+    /// call would run programs by that agent's `PATH`.
+    pub fn refuse_runs(&self, what: &'static str) -> Result<(), DriverError> {
+        match self.environment.variable(ORANGE_RUN_ID) {
+            Some(_) => Err(DriverError::ForAPerson(what)),
+            None => Ok(()),
         }
     }
 
@@ -148,7 +172,6 @@ fn proven(
 
 /// Whoever stands in a bound worktree is its worker, never the person.
 fn in_workspace(store: &Store, directory: &Path) -> Result<Identity, DriverError> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let directory = real(directory);
     let bound = store.bound_workspaces()?;
     let inside = bound
@@ -161,4 +184,8 @@ fn in_workspace(store: &Store, directory: &Path) -> Result<Identity, DriverError
         },
         None => Identity::human(),
     })
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -8,20 +8,18 @@ use crate::clock;
 use crate::store::InboxEntry;
 
 impl Driver {
-    /// The messages for a role that it has not read; reading them here is what marks them.
-    pub fn read_inbox(&self, task: &TaskId, role: &Role) -> Result<Vec<InboxEntry>, DriverError> {
+    /// The messages for a role that it has not read.
+    pub fn unread(&self, task: &TaskId, role: &Role) -> Result<Vec<InboxEntry>, DriverError> {
+        let unread = self.inbox(task)?.into_iter();
+        let unread = unread.filter(|entry| entry.to == *role && entry.read_at.is_none());
+        Ok(unread.collect())
+    }
+
+    /// Notes that a role has read its messages up to this one; asked for once they were handed over.
+    pub fn mark_read(&self, task: &TaskId, role: &Role, last: u64) -> Result<(), DriverError> {
         let mut store = self.store()?;
-        store.require(task)?;
-        let all = store.inbox(task)?;
-        let unread = all.into_iter();
-        let unread: Vec<InboxEntry> = unread
-            .filter(|entry| entry.to == *role && entry.read_at.is_none())
-            .collect();
-        if let Some(last) = unread.last() {
-            store.mark_read(task, role, last.id, clock::now())?;
-            // A status that was written by hand is followed, not overwritten.
-            self.project_files(&mut store, task)?;
-        }
-        Ok(unread)
+        store.mark_read(task, role, last, clock::now())?;
+        // A status that was written by hand is followed, not overwritten.
+        self.project_files(&mut store, task)
     }
 }

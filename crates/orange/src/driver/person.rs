@@ -8,9 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::{Driver, DriverError};
-use crate::config::ORANGE_RUN_ID;
 use crate::effects::private_file;
-use crate::effects::process::run_above;
 use crate::effects::run::RawText;
 
 /// No environment is larger.
@@ -33,11 +31,6 @@ impl Driver {
             keep(&path, &own);
         }
         Ok(own)
-    }
-
-    fn is_called_by_agent(&self) -> bool {
-        self.environment.variable(ORANGE_RUN_ID).is_some()
-            || run_above().is_ok_and(|run| run.is_some())
     }
 }
 

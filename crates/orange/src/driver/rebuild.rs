@@ -3,8 +3,6 @@
 use std::fs;
 
 use super::{Driver, DriverError};
-use crate::config::ORANGE_RUN_ID;
-use crate::effects::process::run_above;
 use crate::store::{self, Rebuilt};
 
 impl Driver {
@@ -13,9 +11,7 @@ impl Driver {
     /// One that is there is in the way, unless it may be moved aside; it is never deleted. What
     /// was decided after the last copy is lost, so that this is for a person to ask for.
     pub fn rebuild(&self, may_move_aside: bool) -> Result<Rebuilt, DriverError> {
-        // Who calls cannot be looked up in a database that may be lost.
-        let in_a_run = self.environment.variable(ORANGE_RUN_ID).is_some();
-        if in_a_run || run_above().unwrap_or(None).is_some() {
+        if self.is_called_by_agent() {
             return Err(DriverError::ForAPerson("rebuild the database"));
         }
         let path = self.home.database();

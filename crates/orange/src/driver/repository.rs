@@ -14,8 +14,13 @@ impl Driver {
     pub(super) fn repository_of(&self, task: &Task) -> Result<(Project, Git), DriverError> {
         let projects = self.projects()?;
         let project = projects.require(&task.project)?.clone();
-        let git = Git::open("git", &project.path, &self.environment)?;
+        let git = self.open_repository(&project)?;
         Ok((project, git))
+    }
+
+    /// The repository of a project as it is configured now.
+    pub(super) fn open_repository(&self, project: &Project) -> Result<Git, DriverError> {
+        Ok(Git::open("git", &project.path, &self.environment)?)
     }
 
     /// The branch that a task's worktree is on, also while it is being rebased.

@@ -121,12 +121,12 @@ impl Driver {
         };
         match restored {
             Restored::Whole { paths } => Ok(texts(&paths)),
-            Restored::Refused(RestoreRefusal::Different(paths)) => {
-                let reason = format!("{} of its files are others by now", paths.len());
-                Err(refused(reason, &paths))
-            }
-            Restored::Refused(RestoreRefusal::BranchExists(branch)) => {
-                Err(refused(format!("branch `{branch}` exists"), &[]))
+            Restored::Refused(refusal) => {
+                let paths: &[PathBuf] = match &refusal {
+                    RestoreRefusal::Different(paths) => paths,
+                    RestoreRefusal::BranchExists(_) => &[],
+                };
+                Err(refused(refusal.to_string(), paths))
             }
         }
     }

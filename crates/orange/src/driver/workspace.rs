@@ -41,7 +41,7 @@ impl Driver {
             .lock_workspace(&workspace.name)
             .map_err(Failure::passing)?;
         // A failure leaves the reservation: the next try, or a release, goes on from there.
-        let git = self.repository(&project)?;
+        let git = self.open_repository(&project).map_err(Failure::passing)?;
         let acquired = check_out(store, &git, task, &project, &workspace)?;
         let mut said = told(&acquired);
         said.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
@@ -68,10 +68,6 @@ impl Driver {
         Ok(())
     }
 
-    pub(super) fn repository(&self, project: &Project) -> Result<Git, Failure> {
-        Git::open("git", &project.path, &self.environment).map_err(Failure::passing)
-    }
-
     /// Tears down, takes TASK.md out, saves what is unsaved, and leaves the branch.
     ///
     /// The branch and its commits stay where they are. A worktree that cannot be made clean without
@@ -93,7 +89,7 @@ impl Driver {
             .map_err(Failure::passing)?;
         let projects = self.projects().map_err(Failure::passing)?;
         let project = projects.require(&task.project).map_err(Failure::passing)?;
-        let git = self.repository(project)?;
+        let git = self.open_repository(project).map_err(Failure::passing)?;
         self.tear_down(store, &git, task, project, &workspace)?;
         store::release(store, &task.id, clock::now()).map_err(Failure::passing)?;
         let released = git.release(&Release {

@@ -138,10 +138,6 @@ impl Driver {
         }
         Ok(())
     }
-
-    pub(super) fn open_repository(&self, project: &Project) -> Result<Git, DriverError> {
-        Ok(Git::open("git", &project.path, &self.environment)?)
-    }
 }
 
 /// Whether a workspace is what it was when it was listed; asked with its lock held.

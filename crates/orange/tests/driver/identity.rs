@@ -160,3 +160,19 @@ fn what_an_agent_sets_going_sees_the_persons_variables() {
     assert_eq!(told("reviewer-key"), "secret\n");
     assert!(!told("reviewer-path").contains("/planted"));
 }
+
+#[test]
+fn an_agent_performs_nothing_by_hand_and_makes_no_memory_anew() {
+    let stage = Stage::new("default");
+    let (id, run, _) = started(&stage);
+    for words in [["perform", id.as_str()], ["gather", id.as_str()]] {
+        let asked = stage.orange(&words).env("ORANGE_RUN_ID", &run).output();
+        let asked = asked.unwrap();
+        assert_eq!(asked.status.code(), Some(3), "{words:?}: {asked:?}");
+    }
+    // Without any mark, whoever stands in a worktree is no person.
+    let mut rebuild = stage.orange(&["rebuild", "--move-aside"]);
+    let asked = rebuild.current_dir(stage.worktree(&id)).output().unwrap();
+    assert_eq!(asked.status.code(), Some(3), "{asked:?}");
+    assert!(String::from_utf8_lossy(&asked.stderr).contains("only a person may"));
+}

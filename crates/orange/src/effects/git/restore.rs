@@ -1,6 +1,7 @@
 //! Brings a rescue back, overwriting nothing that differs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,24 @@ pub enum RestoreRefusal {
     Different(Vec<PathBuf>),
     /// The branch exists, and is something else.
     BranchExists(BranchName),
+}
+
+impl fmt::Display for RestoreRefusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RestoreRefusal::Different(paths) => {
+                let first = paths.first().map(|path| path.to_string_lossy());
+                let first = first.unwrap_or_default();
+                let first = first.escape_debug();
+                write!(
+                    formatter,
+                    "{} of its files are others by now (`{first}`)",
+                    paths.len()
+                )
+            }
+            RestoreRefusal::BranchExists(branch) => write!(formatter, "branch `{branch}` exists"),
+        }
+    }
 }
 
 /// What the index has at a path, by stage.
