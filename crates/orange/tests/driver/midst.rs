@@ -10,20 +10,22 @@ use crate::stories::{FAIL, FIX, PASS, PLAN_AND_WORK, WORK, way};
 /// Stands before a program on the `PATH`: the agent that runs now calls orange first.
 ///
 /// One call at a time, so that what the call itself needs of git and tmux is not in the midst of
-/// itself. A call that hangs is ended after a minute, and seen by its code.
+/// itself. A call that hangs is ended after a minute, and seen by its code. Where the agent itself
+/// called git it is alive for certain, so there it asks for a change.
 const BETWEEN: &str = r#"#!/bin/sh
 root=ROOT
 if [ -f "$root/scripts/who" ] && mkdir "$root/midst" 2>/dev/null; then
     (
+        own=${ORANGE_RUN_ID:+own}
         . "$root/scripts/who"
         export ORANGE_HOME ORANGE_RUN_ID ORANGE_RUN_PROOF ORANGE_TASK_ID ORANGE_ROLE
         unset ORANGE_EFFECT_ID
         number=$(($(cat "$root/number" 2>/dev/null || echo 0) + 1))
         echo $number > "$root/number"
-        case $((number % 4)) in
+        case ${own:-$((number % 4))} in
             0) set -- task show ;;
             1) set -- inbox ;;
-            2) set -- task update --summary "Add $number lines" --wait 0 ;;
+            2|own) set -- task update --summary "Add $number lines" --wait 0 ;;
             3) set -- task update --status nowhere --wait 0 ;;
         esac
         timeout 60 "ORANGE" "$@" > "$root/said" 2>&1 < /dev/null
