@@ -4,6 +4,7 @@
 //! begins with nothing. Its process group is its own, so that a timeout ends whatever it started.
 
 mod capture;
+mod conversation;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -19,6 +20,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group, setsid};
 
 use crate::clock::Deadline;
 use capture::Pipes;
+pub use conversation::{Conversation, Lines};
 
 /// How long a program may take when nobody says otherwise.
 const USUAL_TIMEOUT: Duration = Duration::from_mins(1);
@@ -28,9 +30,6 @@ const USUAL_LIMIT: usize = 16 * 1024 * 1024;
 
 /// How long a program that took too long may tidy up before it is killed.
 const GRACE: Duration = Duration::from_millis(500);
-
-/// How long output may keep coming after the program itself has ended.
-const LINGER: Duration = Duration::from_millis(200);
 
 /// How many characters of an argument or of a program's words a message shows.
 const SHOWN: usize = 200;
@@ -176,10 +175,11 @@ impl Invocation {
         command.stdin(Stdio::piped());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| self.not_started(error))?;
+        let failed = |error| self.not_started(error);
         let pipes = Pipes::new(&mut child, self.input.clone(), self.limit);
-        let waited = self.wait(&mut child, &pipes);
-        let ending = waited.map_err(|error| self.not_started(error))?;
-        let [stdout, stderr] = pipes.take(Deadline::after(LINGER));
+        let mut pipes = pipes.map_err(failed)?;
+        let ending = self.wait(&mut child, &mut pipes).map_err(failed)?;
+        let [stdout, stderr] = pipes.take();
         Ok(Finished {
             ending,
             stdout,
@@ -194,9 +194,18 @@ impl Invocation {
         command.process_group(0).stdin(Stdio::null());
         command.stdout(file).stderr(both);
         let mut child = command.spawn().map_err(|error| self.not_started(error))?;
-        let pipes = Pipes::new(&mut child, Vec::new(), 0);
-        let waited = self.wait(&mut child, &pipes);
-        waited.map_err(|error| self.not_started(error))
+        let failed = |error| self.not_started(error);
+        let mut pipes = Pipes::new(&mut child, Vec::new(), 0).map_err(failed)?;
+        self.wait(&mut child, &mut pipes).map_err(failed)
+    }
+
+    /// Starts it to be talked to, line by line, for as long as both sides like.
+    pub fn converse(&self) -> Result<Conversation, CommandError> {
+        let mut command = self.command();
+        command.process_group(0).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let child = command.spawn().map_err(|error| self.not_started(error))?;
+        Conversation::with(child).map_err(|error| self.not_started(error))
     }
 
     /// Runs it, and takes any ending but success for a failure.
@@ -235,7 +244,7 @@ impl Invocation {
     }
 
     /// Waits for the end of the program, and ends it and its group when that takes too long.
-    fn wait(&self, child: &mut Child, pipes: &Pipes) -> io::Result<Ending> {
+    fn wait(&self, child: &mut Child, pipes: &mut Pipes) -> io::Result<Ending> {
         if let Some(status) = pipes.wait(child, Deadline::after(self.timeout))? {
             return Ok(Ending::from(status));
         }

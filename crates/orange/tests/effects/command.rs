@@ -118,3 +118,39 @@ fn an_error_says_what_was_run_and_no_secret() {
     let nowhere = nowhere.run().unwrap_err().to_string();
     assert!(!nowhere.contains("not found;"), "{nowhere}");
 }
+
+#[test]
+fn one_that_never_stops_talking_is_ended_in_time() {
+    let finished = sh("exec yes")
+        .limit(1000)
+        .timeout(Duration::from_millis(300));
+    let finished = finished.run().unwrap();
+    assert!(
+        matches!(finished.ending, Ending::TimedOut(_)),
+        "{:?}",
+        finished.ending
+    );
+    assert!(finished.stdout.is_cut && finished.stdout.bytes.len() == 1000);
+}
+
+#[test]
+fn what_was_said_is_all_there_however_busy_the_machine_is() {
+    // More threads than any machine has cores, so that readers are late.
+    std::thread::scope(|scope| {
+        for _ in 0..48 {
+            scope.spawn(|| {
+                for _ in 0..8 {
+                    let finished = sh("head -c 60000 /dev/zero; echo end >&2").run().unwrap();
+                    assert_eq!(finished.stdout.bytes.len(), 60000);
+                    assert_eq!(finished.stderr.bytes, b"end\n");
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn what_somebody_else_says_later_is_not_waited_for() {
+    let finished = sh("(sleep 5; echo late) & echo early").run().unwrap();
+    assert_eq!(finished.stdout.bytes, b"early\n");
+}
