@@ -8,3 +8,4 @@ pub mod effects;
 mod output;
 mod steps;
 pub mod store;
+pub mod supervisor;

@@ -8,7 +8,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    detach, exec_run, gather, help, inbox, perform, project, rebuild, task, usage, workflow,
+    detach, exec_run, gather, help, inbox, perform, project, rebuild, serve, task, usage, workflow,
     workspace,
 };
 use crate::config::Environment;
@@ -40,6 +40,7 @@ pub enum Command {
     Workspace(workspace::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Workflow(workflow::Command),
+    Serve(serve::Args),
     Rebuild(rebuild::Args),
     #[command(hide = true)]
     Perform(perform::Args),
@@ -70,9 +71,11 @@ impl Command {
             Command::Inbox(args) => args.json,
             Command::Workspace(command) => command.is_json(),
             Command::Rebuild(args) => args.json,
-            Command::ExecRun(_) | Command::Detach(_) | Command::Perform(_) | Command::Gather(_) => {
-                false
-            }
+            Command::Serve(_)
+            | Command::ExecRun(_)
+            | Command::Detach(_)
+            | Command::Perform(_)
+            | Command::Gather(_) => false,
         }
     }
 
@@ -85,6 +88,7 @@ impl Command {
             Command::Inbox(args) => inbox::run(args, environment, output),
             Command::Workspace(command) => command.run(environment, output),
             Command::Rebuild(args) => rebuild::run(args, environment, output),
+            Command::Serve(args) => serve::run(args, environment, output),
             Command::Perform(args) => perform::run(args, environment),
             Command::Gather(args) => gather::run(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment),

@@ -54,6 +54,8 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::ForAPerson(_) => "for-a-person",
         DriverError::DatabaseThere { .. } => "database-there",
         DriverError::NobodyThere { .. } => "nobody-there",
+        DriverError::Supervised { .. } => "supervised",
+        DriverError::NotSupervising { .. } => "not-supervising",
     }
 }
 
@@ -71,8 +73,10 @@ pub fn exit(error: &DriverError) -> Exit {
         | "task-unclear" => Exit::Usage,
         "task-not-found" | "store-missing" | "project-not-found" | "workflow-not-found"
         | "nobody-there" | "rescue-not-found" => Exit::NotFound,
-        "store-busy" | "task-contended" | "workspace-busy" | "gate-running" => Exit::Busy,
-        "program-failed" | "git-failed" => Exit::OutsideFailed,
+        "store-busy" | "task-contended" | "workspace-busy" | "gate-running" | "supervised" => {
+            Exit::Busy
+        }
+        "program-failed" | "git-failed" | "not-supervising" => Exit::OutsideFailed,
         "store-failed" | "system-failed" => Exit::Unexpected,
         _ => Exit::Refused,
     }
@@ -159,6 +163,9 @@ pub fn hints(error: &DriverError) -> Vec<String> {
             Way::Look => format!("see what became of it with `orange task show {task}`"),
         },
         DriverError::Harness(error) => error.hint(),
+        DriverError::Supervised { .. } => {
+            "end the other one with `orange serve --stop`; agents go on".to_owned()
+        }
         _ => return Vec::new(),
     };
     vec![hint]
@@ -201,6 +208,8 @@ pub fn details(error: &DriverError) -> Value {
         DriverError::OtherTask { role, own, asked } => {
             json!({ "role": role, "own": own, "asked": asked })
         }
+        DriverError::Supervised { pid } => json!({ "pid": pid }),
+        DriverError::NotSupervising { pid } => json!({ "pid": pid }),
         DriverError::DatabaseThere { path } => json!({ "path": path.to_string_lossy() }),
         DriverError::DocumentUnknown { task, reason }
         | DriverError::NobodyThere { task, reason, .. } => {

@@ -16,6 +16,7 @@ use crate::config::{
 };
 use crate::driver::DriverError;
 use crate::output::{Output, Paragraph, Style, Text};
+use crate::supervisor::SupervisorError;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -113,6 +114,15 @@ pub enum Error {
     /// The answer could not be put into JSON.
     #[error("cannot put the answer into JSON: {0}")]
     Json(#[from] serde_json::Error),
+}
+
+impl From<SupervisorError> for Error {
+    fn from(error: SupervisorError) -> Self {
+        match error {
+            SupervisorError::Driver(error) => Error::Driver(error),
+            other => Error::NotStarted(other.to_string()),
+        }
+    }
 }
 
 impl Error {

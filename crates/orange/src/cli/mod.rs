@@ -15,6 +15,7 @@ mod json;
 mod perform;
 mod project;
 mod rebuild;
+mod serve;
 mod task;
 mod usage;
 mod workflow;

@@ -37,6 +37,24 @@ pub enum DriverError {
     /// A program.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// A supervisor that was started does not supervise.
+    #[error(
+        "cannot supervise in the background: process {pid} was started and does not; run \
+         `orange serve` to see why"
+    )]
+    NotSupervising {
+        /// The process.
+        pid: u32,
+    },
+    /// Somebody supervises this home already.
+    #[error(
+        "cannot supervise: {} supervises this home already",
+        .pid.map_or_else(|| String::from("another process"), |pid| format!("process {pid}"))
+    )]
+    Supervised {
+        /// Who, as far as it has said so.
+        pid: Option<u32>,
+    },
     /// Git, or a file near it.
     #[error(transparent)]
     Git(GitError),

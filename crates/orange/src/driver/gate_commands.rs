@@ -110,7 +110,7 @@ impl Driver {
             return self.take_answers(store, task, wanted, workspace);
         }
         if called.is_another_due() {
-            called.note(self.start_apart("gather", &task.id)?);
+            called.note(self.start_apart(&["gather", task.id.as_str()])?);
         }
         Ok(None)
     }

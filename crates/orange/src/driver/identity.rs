@@ -97,7 +97,7 @@ impl Driver {
     }
 
     /// Refuses an agent what is a person's to ask for.
-    pub(super) fn require_person(&self, what: &'static str) -> Result<(), DriverError> {
+    pub fn require_person(&self, what: &'static str) -> Result<(), DriverError> {
         if self.identify()?.role == Role::Human {
             return Ok(());
         }

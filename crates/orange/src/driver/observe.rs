@@ -25,8 +25,8 @@ pub struct Seen {
 }
 
 /// What a look at a run showed, and where.
-struct Looked {
-    observation: Observation,
+pub(super) struct Look {
+    pub(super) observation: Observation,
     pane: Option<Pane>,
     /// Whether the pane was found, not remembered.
     is_found: bool,
@@ -74,7 +74,7 @@ impl Driver {
     }
 
     /// A death is left for the next look when nobody can tell what TASK.md says now.
-    fn judge(
+    pub(super) fn judge(
         &self,
         store: &mut Store,
         id: &TaskId,
@@ -137,13 +137,13 @@ impl Driver {
     }
 
     /// What one look at the server says about a run; nothing is written.
-    fn look_with(
+    pub(super) fn look_with(
         &self,
         look: &Result<Listing, TmuxError>,
         task: &Task,
         records: &[RunRecord],
         run: &RunId,
-    ) -> Result<Looked, DriverError> {
+    ) -> Result<Look, DriverError> {
         let folder = self.launch_directory(&task.project, &task.id, run)?;
         let run_file = place::run_file(&folder);
         let record = records.iter().find(|record| record.id == *run);
@@ -159,7 +159,7 @@ impl Driver {
             }
             (None, _) => without_pane(run),
         };
-        Ok(Looked {
+        Ok(Look {
             observation,
             pane,
             is_found,

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::{Driver, DriverError};
+use crate::config::{Environment, ORANGE_HOME};
 use crate::effects::private_file;
 use crate::effects::run::RawText;
 
@@ -31,6 +32,22 @@ impl Driver {
             keep(&path, &own);
         }
         Ok(own)
+    }
+}
+
+impl Driver {
+    /// The same driver with the variables that the person last had.
+    ///
+    /// Whoever performs for a long time would see those of the day it was started, or none at all
+    /// when a service manager started it.
+    #[must_use]
+    pub fn with_person_variables(&self) -> Driver {
+        let mut driver = self.clone();
+        if let Some(mut kept) = kept(&self.home.environment()) {
+            kept.insert(ORANGE_HOME.into(), self.home.path().into());
+            driver.environment = Environment::of(kept);
+        }
+        driver
     }
 }
 

@@ -81,7 +81,11 @@ impl Driver {
         last: u64,
         deadline: Deadline,
     ) -> Result<(), DriverError> {
-        let mut called = Called::none();
+        let mut called = if self.is_left_to_supervisor()? {
+            Called::awaited()
+        } else {
+            Called::none()
+        };
         let mut failure = None;
         deadline.wait_for(|| {
             let looked = is_settled(store, id, last).and_then(|settled| {
@@ -104,19 +108,15 @@ impl Driver {
     }
 
     fn start_performer(&self, task: &TaskId) -> Result<ProcessIdentity, DriverError> {
-        self.start_apart("perform", task)
+        self.start_apart(&["perform", task.as_str()])
     }
 
     /// Starts `orange` outside every agent's process tree, with a scrubbed environment.
-    pub(super) fn start_apart(
-        &self,
-        command: &str,
-        task: &TaskId,
-    ) -> Result<ProcessIdentity, DriverError> {
+    pub(super) fn start_apart(&self, words: &[&str]) -> Result<ProcessIdentity, DriverError> {
         let mut variables = self.person_variables()?;
         variables.insert(ORANGE_HOME.into(), self.home.path().into());
         let apart = Invocation::new(&self.orange, variables)
-            .arguments([command, task.as_str()])
+            .arguments(words)
             .directory("/");
         let pid = detached(&self.orange, &apart)?;
         // One that has ended meanwhile is no less started.
@@ -129,10 +129,19 @@ impl Driver {
 
     /// Makes sure that somebody performs what is left when this process ends.
     pub(super) fn leave_to_performer(&self, store: &Store, id: &TaskId) -> Result<(), DriverError> {
-        if store.pending(id)?.iter().any(is_waiting) {
+        if store.pending(id)?.iter().any(is_waiting) && !self.is_left_to_supervisor()? {
             self.start_performer(id)?;
         }
         Ok(())
+    }
+
+    /// Whether a supervisor performs, with the variables that the person has now.
+    fn is_left_to_supervisor(&self) -> Result<bool, DriverError> {
+        let is_supervised = self.is_supervised();
+        if is_supervised {
+            self.person_variables()?;
+        }
+        Ok(is_supervised)
     }
 }
 
@@ -154,6 +163,15 @@ impl Called {
             at_last: None,
             at_first: None,
             pause: SHORTEST_PAUSE,
+        }
+    }
+
+    /// Somebody who was not started from here should be at it soon.
+    fn awaited() -> Called {
+        Called {
+            at_last: Some(Deadline::after(UNTOUCHED)),
+            at_first: Some(Deadline::after(UNTOUCHED)),
+            ..Called::none()
         }
     }
 

@@ -82,6 +82,20 @@ impl Store {
             .ok_or_else(|| StoreError::UnknownTask { task: task.clone() })
     }
 
+    /// The last commit, and the tasks that were changed after an earlier one.
+    pub fn changed_since(&self, sequence: u64) -> Result<(u64, Vec<TaskId>), StoreError> {
+        let failed = || failed("look for changed tasks");
+        let snapshot = self.connection.unchecked_transaction().map_err(failed())?;
+        let last = self.sequence()?;
+        let sql = "SELECT id FROM tasks WHERE sequence > ?1 ORDER BY sequence";
+        let mut statement = snapshot.prepare(sql).map_err(failed())?;
+        let ids = statement
+            .query_map([sequence], |row| row.get::<_, String>(0))
+            .map_err(failed())?;
+        let ids: Result<Vec<TaskId>, _> = ids.map(|id| id.map(TaskId::new)).collect();
+        Ok((last, ids.map_err(failed())?))
+    }
+
     /// The tasks that the filter lets through, all as of one commit.
     pub fn list(&self, filter: &TaskFilter) -> Result<Listing, StoreError> {
         // A deferred transaction is a snapshot: everything in it is as of one commit.

@@ -6,7 +6,8 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test that cannot set the stage must fail loudly"
+    clippy::print_stdout,
+    reason = "a test that cannot set the stage must fail loudly, and some tell what they measured"
 )]
 #![cfg(target_os = "linux")]
 
@@ -29,4 +30,5 @@ mod restarts;
 mod rounds;
 mod stage;
 mod stories;
+mod supervisor;
 mod telling;

@@ -11,6 +11,7 @@
 
 mod attach;
 mod command;
+mod control;
 mod exec_run;
 mod harness;
 mod hostile;

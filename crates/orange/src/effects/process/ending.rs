@@ -34,6 +34,11 @@ pub struct Ended {
     pub processes: Vec<ProcessIdentity>,
 }
 
+/// Asks one process to end, as a person does with `kill`.
+pub fn ask_to_end(process: &ProcessIdentity) -> Result<(), ProcessError> {
+    system::signal(process, Signal::TERM)
+}
+
 /// Ends every process of a run that can be found, and whatever they start meanwhile.
 ///
 /// `known` are processes of the run that were recorded before; after its parent's death one that

@@ -8,6 +8,8 @@ mod ancestry;
 mod ending;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+mod linux_exits;
 mod table;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
@@ -17,8 +19,13 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use unsupported as system;
 
+#[cfg(target_os = "linux")]
+pub use linux_exits::Exits;
+#[cfg(not(target_os = "linux"))]
+pub use unsupported::Exits;
+
 pub use ancestry::run_above;
-pub use ending::{Ended, Patience, end};
+pub use ending::{Ended, Patience, ask_to_end, end};
 pub use table::{carrying, members, working_in};
 
 use std::os::unix::process::ExitStatusExt as _;
@@ -69,6 +76,9 @@ pub enum ProcessError {
     /// The processes could not be listed.
     #[error("cannot list the processes: {0}")]
     NotListed(String),
+    /// Nobody can be watched.
+    #[error("cannot watch processes: {0}")]
+    NotWatched(String),
     /// This system does not tell.
     #[error("cannot {0}: this system does not tell; look with `ps` yourself")]
     Unsupported(&'static str),

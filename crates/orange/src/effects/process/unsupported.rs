@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, PoisonError};
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -56,6 +57,45 @@ pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessEr
             pid: process.pid,
             reason: reason(&error.into()),
         }),
+    }
+}
+
+/// Processes whose end nobody can wait for here; whoever wants to know looks now and then.
+#[derive(Debug, Default)]
+pub struct Exits {
+    is_stopped: Mutex<bool>,
+    stopping: Condvar,
+}
+
+impl Exits {
+    /// Nobody is watched.
+    pub fn new() -> Result<Exits, ProcessError> {
+        Ok(Exits::default())
+    }
+
+    /// Says that this cannot be done.
+    pub fn watch(&self, _process: &ProcessIdentity) -> Result<bool, ProcessError> {
+        Err(ProcessError::Unsupported("wait for the end of a process"))
+    }
+
+    /// There is nobody to forget.
+    pub fn forget(&self, _pid: u32) {}
+
+    /// Waits until it is stopped.
+    pub fn wait(&self) -> Option<Vec<u32>> {
+        let stopped = self.is_stopped.lock();
+        let stopped = stopped.unwrap_or_else(PoisonError::into_inner);
+        drop(self.stopping.wait_while(stopped, |stopped| !*stopped));
+        None
+    }
+
+    /// Ends waiting, now and from now on.
+    pub fn stop(&self) {
+        *self
+            .is_stopped
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = true;
+        self.stopping.notify_all();
     }
 }
 

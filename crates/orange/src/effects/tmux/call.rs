@@ -45,7 +45,7 @@ fn escaped(word: &OsStr) -> OsString {
 
 impl Tmux {
     /// The program with the arguments that name the server.
-    fn invocation(&self) -> Invocation {
+    pub(super) fn invocation(&self) -> Invocation {
         self.invocation_with(self.environment.clone())
     }
 

@@ -17,11 +17,14 @@ pub(super) const ROLE: &str = "@orange_role";
 /// The fields are divided by a sign that none before the last can hold: ids and numbers have none,
 /// our own ids are plain, and tmux turns it into `_` in the name of a session. A name may hold the
 /// end of a line, so tmux replaces that too.
-const FORMAT: &str = "pane:#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:\
+pub(super) const FORMAT: &str = "pane:#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:\
                       #{pane_dead_status}:#{pane_dead_signal}:#{@orange_run}:#{@orange_task}:\
                       #{@orange_role}:#{s/[\x01-\x1f]/_/:session_name}:\
                       #{s/[\x01-\x1f]/_/:window_name}";
 const FIELDS: usize = 13;
+
+/// Who a server is, by its own account.
+pub(super) const SERVER: &str = "server:#{pid}:#{start_time}";
 
 /// What a server shows at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +82,7 @@ impl Tmux {
     /// Looks at the whole server.
     pub fn list(&self) -> Result<Listing, TmuxError> {
         let (finished, tmux) = self.run(&[
-            Call::new(["display-message", "-p", "server:#{pid}:#{start_time}"]),
+            Call::new(["display-message", "-p", SERVER]),
             Call::new(["list-sessions", "-F", "session:#{session_id}"]),
             Call::new(["list-panes", "-a", "-F", FORMAT]),
         ])?;
@@ -104,7 +107,8 @@ impl Tmux {
         })
     }
 
-    fn server(&self, line: &str) -> Result<ServerIdentity, TmuxError> {
+    /// Reads the line in which a server says who it is.
+    pub(super) fn server(&self, line: &str) -> Result<ServerIdentity, TmuxError> {
         let garbled = || TmuxError::Garbled(line.to_owned());
         let rest = line.strip_prefix("server:").ok_or_else(garbled)?;
         let (pid, started) = rest.split_once(':').ok_or_else(garbled)?;
@@ -116,7 +120,8 @@ impl Tmux {
     }
 }
 
-fn parse(line: &str) -> Option<Listed> {
+/// Reads one line of a listing; nothing when it makes no sense.
+pub(super) fn parse(line: &str) -> Option<Listed> {
     let fields: Vec<&str> = line.splitn(FIELDS, ':').collect();
     let [
         "pane",

@@ -7,6 +7,7 @@
 
 mod attach;
 mod call;
+mod control;
 mod guard;
 mod id;
 mod kill;
@@ -17,6 +18,7 @@ mod observe;
 mod start;
 
 pub use attach::Attach;
+pub use control::{Control, Heard};
 pub use id::{IdError, PaneId, SessionId, WindowId};
 pub use kill::{Kill, Killed, Leftovers};
 pub use listing::{Listed, Listing, PaneState};
@@ -148,6 +150,9 @@ pub enum TmuxError {
         /// What it is.
         value: String,
     },
+    /// The watching client has lost its server.
+    #[error("the connection to tmux has ended: {0}")]
+    Disconnected(String),
     /// The pane is gone, or somebody else's.
     #[error("pane {pane} is not that of run `{run}` any more: nothing was done")]
     NotOurs {

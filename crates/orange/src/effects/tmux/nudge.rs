@@ -62,8 +62,9 @@ impl Tmux {
 
     fn somebody_types(&self, pane: &Pane) -> Result<bool, TmuxError> {
         let session = pane.session.to_string();
-        let ask = ["list-clients", "-t", &session, "-F", "#{client_activity}"];
-        let said = self.call(&[Call::new(ask)])?;
+        // A program that watches the server is a client too, but nobody types in it.
+        let format = "#{?client_control_mode,,#{client_activity}}";
+        let said = self.call(&[Call::new(["list-clients", "-t", &session, "-F", format])])?;
         let now = clock::now().millis() / 1000;
         let recent = i64::try_from(TYPING.as_secs()).unwrap_or(i64::MAX);
         let mut times = said

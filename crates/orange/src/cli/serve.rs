@@ -1,0 +1,86 @@
+//! `orange serve`.
+
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::driving::driver;
+use super::error::Error;
+use super::exit::Exit;
+use crate::config::Environment;
+use crate::driver::Driver;
+use crate::output::{Output, Style, Text};
+use crate::supervisor::{Settings, Supervisor};
+
+/// How long a supervisor that was asked to end may finish what it is doing.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Watch all tasks, and act when something happens.
+///
+/// Sees agents that end, files that are written and times that run out, and does what the workflow
+/// says. One at a time for a home. It may be ended whenever you like: agents go on, and the next
+/// one finds everything as it is.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Go on in the background.
+    #[arg(long, conflicts_with = "stop")]
+    pub detach: bool,
+    /// End the one that runs; agents go on.
+    #[arg(long)]
+    pub stop: bool,
+}
+
+/// Supervises, or starts or ends somebody who does.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    driver.require_person("supervise")?;
+    if args.stop {
+        let said = match driver.stop_supervisor(PATIENCE)? {
+            Some(pid) => format!("process {pid} supervises no more; agents go on"),
+            None => String::from("nobody supervises this home"),
+        };
+        return say(&said, output);
+    }
+    if args.detach {
+        let pid = driver.start_supervisor(PATIENCE)?;
+        return say(&format!("process {pid} supervises this home"), output);
+    }
+    supervise(driver, output)
+}
+
+fn supervise(driver: Driver, output: &mut Output) -> Result<Exit, Error> {
+    let home = driver.home().path().display().to_string();
+    let supervisor = Supervisor::new(driver, Settings::default())?;
+    let stopper = supervisor.stopper();
+    let signals = Signals::new([SIGINT, SIGTERM]);
+    let mut signals = signals.map_err(|error| Error::NotStarted(error.to_string()))?;
+    let handle = signals.handle();
+    let listener = thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            stopper.stop();
+        }
+    });
+    let mut text = Text::new();
+    text.push(
+        Style::Plain,
+        &format!("supervising {home}; end with Ctrl-C, agents go on"),
+    );
+    text.end_line();
+    output.narrate(&text);
+    let ended = supervisor.run();
+    handle.close();
+    // It only waits for signals, which are over.
+    let _joined = listener.join();
+    ended?;
+    Ok(Exit::Ok)
+}
+
+fn say(said: &str, output: &mut Output) -> Result<Exit, Error> {
+    let mut text = Text::new();
+    text.push(Style::Plain, said);
+    text.end_line();
+    output.answer(&text)?;
+    Ok(Exit::Ok)
+}

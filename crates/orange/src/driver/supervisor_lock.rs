@@ -1,0 +1,136 @@
+//! The right to supervise a home.
+//!
+//! An OS lock that dies with its holder says who supervises. Who wants to take over, because it
+//! will stay longer, holds a second one until a holder that yields has let go of the first.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Seek as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::time::Duration;
+
+use super::{Driver, DriverError};
+use crate::clock::Deadline;
+use crate::config::reason;
+use crate::effects::process::{Life, ProcessIdentity, ask_to_end};
+
+const HELD: &str = "supervisor.lock";
+const WANTED: &str = "supervisor.wanted";
+
+/// How long to wait for one who only looked, or who is about to yield.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Held by the one who supervises a home.
+#[derive(Debug)]
+pub struct SupervisorLock {
+    _file: File,
+}
+
+impl Driver {
+    /// Takes the right to supervise. One who yields is waited for; anybody else keeps it.
+    pub fn take_supervision(&self) -> Result<SupervisorLock, DriverError> {
+        let failed = |error: &io::Error| self.lock_failed(HELD, error);
+        let wanted = self.lock_file(WANTED)?;
+        wanted.lock().map_err(|error| failed(&error))?;
+        let mut file = self.lock_file(HELD)?;
+        let mut failure = None;
+        let taken = Deadline::after(PATIENCE).wait_for(|| match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(error)) => {
+                failure = Some(error);
+                true
+            }
+        });
+        if let Some(error) = failure {
+            return Err(failed(&error));
+        }
+        if !taken {
+            return Err(DriverError::Supervised {
+                pid: self.supervisor(),
+            });
+        }
+        let noted = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| writeln!(file, "{}", std::process::id()));
+        noted.map_err(|error| failed(&error))?;
+        Ok(SupervisorLock { _file: file })
+    }
+
+    /// Starts a supervisor apart from this process, and waits until it supervises.
+    pub fn start_supervisor(&self, patience: Duration) -> Result<u32, DriverError> {
+        if self.is_supervised() {
+            return Err(DriverError::Supervised {
+                pid: self.supervisor(),
+            });
+        }
+        let started = self.start_apart(&["serve"])?;
+        let holds = || self.is_supervised() && self.supervisor() == Some(started.pid);
+        let mut is_gone = false;
+        Deadline::after(patience).wait_for(|| {
+            is_gone = started.life() == Life::Gone;
+            is_gone || holds()
+        });
+        if holds() {
+            return Ok(started.pid);
+        }
+        Err(DriverError::NotSupervising { pid: started.pid })
+    }
+
+    /// Asks the supervisor to end and waits until it has; who it was.
+    pub fn stop_supervisor(&self, patience: Duration) -> Result<Option<u32>, DriverError> {
+        if !self.is_supervised() {
+            return Ok(None);
+        }
+        let pid = self.supervisor();
+        let process = pid.and_then(|pid| ProcessIdentity::of(pid).ok());
+        // Whoever has the number now is it only while the lock is held.
+        if let Some(process) = process.filter(|_| self.is_supervised()) {
+            ask_to_end(&process)?;
+        }
+        if Deadline::after(patience).wait_for(|| !self.is_supervised()) {
+            return Ok(pid);
+        }
+        Err(DriverError::Supervised { pid })
+    }
+
+    /// Who supervises, as far as it has said so.
+    fn supervisor(&self) -> Option<u32> {
+        let said = std::fs::read_to_string(self.home.path().join(HELD)).ok()?;
+        said.trim().parse().ok()
+    }
+
+    /// Whether somebody supervises this home now.
+    pub fn is_supervised(&self) -> bool {
+        self.is_locked(HELD)
+    }
+
+    /// Whether somebody waits to take supervision over.
+    pub fn is_supervision_wanted(&self) -> bool {
+        self.is_locked(WANTED)
+    }
+
+    /// Looking takes the lock for a moment, together with others who look.
+    fn is_locked(&self, name: &str) -> bool {
+        let opened = File::open(self.home.path().join(name));
+        opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    fn lock_file(&self, name: &str) -> Result<File, DriverError> {
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true);
+        let opened = options
+            .truncate(false)
+            .mode(0o600)
+            .open(self.home.path().join(name));
+        opened.map_err(|error| self.lock_failed(name, &error))
+    }
+
+    fn lock_failed(&self, name: &str, error: &io::Error) -> DriverError {
+        DriverError::File {
+            attempt: "lock",
+            path: self.home.path().join(name),
+            reason: reason(error),
+        }
+    }
+}

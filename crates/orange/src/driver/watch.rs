@@ -1,0 +1,196 @@
+//! What a supervisor has to know of each task.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use orange_engine::Workflow;
+use orange_engine::effect::Effect;
+use orange_engine::input::{Cause, Observation};
+use orange_engine::names::{RunId, TaskId};
+use orange_engine::role::Role;
+use orange_engine::task::RunState;
+use orange_engine::time::Timestamp;
+
+use super::due::{Next, next};
+use super::step::{Stepped, pinned};
+use super::{Driver, DriverError, place};
+use crate::clock;
+use crate::effects::tmux::{Control, Heard, Pane};
+use crate::store::{Store, StoredTask};
+
+/// A task, as far as watching it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// The task.
+    pub task: TaskId,
+    /// Whether it has come to its end.
+    pub is_over: bool,
+    /// The agents that are believed alive.
+    pub runs: Vec<WatchedRun>,
+    /// Where its TASK.md lies while a workspace is bound.
+    pub worktree: Option<PathBuf>,
+    /// When something is to be performed for it.
+    pub due: Option<Timestamp>,
+    /// The run that would be started next.
+    pub starts: Option<RunId>,
+    /// When its status has lasted too long.
+    pub times_out: Option<Timestamp>,
+}
+
+/// An agent that is believed alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchedRun {
+    /// Which start of it.
+    pub run: RunId,
+    /// As what it runs.
+    pub role: Role,
+    /// Where it is; nothing when whoever started it died before saying so.
+    pub pane: Option<Pane>,
+}
+
+/// A task that has changed.
+#[derive(Debug)]
+pub struct Change {
+    /// The task.
+    pub task: TaskId,
+    /// What it is now; one that cannot be read keeps no other from being watched.
+    pub watched: Result<Watched, DriverError>,
+}
+
+/// Tells what has changed since it was asked last.
+#[derive(Debug)]
+pub struct Watcher {
+    driver: Driver,
+    store: Store,
+    /// A workflow is read once, however many tasks are pinned to it.
+    workflows: BTreeMap<String, Workflow>,
+    sequence: u64,
+}
+
+impl Driver {
+    /// Begins to watch: everything counts as changed.
+    pub fn watcher(&self) -> Result<Watcher, DriverError> {
+        // A home in which nothing was ever created has no database; this makes it.
+        drop(self.store()?);
+        Ok(Watcher {
+            driver: self.clone(),
+            store: Store::open_read_only(&self.home)?,
+            workflows: BTreeMap::new(),
+            sequence: 0,
+        })
+    }
+
+    /// Connects to tmux; what is heard is told.
+    pub fn control(&self, tell: impl Fn(Heard) + Send + 'static) -> Result<Control, DriverError> {
+        Ok(self.tmux.control(tell)?)
+    }
+
+    /// Follows what was written into TASK.md by hand, and says that the status has lasted for some
+    /// time; whether for too long is decided.
+    pub fn catch_up(&self, task: &TaskId) -> Result<(), DriverError> {
+        let mut store = self.store()?;
+        self.project_files(&mut store, task)?;
+        let stored = store.require(task)?;
+        let workflow = pinned(&stored)?;
+        let state = workflow.state(&stored.task.status);
+        if state.is_some_and(|state| state.timeout.is_some()) {
+            let cause = Cause::Observation(Observation::TimedOut);
+            if let Stepped::Recorded { .. } = self.step(&mut store, task, &cause)? {
+                self.project_files(&mut store, task)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Watcher {
+    /// The tasks that have changed since the last call.
+    pub fn changes(&mut self) -> Result<Vec<Change>, DriverError> {
+        let (sequence, changed) = self.store.changed_since(self.sequence)?;
+        let mut tasks = Vec::new();
+        for id in changed {
+            let watched = self.watched(&id);
+            tasks.push(Change { task: id, watched });
+        }
+        self.sequence = sequence;
+        Ok(tasks)
+    }
+
+    fn watched(&mut self, id: &TaskId) -> Result<Watched, DriverError> {
+        let stored = self.store.require(id)?;
+        let task = &stored.task;
+        let alive = task.runs.iter();
+        let mut alive = alive
+            .filter(|(_, run)| run.state == RunState::Alive)
+            .peekable();
+        let records = match alive.peek() {
+            Some(_) => self.store.runs(id)?,
+            None => Vec::new(),
+        };
+        let mut runs = Vec::new();
+        for (role, run) in alive {
+            let record = records.iter().find(|record| record.id == run.id);
+            let folder = self.driver.launch_directory(&task.project, id, &run.id)?;
+            let run_file = place::run_file(&folder);
+            runs.push(WatchedRun {
+                run: run.id.clone(),
+                role: role.clone(),
+                pane: record.and_then(|record| place::pane(record, &run_file)),
+            });
+        }
+        let (due, starts) = match next(&self.store, id, clock::now())? {
+            Next::Never => (None, None),
+            Next::At(then) => (Some(then), None),
+            Next::Now(pending) => (
+                Some(Timestamp::default()),
+                self.start_after(&pending.planned.effect, id)?,
+            ),
+        };
+        let worktree = self.store.workspace_of(id)?.map(|it| it.path);
+        let workflow = self.workflow(&stored)?;
+        let timeout = workflow.state(&task.status);
+        let timeout = timeout.and_then(|state| state.timeout.as_ref());
+        Ok(Watched {
+            is_over: workflow.is_terminal(&task.status),
+            times_out: timeout.map(|timeout| later(task.entered.at, timeout.after)),
+            task: id.clone(),
+            runs,
+            worktree,
+            due,
+            starts,
+        })
+    }
+
+    /// The run that is started once this effect, which is the next, is done.
+    fn start_after(&self, next: &Effect, id: &TaskId) -> Result<Option<RunId>, DriverError> {
+        if !matches!(next, Effect::Spawn(_) | Effect::AcquireWorkspace { .. }) {
+            return Ok(None);
+        }
+        let pending = self.store.pending(id)?.into_iter();
+        let mut starts = pending.filter_map(|pending| match pending.planned.effect {
+            Effect::Spawn(spawn) => Some(spawn.run),
+            _ => None,
+        });
+        Ok(starts.next())
+    }
+
+    fn workflow(&mut self, stored: &StoredTask) -> Result<&Workflow, DriverError> {
+        if !self.workflows.contains_key(&stored.workflow_text) {
+            let workflow = pinned(stored)?;
+            self.workflows
+                .insert(stored.workflow_text.clone(), workflow);
+        }
+        // Just looked for, or just put there.
+        self.workflows
+            .get(&stored.workflow_text)
+            .ok_or_else(|| DriverError::WorkflowInvalid {
+                name: stored.task.workflow.to_string(),
+                problem: String::from("it was not read"),
+            })
+    }
+}
+
+fn later(at: Timestamp, seconds: u64) -> Timestamp {
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    Timestamp::from_millis(at.millis().saturating_add(seconds.saturating_mul(1000)))
+}

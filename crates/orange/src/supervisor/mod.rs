@@ -1,0 +1,285 @@
+//! Keeps looking: asks because the world changed.
+//!
+//! It holds no truth of its own. Everything it knows is read from the store and the world when it
+//! starts, and everything it finds goes through the driver like any other request, so that it may
+//! be killed at any time and nothing is different. One thread waits for whatever happens and hands
+//! work out; looking and performing are done by others, so that no slow effect delays a look.
+
+mod files;
+mod pace;
+mod server;
+mod tasks;
+mod timers;
+mod watching;
+mod workers;
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+use orange_engine::names::TaskId;
+
+use crate::clock::Deadline;
+use crate::driver::{Driver, DriverError, Looked, Performed, SupervisorLock, Watcher};
+use crate::effects::process::{Exits, ProcessError};
+use crate::effects::tmux::Heard;
+use files::Files;
+use pace::Pace;
+use server::Server;
+use tasks::Tasks;
+use timers::Timers;
+use workers::Workers;
+
+/// How often and how much.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Between two looks at the whole tmux server; ends of processes are seen without it.
+    pub tick: Duration,
+    /// Between two looks at everything, for what was missed.
+    pub sweep: Duration,
+    /// How many tasks have their effects performed at the same time.
+    pub performers: usize,
+    /// How many agents are started in a second.
+    pub starts_per_second: u32,
+    /// Whether it ends as soon as somebody wants to supervise instead.
+    pub yields: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            tick: Duration::from_secs(2),
+            sweep: Duration::from_mins(1),
+            performers: 8,
+            starts_per_second: 10,
+            yields: false,
+        }
+    }
+}
+
+/// Why nobody supervises.
+#[derive(Debug, thiserror::Error)]
+pub enum SupervisorError {
+    /// The driver says no.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// Processes cannot be watched.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// Files cannot be watched.
+    #[error("cannot watch files: {0}")]
+    Files(String),
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(String),
+}
+
+/// Something happened.
+#[derive(Debug)]
+enum Wake {
+    /// It is to end.
+    Stop,
+    /// Somebody has committed something.
+    Committed,
+    /// A task's file may have changed.
+    Written(TaskId),
+    /// Processes have ended.
+    Ended(Vec<u32>),
+    /// tmux said something, on the connection of this number.
+    Tmux(u64, Heard),
+    /// Somebody has looked.
+    Looked(Vec<Looked>),
+    /// Looking at these has failed as a whole.
+    LookFailed(Vec<TaskId>, DriverError),
+    /// Somebody has performed.
+    Performed(TaskId, Result<Performed, DriverError>),
+    /// Something else that was done for a task has failed.
+    Failed(TaskId, DriverError),
+}
+
+/// Ends a supervisor from outside.
+#[derive(Clone, Debug)]
+pub struct Stopper(Sender<Wake>);
+
+impl Stopper {
+    /// Asks it to end; agents live on.
+    pub fn stop(&self) {
+        // One that has ended needs no asking.
+        let _ended = self.0.send(Wake::Stop);
+    }
+}
+
+/// Looks after every task of a home.
+#[derive(Debug)]
+pub struct Supervisor {
+    // Declared first, because they are dropped in this order: who works ends before the lock.
+    looks: Workers,
+    readers: Workers,
+    performers: Workers,
+    driver: Driver,
+    settings: Settings,
+    watcher: Watcher,
+    tasks: Tasks,
+    /// When something is to be performed.
+    timers: Timers,
+    /// When a status has lasted too long.
+    timeouts: Timers,
+    starts: Pace,
+    server: Server,
+    files: Files,
+    exits: Arc<Exits>,
+    wakes: Receiver<Wake>,
+    sender: Sender<Wake>,
+    tick: Deadline,
+    sweep: Deadline,
+    _lock: SupervisorLock,
+}
+
+impl Supervisor {
+    /// Takes supervision of the driver's home; nobody else may have it.
+    pub fn new(driver: Driver, settings: Settings) -> Result<Supervisor, SupervisorError> {
+        let watcher = driver.watcher()?;
+        let lock = driver.take_supervision()?;
+        let (sender, wakes) = mpsc::channel();
+        let exits = Arc::new(Exits::new()?);
+        let looks = {
+            let (driver, sender) = (driver.clone(), sender.clone());
+            // All that wait are looked at by one look at the server.
+            Workers::new("look", 1, usize::MAX, move |tasks| {
+                let looked = driver.observe_each(tasks);
+                let wake = match looked {
+                    Ok(looked) => Wake::Looked(looked),
+                    Err(error) => Wake::LookFailed(tasks.to_vec(), error),
+                };
+                let _ended = sender.send(wake);
+            })
+        };
+        let readers = {
+            let (driver, sender) = (driver.clone(), sender.clone());
+            Workers::new("read", 1, 1, move |tasks| {
+                for task in tasks {
+                    if let Err(error) = driver.catch_up(task) {
+                        let _ended = sender.send(Wake::Failed(task.clone(), error));
+                    }
+                }
+            })
+        };
+        let performers = {
+            let (driver, sender) = (driver.clone(), sender.clone());
+            Workers::new("perform", settings.performers, 1, move |tasks| {
+                for task in tasks {
+                    let performed = driver.with_person_variables().perform(task);
+                    let _ended = sender.send(Wake::Performed(task.clone(), performed));
+                }
+            })
+        };
+        Ok(Supervisor {
+            looks: looks.map_err(SupervisorError::Thread)?,
+            readers: readers.map_err(SupervisorError::Thread)?,
+            performers: performers.map_err(SupervisorError::Thread)?,
+            files: Files::new(driver.home(), sender.clone())?,
+            server: Server::new(sender.clone()),
+            tasks: Tasks::default(),
+            timers: Timers::default(),
+            timeouts: Timers::default(),
+            starts: Pace::new(settings.starts_per_second),
+            tick: Deadline::after(Duration::ZERO),
+            sweep: Deadline::after(settings.sweep),
+            watcher,
+            driver,
+            settings,
+            exits,
+            wakes,
+            sender,
+            _lock: lock,
+        })
+    }
+
+    /// What ends it from outside.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.sender.clone())
+    }
+
+    /// Supervises until it is stopped, or until somebody wants to do it instead.
+    pub fn run(mut self) -> Result<(), SupervisorError> {
+        self.listen_for_exits()?;
+        self.reload();
+        loop {
+            let rests = [
+                self.tick.left(),
+                self.sweep.left(),
+                self.timers.rest(),
+                self.timeouts.rest(),
+            ];
+            let rest = rests.into_iter().min().unwrap_or_default();
+            // Whatever has happened meanwhile is taken together.
+            let first = self.wakes.recv_timeout(rest).ok();
+            let all: Vec<Wake> = first.into_iter().chain(self.wakes.try_iter()).collect();
+            if self.take(all) || self.settings.yields && self.driver.is_supervision_wanted() {
+                break;
+            }
+            self.have_done_what_is_due();
+            if self.tick.has_passed() {
+                self.tick = Deadline::after(self.settings.tick);
+                self.look_at_server();
+            }
+            if self.sweep.has_passed() {
+                self.sweep = Deadline::after(self.settings.sweep);
+                self.sweep_all();
+            }
+        }
+        self.exits.stop();
+        Ok(())
+    }
+
+    /// Processes tell of their end on a thread of its own.
+    fn listen_for_exits(&self) -> Result<(), SupervisorError> {
+        let (exits, sender) = (Arc::clone(&self.exits), self.sender.clone());
+        let listen = move || {
+            while let Some(pids) = exits.wait() {
+                let _ended = sender.send(Wake::Ended(pids));
+            }
+        };
+        let thread = thread::Builder::new().name(String::from("exits"));
+        let started = thread.spawn(listen);
+        started.map_err(|error| SupervisorError::Thread(error.to_string()))?;
+        Ok(())
+    }
+
+    /// Takes note of everything that has happened; whether it is to end.
+    fn take(&mut self, wakes: Vec<Wake>) -> bool {
+        let mut has_committed = false;
+        for wake in wakes {
+            match wake {
+                Wake::Stop => return true,
+                Wake::Committed => has_committed = true,
+                Wake::Written(task) => self.readers.add(task),
+                Wake::Ended(pids) => {
+                    for task in pids.into_iter().filter_map(|pid| self.tasks.of(pid)) {
+                        self.looks.add(task);
+                    }
+                }
+                Wake::Tmux(connection, heard) => self.hear(connection, heard),
+                Wake::Looked(looked) => self.note_looks(looked),
+                Wake::LookFailed(tasks, error) => {
+                    for task in tasks {
+                        self.log(&task, &error);
+                        self.tasks.doubt(&task);
+                    }
+                }
+                Wake::Performed(task, performed) => self.note_performed(&task, performed),
+                Wake::Failed(task, error) => self.log(&task, &error),
+            }
+        }
+        if has_committed {
+            self.reload();
+        }
+        false
+    }
+
+    fn log(&self, task: &TaskId, error: &DriverError) {
+        // Nobody could be told that the log cannot be written.
+        let _unwritten = self.driver.log(task, &error.to_string());
+    }
+}

@@ -1,0 +1,63 @@
+//! How fast agents are started after one another.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
+
+use crate::clock;
+
+/// Gives each start an instant of its own.
+#[derive(Debug)]
+pub(super) struct Pace {
+    between: Duration,
+    free_from: Timestamp,
+    /// Who has an instant and waits for it.
+    waiting: BTreeSet<TaskId>,
+}
+
+impl Pace {
+    /// So many starts in a second; none is never.
+    pub(super) fn new(per_second: u32) -> Pace {
+        Pace {
+            between: Duration::from_secs(1) / per_second.max(1),
+            free_from: Timestamp::default(),
+            waiting: BTreeSet::new(),
+        }
+    }
+
+    /// Whether a task may start now; else when.
+    pub(super) fn ask(&mut self, task: &TaskId) -> Result<(), Timestamp> {
+        if self.waiting.remove(task) {
+            return Ok(());
+        }
+        let now = clock::now();
+        let at = self.free_from.max(now);
+        let between = i64::try_from(self.between.as_millis()).unwrap_or(i64::MAX);
+        self.free_from = Timestamp::from_millis(at.millis().saturating_add(between));
+        if at <= now {
+            return Ok(());
+        }
+        self.waiting.insert(task.clone());
+        Err(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_are_spread_and_none_waits_twice() {
+        let mut pace = Pace::new(2);
+        let tasks: Vec<TaskId> = (0..4).map(|it| TaskId::new(format!("t{it}"))).collect();
+        assert_eq!(pace.ask(&tasks[0]), Ok(()));
+        let later: Vec<i64> = tasks[1..]
+            .iter()
+            .map(|task| pace.ask(task).unwrap_err().millis())
+            .collect();
+        assert_eq!([later[1] - later[0], later[2] - later[1]], [500, 500]);
+        assert_eq!(pace.ask(&tasks[3]), Ok(()), "it has its instant");
+    }
+}

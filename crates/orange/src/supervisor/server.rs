@@ -1,0 +1,114 @@
+//! The connection to tmux, and when it is asked.
+
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use super::Wake;
+use crate::clock::Deadline;
+use crate::driver::Driver;
+use crate::effects::tmux::{Control, Heard, Listing};
+
+/// How long an answer is waited for before the connection is given up.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// At most one connection, and on it at most one question at a time.
+#[derive(Debug)]
+pub(super) struct Server {
+    sender: Sender<Wake>,
+    connection: Option<Control>,
+    /// Counts connections: what an earlier one says late is about another server.
+    number: u64,
+    /// Set while an answer is waited for.
+    asked: Option<Deadline>,
+    /// Whether something changed while an answer was waited for.
+    is_wanted_again: bool,
+}
+
+/// What to do about something that was heard.
+#[derive(Debug)]
+pub(super) enum Meaning {
+    /// Nothing.
+    Nothing,
+    /// This is how it is now.
+    Shown(Listing),
+    /// The connection has ended; who was on it has to be looked at.
+    Lost,
+}
+
+impl Server {
+    pub(super) fn new(sender: Sender<Wake>) -> Server {
+        Server {
+            sender,
+            connection: None,
+            number: 0,
+            asked: None,
+            is_wanted_again: false,
+        }
+    }
+
+    /// Asks for every pane. One who has not answered is not asked again: late ticks are dropped.
+    pub(super) fn look(&mut self, driver: &Driver) {
+        if self.connection.is_none() {
+            self.connect(driver);
+        }
+        self.ask();
+    }
+
+    fn connect(&mut self, driver: &Driver) {
+        self.number += 1;
+        let (number, sender) = (self.number, self.sender.clone());
+        let tell = move |heard| {
+            let _ended = sender.send(Wake::Tmux(number, heard));
+        };
+        self.connection = driver.control(tell).ok();
+    }
+
+    fn ask(&mut self) {
+        if let Some(deadline) = self.asked {
+            if !deadline.has_passed() {
+                return;
+            }
+            self.disconnect();
+        }
+        let Some(connection) = &mut self.connection else {
+            return;
+        };
+        match connection.ask_for_listing() {
+            Ok(()) => self.asked = Some(Deadline::after(PATIENCE)),
+            Err(_) => self.disconnect(),
+        }
+    }
+
+    /// Takes what was heard on the connection of this number.
+    pub(super) fn hear(&mut self, number: u64, heard: Heard) -> Meaning {
+        if number != self.number {
+            return Meaning::Nothing;
+        }
+        match heard {
+            Heard::Listing(answer) => {
+                self.asked = None;
+                if std::mem::take(&mut self.is_wanted_again) {
+                    self.ask();
+                }
+                // What makes no sense changes nothing; the next tick asks again.
+                answer.map_or(Meaning::Nothing, Meaning::Shown)
+            }
+            Heard::Changed => {
+                self.is_wanted_again = self.asked.is_some();
+                self.ask();
+                Meaning::Nothing
+            }
+            Heard::Ended => {
+                self.disconnect();
+                Meaning::Lost
+            }
+        }
+    }
+
+    /// Ends the connection, for a while.
+    pub(super) fn disconnect(&mut self) {
+        self.connection = None;
+        self.asked = None;
+        self.is_wanted_again = false;
+    }
+}

@@ -1,0 +1,159 @@
+//! What follows from what happened, task by task.
+
+use std::time::Duration;
+
+use orange_engine::names::TaskId;
+
+use super::Supervisor;
+use super::server::Meaning;
+use crate::clock::{self, Deadline};
+use crate::driver::{DriverError, Looked, Performed, Watched};
+use crate::effects::tmux::Heard;
+
+/// How soon a performer is tried again where another one works, or where one has failed.
+const AGAIN: Duration = Duration::from_secs(2);
+
+impl Supervisor {
+    /// Reads what has changed, and has done what is due.
+    pub(super) fn reload(&mut self) {
+        // A database that is busy is no news: the next commit or sweep tries again.
+        for change in self.watcher.changes().unwrap_or_default() {
+            match change.watched {
+                Ok(watched) => self.update(watched),
+                Err(error) => self.log(&change.task, &error),
+            }
+        }
+    }
+
+    fn update(&mut self, watched: Watched) {
+        let (task, due) = (watched.task.clone(), watched.due);
+        match watched.times_out.filter(|_| !watched.is_over) {
+            Some(at) => self.timeouts.set(&task, at),
+            None => self.timeouts.clear(&task),
+        }
+        let worktree = watched.worktree.clone();
+        let is_missing = self.watch_processes(&watched);
+        let before = self.tasks.update(watched);
+        let earlier = before.as_ref().and_then(|it| it.worktree.as_deref());
+        self.files.follow(&task, earlier, worktree.as_deref());
+        if is_missing {
+            self.looks.add(task.clone());
+        }
+        match due {
+            Some(at) => self.timers.set(&task, at),
+            None => self.timers.clear(&task),
+        }
+    }
+
+    /// Has the end of every agent's process told; whether one is not there to be watched.
+    fn watch_processes(&self, watched: &Watched) -> bool {
+        let mut is_missing = false;
+        for run in &watched.runs {
+            let process = run.pane.as_ref().and_then(|pane| pane.process.as_ref());
+            let Some(process) = process else {
+                is_missing = true;
+                continue;
+            };
+            if self.tasks.of(process.pid).as_ref() == Some(&watched.task) {
+                continue;
+            }
+            // Where the system cannot tell of ends, ticks have to do.
+            is_missing |= matches!(self.exits.watch(process), Ok(false));
+        }
+        is_missing
+    }
+
+    /// Hands out what is due; starts go one after the other.
+    pub(super) fn have_done_what_is_due(&mut self) {
+        for task in self.timers.due() {
+            let is_start = self.tasks.is_start(&task);
+            let asked = if is_start {
+                self.starts.ask(&task)
+            } else {
+                Ok(())
+            };
+            match asked {
+                Ok(()) => self.performers.add(task),
+                Err(later) => self.timers.set(&task, later),
+            }
+        }
+        for task in self.timeouts.due() {
+            self.readers.add(task);
+        }
+    }
+
+    /// Asks tmux for every pane, if anybody should be in one.
+    pub(super) fn look_at_server(&mut self) {
+        if self.tasks.has_runs() || self.tasks.has_starts() {
+            self.server.look(&self.driver);
+        } else {
+            self.server.disconnect();
+        }
+    }
+
+    /// Takes what tmux said.
+    pub(super) fn hear(&mut self, connection: u64, heard: Heard) {
+        match self.server.hear(connection, heard) {
+            Meaning::Nothing => {}
+            Meaning::Shown(listing) => {
+                for task in self.tasks.suspects(&listing) {
+                    self.looks.add(task);
+                }
+                // What has happened already needs only to be confirmed, which floods nobody.
+                for task in self.tasks.started(&listing) {
+                    self.timers.clear(&task);
+                    self.performers.add(task);
+                }
+            }
+            Meaning::Lost => {
+                self.tick = Deadline::after(Duration::ZERO);
+                for task in self.tasks.with_runs() {
+                    self.looks.add(task.clone());
+                }
+            }
+        }
+    }
+
+    pub(super) fn note_looks(&mut self, looked: Vec<Looked>) {
+        for looked in looked {
+            if let Some(problem) = &looked.problem {
+                self.log(&looked.task, problem);
+            }
+            if looked.is_open {
+                self.tasks.doubt(&looked.task);
+            } else {
+                self.tasks.trust(&looked.task);
+            }
+        }
+    }
+
+    pub(super) fn note_performed(
+        &mut self,
+        task: &TaskId,
+        performed: Result<Performed, DriverError>,
+    ) {
+        let again = match performed {
+            Ok(Performed::All) => return,
+            Ok(Performed::Waits(then)) => then,
+            Ok(Performed::Elsewhere) => clock::after(AGAIN),
+            Err(error) => {
+                self.log(task, &error);
+                clock::after(AGAIN)
+            }
+        };
+        self.timers.set(task, again);
+    }
+
+    /// Looks at everything, for what was missed.
+    pub(super) fn sweep_all(&mut self) {
+        self.reload();
+        for task in self.tasks.all() {
+            if task.worktree.is_some() || task.times_out.is_some() {
+                self.readers.add(task.task.clone());
+            }
+            if let Some(due) = task.due {
+                self.timers.set(&task.task, due);
+            }
+        }
+    }
+}

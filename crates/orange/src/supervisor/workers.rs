@@ -1,0 +1,176 @@
+//! Threads that work on tasks, each by one at a time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use orange_engine::names::TaskId;
+
+/// What is to be done, and by whom it is being done.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<TaskId>,
+    /// Tasks that wait or are worked on; whether they are wanted again afterwards.
+    known: BTreeMap<TaskId, Stage>,
+    is_over: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Working,
+    WantedAgain,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    change: Condvar,
+}
+
+/// Threads that do one kind of work. They end when this is dropped, after what they are doing.
+pub(super) struct Workers {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// So many threads, each of which takes at most so many tasks at once.
+    pub(super) fn new(
+        name: &str,
+        threads: usize,
+        at_once: usize,
+        work: impl Fn(&[TaskId]) + Send + Sync + 'static,
+    ) -> Result<Workers, String> {
+        let shared = Arc::new(Shared::default());
+        let work = Arc::new(work);
+        let mut started = Vec::new();
+        for _ in 0..threads.max(1) {
+            let (shared, work) = (Arc::clone(&shared), Arc::clone(&work));
+            let thread = thread::Builder::new().name(name.to_owned());
+            let thread = thread.spawn(move || {
+                while let Some(tasks) = shared.take(at_once) {
+                    // One task that breaks its worker must not end the work for all others.
+                    let _broken = catch_unwind(AssertUnwindSafe(|| work(&tasks)));
+                    shared.done(&tasks);
+                }
+            });
+            started.push(thread.map_err(|error| error.to_string())?);
+        }
+        Ok(Workers {
+            shared,
+            threads: started,
+        })
+    }
+
+    /// Has a task worked on: soon, or once more after what is being done for it.
+    pub(super) fn add(&self, task: TaskId) {
+        let mut queue = self.shared.lock();
+        match queue.known.get_mut(&task) {
+            Some(stage @ Stage::Working) => *stage = Stage::WantedAgain,
+            Some(_) => {}
+            None => {
+                queue.known.insert(task.clone(), Stage::Waiting);
+                queue.waiting.push_back(task);
+                self.shared.change.notify_one();
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is to be done next; nothing when it is over.
+    fn take(&self, at_once: usize) -> Option<Vec<TaskId>> {
+        let queue = self.lock();
+        let idle = |queue: &mut Queue| queue.waiting.is_empty() && !queue.is_over;
+        let queue = self.change.wait_while(queue, idle);
+        let mut queue = queue.unwrap_or_else(PoisonError::into_inner);
+        if queue.is_over {
+            return None;
+        }
+        let count = at_once.min(queue.waiting.len());
+        let tasks: Vec<TaskId> = queue.waiting.drain(..count).collect();
+        for task in &tasks {
+            queue.known.insert(task.clone(), Stage::Working);
+        }
+        Some(tasks)
+    }
+
+    fn done(&self, tasks: &[TaskId]) {
+        let mut queue = self.lock();
+        for task in tasks {
+            if queue.known.remove(task) == Some(Stage::WantedAgain) {
+                queue.known.insert(task.clone(), Stage::Waiting);
+                queue.waiting.push_back(task.clone());
+                self.change.notify_one();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Workers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.fmt(formatter)
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.shared.lock().is_over = true;
+        self.shared.change.notify_all();
+        for thread in self.threads.drain(..) {
+            // It cannot have panicked: what panics is caught.
+            let _ended = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_task_is_worked_on_by_one_at_a_time_and_once_more_when_wanted() {
+        let (begun, begins) = mpsc::channel();
+        let (go, goes) = mpsc::channel::<()>();
+        let goes = Mutex::new(goes);
+        let workers = Workers::new("test", 4, 1, move |tasks| {
+            begun.send(tasks.to_vec()).unwrap();
+            goes.lock().unwrap().recv().unwrap();
+        });
+        let workers = workers.unwrap();
+        let task = TaskId::new("a");
+        workers.add(task.clone());
+        assert_eq!(begins.recv().unwrap(), std::slice::from_ref(&task));
+        workers.add(task.clone());
+        workers.add(task.clone());
+        assert!(begins.try_recv().is_err(), "nobody else takes it meanwhile");
+        go.send(()).unwrap();
+        assert_eq!(begins.recv().unwrap(), std::slice::from_ref(&task));
+        go.send(()).unwrap();
+        drop(workers);
+        assert!(begins.try_recv().is_err(), "twice wanted is once more");
+    }
+
+    #[test]
+    fn one_that_breaks_ends_nothing() {
+        let (done, dones) = mpsc::channel();
+        let workers = Workers::new("test", 1, 1, move |tasks| {
+            assert!(tasks[0].as_str() != "bad");
+            done.send(tasks.to_vec()).unwrap();
+        });
+        let workers = workers.unwrap();
+        for id in ["bad", "good", "bad", "good"] {
+            workers.add(TaskId::new(id));
+        }
+        assert_eq!(dones.recv().unwrap(), [TaskId::new("good")]);
+    }
+}

@@ -1,0 +1,343 @@
+//! Every exit rule of every shipped workflow, for every way to die.
+
+use std::fs;
+use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use orange::clock::{self, Deadline};
+use orange_engine::evidence::Evidence;
+use orange_engine::names::TaskId;
+use orange_engine::task::RunState;
+use orange_engine::time::Timestamp;
+
+use super::{Serving, deaths, judged_after};
+use crate::stage::{SOON, Stage};
+use crate::stories::WORK;
+
+/// How an agent, its window or its whole world comes to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Exit(i32),
+    Signal(&'static str),
+    SessionKilled,
+    WindowKilled,
+    ServerKilled,
+    /// The server and the supervisor at once, as when the machine goes down.
+    Rebooted,
+}
+
+const WAYS: [Way; 8] = [
+    Way::Exit(0),
+    Way::Exit(7),
+    Way::Signal("KILL"),
+    Way::Signal("SEGV"),
+    Way::SessionKilled,
+    Way::WindowKilled,
+    Way::ServerKilled,
+    Way::Rebooted,
+];
+
+/// Seen later than this, somebody sat before a dead agent; what was measured is printed.
+const TOLERATED: Duration = Duration::from_secs(10);
+
+impl Way {
+    /// Whether it is the agent's own end, which exit rules are about.
+    fn is_own(self) -> bool {
+        !matches!(self, Way::ServerKilled | Way::Rebooted)
+    }
+
+    /// What the agent does at the end of its turn.
+    fn end(self, role: &str) -> String {
+        let code = if let Way::Exit(code) = self { code } else { 0 };
+        format!("\ntouch $SCRIPTS/{role}-ready\npause {role}-go\nexit {code}\n")
+    }
+}
+
+/// One rule: which workflow, what agents do before `role` dies in `status`, and what follows.
+struct Rule {
+    workflow: &'static str,
+    worker: &'static str,
+    reviewer: &'static str,
+    role: &'static str,
+    status: &'static str,
+    /// The status afterwards.
+    then: &'static str,
+    crashes: i64,
+    /// How many agents of that role there have been in the end.
+    runs: usize,
+}
+
+const PLAN: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\n";
+const PLAN_ONLY: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\n";
+const PLAN_AND_HANDOFF: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\necho 'DONE: it' | section Handoff\n";
+const HANDOFF: &str = "echo 'DONE: it' | section Handoff\n";
+const ASKED: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\necho 'DONE: it' | section Handoff\nask task update --status agent-review\n";
+/// A verdict counts once its reviewer has stood for it by a call, here one that is refused.
+const FAILED: &str =
+    "printf 'Verdict: FAIL\\nno\\n' | section Review\nask task update --status reviewing\n";
+const PASSED: &str =
+    "printf 'Verdict: PASS\\n' | section Review\nask task update --status working\n";
+
+const fn rule(workflow: &'static str, role: &'static str, status: &'static str) -> Rule {
+    Rule {
+        workflow,
+        worker: "",
+        reviewer: "",
+        role,
+        status,
+        then: status,
+        crashes: 0,
+        runs: 1,
+    }
+}
+
+fn rules() -> Vec<Rule> {
+    vec![
+        Rule {
+            crashes: 1,
+            ..rule("default", "worker", "planning")
+        },
+        Rule {
+            worker: PLAN,
+            then: "working",
+            runs: 2,
+            ..rule("default", "worker", "planning")
+        },
+        Rule {
+            worker: PLAN_ONLY,
+            crashes: 1,
+            ..rule("default", "worker", "working")
+        },
+        Rule {
+            worker: PLAN_AND_HANDOFF,
+            then: "agent-review",
+            ..rule("default", "worker", "working")
+        },
+        Rule {
+            worker: ASKED,
+            reviewer: PASSED,
+            then: "reviewing",
+            ..rule("default", "reviewer", "agent-review")
+        },
+        Rule {
+            worker: ASKED,
+            reviewer: FAILED,
+            then: "working",
+            ..rule("default", "reviewer", "agent-review")
+        },
+        Rule {
+            worker: ASKED,
+            crashes: 1,
+            runs: 2,
+            ..rule("default", "reviewer", "agent-review")
+        },
+        Rule {
+            crashes: 1,
+            ..rule("respawn", "worker", "working")
+        },
+        Rule {
+            worker: HANDOFF,
+            then: "agent-review",
+            ..rule("respawn", "worker", "working")
+        },
+        Rule {
+            worker: WORK,
+            reviewer: PASSED,
+            then: "reviewing",
+            ..rule("respawn", "reviewer", "agent-review")
+        },
+        Rule {
+            worker: WORK,
+            reviewer: FAILED,
+            then: "working",
+            ..rule("respawn", "reviewer", "agent-review")
+        },
+        Rule {
+            worker: WORK,
+            crashes: 1,
+            runs: 2,
+            ..rule("respawn", "reviewer", "agent-review")
+        },
+        Rule {
+            crashes: 1,
+            ..rule("minimal", "worker", "working")
+        },
+        Rule {
+            worker: HANDOFF,
+            then: "reviewing",
+            ..rule("minimal", "worker", "working")
+        },
+    ]
+}
+
+/// Brings the end about, and when it began.
+fn die(stage: &Stage, way: Way, role: &str, serving: &mut Option<Serving>) -> Timestamp {
+    let pane = |what: &str| {
+        let format = format!("#{{@orange_role}} {what}");
+        let shown = stage.tmux(&["list-panes", "-a", "-F", &format]);
+        let mut lines = shown.lines();
+        let found = lines.find_map(|line| line.strip_prefix(&format!("{role} ")));
+        found.unwrap().to_owned()
+    };
+    let target = match way {
+        Way::Exit(_) => String::new(),
+        Way::Signal(_) => pane("#{pane_pid}"),
+        Way::SessionKilled => pane("#{session_id}"),
+        Way::WindowKilled => pane("#{window_id}"),
+        Way::ServerKilled | Way::Rebooted => stage.tmux(&["display-message", "-p", "#{pid}"]),
+    };
+    let then = clock::now();
+    let kill = |signal: &str, pid: &str| {
+        let mut kill = Command::new("kill");
+        let killed = kill.args([&format!("-{signal}"), pid.trim()]).status();
+        assert!(killed.unwrap().success());
+    };
+    match way {
+        Way::Exit(_) => fs::write(stage.path("scripts").join(format!("{role}-go")), "").unwrap(),
+        Way::Signal(signal) => kill(signal, &target),
+        Way::SessionKilled => drop(stage.tmux(&["kill-session", "-t", &target])),
+        Way::WindowKilled => drop(stage.tmux(&["kill-window", "-t", &target])),
+        Way::ServerKilled => kill("KILL", &target),
+        Way::Rebooted => {
+            serving.take().unwrap().kill();
+            kill("KILL", &target);
+            *serving = Some(Serving::on(stage));
+        }
+    }
+    then
+}
+
+fn runs(stage: &Stage, id: &TaskId, role: &str) -> usize {
+    let runs = stage.store().runs(id).unwrap();
+    runs.iter()
+        .filter(|run| run.role.to_string() == role)
+        .count()
+}
+
+/// Plays a rule, and says how long the death went unseen.
+fn play(rule: &Rule, way: Way) -> Duration {
+    let stage = Stage::new(rule.workflow);
+    let mut serving = Some(Serving::on(&stage));
+    let end = |role: &str| {
+        if role == rule.role {
+            way.end(role)
+        } else {
+            String::from("\nhang\n")
+        }
+    };
+    stage.script("worker-1", &format!("{}{}", rule.worker, end("worker")));
+    stage.script(
+        "reviewer-1",
+        &format!("{}{}", rule.reviewer, end("reviewer")),
+    );
+    for later in ["worker-2", "reviewer-2"] {
+        stage.script(later, "hang");
+    }
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let ready = stage.path("scripts").join(format!("{}-ready", rule.role));
+    let held = Deadline::after(SOON).wait_for(|| ready.exists());
+    assert!(held, "no {} came:\n{}", rule.role, stage.told(&id));
+    stage.wait_for_status(&id, rule.status);
+    stage.wait_for_rest(&id);
+    let lost = stage.task(&id).runs.len();
+    let then = die(&stage, way, rule.role, &mut serving);
+    let told = || {
+        format!(
+            "{} {} {way:?}\n{}",
+            rule.workflow,
+            rule.status,
+            stage.told(&id)
+        )
+    };
+    let expected = if way.is_own() { 1 } else { lost };
+    // A session that is killed may hold the other agent too.
+    let at_least = |count: usize| deaths(&stage, &id) >= count;
+    let held = Deadline::after(SOON).wait_for(|| at_least(expected));
+    assert!(held, "nobody saw it: {}", told());
+    let took = judged_after(&stage, &id, then);
+    if way.is_own() && way != Way::SessionKilled {
+        stage.wait_for_status(&id, rule.then);
+        let held = Deadline::after(SOON).wait_for(|| runs(&stage, &id, rule.role) == rule.runs);
+        assert!(held, "{}", told());
+        assert_eq!(stage.task(&id).crash_count, rule.crashes, "{}", told());
+        assert_eq!(deaths(&stage, &id), 1, "judged once: {}", told());
+    } else if !way.is_own() {
+        let task = stage.task(&id);
+        assert_eq!(task.status.as_str(), rule.status, "{}", told());
+        assert_eq!(task.crash_count, 0, "{}", told());
+        let is_lost = |state: &RunState| matches!(state, RunState::Ended { evidence } if *evidence == Evidence::Environment);
+        assert!(
+            task.runs.values().all(|run| is_lost(&run.state)),
+            "{}",
+            told()
+        );
+        // They come back with one command, and are watched again.
+        stage.must(&["task", "respawn", "--lost", "--wait", "60"]);
+        let task = stage.task(&id);
+        assert!(
+            task.runs.values().all(|run| run.state.is_live()),
+            "{}",
+            told()
+        );
+    }
+    took
+}
+
+fn all_rules(way: Way) {
+    // Most of the time is waiting, for a reviewer that comes back after a pause.
+    let rules = Mutex::new(rules());
+    let play_all = || {
+        let next = || rules.lock().unwrap().pop();
+        std::iter::from_fn(next).map(|rule| play(&rule, way)).max()
+    };
+    let slowest = thread::scope(|scope| {
+        let players: Vec<_> = (0..3).map(|_| scope.spawn(play_all)).collect();
+        let played = players.into_iter().map(|it| it.join().unwrap());
+        played.max().flatten().unwrap()
+    });
+    println!("{way:?}: seen after at most {} ms", slowest.as_millis());
+    assert!(slowest < TOLERATED, "{slowest:?}");
+}
+
+#[test]
+fn an_agent_that_ends_well_is_seen() {
+    all_rules(WAYS[0]);
+}
+
+#[test]
+fn an_agent_that_fails_is_seen() {
+    all_rules(WAYS[1]);
+}
+
+#[test]
+fn an_agent_that_is_killed_is_seen() {
+    all_rules(WAYS[2]);
+}
+
+#[test]
+fn an_agent_that_breaks_is_seen() {
+    all_rules(WAYS[3]);
+}
+
+#[test]
+fn a_session_that_is_closed_is_seen() {
+    all_rules(WAYS[4]);
+}
+
+#[test]
+fn a_window_that_is_closed_is_seen() {
+    all_rules(WAYS[5]);
+}
+
+#[test]
+fn a_server_that_is_gone_is_seen_and_everybody_comes_back() {
+    all_rules(WAYS[6]);
+}
+
+#[test]
+fn a_machine_that_went_down_is_seen_and_everybody_comes_back() {
+    all_rules(WAYS[7]);
+}
