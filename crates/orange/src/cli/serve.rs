@@ -17,7 +17,7 @@ use crate::supervisor::{Settings, Supervisor};
 /// How long a supervisor that was asked to end may finish what it is doing.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Watch all tasks, and act when something happens.
+/// See what happens, and act on it.
 ///
 /// Sees agents that end, files that are written and times that run out, and does what the workflow
 /// says. One at a time for a home. It may be ended whenever you like: agents go on, and the next
