@@ -10,6 +10,8 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -173,13 +175,21 @@ impl Invocation {
         if self.has_own_group {
             command.process_group(0);
         }
-        command.stdin(Stdio::piped());
+        let has_input = !self.input.is_empty();
+        command.stdin(if has_input {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| self.not_started(error))?;
-        let pipes = Pipes::new(&mut child, self.input.clone(), self.limit);
-        let waited = self.wait(&mut child, &pipes);
-        let ending = waited.map_err(|error| self.not_started(error))?;
-        let [stdout, stderr] = pipes.take(Deadline::after(LINGER));
+        let mut followed = || {
+            let mut pipes = Pipes::new(&mut child, self.input.clone(), self.limit)?;
+            let ending = self.wait(&mut child, &mut pipes)?;
+            Ok((ending, pipes.take(Deadline::after(LINGER))?))
+        };
+        let followed = followed().map_err(|error| self.not_started(error))?;
+        let (ending, [stdout, stderr]) = followed;
         Ok(Finished {
             ending,
             stdout,
@@ -194,9 +204,11 @@ impl Invocation {
         command.process_group(0).stdin(Stdio::null());
         command.stdout(file).stderr(both);
         let mut child = command.spawn().map_err(|error| self.not_started(error))?;
-        let pipes = Pipes::new(&mut child, Vec::new(), 0);
-        let waited = self.wait(&mut child, &pipes);
-        waited.map_err(|error| self.not_started(error))
+        let mut followed = || {
+            let mut pipes = Pipes::new(&mut child, Vec::new(), 0)?;
+            self.wait(&mut child, &mut pipes)
+        };
+        followed().map_err(|error| self.not_started(error))
     }
 
     /// Runs it, and takes any ending but success for a failure.
@@ -235,7 +247,7 @@ impl Invocation {
     }
 
     /// Waits for the end of the program, and ends it and its group when that takes too long.
-    fn wait(&self, child: &mut Child, pipes: &Pipes) -> io::Result<Ending> {
+    fn wait(&self, child: &mut Child, pipes: &mut Pipes) -> io::Result<Ending> {
         if let Some(status) = pipes.wait(child, Deadline::after(self.timeout))? {
             return Ok(Ending::from(status));
         }
@@ -259,13 +271,41 @@ impl Invocation {
         reason = "this is the door through which programs are started"
     )]
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = match self.found() {
+            Some(found) => {
+                let mut command = Command::new(found);
+                command.arg0(&self.program);
+                command
+            }
+            None => Command::new(&self.program),
+        };
         command.args(&self.arguments);
         command.env_clear().envs(&self.environment);
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
         command
+    }
+
+    /// Where a program is that was given by its name. A program of a known place is started without
+    /// copying this process first.
+    fn found(&self) -> Option<PathBuf> {
+        if self.program.as_bytes().contains(&b'/') {
+            return None;
+        }
+        let path = self.environment.get(OsStr::new("PATH"))?;
+        let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
+        // One that is relative is meant as seen from where the program will be.
+        if folders.iter().any(|folder| folder.is_relative()) {
+            return None;
+        }
+        folders.iter().find_map(|folder| {
+            let place = folder.join(&self.program);
+            let is_program = place
+                .metadata()
+                .is_ok_and(|it| it.is_file() && it.mode() & 0o111 != 0);
+            is_program.then_some(place)
+        })
     }
 
     fn not_started(&self, source: io::Error) -> CommandError {

@@ -23,11 +23,16 @@ const FORMAT: &str = "pane:#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{p
                       #{s/[\x01-\x1f]/_/:window_name}";
 const FIELDS: usize = 13;
 
+/// What the server says about itself.
+const SERVER: &str = "server:#{pid}:#{start_time}:#{version}";
+
 /// What a server shows at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// Which server it is.
     pub server: ServerIdentity,
+    /// Which tmux it is.
+    pub version: String,
     /// Every pane, ours or not.
     pub panes: Vec<Listed>,
 }
@@ -78,11 +83,17 @@ impl Listing {
 impl Tmux {
     /// Looks at the whole server.
     pub fn list(&self) -> Result<Listing, TmuxError> {
-        let (finished, tmux) = self.run(&[
-            Call::new(["display-message", "-p", "server:#{pid}:#{start_time}"]),
+        self.list_after(Vec::new())
+    }
+
+    /// The same, after other commands that print nothing; one that fails ends it.
+    pub(super) fn list_after(&self, mut calls: Vec<Call>) -> Result<Listing, TmuxError> {
+        calls.extend([
+            Call::new(["display-message", "-p", SERVER]),
             Call::new(["list-sessions", "-F", "session:#{session_id}"]),
             Call::new(["list-panes", "-a", "-F", FORMAT]),
-        ])?;
+        ]);
+        let (finished, tmux) = self.run(&calls)?;
         let said = String::from_utf8_lossy(&finished.stdout.bytes).into_owned();
         let mut lines = said.lines();
         let server = lines.next().map(|line| self.server(line));
@@ -95,24 +106,29 @@ impl Tmux {
         let Some(server) = server.filter(|_| is_complete) else {
             return Err(self.failed(finished, &tmux));
         };
+        let (server, version) = server?;
         let panes = lines.filter(|line| !line.starts_with("session:"));
         let panes =
             panes.map(|line| parse(line).ok_or_else(|| TmuxError::Garbled(line.to_owned())));
         Ok(Listing {
-            server: server?,
+            server,
+            version,
             panes: panes.collect::<Result<_, _>>()?,
         })
     }
 
-    fn server(&self, line: &str) -> Result<ServerIdentity, TmuxError> {
+    fn server(&self, line: &str) -> Result<(ServerIdentity, String), TmuxError> {
         let garbled = || TmuxError::Garbled(line.to_owned());
-        let rest = line.strip_prefix("server:").ok_or_else(garbled)?;
-        let (pid, started) = rest.split_once(':').ok_or_else(garbled)?;
-        Ok(ServerIdentity {
+        let fields: Vec<&str> = line.splitn(4, ':').collect();
+        let ["server", pid, started, version] = fields[..] else {
+            return Err(garbled());
+        };
+        let server = ServerIdentity {
             socket: self.socket().to_owned(),
             process: ProcessIdentity::of(pid.parse().map_err(|_| garbled())?)?,
             started: started.parse().map_err(|_| garbled())?,
-        })
+        };
+        Ok((server, version.to_owned()))
     }
 }
 
