@@ -70,6 +70,13 @@ pub struct Captured {
     pub is_cut: bool,
 }
 
+impl Captured {
+    /// Whether these bytes are somewhere in it.
+    pub fn has(&self, bytes: &[u8]) -> bool {
+        self.bytes.windows(bytes.len().max(1)).any(|it| it == bytes)
+    }
+}
+
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
