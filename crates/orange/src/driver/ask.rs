@@ -10,7 +10,7 @@ use orange_engine::task::Workspace;
 use super::answer::Answer;
 use super::create::refuse_nul;
 use super::step::{Stepped, pinned};
-use super::wait::Waiting;
+use super::wait::{Called, Waiting};
 use super::{Driver, DriverError};
 use crate::clock;
 use crate::effects::git::require_branch;
@@ -67,8 +67,12 @@ impl Driver {
             self.note_reading(store, id, &asked.request)?;
         }
         // What was decided is brought about even when its copies cannot be written.
+        let called = match &stepped {
+            Stepped::Recorded { .. } => self.call_performer(store, id, asked.waiting)?,
+            Stepped::Nothing { .. } | Stepped::Refused(_) => Called::none(),
+        };
         let projected = self.project_files(store, id);
-        let answer = self.answer(store, asked, stepped)?;
+        let answer = self.answer(store, asked, stepped, called)?;
         projected?;
         Ok(answer)
     }
@@ -79,6 +83,7 @@ impl Driver {
         store: &mut Store,
         asked: &Asked,
         stepped: Stepped,
+        called: Called,
     ) -> Result<Answer, DriverError> {
         let id = &asked.task;
         let events = match stepped {
@@ -90,7 +95,8 @@ impl Driver {
                 return Ok(Answer::Refused(refusal));
             }
             Stepped::Nothing { already: true } => {
-                return Ok(match self.settle(store, id, Vec::new(), asked.waiting)? {
+                let settled = self.settle(store, id, Vec::new(), asked.waiting, called)?;
+                return Ok(match settled {
                     Answer::Done(changed) => Answer::Already(Box::new(changed.task)),
                     other => other,
                 });
@@ -98,7 +104,7 @@ impl Driver {
             Stepped::Nothing { .. } => Vec::new(),
             Stepped::Recorded { events, .. } => events,
         };
-        self.settle(store, id, events, asked.waiting)
+        self.settle(store, id, events, asked.waiting, called)
     }
 
     /// Treats a status that was written into TASK.md as what it is: a request; without one, what was
