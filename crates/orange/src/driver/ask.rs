@@ -114,26 +114,54 @@ impl Driver {
         store: &mut Store,
         id: &TaskId,
     ) -> Result<Option<Document>, DriverError> {
+        self.follow_kept_wish(store, id)?;
         match store::import(store, id, clock::now())? {
             Reading::Read(imported) => match imported.wish {
-                Some(wish) => self.follow_hand(store, id, &wish).map(|()| None),
+                Some(wish) => self.follow_hand(store, id, &wish).map(|_| None),
                 None => Ok(Some(imported.document)),
             },
             Reading::Unknown(_) => Ok(None),
         }
     }
 
-    /// Inside a bound worktree the edit speaks as the worker, elsewhere as the person.
-    pub(super) fn follow_hand(
+    /// The same for one that a projection has taken out of TASK.md; whether there was one and it is
+    /// decided. Whoever did that may have died, or a gate of the edge may have been running.
+    pub(super) fn follow_kept_wish(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+    ) -> Result<bool, DriverError> {
+        let Some(wish) = store.kept_wish(id)? else {
+            return Ok(false);
+        };
+        let is_decided = self.follow_hand(store, id, &wish)?;
+        if is_decided {
+            store.forget_wish(id, &wish)?;
+        }
+        Ok(is_decided)
+    }
+
+    /// Inside a bound worktree the edit speaks as the worker, elsewhere as the person. Whether it is
+    /// decided: what cannot be told yet is asked again.
+    fn follow_hand(
         &self,
         store: &mut Store,
         id: &TaskId,
         wish: &Wish,
-    ) -> Result<(), DriverError> {
+    ) -> Result<bool, DriverError> {
+        // Whoever refused it may have died before TASK.md said so.
+        if store.is_rejected(id, wish)? {
+            return Ok(true);
+        }
         let task = store.require(id)?.task;
-        let by = match task.workspace {
-            Workspace::Bound(_) | Workspace::Leaving(Some(_)) => Role::Worker,
-            _ => Role::Human,
+        let is_bound = matches!(
+            task.workspace,
+            Workspace::Bound(_) | Workspace::Leaving(Some(_))
+        );
+        let by = if wish.in_worktree || is_bound {
+            Role::Worker
+        } else {
+            Role::Human
         };
         let request = Request {
             by,
@@ -145,12 +173,12 @@ impl Driver {
             message: None,
         };
         match self.step(store, id, &Cause::Request(request)) {
-            Ok(_)
-            | Err(
+            Ok(_) => Ok(true),
+            Err(
                 DriverError::DocumentUnknown { .. }
                 | DriverError::FactUnknown { .. }
                 | DriverError::GateRunning { .. },
-            ) => Ok(()),
+            ) => Ok(false),
             Err(error) => Err(error),
         }
     }

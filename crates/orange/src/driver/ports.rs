@@ -1,4 +1,4 @@
-//! What each workspace adds to every port: another number for each of a home.
+//! What each workspace adds to every port, distinct within a home.
 //!
 //! The numbers are links in the folder of the pool, `.ports/<number>` to the workspace's name. A
 //! link is made whole or not at all and never over another, so two never get one number, and it

@@ -4,14 +4,13 @@
 //! begins with nothing. Its process group is its own, so that a timeout ends whatever it started.
 
 mod capture;
+mod find;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -21,6 +20,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group, setsid};
 
 use crate::clock::Deadline;
 use capture::Pipes;
+use find::find;
 
 /// How long a program may take when nobody says otherwise.
 const USUAL_TIMEOUT: Duration = Duration::from_mins(1);
@@ -278,7 +278,7 @@ impl Invocation {
         reason = "this is the door through which programs are started"
     )]
     fn command(&self) -> Command {
-        let mut command = match self.found() {
+        let mut command = match find(&self.program, &self.environment) {
             Some(found) => {
                 let mut command = Command::new(found);
                 command.arg0(&self.program);
@@ -292,27 +292,6 @@ impl Invocation {
             command.current_dir(directory);
         }
         command
-    }
-
-    /// Where a program is that was given by its name. A program of a known place is started without
-    /// copying this process first.
-    fn found(&self) -> Option<PathBuf> {
-        if self.program.as_bytes().contains(&b'/') {
-            return None;
-        }
-        let path = self.environment.get(OsStr::new("PATH"))?;
-        let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
-        // One that is relative is meant as seen from where the program will be.
-        if folders.iter().any(|folder| folder.is_relative()) {
-            return None;
-        }
-        folders.iter().find_map(|folder| {
-            let place = folder.join(&self.program);
-            let is_program = place
-                .metadata()
-                .is_ok_and(|it| it.is_file() && it.mode() & 0o111 != 0);
-            is_program.then_some(place)
-        })
     }
 
     fn not_started(&self, source: io::Error) -> CommandError {

@@ -118,6 +118,11 @@ impl TaskDirectory {
         }
     }
 
+    /// A status that was written by hand and is not decided yet.
+    pub(super) fn wish(&self) -> PathBuf {
+        self.path.join(".wish")
+    }
+
     /// The link that says where the file is going.
     pub(super) fn binding(&self) -> PathBuf {
         self.path.join(".binding")

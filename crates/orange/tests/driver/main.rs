@@ -30,3 +30,4 @@ mod rounds;
 mod stage;
 mod stories;
 mod telling;
+mod wishes;
