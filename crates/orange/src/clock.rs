@@ -5,8 +5,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use orange_engine::time::Timestamp;
 
-/// How long to wait between two looks at a condition.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+/// How long to wait between two looks at a condition: at first, and at most.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 
 /// The present instant.
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
@@ -53,8 +54,10 @@ impl Deadline {
         self.left().is_zero()
     }
 
-    /// Looks until the condition holds or the deadline has passed; whether it held.
+    /// Looks until the condition holds or the deadline has passed; whether it held. What comes soon
+    /// is noticed at once; what takes long is looked at less often.
     pub fn wait_for(self, mut condition: impl FnMut() -> bool) -> bool {
+        let mut pause = SHORTEST_PAUSE;
         loop {
             if condition() {
                 return true;
@@ -62,7 +65,8 @@ impl Deadline {
             if self.has_passed() {
                 return false;
             }
-            thread::sleep(BETWEEN_LOOKS.min(self.left()));
+            thread::sleep(pause.min(self.left()));
+            pause = (pause + pause / 16).min(LONGEST_PAUSE);
         }
     }
 }

@@ -108,6 +108,18 @@ fn finish_effect(
     outcome: &EffectOutcome,
 ) -> Result<(), Needed> {
     let Some(pending) = steps.task.pending_effect(id) else {
+        // It was called off when it could not be stopped any more; that it happened must be known.
+        // A merge that was asked for since will find it.
+        let mut pending = steps.task.pending.iter();
+        let is_asked_anew = pending.any(|it| matches!(it.planned.effect, Effect::Merge(_)));
+        if let EffectOutcome::Merged(commit) = outcome
+            && !is_asked_anew
+        {
+            let branch = &steps.task.branch;
+            steps.raise_attention(format!(
+                "`{branch}` was merged as {commit}, although that had been called off"
+            ));
+        }
         return Ok(());
     };
     let effect = pending.planned.effect.clone();

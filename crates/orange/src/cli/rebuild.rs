@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use orange_engine::names::TaskId;
+use orange_engine::names::{TaskId, WorkspaceName};
 use serde::Serialize;
 
 use super::driving::driver;
@@ -32,6 +32,7 @@ pub struct Args {
 struct Body<'a> {
     tasks: Vec<Restored<'a>>,
     skipped: Vec<Skipped<'a>>,
+    workspaces: &'a [WorkspaceName],
     old_database: Option<&'a PathBuf>,
 }
 
@@ -86,6 +87,7 @@ fn body(rebuilt: &Rebuilt) -> Body<'_> {
     Body {
         tasks: tasks.collect(),
         skipped: skipped.collect(),
+        workspaces: &rebuilt.workspaces,
         old_database: rebuilt.old_database.as_ref(),
     }
 }
@@ -106,6 +108,11 @@ fn text(rebuilt: &Rebuilt) -> Text {
     for skipped in &rebuilt.skipped {
         text.push(Style::Bad, &skipped.path.display().to_string());
         text.push(Style::Plain, &format!(": left alone, {}", skipped.reason));
+        text.end_line();
+    }
+    for name in &rebuilt.workspaces {
+        text.push(Style::Bold, name.as_str());
+        text.push(Style::Plain, ": free, in the pool again");
         text.end_line();
     }
     if rebuilt.tasks.is_empty() && rebuilt.skipped.is_empty() {

@@ -10,7 +10,7 @@ use orange_engine::task::Workspace;
 use super::answer::Answer;
 use super::create::refuse_nul;
 use super::step::{Stepped, pinned};
-use super::wait::Waiting;
+use super::wait::{Called, Waiting};
 use super::{Driver, DriverError};
 use crate::clock;
 use crate::effects::git::require_branch;
@@ -67,8 +67,12 @@ impl Driver {
             self.note_reading(store, id, &asked.request)?;
         }
         // What was decided is brought about even when its copies cannot be written.
+        let called = match &stepped {
+            Stepped::Recorded { .. } => self.call_performer(store, id, asked.waiting)?,
+            Stepped::Nothing { .. } | Stepped::Refused(_) => Called::none(),
+        };
         let projected = self.project_files(store, id);
-        let answer = self.answer(store, asked, stepped)?;
+        let answer = self.answer(store, asked, stepped, called)?;
         projected?;
         Ok(answer)
     }
@@ -79,6 +83,7 @@ impl Driver {
         store: &mut Store,
         asked: &Asked,
         stepped: Stepped,
+        called: Called,
     ) -> Result<Answer, DriverError> {
         let id = &asked.task;
         let events = match stepped {
@@ -90,7 +95,8 @@ impl Driver {
                 return Ok(Answer::Refused(refusal));
             }
             Stepped::Nothing { already: true } => {
-                return Ok(match self.settle(store, id, Vec::new(), asked.waiting)? {
+                let settled = self.settle(store, id, Vec::new(), asked.waiting, called)?;
+                return Ok(match settled {
                     Answer::Done(changed) => Answer::Already(Box::new(changed.task)),
                     other => other,
                 });
@@ -98,7 +104,7 @@ impl Driver {
             Stepped::Nothing { .. } => Vec::new(),
             Stepped::Recorded { events, .. } => events,
         };
-        self.settle(store, id, events, asked.waiting)
+        self.settle(store, id, events, asked.waiting, called)
     }
 
     /// Treats a status that was written into TASK.md as what it is: a request; without one, what was
@@ -108,26 +114,54 @@ impl Driver {
         store: &mut Store,
         id: &TaskId,
     ) -> Result<Option<Document>, DriverError> {
+        self.follow_kept_wish(store, id)?;
         match store::import(store, id, clock::now())? {
             Reading::Read(imported) => match imported.wish {
-                Some(wish) => self.follow_hand(store, id, &wish).map(|()| None),
+                Some(wish) => self.follow_hand(store, id, &wish).map(|_| None),
                 None => Ok(Some(imported.document)),
             },
             Reading::Unknown(_) => Ok(None),
         }
     }
 
-    /// Inside a bound worktree the edit speaks as the worker, elsewhere as the person.
-    pub(super) fn follow_hand(
+    /// The same for one that a projection has taken out of TASK.md; whether there was one and it is
+    /// decided. Whoever did that may have died, or a gate of the edge may have been running.
+    pub(super) fn follow_kept_wish(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+    ) -> Result<bool, DriverError> {
+        let Some(wish) = store.kept_wish(id)? else {
+            return Ok(false);
+        };
+        let is_decided = self.follow_hand(store, id, &wish)?;
+        if is_decided {
+            store.forget_wish(id, &wish)?;
+        }
+        Ok(is_decided)
+    }
+
+    /// Inside a bound worktree the edit speaks as the worker, elsewhere as the person. Whether it is
+    /// decided: what cannot be told yet is asked again.
+    fn follow_hand(
         &self,
         store: &mut Store,
         id: &TaskId,
         wish: &Wish,
-    ) -> Result<(), DriverError> {
+    ) -> Result<bool, DriverError> {
+        // Whoever refused it may have died before TASK.md said so.
+        if store.is_rejected(id, wish)? {
+            return Ok(true);
+        }
         let task = store.require(id)?.task;
-        let by = match task.workspace {
-            Workspace::Bound(_) | Workspace::Leaving(Some(_)) => Role::Worker,
-            _ => Role::Human,
+        let is_bound = matches!(
+            task.workspace,
+            Workspace::Bound(_) | Workspace::Leaving(Some(_))
+        );
+        let by = if wish.in_worktree || is_bound {
+            Role::Worker
+        } else {
+            Role::Human
         };
         let request = Request {
             by,
@@ -139,12 +173,12 @@ impl Driver {
             message: None,
         };
         match self.step(store, id, &Cause::Request(request)) {
-            Ok(_)
-            | Err(
+            Ok(_) => Ok(true),
+            Err(
                 DriverError::DocumentUnknown { .. }
                 | DriverError::FactUnknown { .. }
                 | DriverError::GateRunning { .. },
-            ) => Ok(()),
+            ) => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -35,9 +35,7 @@ pub(super) fn bring_back(
 /// Why a rescue does not belong on top of what is checked out.
 fn unfit(git: &Git, rescued: &Rescued, acquired: &Acquired<'_>) -> Result<Option<String>, Failure> {
     if let Some(operation) = rescued.about.operations.first() {
-        let word = serde_json::to_value(operation).unwrap_or_default();
-        let word = word.as_str().unwrap_or("operation").to_owned();
-        return Ok(Some(format!("a {word} was in progress")));
+        return Ok(Some(format!("a {operation} was in progress")));
     }
     let head = acquired.head.commit();
     let is_based = match head {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::act::Failure;
 use super::answer::Answer;
 use super::ask::Asked;
-use super::performer_lock::PerformerLock;
+use super::lock::Lock;
 use super::step::pinned;
 use super::wait::Waiting;
 use super::workspace::slot;
@@ -43,6 +43,19 @@ pub struct Collected {
     pub merged_rescues: Vec<String>,
     /// Whether ignored files were set aside and merged rescues forgotten.
     pub confirmed: bool,
+    /// Projects and workspaces that could not be looked after; they keep no other waiting.
+    pub problems: Vec<Problem>,
+}
+
+/// What could not be put in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The project.
+    pub project: ProjectName,
+    /// The workspace, when it is about one.
+    pub workspace: Option<WorkspaceName>,
+    /// What stood in the way.
+    pub reason: String,
 }
 
 /// A workspace that cannot be used.
@@ -87,14 +100,27 @@ impl Driver {
         };
         let mut store = self.store()?;
         for project in self.meant_projects(project)? {
-            self.retry_releases(&mut store, &project, waiting, &mut collected)?;
-            let git = self.open_repository(&project)?;
-            for record in store.workspaces(&project.name)? {
-                self.collect_one(&mut store, &git, &project, &record, &mut collected)?;
-            }
-            forget_merged(&store, &git, &project, &mut collected)?;
+            let done = self.collect_in(&mut store, &project, waiting, &mut collected);
+            collected.note(&project, None, done);
         }
         Ok(collected)
+    }
+
+    fn collect_in(
+        &self,
+        store: &mut Store,
+        project: &Project,
+        waiting: Waiting,
+        collected: &mut Collected,
+    ) -> Result<(), DriverError> {
+        let retried = self.retry_releases(store, project, waiting, collected);
+        collected.note(project, None, retried);
+        let git = self.open_repository(project)?;
+        for record in store.workspaces(&project.name)? {
+            let done = self.collect_one(store, &git, project, &record, collected);
+            collected.note(project, Some(&record.name), done);
+        }
+        forget_merged(store, &git, project, collected)
     }
 
     /// A terminal task must never keep a slot: what was given up is tried again.
@@ -179,7 +205,7 @@ impl Driver {
     ) -> Result<bool, DriverError> {
         let stored = store.require(id)?;
         // Its performer, if there is one, will see to it.
-        let Some(_lock) = PerformerLock::take(&stored.directory)? else {
+        let Some(_lock) = Lock::to_perform(&stored.directory)? else {
             return Ok(false);
         };
         let stored = store.require(id)?;
@@ -307,6 +333,24 @@ impl Driver {
         Ok(is_bound.then(|| {
             format!("task `{task}` is bound to it: give it back with `orange task cancel {task}`")
         }))
+    }
+}
+
+impl Collected {
+    /// Remembers what failed, so that everything else goes on.
+    fn note(
+        &mut self,
+        project: &Project,
+        workspace: Option<&WorkspaceName>,
+        done: Result<(), DriverError>,
+    ) {
+        if let Err(error) = done {
+            self.problems.push(Problem {
+                project: project.name.clone(),
+                workspace: workspace.cloned(),
+                reason: error.to_string(),
+            });
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use orange_engine::role::Role;
 use orange_engine::{Decision, Workflow, create};
 
 use super::answer::Answer;
-use super::wait::Waiting;
+use super::wait::{Called, Waiting};
 use super::{Driver, DriverError, ids};
 use crate::clock;
 use crate::config::{Catalog, Project};
@@ -101,7 +101,7 @@ impl Driver {
             match created {
                 Ok(_) => {
                     self.project_files(&mut store, &id)?;
-                    return self.settle(&mut store, &id, plan.events, waiting);
+                    return self.settle(&mut store, &id, plan.events, waiting, Called::none());
                 }
                 Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}
                 Err(error) => return Err(error.into()),

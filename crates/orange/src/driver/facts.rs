@@ -9,12 +9,14 @@ use orange_engine::input::FactNeeded;
 use orange_engine::names::RunId;
 use orange_engine::report::Report;
 
-use super::pool::port_offset;
 use super::step::{Known, read};
 use super::{Driver, DriverError};
 use crate::config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_TASK_ID, reason};
 use crate::effects::command::Invocation;
 use crate::store::{GateCommand, Store, StoredTask, WorkspaceRecord};
+
+/// How many seconds a command of a workflow or a script of a project may take when neither says.
+pub(super) const USUAL_TIMEOUT: u64 = 600;
 
 /// The largest report; a larger one is no report.
 const LARGEST_REPORT: u64 = 1024 * 1024;
@@ -98,25 +100,23 @@ impl Driver {
         command: &[String],
         workspace: &WorkspaceRecord,
         effect: &str,
-    ) -> Invocation {
+    ) -> Result<Invocation, DriverError> {
         let (program, arguments) = match command.split_first() {
             Some((program, arguments)) => (program.as_str(), arguments),
             None => ("", &[][..]),
         };
+        let offset = self.require_port_offset(&workspace.name)?;
         let mut variables = self.environment.passed([]);
         for (name, value) in [
             (ORANGE_TASK_ID, task.id.as_str().into()),
             (ORANGE_EFFECT_ID, effect.into()),
             (ORANGE_HOME, self.home.path().as_os_str().to_owned()),
-            (
-                ORANGE_PORT_OFFSET,
-                port_offset(workspace).to_string().into(),
-            ),
+            (ORANGE_PORT_OFFSET, offset.to_string().into()),
         ] {
             variables.insert(name.into(), value);
         }
-        Invocation::new(program, variables)
+        Ok(Invocation::new(program, variables)
             .arguments(arguments)
-            .directory(&workspace.path)
+            .directory(&workspace.path))
     }
 }

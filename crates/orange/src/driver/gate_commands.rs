@@ -11,7 +11,7 @@ use orange_engine::Task;
 use orange_engine::input::CommandResult;
 use orange_engine::names::TaskId;
 
-use super::performer_lock::PerformerLock;
+use super::lock::Lock;
 use super::wait::Called;
 use super::{Driver, DriverError};
 use crate::clock::{self, Deadline};
@@ -139,7 +139,7 @@ impl Driver {
     pub fn gather_wanted(&self, task: &TaskId) -> Result<(), DriverError> {
         let mut store = self.store()?;
         let directory = store.require(task)?.directory;
-        let Some(_lock) = PerformerLock::take_gathering(&directory)? else {
+        let Some(_lock) = Lock::to_gather(&directory)? else {
             return Ok(());
         };
         loop {
@@ -215,7 +215,7 @@ impl Driver {
         // A gatherer that was killed may have left one running.
         let run = self.end_left_running("gate", task)?;
         let command = self
-            .own_command(task, &wanted.command, workspace, "gate")
+            .own_command(task, &wanted.command, workspace, "gate")?
             .variable(ORANGE_RUN_ID, run.as_str())
             .timeout(Duration::from_secs(wanted.timeout));
         match command.run() {

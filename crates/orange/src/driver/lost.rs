@@ -13,7 +13,7 @@ use orange_engine::task::{PendingState, RunState};
 use super::answer::{Answer, Changed};
 use super::ask::Asked;
 use super::step::pinned;
-use super::wait::Waiting;
+use super::wait::{Called, Waiting};
 use super::{Driver, DriverError};
 use crate::clock::Deadline;
 use crate::store::{Store, TaskFilter};
@@ -67,7 +67,7 @@ impl Driver {
         for (task, mut asked) in found {
             let waiting = Waiting::Detached(deadline.left());
             let events = std::mem::take(&mut asked.events);
-            let settled = self.settle(&mut store, &task, events, waiting);
+            let settled = self.settle(&mut store, &task, events, waiting, Called::none());
             let is_settled = matches!(settled, Ok(Answer::Done(_)));
             match settled {
                 Ok(Answer::Done(changed)) => leave_out_failed(&changed, &mut asked),

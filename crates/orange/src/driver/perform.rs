@@ -5,14 +5,14 @@
 
 use std::time::Duration;
 
-use orange_engine::effect::EffectOutcome;
+use orange_engine::effect::{Effect, EffectOutcome};
 use orange_engine::input::{Cause, Observation};
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
 use super::act::Failure;
 use super::due::{Next, next};
-use super::performer_lock::PerformerLock;
+use super::lock::Lock;
 use super::{Driver, DriverError};
 use crate::clock;
 use crate::steps::reached;
@@ -38,7 +38,7 @@ impl Driver {
         let mut store = self.store()?;
         let directory = store.require(task)?.directory;
         loop {
-            let Some(lock) = PerformerLock::take(&directory)? else {
+            let Some(lock) = Lock::to_perform(&directory)? else {
                 return Ok(Performed::Elsewhere);
             };
             let drained = self.drain(&mut store, task);
@@ -62,7 +62,7 @@ impl Driver {
             };
             if waiting.is_none() {
                 let directory = self.store()?.require(task)?.directory;
-                waiting = PerformerLock::take_waiting(&directory)?;
+                waiting = Lock::to_wait(&directory)?;
             }
             if waiting.is_none() {
                 return Ok(Performed::Elsewhere);
@@ -73,10 +73,18 @@ impl Driver {
 
     fn drain(&self, store: &mut Store, task: &TaskId) -> Result<(), DriverError> {
         let mut projected = Ok(());
-        while let Next::Now(pending) = next(store, task, clock::now())? {
+        let mut following = next(store, task, clock::now())?;
+        while let Next::Now(pending) = following {
             self.perform_one(store, &pending)?;
-            // A copy that cannot be written does not keep the next effect waiting.
-            projected = self.project_files(store, task);
+            following = next(store, task, clock::now())?;
+            // The start of an agent takes a moment; the copies follow it.
+            let is_start = matches!(&following,
+                Next::Now(pending) if matches!(pending.planned.effect, Effect::Spawn(_)));
+            if !is_start {
+                // A copy that cannot be written does not keep the next effect waiting.
+                projected = self.project_files(store, task);
+                following = next(store, task, clock::now())?;
+            }
         }
         projected
     }

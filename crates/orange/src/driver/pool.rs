@@ -8,15 +8,7 @@ use orange_engine::names::WorkspaceName;
 use super::act::Failure;
 use super::{Driver, DriverError};
 use crate::config::Project;
-use crate::store::{Reservation, Store, StoreError, WorkspaceRecord, WorkspaceState};
-
-/// How far apart the ports of two workspaces are.
-const PORTS: u32 = 100;
-
-/// What a workspace adds to every port; the person's own checkout adds nothing.
-pub(super) fn port_offset(workspace: &WorkspaceRecord) -> u32 {
-    workspace.number.saturating_mul(PORTS)
-}
+use crate::store::{Reservation, Store, WorkspaceRecord, WorkspaceState};
 
 impl Driver {
     /// The workspace that a plan needs to be kept for its task, if there is one.
@@ -42,7 +34,7 @@ impl Driver {
             return Ok(None);
         };
         match projects.require(&task.project) {
-            Ok(project) => Ok(self.candidate(store, project)?),
+            Ok(project) => self.candidate(store, project),
             Err(_) => Ok(None),
         }
     }
@@ -52,7 +44,7 @@ impl Driver {
         &self,
         store: &mut Store,
         project: &Project,
-    ) -> Result<Option<WorkspaceName>, StoreError> {
+    ) -> Result<Option<WorkspaceName>, DriverError> {
         let all = store.workspaces(&project.name)?;
         if let Some(free) = all.iter().find(|it| it.state == WorkspaceState::Free) {
             return Ok(Some(free.name.clone()));
@@ -71,9 +63,10 @@ impl Driver {
         store: &mut Store,
         project: &Project,
         number: u32,
-    ) -> Result<WorkspaceName, StoreError> {
+    ) -> Result<WorkspaceName, DriverError> {
         let name = WorkspaceName::new(format!("{}--{number}", project.name));
         let path = self.home.workspaces().join(name.as_str());
+        self.require_port_offset(&name)?;
         store.add_workspace(&name, &project.name, number, &path)?;
         Ok(name)
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::workspaces::is_unchanged;
 use super::{Driver, DriverError};
 use crate::config::reason;
-use crate::effects::git::{Git, Rescued, RestoreRefusal, Restored};
+use crate::effects::git::{Git, Operation, Rescued, RestoreRefusal, Restored};
 use crate::store::{Store, StoreError, WorkspaceState};
 
 /// A rescue, for who asks.
@@ -28,7 +28,7 @@ pub struct KeptWork {
     /// The commit that it belongs to.
     pub head: Option<CommitId>,
     /// What was in progress: `rebase`, `merge` …
-    pub operations: Vec<String>,
+    pub operations: Vec<Operation>,
     /// The files that it changes; bytes that are no text are replaced.
     pub paths: Vec<String>,
     /// Whether it was brought back into a worktree.
@@ -47,18 +47,6 @@ pub enum Destination {
 }
 
 impl Driver {
-    /// Every rescue of one project, or of all: work that only `orange task restore` brings back.
-    pub fn rescues(&self, project: Option<&ProjectName>) -> Result<Vec<KeptWork>, DriverError> {
-        let mut kept = Vec::new();
-        for project in self.meant_projects(project)? {
-            let git = self.open_repository(&project)?;
-            for rescued in git.all_rescues()? {
-                kept.push(shown(&git, &rescued)?);
-            }
-        }
-        Ok(kept)
-    }
-
     /// The rescues of a task, the oldest first. The project matters only for a task that the
     /// store does not know any more.
     pub fn rescues_of(
@@ -165,10 +153,6 @@ impl Driver {
 
 fn shown(git: &Git, rescued: &Rescued) -> Result<KeptWork, DriverError> {
     let about = &rescued.about;
-    let words = about.operations.iter().filter_map(|operation| {
-        let word = serde_json::to_value(operation).ok()?;
-        word.as_str().map(str::to_owned)
-    });
     Ok(KeptWork {
         task: about.task.clone(),
         number: rescued.number,
@@ -176,7 +160,7 @@ fn shown(git: &Git, rescued: &Rescued) -> Result<KeptWork, DriverError> {
         commit: rescued.commit.clone(),
         branch: about.branch.clone(),
         head: about.head.clone(),
-        operations: words.collect(),
+        operations: about.operations.clone(),
         paths: texts(&git.rescued_paths(rescued)?),
         is_brought_back: git.brought_back(&about.task)?.contains(&rescued.number),
     })

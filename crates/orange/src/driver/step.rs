@@ -135,9 +135,8 @@ impl Driver {
     /// The decision stands whether or not its copies could be written; the next projection tries
     /// again.
     pub(super) fn project_files(&self, store: &mut Store, id: &TaskId) -> Result<(), DriverError> {
-        let projected = store::project(store, id, clock::now())?;
-        if let Some(wish) = projected.wish {
-            self.follow_hand(store, id, &wish)?;
+        store::project(store, id, clock::now())?;
+        if self.follow_kept_wish(store, id)? {
             store::project(store, id, clock::now())?;
         }
         Ok(())

@@ -47,6 +47,7 @@ impl Driver {
         id: &TaskId,
         events: Vec<Event>,
         waiting: Waiting,
+        called: Called,
     ) -> Result<Answer, DriverError> {
         let last = match events.last() {
             Some(event) => event.version,
@@ -57,10 +58,12 @@ impl Driver {
                 self.perform(id)?;
             }
             Waiting::Detached(_) if is_settled(store, id, last)? => {
-                self.leave_to_performer(store, id)?;
+                if called.is_nobody() {
+                    self.leave_to_performer(store, id)?;
+                }
             }
             Waiting::Detached(bound) => {
-                self.wait(store, id, last, Deadline::after(bound))?;
+                self.wait(store, id, last, Deadline::after(bound), called)?;
                 // Who performs records first and writes TASK.md then; who is answered finds both.
                 self.project_files(store, id)?;
             }
@@ -80,12 +83,8 @@ impl Driver {
         id: &TaskId,
         last: u64,
         deadline: Deadline,
+        mut called: Called,
     ) -> Result<(), DriverError> {
-        let mut called = if self.is_left_to_supervisor()? {
-            Called::awaited()
-        } else {
-            Called::none()
-        };
         let mut failure = None;
         deadline.wait_for(|| {
             let looked = is_settled(store, id, last).and_then(|settled| {
@@ -105,6 +104,25 @@ impl Driver {
             // What is due later has to have somebody who waits for it.
             None => self.leave_to_performer(store, id),
         }
+    }
+
+    /// Starts a performer for what was just planned, so that it is at work while this process goes
+    /// on.
+    pub(super) fn call_performer(
+        &self,
+        store: &Store,
+        id: &TaskId,
+        waiting: Waiting,
+    ) -> Result<Called, DriverError> {
+        let mut called = Called::none();
+        let is_apart = matches!(waiting, Waiting::Detached(_));
+        if is_apart && store.pending(id)?.iter().any(is_waiting) {
+            if self.is_left_to_supervisor()? {
+                return Ok(Called::awaited());
+            }
+            called.note(self.start_performer(id)?);
+        }
+        Ok(called)
     }
 
     fn start_performer(&self, task: &TaskId) -> Result<ProcessIdentity, DriverError> {
@@ -180,6 +198,10 @@ impl Called {
         self.at_first = Some(Deadline::after(self.pause));
         self.at_last = Some(Deadline::after(UNTOUCHED));
         self.pause = UNTOUCHED.min(self.pause * 2);
+    }
+
+    fn is_nobody(&self) -> bool {
+        self.process.is_none()
     }
 
     /// Whether it has ended, killed perhaps; one that found another at work has ended too.

@@ -14,6 +14,7 @@ use orange_engine::Task;
 use orange_engine::names::RunId;
 
 use super::act::Failure;
+use super::facts::USUAL_TIMEOUT;
 use super::{Driver, DriverError, ids};
 use crate::clock;
 use crate::config::{ORANGE_RUN_ID, Project};
@@ -21,9 +22,6 @@ use crate::effects::command::Ending;
 use crate::effects::git::{Git, Worktree};
 use crate::effects::process::{self, ProcessError};
 use crate::store::{TaskDirectory, WorkspaceRecord};
-
-/// How long a script may take when the project does not say.
-const USUAL_TIMEOUT: u64 = 600;
 
 /// How many names a message lists.
 const SHOWN: usize = 5;
@@ -99,6 +97,7 @@ impl Driver {
         let run = self.end_script(script, task)?;
         let finished = self
             .own_command(task, command, workspace, script.name())
+            .map_err(Failure::passing)?
             .variable(ORANGE_RUN_ID, run.as_str())
             .timeout(Duration::from_secs(seconds))
             .run_into(file);

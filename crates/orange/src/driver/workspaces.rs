@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use serde::Serialize;
 
-use super::pool::port_offset;
 use super::workspace::slot;
 use super::{Driver, DriverError};
 use crate::config::Project;
@@ -27,14 +26,14 @@ pub struct Pooled {
     pub state: &'static str,
     /// The task that it is kept for or bound to.
     pub task: Option<TaskId>,
-    /// What it adds to every port.
-    pub port_offset: u32,
+    /// What it adds to every port; a workspace of an older orange gets its number with its next task.
+    pub port_offset: Option<u32>,
     /// Whether its worktree is on the disk.
     pub is_made: bool,
 }
 
 impl Pooled {
-    fn of(record: WorkspaceRecord) -> Pooled {
+    fn of(record: WorkspaceRecord, port_offset: Option<u32>) -> Pooled {
         let (state, task) = match &record.state {
             WorkspaceState::Free => ("free", None),
             WorkspaceState::Reserved(task) => ("reserved", Some(task.clone())),
@@ -44,7 +43,7 @@ impl Pooled {
         Pooled {
             state,
             task,
-            port_offset: port_offset(&record),
+            port_offset,
             is_made: record.path.join(".git").exists(),
             name: record.name,
             project: record.project,
@@ -66,7 +65,10 @@ impl Driver {
         };
         let mut all = Vec::new();
         for project in projects {
-            all.extend(store.workspaces(&project.name)?.into_iter().map(Pooled::of));
+            for record in store.workspaces(&project.name)? {
+                let offset = self.port_offset(&record.name)?;
+                all.push(Pooled::of(record, offset));
+            }
         }
         Ok(all)
     }

@@ -5,6 +5,7 @@
 
 mod capture;
 mod conversation;
+mod find;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -21,6 +22,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group, setsid};
 use crate::clock::Deadline;
 use capture::Pipes;
 pub use conversation::{Conversation, Lines};
+use find::find;
 
 /// How long a program may take when nobody says otherwise.
 const USUAL_TIMEOUT: Duration = Duration::from_mins(1);
@@ -65,6 +67,13 @@ pub struct Captured {
     pub bytes: Vec<u8>,
     /// Whether there were more than the limit.
     pub is_cut: bool,
+}
+
+impl Captured {
+    /// Whether these bytes are somewhere in it.
+    pub fn has(&self, bytes: &[u8]) -> bool {
+        self.bytes.windows(bytes.len().max(1)).any(|it| it == bytes)
+    }
 }
 
 /// How a program ended.
@@ -172,7 +181,12 @@ impl Invocation {
         if self.has_own_group {
             command.process_group(0);
         }
-        command.stdin(Stdio::piped());
+        let has_input = !self.input.is_empty();
+        command.stdin(if has_input {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| self.not_started(error))?;
         let failed = |error| self.not_started(error);
@@ -268,7 +282,14 @@ impl Invocation {
         reason = "this is the door through which programs are started"
     )]
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = match find(&self.program, &self.environment) {
+            Some(found) => {
+                let mut command = Command::new(found);
+                command.arg0(&self.program);
+                command
+            }
+            None => Command::new(&self.program),
+        };
         command.args(&self.arguments);
         command.env_clear().envs(&self.environment);
         if let Some(directory) = &self.directory {

@@ -69,19 +69,30 @@ impl PrivateFileError {
     }
 }
 
-/// Writes the file whole or not at all; its directory is made when it is missing.
+/// Writes the file whole or not at all, down to the disk; its directory is made when it is missing.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
+    put(path, bytes, true)?;
+    // Some file systems cannot sync a folder; the file is there nevertheless.
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+/// The same for a file that is of no use after a loss of power, so that nobody waits for the disk.
+pub fn write_for_now(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
+    put(path, bytes, false)
+}
+
+fn put(path: &Path, bytes: &[u8], is_synced: bool) -> Result<(), PrivateFileError> {
     let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
     let folder = make_folder(path)?;
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let hidden = folder.join(format!(".{}-{number}.new", std::process::id()));
-    let written = fill(&hidden, bytes).and_then(|()| fs::rename(&hidden, path));
+    let written = fill(&hidden, bytes, is_synced).and_then(|()| fs::rename(&hidden, path));
     if let Err(error) = written {
         let _absent = fs::remove_file(&hidden);
         return Err(failed(error));
     }
-    // Some file systems cannot sync a folder; the file is there nevertheless.
-    let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
 }
 
@@ -95,7 +106,7 @@ pub fn make_folder(path: &Path) -> Result<&Path, PrivateFileError> {
     Ok(folder)
 }
 
-fn fill(hidden: &Path, bytes: &[u8]) -> io::Result<()> {
+fn fill(hidden: &Path, bytes: &[u8], is_synced: bool) -> io::Result<()> {
     // A process of this number may have died here; nobody else uses the name.
     let _absent = fs::remove_file(hidden);
     let mut options = OpenOptions::new();
@@ -105,7 +116,7 @@ fn fill(hidden: &Path, bytes: &[u8]) -> io::Result<()> {
         .mode(0o600)
         .open(hidden)?;
     file.write_all(bytes)?;
-    file.sync_all()
+    if is_synced { file.sync_all() } else { Ok(()) }
 }
 
 /// Reads the file, if nobody else could have read or written it.

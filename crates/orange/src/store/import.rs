@@ -7,6 +7,7 @@ use orange_engine::document::{Document, FieldValue, Frontmatter};
 use orange_engine::names::{Status, TaskId};
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
 use super::imports::Import;
@@ -39,12 +40,14 @@ pub struct Imported {
 }
 
 /// A status written by hand, with the version that stood beside it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wish {
     /// Where to.
     pub to: Status,
     /// The version that stood beside it.
     pub version: u64,
+    /// Whether it was written in a task's worktree.
+    pub in_worktree: bool,
 }
 
 /// Reads TASK.md for a decision.
@@ -73,7 +76,7 @@ pub fn import(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Readin
             Look::Unknown(unknown) => return Ok(Reading::Unknown(unknown)),
             Look::Text(document) => {
                 return Ok(Reading::Read(Box::new(Imported {
-                    wish: wish(&document, &stored),
+                    wish: wish(&document, &stored, file.bound),
                     document,
                     restored,
                     strays,
@@ -87,10 +90,10 @@ pub fn import(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Readin
 pub fn peek(store: &Store, task: &TaskId) -> Result<Reading, StoreError> {
     let stored = store.require(task)?.task;
     let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
-    let (live, _) = whereabouts(&directory);
+    let (live, bound) = whereabouts(&directory);
     Ok(match look(&live) {
         Look::Text(document) => Reading::Read(Box::new(Imported {
-            wish: wish(&document, &stored),
+            wish: wish(&document, &stored, bound),
             document,
             restored: false,
             strays: 0,
@@ -101,13 +104,17 @@ pub fn peek(store: &Store, task: &TaskId) -> Result<Reading, StoreError> {
 }
 
 /// A status in the frontmatter that is not the task's.
-pub(super) fn wish(document: &Document, task: &Task) -> Option<Wish> {
+pub(super) fn wish(document: &Document, task: &Task, in_worktree: bool) -> Option<Wish> {
     let Frontmatter::Present(fields) = document.frontmatter() else {
         return None;
     };
     let to = Status::new(fields.text("status")?);
     let version = u64::try_from(fields.integer("version")?).ok()?;
-    (to != task.status).then_some(Wish { to, version })
+    (to != task.status).then_some(Wish {
+        to,
+        version,
+        in_worktree,
+    })
 }
 
 /// Remembers a text that was found where it can no longer be brought over from.

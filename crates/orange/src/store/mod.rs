@@ -35,6 +35,7 @@ mod tasks;
 mod tests;
 mod texts;
 mod whole_file;
+mod wishes;
 mod workspaces;
 
 pub use error::StoreError;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::error::{StoreError, failed};
@@ -18,6 +19,9 @@ use crate::config::Home;
 
 /// How long a writer waits for another; each holds the lock for milliseconds only.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How many pages the write-ahead log has before it is brought into the database.
+const LOG_PAGES: u32 = 200;
 
 /// What marks a database as ours; `migrations/1.sql` writes it.
 const APPLICATION_ID: i32 = 0x6f72_616e;
@@ -89,6 +93,7 @@ impl Store {
         prepare(&connection)?;
         require_ours(&connection, path)?;
         set_wal(&connection)?;
+        keep_log(&connection)?;
         connection
             .pragma_update(None, "synchronous", "FULL")
             .map_err(failed("set `synchronous`"))?;
@@ -171,6 +176,18 @@ fn set_wal(connection: &Connection) -> Result<(), StoreError> {
             }
         }
     }
+}
+
+/// Leaves the log where it is when the last connection closes: bringing it into the database and
+/// making a new one would be most of what a command waits for. It is brought in after a few commits
+/// and never grows long, because whoever opens the database next reads it.
+fn keep_log(connection: &Connection) -> Result<(), StoreError> {
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .map_err(failed("keep the write-ahead log"))?;
+    connection
+        .pragma_update(None, "wal_autocheckpoint", LOG_PAGES)
+        .map_err(failed("bound the write-ahead log"))
 }
 
 /// Whether another connection was in the way.

@@ -111,7 +111,15 @@ impl Store {
         by: &str,
         now: Timestamp,
     ) -> Result<Start, StoreError> {
-        let writing = self.write("note that an effect begins")?;
+        let attempt = "note that an effect begins";
+        let found = one(&self.connection, task, effect)?;
+        let is_repeatable =
+            found.is_some_and(|it| it.planned.effect.class() == EffectClass::Convergent);
+        let writing = if is_repeatable {
+            self.write_note(attempt)?
+        } else {
+            self.write(attempt)?
+        };
         let connection = &writing.transaction;
         let Some(pending) = one(connection, task, effect)? else {
             return Ok(Start::NotWaiting);
@@ -131,7 +139,7 @@ impl Store {
                  WHERE task = ?1 AND effect = ?2",
                 params![task.as_str(), effect.0, now.to_string(), by],
             )
-            .map_err(failed("note that an effect begins"))?;
+            .map_err(failed(attempt))?;
         writing.commit()?;
         Ok(Start::Go)
     }

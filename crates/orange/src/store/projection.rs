@@ -12,7 +12,7 @@ use super::open::make_private;
 use super::reading::{Look, Unknown, look};
 use super::task_directory::TaskDirectory;
 use super::task_file::{TaskFile, Text};
-use super::{Store, history, whole_file};
+use super::{Store, history, whole_file, wishes};
 use crate::steps::reached;
 
 /// How often the frontmatter is written again when agents write at the same time.
@@ -23,7 +23,8 @@ const ROUNDS: usize = 16;
 pub struct Projected {
     /// Whether TASK.md was gone and came back from the last import.
     pub restored: bool,
-    /// A status that somebody had written into it, and that is overwritten now.
+    /// A status that somebody had written into it, and that is overwritten now; it is kept until it
+    /// is decided.
     pub wish: Option<Wish>,
     /// Why its frontmatter could not be brought up to date now; the next projection tries again.
     pub deferred: Option<Unknown>,
@@ -113,10 +114,11 @@ fn rewrite(
             return Ok(projected);
         }
         // What an earlier projection wrote is no wish.
-        if let Some(found) = wish(&old, task)
-            && wish(&new, task).is_none()
+        if let Some(found) = wish(&old, task, file.bound)
+            && wish(&new, task, file.bound).is_none()
             && store.status_at(&task.id, found.version)?.as_ref() != Some(&found.to)
         {
+            wishes::keep(&file.directory, &found)?;
             projected.wish = Some(found);
         }
         // Somebody may have written between the look and the exchange; then once more.

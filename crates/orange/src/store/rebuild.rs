@@ -34,6 +34,8 @@ pub struct Rebuilt {
     pub tasks: Vec<RebuiltTask>,
     /// The directories that were left alone.
     pub skipped: Vec<SkippedTask>,
+    /// The workspaces that are free and in the pool again.
+    pub workspaces: Vec<WorkspaceName>,
     /// Where the old database is now.
     pub old_database: Option<PathBuf>,
 }

@@ -107,7 +107,7 @@ impl Store {
         run: &RunId,
         setup: &RunSetup,
     ) -> Result<(), StoreError> {
-        let writing = self.write("note how a run is started")?;
+        let writing = self.write_note("note how a run is started")?;
         write_setup(&writing.transaction, task, run, setup)?;
         writing.commit()?;
         Ok(())
@@ -120,7 +120,7 @@ impl Store {
         run: &RunId,
         place: &RunPlace,
     ) -> Result<(), StoreError> {
-        let writing = self.write("note where a run is")?;
+        let writing = self.write_note("note where a run is")?;
         write_place(&writing.transaction, task, run, place)?;
         writing.commit()?;
         Ok(())

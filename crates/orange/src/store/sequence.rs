@@ -22,8 +22,25 @@ impl Store {
             .map_err(failed("read the sequence number"))
     }
 
-    /// Begins to write.
+    /// Begins to write what must survive a loss of power.
     pub(super) fn write(&mut self, attempt: &'static str) -> Result<Writing<'_>, StoreError> {
+        self.begin("FULL", attempt)
+    }
+
+    /// Begins to write a note about what a loss of power ends anyway; it is durable with the next
+    /// write that is.
+    pub(super) fn write_note(&mut self, attempt: &'static str) -> Result<Writing<'_>, StoreError> {
+        self.begin("NORMAL", attempt)
+    }
+
+    fn begin(
+        &mut self,
+        synchronous: &str,
+        attempt: &'static str,
+    ) -> Result<Writing<'_>, StoreError> {
+        self.connection
+            .pragma_update(None, "synchronous", synchronous)
+            .map_err(failed(attempt))?;
         let path = self.path();
         let opened = self.identity();
         let begun = self

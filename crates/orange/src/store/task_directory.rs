@@ -4,18 +4,17 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 use orange_engine::names::{ProjectName, RunId, TaskId};
 
 use super::error::StoreError;
 use super::open::make_private;
+use crate::clock::Deadline;
 use crate::config::Home;
 
-/// How often a file lock is tried, and how long it rests in between: five seconds in all.
-const TRIES: u32 = 1000;
-const REST: Duration = Duration::from_millis(5);
+/// How long somebody else may have the files; nobody needs longer than a few file operations.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The directory of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +118,11 @@ impl TaskDirectory {
         }
     }
 
+    /// A status that was written by hand and is not decided yet.
+    pub(super) fn wish(&self) -> PathBuf {
+        self.path.join(".wish")
+    }
+
     /// The link that says where the file is going.
     pub(super) fn binding(&self) -> PathBuf {
         self.path.join(".binding")
@@ -142,16 +146,16 @@ impl TaskDirectory {
             .mode(0o600)
             .open(&path)
             .map_err(|error| StoreError::file("open", &path, &error))?;
-        for _ in 0..TRIES {
-            match file.try_lock() {
-                Ok(()) => return Ok(FileLock { _file: file }),
-                Err(TryLockError::WouldBlock) => thread::sleep(REST),
-                Err(TryLockError::Error(error)) => {
-                    return Err(StoreError::file("lock", &path, &error));
-                }
-            }
+        let mut taken = Ok(());
+        Deadline::after(PATIENCE).wait_for(|| {
+            taken = file.try_lock();
+            !matches!(taken, Err(TryLockError::WouldBlock))
+        });
+        match taken {
+            Ok(()) => Ok(FileLock { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(StoreError::Busy { attempt, path }),
+            Err(TryLockError::Error(error)) => Err(StoreError::file("lock", &path, &error)),
         }
-        Err(StoreError::Busy { attempt, path })
     }
 }
 

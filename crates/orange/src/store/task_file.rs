@@ -214,7 +214,10 @@ impl TaskFile {
                 }
                 exchanged => exchanged.map_err(|error| failed(&error))?,
             }
-            whole_file::sync(&self.live)?;
+            // What was written at once is on the disk; what was appended since may not be.
+            if known.len() > old.len() {
+                whole_file::sync(&self.live)?;
+            }
             whole_file::sync_directory_of(&self.live)?;
             return Ok(Some(Replaced { path, mark }));
         }

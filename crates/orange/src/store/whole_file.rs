@@ -18,12 +18,16 @@ pub(super) fn write(path: &Path, content: &[u8], mode: u32) -> Result<(), StoreE
     sync_directory_of(path)
 }
 
-/// The same, unless the file holds exactly that already; answers whether it was written.
+/// Brings a copy of what the database has up to date; whether there was something to do. After a
+/// loss of power the one before may be back, whole, until the next time.
 pub(super) fn write_if_changed(path: &Path, content: &[u8]) -> Result<bool, StoreError> {
     if fs::read(path).is_ok_and(|found| found == content) {
         return Ok(false);
     }
-    write(path, content, 0o600)?;
+    let new = temporary(path);
+    write_synced(&new, content, 0o600)?;
+    reached("a new file is written");
+    rename(&new, path)?;
     Ok(true)
 }
 

@@ -39,10 +39,15 @@ verbs:
 "#;
 
 pub fn staged(hook: &str, gate: &str) -> (Stage, TaskId) {
+    staged_as(hook, gate, |text| text)
+}
+
+/// The same with another text of the workflow.
+pub fn staged_as(hook: &str, gate: &str, change: impl FnOnce(String) -> String) -> (Stage, TaskId) {
     let stage = Stage::new("default");
     let out = stage.path("scripts").display().to_string();
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
-    let text = HOOKED.replace("OUT", &out);
+    let text = change(HOOKED.replace("OUT", &out));
     fs::write(stage.path("home/workflows/hooked.yml"), text).unwrap();
     stage.script("hook.sh", &format!("OUT={out}\n{hook}"));
     stage.script("gate.sh", &format!("OUT={out}\n{gate}"));
@@ -123,7 +128,7 @@ fn a_gate_asks_a_command_while_others_ask_the_task() {
 }
 
 /// A gate that counts how often it is asked, and answers when it is told to.
-const COUNTED: &str = "echo asked >> $OUT/asked\nuntil [ -e $OUT/answer ]; do sleep 0.02; done\n\
+pub const COUNTED: &str = "echo asked >> $OUT/asked\nuntil [ -e $OUT/answer ]; do sleep 0.02; done\n\
                        exit $(cat $OUT/answer)";
 
 fn times_asked(stage: &Stage) -> usize {

@@ -32,3 +32,4 @@ mod stage;
 mod stories;
 mod supervisor;
 mod telling;
+mod wishes;

@@ -518,3 +518,83 @@ fn lesson_32_a_branch_keeps_its_name_while_it_is_rebased() {
     assert_eq!(stage.task(&id).branch, branch);
     stage.must_merge(&id, &[]);
 }
+
+/// A merge that runs until `go` is there, by the performer of its own.
+fn begin_merge(stage: &Stage, id: &TaskId) -> std::process::Child {
+    let mut merge = stage.orange(&["task", "merge", id.as_str(), "--wait", "60"]);
+    let merge = merge.stdout(Stdio::null()).stderr(Stdio::null());
+    merge.spawn().unwrap()
+}
+
+fn cancel(stage: &Stage, id: &TaskId) {
+    let (code, said) = stage.call(&["task", "cancel", id.as_str(), "--wait", "0"]);
+    assert!(code == 0 || code == 5, "{said}");
+    assert_eq!(stage.task(id).status.as_str(), "cancelled", "{said}");
+}
+
+#[test]
+fn a_cancel_stops_a_merge_before_anything_has_moved() {
+    let stage = Stage::new("default");
+    stage.add_remote();
+    let id = stage.reviewed();
+    let main = stage.said("repo", "rev-parse main");
+    // Somebody else merges into the repository, so that this one waits for its turn.
+    let lock = stage.path("repo/.git/orange-merge.lock");
+    let lock = fs::File::create(lock).unwrap();
+    lock.lock().unwrap();
+    let mut merge = begin_merge(&stage, &id);
+    wait_for("the merge to begin", || {
+        let pending = stage.store().pending(&id).unwrap();
+        pending
+            .iter()
+            .any(|it| matches!(it.mark, orange::store::PendingMark::Started { .. }))
+    });
+    cancel(&stage, &id);
+    lock.unlock().unwrap();
+    merge.wait().unwrap();
+    stage.wait_for_rest(&id);
+    assert_eq!(stage.said("repo", "rev-parse main"), main);
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    let task = stage.task(&id);
+    assert_eq!(task.attention, [] as [&str; 0]);
+    assert_eq!(task.status.as_str(), "cancelled");
+    assert!(stage.store().workspace_of(&id).unwrap().is_none());
+    stage.rebuild(&id);
+}
+
+#[test]
+fn a_merge_that_happened_after_a_cancel_is_said() {
+    let stage = Stage::new("default");
+    let remote = stage.add_remote();
+    let id = stage.reviewed();
+    let before = stage.said("repo", "rev-parse main");
+    let (begun, go) = (stage.path("begun"), stage.path("go"));
+    hook(
+        &remote,
+        &format!(
+            "touch {}; while [ ! -e {} ]; do sleep 0.01; done",
+            begun.display(),
+            go.display()
+        ),
+    );
+    let mut merge = begin_merge(&stage, &id);
+    wait_for("the push to begin", || begun.exists());
+    cancel(&stage, &id);
+    fs::write(go, "").unwrap();
+    merge.wait().unwrap();
+    stage.wait_for_rest(&id);
+    let main = stage.said("repo", "rev-parse main");
+    assert_ne!(main, before);
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    let task = stage.task(&id);
+    assert_eq!(task.status.as_str(), "cancelled");
+    let [told] = &task.attention[..] else {
+        panic!("{:?}", task.attention);
+    };
+    assert!(
+        told.contains(&main) && told.contains("called off"),
+        "{told}"
+    );
+    assert!(stage.store().workspace_of(&id).unwrap().is_none());
+    stage.rebuild(&id);
+}

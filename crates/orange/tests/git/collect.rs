@@ -353,20 +353,20 @@ fn a_rescue_is_forgotten_only_when_every_byte_is_merged() {
     yard.commit(&yard.app(), "README", "unsaved\n");
     // What was staged is nowhere but in the rescue.
     assert_eq!(merged(&["--yes"]), 0);
-    assert_eq!(ground.driver().rescues(None).unwrap().len(), 1);
+    assert_eq!(yard.open().all_rescues().unwrap().len(), 1);
     // Another task, of which everything is merged.
     let other = ground.create(Some("other"));
     ground.go(&other, "held");
     fs::write(slot.join("README"), "merged\n").unwrap();
     ground.go(&other, "closed");
-    assert_eq!(ground.driver().rescues(None).unwrap().len(), 2);
+    assert_eq!(yard.open().all_rescues().unwrap().len(), 2);
     yard.commit(&yard.app(), "README", "merged\n");
     assert_eq!(merged(&[]), 1);
-    assert_eq!(ground.driver().rescues(None).unwrap().len(), 2);
+    assert_eq!(yard.open().all_rescues().unwrap().len(), 2);
     assert_eq!(merged(&["--yes"]), 1);
-    let left = ground.driver().rescues(None).unwrap();
+    let left = yard.open().all_rescues().unwrap();
     assert_eq!(left.len(), 1);
-    assert_eq!(left[0].task, id);
+    assert_eq!(left[0].about.task, id);
 }
 
 #[test]
@@ -574,4 +574,96 @@ fn a_renamed_branch_is_adopted_and_found_again() {
         .yard
         .git(&ground.yard.app(), &["branch", "--list", "orange-tasks/*"]);
     assert_eq!(branches, "");
+}
+
+/// A second project, registered before the first one.
+fn add_project_first(ground: &Ground, name: &str, path: &Path) {
+    let file = ground.home().projects();
+    let text = fs::read_to_string(&file).unwrap();
+    let mut projects: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let all = projects["projects"].as_array_mut().unwrap();
+    let mut other = all[0].clone();
+    other["name"] = name.into();
+    other["path"] = path.display().to_string().into();
+    all.insert(0, other);
+    fs::write(file, projects.to_string()).unwrap();
+}
+
+#[test]
+fn one_project_that_fails_keeps_no_other_waiting() {
+    let ground = Ground::new(1);
+    let id = ground.hold();
+    ground.git_is("case \"$PWD\" in */workspaces/*) exit 128;; esac\nexec $real \"$@\"");
+    ground.ask(&id, Ask::Verb(Verb::Cancel));
+    ground.driver().perform_to_the_end(&id).unwrap();
+    ground.git_is_real();
+    add_project_first(&ground, "gone", &ground.yard.path("gone"));
+    let (code, said) = ground.call(&["workspace", "gc", "--json"]);
+    assert_eq!(code, 6, "{said}");
+    let answer: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(answer["retried"], serde_json::json!([id.as_str()]));
+    assert_eq!(answer["problems"][0]["project"], "gone", "{answer}");
+    assert_eq!(answer["problems"].as_array().unwrap().len(), 1, "{answer}");
+    assert_eq!(states(&ground), ["free"]);
+    let (code, said) = ground.call(&["workspace", "gc"]);
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains("gone: not looked after: "), "{said}");
+}
+
+#[test]
+fn a_rebuild_finds_the_workspaces_that_are_on_the_disk() {
+    let ground = Ground::new(4);
+    let id = ground.hold();
+    ground.json(&["workspace", "init"]);
+    // Somebody else's directory of such a name is none of ours.
+    let theirs = ground.yard.path("workspaces/app--9");
+    fs::create_dir(&theirs).unwrap();
+    fs::write(theirs.join("mine"), "mine\n").unwrap();
+    let listed = || ground.json(&["workspace", "list"])["workspaces"].clone();
+    let before = listed();
+    let rebuilt = ground.json(&["rebuild", "--move-aside"]);
+    let found = serde_json::json!(["app--2", "app--3", "app--4"]);
+    assert_eq!(rebuilt["workspaces"], found);
+    assert_eq!(listed(), before, "states and ports included");
+    assert_eq!(states(&ground), ["bound", "free", "free", "free"]);
+    // The pool is full with them, and a freed one is used again.
+    ground.go(&id, "closed");
+    let next = ground.create(Some("next"));
+    ground.go(&next, "held");
+    assert_eq!(states(&ground), ["bound", "free", "free", "free"]);
+    assert!(theirs.join("mine").exists());
+}
+
+#[test]
+fn two_projects_of_a_home_share_no_port() {
+    let ground = Ground::new(2);
+    let other = ground.yard.path("other");
+    let clone = ["clone", "-q", ".", &other.display().to_string()];
+    ground.yard.git(&ground.yard.app(), &clone);
+    ground.json(&["workspace", "init", "--project", "app"]);
+    add_project_first(&ground, "tea", &other);
+    ground.json(&["workspace", "init", "--project", "tea"]);
+    let offsets = || {
+        let listed = ground.json(&["workspace", "list"]);
+        let listed = listed["workspaces"].as_array().unwrap().clone();
+        let mut offsets: Vec<(String, u64)> = listed
+            .iter()
+            .map(|it| {
+                let name = it["name"].as_str().unwrap().to_owned();
+                (name, it["port_offset"].as_u64().unwrap())
+            })
+            .collect();
+        offsets.sort();
+        offsets
+    };
+    let expected = [
+        (String::from("app--1"), 100),
+        (String::from("app--2"), 200),
+        (String::from("tea--1"), 300),
+        (String::from("tea--2"), 400),
+    ];
+    assert_eq!(offsets(), expected);
+    // They stay when the memory of the pool is made anew, in whatever order.
+    ground.json(&["rebuild", "--move-aside"]);
+    assert_eq!(offsets(), expected);
 }

@@ -145,25 +145,6 @@ fn what_is_no_repository_is_refused_with_gits_words() {
 }
 
 #[test]
-fn commits_ahead_are_counted() {
-    let yard = Yard::new();
-    let git = yard.open();
-    yard.acquire(&git, "t1", "fix");
-    let base = git.base(&BranchName::new("main")).unwrap().commit;
-    assert_eq!(
-        git.commits_ahead(&BranchName::new("fix"), &base).unwrap(),
-        0
-    );
-    yard.commit(&yard.slot(), "a", "a\n");
-    yard.commit(&yard.slot(), "b", "b\n");
-    assert_eq!(
-        git.commits_ahead(&BranchName::new("fix"), &base).unwrap(),
-        2
-    );
-    assert!(git.commits_ahead(&BranchName::new("gone"), &base).is_err());
-}
-
-#[test]
 fn a_sha256_repository_works() {
     let yard = Yard::new();
     fs::remove_dir_all(yard.app()).unwrap();

@@ -16,7 +16,7 @@ use orange::effects::git::{Phase, Released, Restored};
 use orange::{clock::Deadline, effects::process::working_in};
 use orange_engine::names::TaskId;
 
-use crate::yard::{Files, Yard, committed, files};
+use crate::yard::{Files, Yard, begin_count, committed, counted, files, numbered};
 
 const ACT: &str = "ORANGE_TEST_ACT";
 const ROOT: &str = "ORANGE_TEST_ROOT";
@@ -63,7 +63,6 @@ fn child() {
 
 /// Acts in a child that is killed at the given call; how many calls there were.
 pub fn run(yard: &Yard, what: &str, at: usize, way: Way) -> usize {
-    let root = yard.path("").display().to_string();
     let deed = match way {
         Way::Before => "kill -9 $PPID; exit 1",
         Way::After => "$real \"$@\"; kill -9 $PPID; exit 1",
@@ -73,15 +72,14 @@ pub fn run(yard: &Yard, what: &str, at: usize, way: Way) -> usize {
         Way::Spared => "echo broken >&2; exit 128",
     };
     let script = format!(
-        "n=$(cat {root}n); n=$((n+1)); echo $n >{root}n\n\
-         if [ $n = {at} ]; then {deed}; fi\nexec $real \"$@\""
+        "{}if [ $n = {at} ]; then {deed}; fi\nexec $real \"$@\"",
+        numbered(&yard.path("n"))
     );
-    fs::write(yard.path("n"), "0").unwrap();
+    begin_count(&yard.path("n"));
     yard.wrapper("deadly", &script);
     let mut child = child_process(yard, what);
     let status = child.status().unwrap();
-    let calls = fs::read_to_string(yard.path("n")).unwrap();
-    let calls: usize = calls.trim().parse().unwrap();
+    let calls = counted(&yard.path("n"));
     let is_killed = status.signal() == Some(9);
     let must = calls >= at && !matches!(way, Way::Spared);
     assert_eq!(is_killed, must, "{what} killed {way:?} {at}: {status}");

@@ -16,6 +16,7 @@ pub struct Wanted {
     pub head: CommitId,
     pub base: CommitId,
     pub push: bool,
+    pub is_called_off: bool,
 }
 
 impl Wanted {
@@ -30,6 +31,7 @@ impl Wanted {
             head: commit("fix"),
             base: commit("main"),
             push: false,
+            is_called_off: false,
         }
     }
 
@@ -50,6 +52,7 @@ impl Wanted {
             task_file: "TASK.md",
             at: Timestamp::from_millis(1_700_000_000_000),
             push: self.push,
+            is_called_off: &|| self.is_called_off,
         })
     }
 
@@ -66,10 +69,11 @@ impl Wanted {
             Merging::Refused(refusal) => {
                 let told = refusal.to_string();
                 let has_command = told.contains("run `") || told.contains("with `");
-                assert!(
-                    told.starts_with("cannot merge `fix` into `main`: "),
-                    "{told}"
-                );
+                let begins = match &refusal.has_it {
+                    None => "cannot merge `fix` into `main`: ",
+                    Some(_) => "`origin` has `fix` in its `main` already, but `main` here cannot",
+                };
+                assert!(told.starts_with(begins), "{told}");
                 assert!(has_command, "{told}");
                 refusal.obstacle
             }

@@ -37,6 +37,7 @@ fn decided(yard: &Yard, what: &str) -> Wanted {
         head: CommitId::new(head),
         base: CommitId::new(base),
         push: true,
+        is_called_off: false,
     }
 }
 

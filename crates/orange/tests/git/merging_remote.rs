@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use orange::effects::git::{Deletion, GitError, MergeObstacle, Pushed};
+use orange::effects::git::{Deletion, GitError, MergeObstacle, Merging, Pushed};
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::BranchName;
 
@@ -317,4 +317,50 @@ fn a_remote_that_is_a_relative_path_is_meant_from_the_checkout() {
     assert!(matches!(deleted, Deletion::Deleted(_)), "{deleted:?}");
     let left = yard.try_git(&remote, &["rev-parse", "--verify", "refs/heads/fix"]);
     assert!(!left.status.success());
+}
+
+#[test]
+fn a_checkout_that_becomes_dirty_during_the_push_is_told_that_the_remote_has_it() {
+    let yard = Yard::new();
+    branch(&yard);
+    let remote = add_remote(&yard);
+    let readme = yard.app().join("README");
+    let before = (yard.branches(), fs::read(&readme).unwrap());
+    hook(
+        &remote,
+        "post-receive",
+        &format!("echo mine >{}", readme.display()),
+    );
+    let wanted = Wanted::now(&yard, MergeStrategy::Ff).pushed();
+    // Asked again, nothing is pushed any more, and it is said all the same.
+    for _ in 0..2 {
+        let Merging::Refused(refusal) = wanted.try_merge(&yard.open()).unwrap() else {
+            panic!("it was merged over what somebody wrote");
+        };
+        assert!(matches!(
+            refusal.obstacle,
+            MergeObstacle::Uncommitted { .. }
+        ));
+        assert_eq!(refusal.has_it.as_deref(), Some("origin"), "{refusal}");
+        assert!(wanted.obstacle(&yard.open()) == refusal.obstacle);
+        assert_eq!(main_of(&yard, "remote.git"), wanted.head.as_str());
+        assert_eq!(yard.branches(), before.0);
+        assert_eq!(fs::read(&readme).unwrap(), b"mine\n");
+    }
+    fs::write(&readme, before.1).unwrap();
+    assert_eq!(wanted.merge(&yard.open()), wanted.head.as_str());
+}
+
+#[test]
+fn a_merge_that_is_called_off_moves_nothing() {
+    let yard = Yard::new();
+    branch(&yard);
+    add_remote(&yard);
+    let before = (yard.branches(), files(&yard.app()));
+    let theirs = main_of(&yard, "remote.git");
+    let mut wanted = Wanted::now(&yard, MergeStrategy::Squash).pushed();
+    wanted.is_called_off = true;
+    assert_eq!(wanted.obstacle(&yard.open()), MergeObstacle::CalledOff);
+    assert_eq!((yard.branches(), files(&yard.app())), before);
+    assert_eq!(main_of(&yard, "remote.git"), theirs);
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use orange::effects::git::{AcquireRefusal, Phase, Released, Restored, SlotRefusal};
 use orange_engine::names::TaskId;
 
-use crate::yard::{WORKSPACE, Yard, files};
+use crate::yard::{WORKSPACE, Yard, begin_count, counted, files, numbered};
 
 fn slot_refusal(yard: &Yard) -> SlotRefusal {
     let git = yard.open();
@@ -75,21 +75,16 @@ fn lesson_34_a_creation_that_failed_is_finished_or_made_again() {
     // Each fails at another call of git, as a full disk would have it.
     for at in (1..).step_by(2) {
         let script = format!(
-            "n=$(cat {0}/n 2>/dev/null || echo 0); n=$((n+1)); echo $n >{0}/n\n\
-             [ $n = {at} ] && exit 128\nexec $real \"$@\"",
-            yard.path("").display()
+            "{}[ $n = {at} ] && exit 128\nexec $real \"$@\"",
+            numbered(&yard.path("n"))
         );
         let failing = yard.wrapper(&format!("git-{at}"), &script);
-        let _first = fs::write(yard.path("n"), "0");
+        begin_count(&yard.path("n"));
         let git = yard.open();
         let environment = yard.environment();
         let failed = orange::effects::git::Git::open(&failing, &yard.app(), &environment)
             .is_ok_and(|git| yard.try_acquire(&git, "t1", "fix").is_err());
-        let calls: usize = fs::read_to_string(yard.path("n"))
-            .unwrap()
-            .trim()
-            .parse()
-            .unwrap();
+        let calls = counted(&yard.path("n"));
         let acquired = yard.acquire(&git, "t1", "fix");
         assert_eq!(
             acquired.head.branch().unwrap().as_str(),

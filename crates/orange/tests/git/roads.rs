@@ -17,7 +17,7 @@ use orange_engine::names::{BranchName, TaskId};
 use crate::dirt::{ALL, Dirt, Expected};
 use crate::ground::{Ground, wait_for, work_in};
 use crate::table::{Surroundings, assert_index_kept, assert_kept};
-use crate::yard::{Files, committed, files};
+use crate::yard::{Files, begin_count, committed, counted, files, numbered};
 
 /// The kinds of unsaved work that every road meets; `appearing` comes in addition.
 const KINDS: &[&str] = &[
@@ -211,14 +211,15 @@ fn giving_back_loses_nothing() {
 fn a_performer_that_is_killed_in_the_middle_loses_nothing() {
     every(|cell| {
         let ground = cell.ground;
-        let count = ground.yard.path("calls").display().to_string();
+        let count = ground.yard.path("calls");
         // Another call in every cell.
         let at = 2 + cell.before.len() * 7 % 30;
         let appearing = fs::read_to_string(ground.yard.path("programs/git"));
         if appearing.is_err() {
+            begin_count(&count);
             ground.git_is(&format!(
-                "n=$(cat {count} 2>/dev/null || echo 0); n=$((n+1)); echo $n >{count}\n\
-                 if [ $n = {at} ]; then kill -9 $PPID; exit 1; fi\nexec $real \"$@\""
+                "{}if [ $n = {at} ]; then kill -9 $PPID; exit 1; fi\nexec $real \"$@\"",
+                numbered(&count)
             ));
         }
         let asked = ground.ask_waiting(cell.task, Ask::Verb(Verb::Cancel), Waiting::Not);
@@ -226,8 +227,8 @@ fn a_performer_that_is_killed_in_the_middle_loses_nothing() {
         let mut perform = ground.orange(&["perform", cell.task.as_str()]);
         let status = perform.status().unwrap();
         if appearing.is_err() {
-            let calls = fs::read_to_string(&count).unwrap();
-            let is_reached = calls.trim().parse::<usize>().unwrap() >= at;
+            let calls = counted(&count);
+            let is_reached = calls >= at;
             assert_eq!(status.signal() == Some(9), is_reached, "{status}, {calls}");
             ground.git_is_real();
         }

@@ -296,3 +296,21 @@ pub fn committed(yard: &Yard, commit: &str) -> Files {
     }
     found
 }
+
+/// Begins to count the calls of a wrapper in a folder.
+pub fn begin_count(folder: &Path) {
+    let _first = fs::remove_dir_all(folder);
+    fs::create_dir(folder).unwrap();
+}
+
+/// The beginning of a wrapper's script that gives its call a number `n`, also when several run at
+/// the same time.
+pub fn numbered(folder: &Path) -> String {
+    let folder = folder.display();
+    format!("n=1; while ! mkdir {folder}/$n 2>/dev/null; do n=$((n+1)); done\n")
+}
+
+/// How many calls there were.
+pub fn counted(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().count()
+}

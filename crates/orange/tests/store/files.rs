@@ -242,13 +242,25 @@ fn a_status_written_by_hand_is_a_wish_with_its_version() {
     let wish = Wish {
         to: status("working"),
         version: 2,
+        in_worktree: false,
     };
     assert_eq!(imported(&mut store, &id).wish, Some(wish.clone()));
     // A projection that comes first hands it on instead of swallowing it.
     nudge(&mut store, &id);
     let projected = project(&mut store, &id, instant(1)).unwrap();
-    assert_eq!(projected.wish, Some(wish));
+    assert_eq!(projected.wish.as_ref(), Some(&wish));
     assert_eq!(imported(&mut store, &id).wish, None);
+    // It is kept until somebody has decided it, whatever else is written meanwhile.
+    project(&mut store, &id, instant(2)).unwrap();
+    assert_eq!(store.kept_wish(&id).unwrap().as_ref(), Some(&wish));
+    let other = Wish {
+        to: status("done"),
+        ..wish.clone()
+    };
+    store.forget_wish(&id, &other).unwrap();
+    assert_eq!(store.kept_wish(&id).unwrap().as_ref(), Some(&wish));
+    store.forget_wish(&id, &wish).unwrap();
+    assert_eq!(store.kept_wish(&id).unwrap(), None);
     let text = fs::read_to_string(sandbox.task_file()).unwrap();
     assert_eq!(field(&text, "status").as_deref(), Some("pending"));
 }

@@ -119,7 +119,7 @@ fn text(rescues: &[KeptWork], with_files: bool) -> Text {
         let mut told = format!("  {branch}, {}", counted(kept.paths.len(), "file"));
         for operation in &kept.operations {
             told.push_str(", in the middle of: ");
-            told.push_str(operation);
+            told.push_str(&operation.to_string());
         }
         if kept.is_brought_back {
             told.push_str(", brought back");

@@ -44,7 +44,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             body: &collected,
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return Ok(exit(&collected));
     }
     output.answer(&text(&collected))?;
     let is_asked = !collected.ignored.is_empty() || !collected.merged_rescues.is_empty();
@@ -55,7 +55,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         narration.push_paragraph(&hint_paragraph(hint, 0), output.narration_width());
         output.narrate(&narration);
     }
-    Ok(Exit::Ok)
+    Ok(exit(&collected))
+}
+
+/// What could not be looked after makes it no success, whatever else was done.
+fn exit(collected: &Collected) -> Exit {
+    if collected.problems.is_empty() {
+        Exit::Ok
+    } else {
+        Exit::OutsideFailed
+    }
 }
 
 fn text(collected: &Collected) -> Text {
@@ -86,6 +95,11 @@ fn text(collected: &Collected) -> Text {
             left.workspace.as_str(),
             &format!("left as it is in `{path}`: {}", left.reason),
         );
+    }
+    for problem in &collected.problems {
+        let about = problem.workspace.as_ref();
+        let about = about.map_or(problem.project.as_str(), |name| name.as_str());
+        line(about, &format!("not looked after: {}", problem.reason));
     }
     for ignored in &collected.ignored {
         line(ignored.workspace.as_str(), &told(ignored));

@@ -57,7 +57,11 @@ fn table(workspaces: &[Pooled]) -> Table<4> {
             Cell::new(Style::Bold, it.name.as_str()),
             Cell::new(style, it.state),
             Cell::new(Style::Plain, task.as_deref().unwrap_or("-")),
-            Cell::new(Style::Plain, &format!("+{}", it.port_offset)),
+            Cell::new(
+                Style::Plain,
+                &it.port_offset
+                    .map_or_else(String::new, |it| format!("+{it}")),
+            ),
         ];
         let path = it.path.display().to_string();
         table.push(row, Cell::new(Style::Plain, &path));

@@ -7,10 +7,8 @@ use orange_engine::effect::{EffectOutcome, PlannedEffect};
 
 use super::Failure;
 use crate::driver::Driver;
+use crate::driver::facts::USUAL_TIMEOUT;
 use crate::store::Store;
-
-/// How long a command may take when the workflow does not say.
-const USUAL_TIMEOUT: u64 = 600;
 
 impl Driver {
     /// Runs it in the workspace; a failure is final, because it may have half happened.
@@ -27,6 +25,7 @@ impl Driver {
         };
         let seconds = planned.timeout.unwrap_or(USUAL_TIMEOUT);
         self.own_command(task, command, &workspace, &planned.id.to_string())
+            .map_err(Failure::for_good)?
             .timeout(Duration::from_secs(seconds))
             .require_success()
             .map_err(Failure::for_good)?;

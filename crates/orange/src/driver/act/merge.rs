@@ -34,6 +34,7 @@ impl Driver {
             task_file: &project.task_file,
             at: at.unwrap_or_default(),
             push: project.push && !merge.local,
+            is_called_off: &|| is_called_off(store, pending),
         });
         match merging {
             Ok(Merging::Merged { commit, .. }) => Ok(EffectOutcome::Merged(commit)),
@@ -44,4 +45,10 @@ impl Driver {
             Err(error) => Err(Failure::passing(error)),
         }
     }
+}
+
+/// Whether the task has gone on without it; one that nobody can tell about goes on.
+fn is_called_off(store: &Store, pending: &Pending) -> bool {
+    let task = store.require(&pending.task);
+    task.is_ok_and(|stored| stored.task.pending_effect(pending.planned.id).is_none())
 }

@@ -9,7 +9,6 @@ use orange_engine::effect::{EffectOutcome, Spawn};
 use super::Failure;
 use crate::clock;
 use crate::config::{Environment, ORANGE_PORT_OFFSET, ORANGE_REPORT, ORANGE_RUN_PROOF};
-use crate::driver::pool::port_offset;
 use crate::driver::{Driver, ids, place};
 use crate::effects::run::{Launch, RawText, RunFile};
 use crate::effects::tmux::Start;
@@ -71,7 +70,8 @@ impl Driver {
         let harnesses = self.harnesses().map_err(Failure::for_good)?;
         let harness = harnesses.require(&spawn.harness);
         let mut harness = harness.map_err(Failure::for_good)?.clone();
-        let offset = port_offset(workspace).to_string();
+        let offset = self.require_port_offset(&workspace.name);
+        let offset = offset.map_err(Failure::passing)?.to_string();
         harness.set.insert(ORANGE_PORT_OFFSET.to_owned(), offset);
         if spawn.headless {
             let report = folder.with_file_name("report.json");

@@ -1,10 +1,11 @@
 //! Brings a workspace onto a task's branch.
 
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use orange_engine::names::{BranchName, CommitId, TaskId};
 
-use super::entry::Indexed;
 use super::look::Look;
 use super::name::{branch_ref, root_file, task_part};
 use super::saved::Saved;
@@ -13,6 +14,11 @@ use super::{
     AcquireRefusal, Base, Freshness, Git, GitError, Head, Listed, Marker, Operation, Phase,
     Release, Released, Slot, SlotRefusal, Worktree,
 };
+use crate::clock::Deadline;
+use crate::effects::command::Ending;
+
+/// For how long what was seen in a workspace that nobody has is taken for what it holds.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// A workspace that a task is to have.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +82,8 @@ struct Aim {
     is_new_branch: bool,
     /// Another worktree that has the branch checked out.
     elsewhere: Option<PathBuf>,
+    /// What was seen in the workspace while the remote was asked.
+    ahead: Option<Look>,
 }
 
 impl Git {
@@ -99,9 +107,15 @@ impl Git {
         if *acquire.branch == default {
             return Ok(Err(AcquireRefusal::DefaultBranch(default)));
         }
-        let freshness = self.fetch(&[&default, acquire.branch])?;
+        let (freshness, ahead) = self.fetch_and_look(&default, acquire);
+        let freshness = freshness?;
         let (base, [local, theirs]) = self.base_and_branch(&default, acquire.branch)?;
-        if self.has_file(base.commit.as_str(), task_file)? {
+        let is_tracked = match &ahead {
+            // All that it has is what the commit has.
+            Some(look) if look.is_at(&base.commit) => look.has(task_file),
+            _ => self.has_file(base.commit.as_str(), task_file)?,
+        };
+        if is_tracked {
             let file = task_file.to_owned();
             return Ok(Err(AcquireRefusal::TaskFileTracked { file }));
         }
@@ -120,8 +134,25 @@ impl Git {
             target: local.or(theirs).unwrap_or_else(|| base.commit.clone()),
             base,
             elsewhere: elsewhere.next().map(|it| it.path.clone()),
+            ahead,
         };
         worktree.take(acquire, aim)
+    }
+
+    /// Asks the remote, and looks at the workspace meanwhile, if nobody has it. What was seen counts
+    /// for a moment only: a remote may take long.
+    fn fetch_and_look(
+        &self,
+        default: &BranchName,
+        acquire: &Acquire<'_>,
+    ) -> (Result<Freshness, GitError>, Option<Look>) {
+        let moment = Deadline::after(MOMENT);
+        let (freshness, look) = thread::scope(|scope| {
+            let look = scope.spawn(|| self.look_ahead(&acquire.slot));
+            let freshness = self.fetch(&[default, acquire.branch]);
+            (freshness, look.join().ok().flatten())
+        });
+        (freshness, look.filter(|_| !moment.has_passed()))
     }
 }
 
@@ -129,7 +160,7 @@ impl<'a> Worktree<'a> {
     fn take(
         self,
         acquire: &Acquire<'_>,
-        aim: Aim,
+        mut aim: Aim,
     ) -> Result<Result<Acquired<'a>, AcquireRefusal>, GitError> {
         let Some(mut marker) = self.marker()? else {
             let refusal = SlotRefusal::NotOurs(self.path().to_owned());
@@ -152,10 +183,11 @@ impl<'a> Worktree<'a> {
                 other => return Ok(Err(AcquireRefusal::NotReleased(Box::new(other)))),
             }
         }
-        if let Some(path) = aim.elsewhere {
+        if let Some(path) = aim.elsewhere.take() {
             return Ok(Err(AcquireRefusal::CheckedOutElsewhere(path)));
         }
-        let rest = match self.require_rest(&marker, &aim)? {
+        let ahead = aim.ahead.take();
+        let rest = match self.require_rest(&marker, &aim, ahead)? {
             Ok(rest) => rest,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -198,8 +230,10 @@ impl<'a> Worktree<'a> {
         &self,
         marker: &Marker,
         aim: &Aim,
+        ahead: Option<Look>,
     ) -> Result<Result<Look, AcquireRefusal>, GitError> {
         self.require_unlocked()?;
+        let ahead = ahead.filter(|look| self.is_head(&look.head));
         let look = match &marker.phase {
             Phase::Acquiring { .. } => {
                 self.put_back(|| self.on_the_way(marker))?;
@@ -209,7 +243,10 @@ impl<'a> Worktree<'a> {
                 let saved = || self.on_the_way(marker)?.and_commit(self.git(), commit);
                 self.settle(commit, saved)?.1
             }
-            _ => self.look()?,
+            _ => match ahead {
+                Some(look) => look,
+                None => self.look()?,
+            },
         };
         let mut paths: Vec<PathBuf> = look.changes.keys().cloned().collect();
         paths.extend(look.repositories.iter().cloned());
@@ -266,30 +303,25 @@ impl<'a> Worktree<'a> {
                 to: aim.target.clone(),
             };
             self.set_phase(marker, phase)?;
-            let words = [
-                "switch",
-                "--quiet",
-                "--no-overwrite-ignore",
-                "--detach",
-                target,
-            ];
-            if let Some(words) = self.call(words).objection()? {
-                self.set_phase(marker, Phase::Idle)?;
-                return Ok(Err(AcquireRefusal::InTheWay(words)));
+            if !(look.is_at(&aim.target) && self.is_head(&look.head)) {
+                let switch = ["switch", "--quiet", "--no-overwrite-ignore", "--detach"];
+                if let Some(words) = self.call(switch).and([target]).objection()? {
+                    self.set_phase(marker, Phase::Idle)?;
+                    return Ok(Err(AcquireRefusal::InTheWay(words)));
+                }
+                // A switch leaves files alone that only their attributes make different; they are
+                // written anew. What else differs was ignored before, or has just appeared, and
+                // stays.
+                look = self.settle(&aim.target, || self.on_the_way(marker))?.1;
             }
-            // A switch leaves files alone that only their attributes make different; they are
-            // written anew. What else differs was ignored before, or has just appeared, and stays.
-            look = self.settle(&aim.target, || self.on_the_way(marker))?.1;
             if aim.is_new_branch {
-                let nothing = self.git().no_id();
-                let call = self.call(["update-ref", "-m", "orange: new branch", &name]);
-                // It fails unless there was none, so that the branch is where it should be.
-                call.and([target, &nothing]).succeed()?;
-            } else if self.git().branch(acquire.branch)?.as_ref() != Some(&aim.target) {
-                return Err(changing());
+                self.begin_branch(&name, &aim.target)?;
+            } else {
+                if self.git().branch(acquire.branch)?.as_ref() != Some(&aim.target) {
+                    return Err(changing());
+                }
+                self.go_onto(&name)?;
             }
-            let call = self.call(["symbolic-ref", "-m", "orange: to the branch", "HEAD"]);
-            call.and([&name]).succeed()?;
             look.head = self.head_at(&name, acquire.branch, &aim.target)?;
         }
         if look.head.branch() != Some(acquire.branch) {
@@ -303,6 +335,32 @@ impl<'a> Worktree<'a> {
         Ok(Ok(look))
     }
 
+    /// Makes the branch where HEAD is, and puts HEAD onto it.
+    ///
+    /// It fails unless there was none, so that the branch is where it should be.
+    fn begin_branch(&self, name: &str, at: &CommitId) -> Result<(), GitError> {
+        let update = ["update-ref", "-m", "orange: new branch"];
+        let lines =
+            format!("create {name} {at}\noption no-deref\nsymref-update HEAD {name} oid {at}\n");
+        let both = self.call(update).and(["--stdin"]).input(lines);
+        let finished = both.finish()?;
+        match finished.ending {
+            Ending::Code(0) => Ok(()),
+            // A git before 2.46 cannot do both at once, and has done nothing.
+            Ending::Code(_) if finished.stderr.has(b"unknown command") => {
+                let call = self.call(update).and([name, at.as_str()]);
+                call.and([self.git().no_id()]).succeed()?;
+                self.go_onto(name)
+            }
+            _ => Err(both.failed(finished)),
+        }
+    }
+
+    fn go_onto(&self, name: &str) -> Result<(), GitError> {
+        let call = self.call(["symbolic-ref", "-m", "orange: to the branch", "HEAD"]);
+        call.and([name]).succeed()
+    }
+
     fn arrived(
         self,
         acquire: &Acquire<'_>,
@@ -311,8 +369,8 @@ impl<'a> Worktree<'a> {
         was_there: bool,
     ) -> Result<Acquired<'a>, GitError> {
         let empty_submodules = self.empty_submodules(&look)?;
-        let is_task_file = |it: &Indexed| it.path.as_os_str() == acquire.task_file;
         Ok(Acquired {
+            is_task_file_tracked: look.has(acquire.task_file),
             worktree: self,
             empty_submodules,
             base: aim.base,
@@ -322,7 +380,6 @@ impl<'a> Worktree<'a> {
             operations: look.operations,
             changes: look.changes.into_keys().collect(),
             stale_submodules: look.moved_submodules,
-            is_task_file_tracked: look.index.iter().any(is_task_file),
             head: look.head,
         })
     }

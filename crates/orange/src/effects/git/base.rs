@@ -1,10 +1,9 @@
 //! Where work starts: the freshest commit of the default branch.
 
-use std::collections::BTreeMap;
-
 use orange_engine::names::{BranchName, CommitId};
 
 use super::name::branch_ref;
+use super::refs::Refs;
 use super::{Git, GitError};
 
 /// What asking the remote came to.
@@ -46,13 +45,6 @@ impl Tips {
         let own = self.local.as_ref().filter(|_| self.base.is_diverged);
         own.unwrap_or(&self.base.commit)
     }
-}
-
-/// What is known of some refs.
-#[derive(Debug, Default)]
-pub(super) struct Refs {
-    commits: BTreeMap<String, CommitId>,
-    targets: BTreeMap<String, String>,
 }
 
 impl Git {
@@ -211,29 +203,5 @@ impl Git {
             newer.as_str(),
         ];
         Ok(self.call(words).answer()?.is_some())
-    }
-
-    /// Looks at refs by their full names; those that do not exist are not in the answer.
-    fn refs(&self, names: &[String]) -> Result<Refs, GitError> {
-        let format = "--format=%(refname)%00%(objectname)%00%(symref)%00";
-        let call = self.call(["for-each-ref", format]).and(names);
-        let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
-        let parts: Vec<&str> = text.split('\0').map(str::trim).collect();
-        let mut refs = Refs::default();
-        for row in parts.chunks_exact(3) {
-            let [name, commit, target] = row else {
-                continue;
-            };
-            // A name also stands for everything below it.
-            if names.iter().any(|wanted| wanted == name) {
-                refs.commits
-                    .insert((*name).to_owned(), CommitId::new(commit));
-                if !target.is_empty() {
-                    refs.targets
-                        .insert((*name).to_owned(), (*target).to_owned());
-                }
-            }
-        }
-        Ok(refs)
     }
 }

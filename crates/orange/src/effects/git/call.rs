@@ -147,6 +147,8 @@ impl Git {
         self.has_worktree_settings = planted::has_worktree_settings(&listing);
         self.remote = planted::remote(&listing);
         self.initial_branch = planted::initial_branch(&listing);
+        self.has_plain_files = planted::has_plain_files(&listing);
+        self.id_digits = planted::id_digits(&listing);
         Ok(())
     }
 
@@ -186,6 +188,13 @@ impl Worktree<'_> {
     /// A call in the worktree, which cannot mean any other.
     pub(super) fn call<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
         self.invoke(None).and(words)
+    }
+
+    /// The same, allowed to note in the index what it has found out, if nobody else has it locked.
+    pub(super) fn call_noting<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
+        let mut variables = self.variables(None);
+        variables.insert("GIT_OPTIONAL_LOCKS".into(), "1".into());
+        self.git().invoke(variables, self.path()).and(words)
     }
 
     /// The same, on another index.

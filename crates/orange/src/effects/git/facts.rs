@@ -7,7 +7,7 @@ use orange_engine::input::GitFacts;
 use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId};
 
-use super::name::{branch_ref, root_file};
+use super::name::root_file;
 use super::{Git, GitError, Head, Operation, Worktree};
 
 /// About what facts are wanted.
@@ -131,14 +131,6 @@ impl Git {
         }
         let base = tips.target().clone();
         Ok(GitFacts { head, base, holds })
-    }
-
-    /// How many commits a branch has that the default branch lacks.
-    pub fn commits_ahead(&self, branch: &BranchName, base: &CommitId) -> Result<u64, GitError> {
-        let range = format!("{base}..{}", branch_ref(branch)?);
-        let call = self.call(["rev-list", "--count", "--end-of-options", &range]);
-        let text = call.text()?;
-        text.parse().map_err(|_| call.garbled(text.as_bytes()))
     }
 
     /// Whether a commit has a file of this name at its root.

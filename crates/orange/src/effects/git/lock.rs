@@ -11,11 +11,16 @@ use crate::effects::process;
 const LEFT: &str = "orange-left-index.lock";
 
 impl Worktree<'_> {
+    /// Whether somebody has the index locked.
+    pub(super) fn is_locked(&self) -> bool {
+        fs::symlink_metadata(self.directory().join("index.lock")).is_ok()
+    }
+
     /// Waits for a lock on the index of somebody's own checkout, where it may be held by a program
     /// that nobody knows, and is never touched.
     pub(super) fn await_unlocked(&self) -> Result<(), GitError> {
         let lock = self.directory().join("index.lock");
-        let is_gone = || fs::symlink_metadata(&lock).is_err();
+        let is_gone = || !self.is_locked();
         if is_gone() || Deadline::after(self.git().lock_patience).wait_for(is_gone) {
             return Ok(());
         }

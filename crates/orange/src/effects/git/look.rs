@@ -3,14 +3,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use orange_engine::names::{BranchName, CommitId};
 
-use super::call::{parts, path};
+use super::call::{Call, parts, path};
 use super::entry::{EXECUTABLE, FILE, Indexed, LINK, REPOSITORY, indexed};
 use super::held::HELD;
 use super::place::Kind;
 use super::{GitError, Operation, Worktree};
+
+/// How git is asked for everything that differs.
+const STATUS: &[&str] = &[
+    "status",
+    "--porcelain=v2",
+    "--branch",
+    "-z",
+    "--untracked-files=all",
+    "--ignored=no",
+    "--no-renames",
+    // What is inside a submodule is looked at with its own configuration.
+    "--ignore-submodules=dirty",
+];
 
 /// What HEAD is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,9 +89,19 @@ impl Look {
         self.changes.is_empty() && self.repositories.is_empty() && self.moved_submodules.is_empty()
     }
 
+    /// Whether HEAD is at a commit, on no branch, and all is as that commit has it.
+    pub fn is_at(&self, commit: &CommitId) -> bool {
+        self.is_clean() && self.operations.is_empty() && self.head == Head::Detached(commit.clone())
+    }
+
     /// The paths that differ.
     pub fn paths(&self) -> BTreeSet<PathBuf> {
         self.changes.keys().cloned().collect()
+    }
+
+    /// Whether the index has a file of this name at the root.
+    pub fn has(&self, file: &str) -> bool {
+        self.index.iter().any(|it| it.path.as_os_str() == file)
     }
 
     /// The submodules that the index knows.
@@ -139,6 +163,14 @@ impl Worktree<'_> {
         })
     }
 
+    /// Whether HEAD is still what a look showed; what cannot be told is not.
+    pub(super) fn is_head(&self, head: &Head) -> bool {
+        match (self.git().head_in_file(self.directory()), head) {
+            (Some((None, Some(now))), Head::Detached(then)) => now == *then,
+            _ => false,
+        }
+    }
+
     /// What the index has.
     pub(super) fn index(&self) -> Result<Vec<Indexed>, GitError> {
         indexed(&self.call(["ls-files", "-z", "--stage", "-v"]))
@@ -146,43 +178,48 @@ impl Worktree<'_> {
 
     /// Looks at everything; nothing is written, not even the index.
     pub(super) fn look(&self) -> Result<Look, GitError> {
+        self.look_by(|words| self.call(words))
+    }
+
+    /// The same in a worktree in which nobody else works: git may note in the index which files it
+    /// has found unchanged, so that the next look need not read them.
+    pub(super) fn look_at_rest(&self) -> Result<Look, GitError> {
+        self.look_by(|words| self.call_noting(words))
+    }
+
+    fn look_by(&self, ask: impl Fn(&[&str]) -> Call) -> Result<Look, GitError> {
+        let call = ask(STATUS);
+        let (index, status) = thread::scope(|scope| {
+            let index = scope.spawn(|| self.index());
+            let status = call.bytes();
+            (index.join(), status)
+        });
+        let index = index.map_err(|_| GitError::Changing(self.path().to_owned()))?;
         let mut look = Look {
             // Read below.
             head: Head::Detached(CommitId::new("")),
-            index: self.index()?,
+            index: index?,
             changes: BTreeMap::new(),
             repositories: Vec::new(),
             moved_submodules: Vec::new(),
             operations: Operation::found_in(self.directory()),
         };
-        self.read_status(&mut look)?;
+        self.read_status(&mut look, &call, &status?)?;
         self.find_hidden(&mut look)?;
         self.find_held(&mut look)?;
         Ok(look)
     }
 
-    fn read_status(&self, look: &mut Look) -> Result<(), GitError> {
-        let call = self.call([
-            "status",
-            "--porcelain=v2",
-            "--branch",
-            "-z",
-            "--untracked-files=all",
-            "--ignored=no",
-            "--no-renames",
-            // What is inside a submodule is looked at with its own configuration.
-            "--ignore-submodules=dirty",
-        ]);
-        let bytes = call.bytes()?;
-        look.head = match head_in(&bytes) {
+    fn read_status(&self, look: &mut Look, call: &Call, bytes: &[u8]) -> Result<(), GitError> {
+        look.head = match head_in(bytes) {
             Some(head) => head,
             // A branch may be called like the word for none, so the file itself must say it.
-            None => match self.detached_in(&bytes) {
+            None => match self.detached_in(bytes) {
                 Some(commit) => Head::Detached(commit),
                 None => self.head()?,
             },
         };
-        for part in parts(&bytes).filter(|part| !part.starts_with(b"#")) {
+        for part in parts(bytes).filter(|part| !part.starts_with(b"#")) {
             let count = match part.first() {
                 Some(b'?') => 2,
                 Some(b'1') => 9,

@@ -20,7 +20,7 @@ use crate::clock::Deadline;
 const LOCK: &str = "orange-merge.lock";
 
 /// What is merged, how, and what was true when that was decided.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct MergeBranch<'a> {
     /// The task.
     pub task: &'a TaskId,
@@ -42,6 +42,8 @@ pub struct MergeBranch<'a> {
     pub at: Timestamp,
     /// Whether the remote, if there is one, gets the result first.
     pub push: bool,
+    /// Whether nobody wants it any more; asked before the first thing moves.
+    pub is_called_off: &'a dyn Fn() -> bool,
 }
 
 /// What a merge came to.
@@ -62,21 +64,19 @@ impl Git {
     /// Makes sure that the default branch has what a branch has.
     pub fn merge(&self, merge: &MergeBranch<'_>) -> Result<Merging, GitError> {
         let merged = self.try_merge(merge)?;
-        Ok(merged.unwrap_or_else(|obstacle| {
+        Ok(merged.unwrap_or_else(|stopped| {
             Merging::Refused(Box::new(MergeRefusal {
                 task: merge.task.clone(),
                 branch: merge.branch.clone(),
                 default: merge.default.clone(),
                 strategy: merge.strategy,
-                obstacle,
+                obstacle: stopped.obstacle,
+                has_it: stopped.has_it,
             }))
         }))
     }
 
-    fn try_merge(
-        &self,
-        merge: &MergeBranch<'_>,
-    ) -> Result<Result<Merging, MergeObstacle>, GitError> {
+    fn try_merge(&self, merge: &MergeBranch<'_>) -> Result<Result<Merging, Stopped>, GitError> {
         let _alone = self.take_turn()?;
         let remote = self.remote.as_deref().filter(|_| merge.push);
         if let (Some(remote), Freshness::Stale(reason)) = (remote, self.fetch_for(merge)?) {
@@ -86,7 +86,7 @@ impl Git {
         // One that cannot be looked at is an obstacle only where files would have to move.
         for worktree in self.checkouts(merge.default)?.into_iter().flatten() {
             if let Some(obstacle) = worktree.recover()? {
-                return Ok(Err(obstacle));
+                return Ok(Err(obstacle.into()));
             }
         }
         let now = self.tips(merge.default)?;
@@ -97,7 +97,7 @@ impl Git {
             return Ok(if is_everywhere {
                 Ok(merged(local.clone(), true))
             } else {
-                Err(MergeObstacle::Diverged)
+                Err(MergeObstacle::Diverged.into())
             });
         }
         let tip = now.target().clone();
@@ -106,11 +106,11 @@ impl Git {
             tip
         } else if tip != *merge.base {
             let (expected, found) = (merge.base.clone(), tip);
-            return Ok(Err(MergeObstacle::DefaultMoved { expected, found }));
+            return Ok(Err(MergeObstacle::DefaultMoved { expected, found }.into()));
         } else {
             match self.result(merge)? {
                 Ok(commit) => commit,
-                Err(obstacle) => return Ok(Err(obstacle)),
+                Err(obstacle) => return Ok(Err(obstacle.into())),
             }
         };
         let moved = self.bring(merge, remote, &now, &to)?;
@@ -133,23 +133,31 @@ impl Git {
         remote: Option<&str>,
         now: &Tips,
         to: &CommitId,
-    ) -> Result<Result<(), MergeObstacle>, GitError> {
+    ) -> Result<Result<(), Stopped>, GitError> {
         let forward = Forward {
             branch: merge.default,
             from: now.local.as_ref(),
             to,
         };
+        let is_there = now.theirs.as_ref() == Some(to);
+        let stopped = |obstacle: MergeObstacle, has_it: Option<&str>| Stopped {
+            obstacle,
+            has_it: has_it.map(str::to_owned),
+        };
         if let Some(obstacle) = self.in_the_way(&forward)? {
-            return Ok(Err(obstacle));
+            return Ok(Err(stopped(obstacle, remote.filter(|_| is_there))));
         }
-        if let Some(remote) = remote
-            && now.theirs.as_ref() != Some(to)
+        if (merge.is_called_off)() {
+            return Ok(Err(MergeObstacle::CalledOff.into()));
+        }
+        if let Some(remote) = remote.filter(|_| !is_there)
             && let Some(words) = self.push_commit(remote, to, merge.default)?
         {
             let remote = remote.to_owned();
-            return Ok(Err(MergeObstacle::Rejected { remote, words }));
+            return Ok(Err(MergeObstacle::Rejected { remote, words }.into()));
         }
-        self.forward(&forward)
+        let moved = self.forward(&forward)?;
+        Ok(moved.map_err(|obstacle| stopped(obstacle, remote)))
     }
 
     /// Waits for the merges that others have begun.
@@ -173,6 +181,22 @@ impl Git {
             (Some(error), _) => Err(GitError::system("lock", &path)(error)),
             (None, false) => Err(GitError::Merging(self.directory().to_owned())),
             (None, true) => Ok(lock),
+        }
+    }
+}
+
+/// What stands in the way, and how far the merge has come nevertheless.
+struct Stopped {
+    obstacle: MergeObstacle,
+    /// The remote that has it.
+    has_it: Option<String>,
+}
+
+impl From<MergeObstacle> for Stopped {
+    fn from(obstacle: MergeObstacle) -> Self {
+        Self {
+            obstacle,
+            has_it: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::Operation;
 /// How many files a message names.
 const NAMED: usize = 8;
 
-/// A merge that did not happen: no branch and no file of this repository changed.
+/// A merge that did not happen here: no branch and no file of this repository changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeRefusal {
     /// The task.
@@ -24,6 +24,8 @@ pub struct MergeRefusal {
     pub strategy: MergeStrategy,
     /// What stands in the way.
     pub obstacle: MergeObstacle,
+    /// The remote that has it already.
+    pub has_it: Option<String>,
 }
 
 /// What stands in the way of a merge.
@@ -94,6 +96,8 @@ pub enum MergeObstacle {
         /// Its words.
         words: String,
     },
+    /// Nobody wants it any more.
+    CalledOff,
 }
 
 impl fmt::Display for MergeRefusal {
@@ -104,11 +108,19 @@ impl fmt::Display for MergeRefusal {
             default,
             strategy,
             obstacle,
+            has_it,
         } = self;
-        write!(
-            formatter,
-            "cannot merge `{branch}` into `{default}`: {obstacle}; "
-        )?;
+        match has_it {
+            None => write!(
+                formatter,
+                "cannot merge `{branch}` into `{default}`: {obstacle}; "
+            )?,
+            Some(remote) => write!(
+                formatter,
+                "`{remote}` has `{branch}` in its `{default}` already, but `{default}` here cannot \
+                 follow: {obstacle}; "
+            )?,
+        }
         let mut again = format!("orange task merge {task}");
         if *strategy != MergeStrategy::default() {
             again = format!("{again} --strategy {}", strategy.as_str());
@@ -165,6 +177,7 @@ impl fmt::Display for MergeRefusal {
                 "do what the remote asks for, then run `{again}`, or leave it alone with \
                  `{again} --local`"
             ),
+            MergeObstacle::CalledOff => write!(formatter, "run `{again}` if it is wanted again"),
         }
     }
 }
@@ -214,7 +227,7 @@ impl fmt::Display for MergeObstacle {
                 checkout,
                 operations,
             } => {
-                let words: Vec<&str> = operations.iter().map(|it| it.word()).collect();
+                let words: Vec<String> = operations.iter().map(ToString::to_string).collect();
                 write!(
                     formatter,
                     "a {} is in progress in `{}`, which is on it",
@@ -230,6 +243,7 @@ impl fmt::Display for MergeObstacle {
             Self::Rejected { remote, words } => {
                 write!(formatter, "`{remote}` does not take it: {words}")
             }
+            Self::CalledOff => formatter.write_str("it was called off before anything moved"),
         }
     }
 }

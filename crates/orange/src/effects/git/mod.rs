@@ -12,6 +12,7 @@ mod base;
 mod call;
 mod delete;
 mod diff;
+mod discover;
 mod disk;
 mod entry;
 mod error;
@@ -36,6 +37,7 @@ mod place;
 mod planted;
 mod pool;
 mod push;
+mod refs;
 mod release;
 mod rescue;
 mod rescued;
@@ -95,6 +97,8 @@ pub struct Git {
     directory: PathBuf,
     settings: Vec<(String, String)>,
     has_worktree_settings: bool,
+    /// Whether refs and worktrees can be read from its files.
+    has_plain_files: bool,
     remote: Option<String>,
     initial_branch: Option<String>,
     /// How many digits an id has; it depends on the repository's hash.
@@ -117,6 +121,7 @@ impl Git {
             directory: directory.to_owned(),
             settings: Vec::new(),
             has_worktree_settings: false,
+            has_plain_files: false,
             remote: None,
             initial_branch: None,
             id_digits: 40,
@@ -124,21 +129,10 @@ impl Git {
             network_timeout: NETWORK_TIMEOUT,
             lock_patience: LOCK_PATIENCE,
         };
-        let ask = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
-        let call = git.discovering(directory).and(ask);
-        let said = call.and(["--show-object-format"]).bytes();
-        let said = said.map_err(|error| GitError::NotARepository {
-            path: directory.to_owned(),
-            reason: error.to_string(),
-        })?;
-        // The path may hold anything, the format no line end.
-        let said = said.trim_ascii_end();
-        let end = said.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-        let (common, format) = said.split_at(end);
-        git.directory = call::path(common);
-        if format.ends_with(b"sha256") {
-            git.id_digits = 64;
-        }
+        git.directory = match discover::git_directory(directory) {
+            Some(found) => found,
+            None => git.ask_for_directory(directory)?,
+        };
         git.learn_settings()?;
         Ok(git)
     }

@@ -1,5 +1,6 @@
 //! Rebases, merges and the like that somebody began and did not end.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +64,20 @@ const STATE: &[&str] = &[
     "BISECT_FIRST_PARENT",
 ];
 
+/// What people call it.
+impl fmt::Display for Operation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Operation::Rebase => "rebase",
+            Operation::Am => "sequence of patches",
+            Operation::Merge => "merge",
+            Operation::CherryPick => "cherry-pick",
+            Operation::Revert => "revert",
+            Operation::Bisect => "bisection",
+        })
+    }
+}
+
 impl Operation {
     /// The operations that are in progress in the worktree with this directory of git's.
     pub(super) fn found_in(directory: &Path) -> Vec<Operation> {
@@ -120,18 +135,6 @@ impl Operation {
         }
         files.sort();
         files
-    }
-
-    /// What people call it.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Operation::Rebase => "rebase",
-            Operation::Am => "sequence of patches",
-            Operation::Merge => "merge",
-            Operation::CherryPick => "cherry-pick",
-            Operation::Revert => "revert",
-            Operation::Bisect => "bisection",
-        }
     }
 
     fn quit(self) -> &'static [&'static str] {

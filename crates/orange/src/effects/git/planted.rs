@@ -58,6 +58,38 @@ pub(super) fn has_worktree_settings(settings: &[Setting]) -> bool {
     settings.any(|it| it.key == "extensions.worktreeconfig" && it.value != "false")
 }
 
+/// Whether the repository keeps its refs and worktrees in the files that every git knows: nothing
+/// about it is newer than they are, and no setting leads elsewhere.
+pub(super) fn has_plain_files(settings: &[Setting]) -> bool {
+    let mut is_versioned = false;
+    for setting in settings {
+        let (key, value) = (setting.key.as_str(), setting.value.as_str());
+        is_versioned |= key == "core.repositoryformatversion" && matches!(value, "0" | "1");
+        let is_plain = match key {
+            "core.repositoryformatversion" => matches!(value, "0" | "1"),
+            "core.bare" => value == "false",
+            "core.worktree" => false,
+            "extensions.refstorage" => value == "files",
+            "extensions.objectformat" => matches!(value, "sha1" | "sha256"),
+            "extensions.worktreeconfig"
+            | "extensions.partialclone"
+            | "extensions.preciousobjects"
+            | "extensions.noop" => true,
+            key => !key.starts_with("extensions."),
+        };
+        if !is_plain {
+            return false;
+        }
+    }
+    is_versioned
+}
+
+/// How many digits an id has; it depends on the repository's hash.
+pub(super) fn id_digits(settings: &[Setting]) -> usize {
+    let is_long = |it: &Setting| it.key == "extensions.objectformat" && it.value == "sha256";
+    if settings.iter().any(is_long) { 64 } else { 40 }
+}
+
 /// The remote that is asked: `origin`, or the only one.
 pub(super) fn remote(settings: &[Setting]) -> Option<String> {
     let name = |it: &Setting| {
@@ -160,6 +192,29 @@ mod tests {
             pair("credential.helper", "store"),
         ];
         assert_eq!(overridden(helpers), expected);
+    }
+
+    #[test]
+    fn files_are_trusted_only_where_nothing_is_unknown() {
+        let plain = |listing: &str| {
+            let listing = listing.replace('|', "\0").replace('=', "\n");
+            has_plain_files(&parse(listing.as_bytes()))
+        };
+        let usual = "local|core.repositoryformatversion=0|local|core.bare=false|";
+        assert!(plain(usual));
+        assert!(plain(&format!(
+            "{usual}local|extensions.objectformat=sha256|"
+        )));
+        assert!(!plain("") && !plain("local|core.bare=false|"));
+        for odd in [
+            "core.repositoryformatversion=2",
+            "extensions.refstorage=reftable",
+            "extensions.tomorrow=1",
+            "core.worktree=/elsewhere",
+            "core.bare=true",
+        ] {
+            assert!(!plain(&format!("{usual}local|{odd}|")), "{odd}");
+        }
     }
 
     #[test]

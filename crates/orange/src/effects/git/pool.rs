@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::names::{BranchName, CommitId, WorkspaceName};
 
+use super::look::Look;
 use super::name::folder_name;
 use super::saved::Saved;
 use super::worktree::is_same_place;
@@ -101,6 +102,21 @@ impl Git {
         let worktree = self.worktree(&path)?;
         worktree.refill()?;
         Ok(Ok(worktree))
+    }
+
+    /// Looks at a workspace that is there, finished and nobody's. Whatever stands in the way of that
+    /// is found again, and told, by who takes it.
+    pub(super) fn look_ahead(&self, slot: &Slot<'_>) -> Option<Look> {
+        let path = slot.real_path().ok()?;
+        let listed = self.worktrees().ok()?;
+        let there = self.there(slot.name, &path, &listed).ok()?;
+        let worktree = self.worktree(&path).ok()?;
+        let marker = worktree.marker().ok()??;
+        let is_idle = matches!(there, There::Ready)
+            && marker.phase == Phase::Idle
+            && !marker.is_refilling
+            && !worktree.is_locked();
+        is_idle.then(|| worktree.look_at_rest().ok())?
     }
 
     /// Makes the workspace at a place ahead of its first use, if there is none.

@@ -141,6 +141,9 @@ impl Git {
     }
 
     fn rescues_below(&self, prefix: &str) -> Result<Vec<Rescued>, GitError> {
+        if self.has_no_ref_below(prefix) {
+            return Ok(Vec::new());
+        }
         let format = "--format=%(refname)%00%(objectname)%00%(parent)%00%(contents:body)%00";
         let call = self.call(["for-each-ref", format, prefix]);
         let bytes = call.bytes()?;

@@ -1,10 +1,11 @@
 //! The worktrees of a repository, and one that is proved to be.
 
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use orange_engine::names::{BranchName, CommitId};
+use orange_engine::names::BranchName;
 
 use super::call::{parts, path};
 use super::place::Place;
@@ -17,8 +18,6 @@ pub struct Listed {
     pub path: PathBuf,
     /// The branch it is on, or which a rebase in it is about.
     pub branch: Option<BranchName>,
-    /// Its commit; a repository without one has none.
-    pub head: Option<CommitId>,
     /// Why it is locked, if it is.
     pub locked: Option<String>,
 }
@@ -41,6 +40,59 @@ impl Git {
 
     /// Every worktree on record, the main one first.
     pub fn worktrees(&self) -> Result<Vec<Listed>, GitError> {
+        let mut found = match self.worktrees_in_files() {
+            Some(found) => found,
+            None => self.worktrees_by_git()?,
+        };
+        // While it is rebased or bisected, a branch is checked out although HEAD is detached.
+        for listed in found.iter_mut().filter(|it| it.branch.is_none()) {
+            if let Ok(directory) = self.record_of(&listed.path) {
+                listed.branch = Operation::branch_in(&directory);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The same as git reads its records; nothing where they leave a doubt.
+    fn worktrees_in_files(&self) -> Option<Vec<Listed>> {
+        let main = self.directory.parent();
+        let main = main.filter(|_| self.directory.ends_with(".git"))?;
+        let mut found = Vec::new();
+        let entries = match fs::read_dir(self.directory.join("worktrees")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            entries => Some(entries.ok()?),
+        };
+        for entry in entries.into_iter().flatten() {
+            let record = entry.ok()?.path();
+            // One that says no place is being made, or is broken, and git does not list it.
+            let Ok(place) = fs::read(record.join("gitdir")) else {
+                continue;
+            };
+            let place = record.join(path(place.trim_ascii_end()));
+            if !place.ends_with(".git") {
+                return None;
+            }
+            let locked = match fs::read(record.join("locked")) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                locked => Some(String::from_utf8_lossy(&locked.ok()?).trim().to_owned()),
+            };
+            found.push(Listed {
+                path: place.parent()?.to_owned(),
+                branch: self.head_in_file(&record)?.0,
+                locked,
+            });
+        }
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        let main = Listed {
+            path: main.to_owned(),
+            branch: self.head_in_file(&self.directory)?.0,
+            locked: None,
+        };
+        found.insert(0, main);
+        Some(found)
+    }
+
+    fn worktrees_by_git(&self) -> Result<Vec<Listed>, GitError> {
         let call = self.call(["worktree", "list", "--porcelain", "-z"]);
         let bytes = call.bytes()?;
         let mut found: Vec<Listed> = Vec::new();
@@ -52,7 +104,6 @@ impl Git {
                 found.push(Listed {
                     path: path(rest),
                     branch: None,
-                    head: None,
                     locked: None,
                 });
                 continue;
@@ -60,21 +111,12 @@ impl Git {
             let last = found.last_mut().ok_or_else(|| call.garbled(part))?;
             let text = String::from_utf8_lossy(rest);
             match word {
-                b"HEAD" if text.bytes().any(|byte| byte != b'0') => {
-                    last.head = Some(CommitId::new(&text));
-                }
                 b"branch" => {
                     let name = text.strip_prefix("refs/heads/").unwrap_or(&text);
                     last.branch = Some(BranchName::new(name));
                 }
                 b"locked" => last.locked = Some(text.into_owned()),
                 _ => {}
-            }
-        }
-        // While it is rebased or bisected, a branch is checked out although HEAD is detached.
-        for listed in found.iter_mut().filter(|it| it.branch.is_none()) {
-            if let Ok(directory) = self.record_of(&listed.path) {
-                listed.branch = Operation::branch_in(&directory);
             }
         }
         Ok(found)
@@ -187,7 +229,7 @@ impl<'a> Worktree<'a> {
         &self,
         verb: &'static str,
         file: &Path,
-    ) -> impl Fn(std::io::Error) -> GitError + use<> {
+    ) -> impl Fn(io::Error) -> GitError + use<> {
         GitError::system(verb, &self.path.join(file))
     }
 }

@@ -115,7 +115,7 @@ impl RunFile {
     /// Writes it, whole or not at all, for nobody else to read.
     pub fn write(&self, path: &Path) -> Result<(), RunFileError> {
         let json = serde_json::to_vec(self).map_err(|error| garbled(path, &error))?;
-        Ok(private_file::write(path, &json)?)
+        Ok(private_file::write_for_now(path, &json)?)
     }
 
     /// Reads one that nobody else could have read or written.

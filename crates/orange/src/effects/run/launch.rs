@@ -65,7 +65,7 @@ pub enum LaunchError {
 impl Launch<'_> {
     /// Writes prompt and run file into the run's own directory; the path of the run file.
     ///
-    /// Writing twice is the same as writing once.
+    /// Writing twice is the same as writing once. A loss of power ends the pane that reads them.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, LaunchError> {
         let prompt_file = folder.join("prompt.md");
         let values = Values {
@@ -89,7 +89,7 @@ impl Launch<'_> {
             directory: RawText::from(self.directory),
             prompt_file: RawText::from(&prompt_file),
         })?;
-        private_file::write(&prompt_file, self.prompt.as_bytes())?;
+        private_file::write_for_now(&prompt_file, self.prompt.as_bytes())?;
         let run_file = folder.join("run.json");
         file.write(&run_file)?;
         Ok(run_file)

@@ -93,8 +93,8 @@ impl Tmux {
         TmuxError::Command(tmux.failed(finished))
     }
 
-    /// Fails when the installed tmux lacks what is needed, or the socket cannot be.
-    pub(super) fn require_usable(&self) -> Result<(), TmuxError> {
+    /// Fails when the socket cannot be.
+    pub(super) fn require_place(&self) -> Result<(), TmuxError> {
         let path = self.socket();
         if path.as_os_str().len() > LONGEST_SOCKET {
             return Err(TmuxError::SocketTooLong {
@@ -103,19 +103,28 @@ impl Tmux {
             });
         }
         private_file::make_folder(path)?;
+        Ok(())
+    }
+
+    /// The version of the installed tmux.
+    pub(super) fn installed_version(&self) -> Result<String, TmuxError> {
         let tmux = Invocation::new(&self.program, self.environment.clone());
         let tmux = tmux.arguments(["-V"]).timeout(self.timeout);
         let finished = tmux.require_success()?;
         let said = String::from_utf8_lossy(&finished.stdout.bytes);
-        let found = said.trim().trim_start_matches("tmux ").to_owned();
-        match version(&found) {
-            Some(version) if Some(version) < self::version(NEEDED) => Err(TmuxError::TooOld {
-                found,
-                needed: NEEDED,
-            }),
-            // One that is built from its sources calls itself `master`.
-            _ => Ok(()),
-        }
+        Ok(said.trim().trim_start_matches("tmux ").to_owned())
+    }
+}
+
+/// Fails when a tmux of this version lacks what is needed.
+pub(super) fn require_version(found: String) -> Result<(), TmuxError> {
+    match version(&found) {
+        Some(version) if Some(version) < self::version(NEEDED) => Err(TmuxError::TooOld {
+            found,
+            needed: NEEDED,
+        }),
+        // One that is built from its sources calls itself `master`.
+        _ => Ok(()),
     }
 }
 

@@ -96,7 +96,11 @@ fn changes(notice: &str) -> bool {
 }
 
 /// What an answer is about is seen by its first line; attaching is answered with nothing.
-fn answered(tmux: &Tmux, lines: &[String], server: &mut Option<ServerIdentity>) -> Option<Heard> {
+fn answered(
+    tmux: &Tmux,
+    lines: &[String],
+    server: &mut Option<(ServerIdentity, String)>,
+) -> Option<Heard> {
     let first = lines.first()?;
     let listing = if first.starts_with("server:") {
         match tmux.server(first) {
@@ -111,8 +115,13 @@ fn answered(tmux: &Tmux, lines: &[String], server: &mut Option<ServerIdentity>) 
         let panes = lines.iter();
         let panes = panes.map(|line| parse(line).ok_or_else(|| garbled(line)));
         panes.collect::<Result<Vec<_>, _>>().and_then(|panes| {
-            let server = server.clone().ok_or_else(|| garbled(first))?;
-            Ok(Listing { server, panes })
+            let known = server.clone();
+            let (server, version) = known.ok_or_else(|| garbled(first))?;
+            Ok(Listing {
+                server,
+                version,
+                panes,
+            })
         })
     };
     Some(Heard::Listing(listing))

@@ -23,14 +23,16 @@ pub(super) const FORMAT: &str = "pane:#{session_id}:#{window_id}:#{pane_id}:#{pa
                       #{s/[\x01-\x1f]/_/:window_name}";
 const FIELDS: usize = 13;
 
-/// Who a server is, by its own account.
-pub(super) const SERVER: &str = "server:#{pid}:#{start_time}";
+/// What the server says about itself.
+pub(super) const SERVER: &str = "server:#{pid}:#{start_time}:#{version}";
 
 /// What a server shows at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     /// Which server it is.
     pub server: ServerIdentity,
+    /// Which tmux it is.
+    pub version: String,
     /// Every pane, ours or not.
     pub panes: Vec<Listed>,
 }
@@ -81,11 +83,17 @@ impl Listing {
 impl Tmux {
     /// Looks at the whole server.
     pub fn list(&self) -> Result<Listing, TmuxError> {
-        let (finished, tmux) = self.run(&[
+        self.list_after(Vec::new())
+    }
+
+    /// The same, after other commands that print nothing; one that fails ends it.
+    pub(super) fn list_after(&self, mut calls: Vec<Call>) -> Result<Listing, TmuxError> {
+        calls.extend([
             Call::new(["display-message", "-p", SERVER]),
             Call::new(["list-sessions", "-F", "session:#{session_id}"]),
             Call::new(["list-panes", "-a", "-F", FORMAT]),
-        ])?;
+        ]);
+        let (finished, tmux) = self.run(&calls)?;
         let said = String::from_utf8_lossy(&finished.stdout.bytes).into_owned();
         let mut lines = said.lines();
         let server = lines.next().map(|line| self.server(line));
@@ -98,25 +106,30 @@ impl Tmux {
         let Some(server) = server.filter(|_| is_complete) else {
             return Err(self.failed(finished, &tmux));
         };
+        let (server, version) = server?;
         let panes = lines.filter(|line| !line.starts_with("session:"));
         let panes =
             panes.map(|line| parse(line).ok_or_else(|| TmuxError::Garbled(line.to_owned())));
         Ok(Listing {
-            server: server?,
+            server,
+            version,
             panes: panes.collect::<Result<_, _>>()?,
         })
     }
 
-    /// Reads the line in which a server says who it is.
-    pub(super) fn server(&self, line: &str) -> Result<ServerIdentity, TmuxError> {
+    /// Reads the line in which a server says who it is, and its version.
+    pub(super) fn server(&self, line: &str) -> Result<(ServerIdentity, String), TmuxError> {
         let garbled = || TmuxError::Garbled(line.to_owned());
-        let rest = line.strip_prefix("server:").ok_or_else(garbled)?;
-        let (pid, started) = rest.split_once(':').ok_or_else(garbled)?;
-        Ok(ServerIdentity {
+        let fields: Vec<&str> = line.splitn(4, ':').collect();
+        let ["server", pid, started, version] = fields[..] else {
+            return Err(garbled());
+        };
+        let server = ServerIdentity {
             socket: self.socket().to_owned(),
             process: ProcessIdentity::of(pid.parse().map_err(|_| garbled())?)?,
             started: started.parse().map_err(|_| garbled())?,
-        })
+        };
+        Ok((server, version.to_owned()))
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use orange_engine::names::{BranchName, ProjectName, RunId, TaskId};
 use orange_engine::role::Role;
 
-use super::call::Call;
+use super::call::{Call, require_version};
 use super::guard::Meant;
 use super::listing::{Listed, Listing, PaneState, ROLE, RUN, TASK};
 use super::name::{require_plain, session_name, window_name};
@@ -54,23 +54,23 @@ pub struct Started {
 impl Tmux {
     /// Makes sure that the run has a pane. One that is there, dead or alive, is not made again.
     pub fn start(&self, start: &Start<'_>) -> Result<Started, TmuxError> {
-        self.require_usable()?;
+        self.require_place()?;
         let before = match self.list() {
             Ok(listing) => Some(listing),
             Err(TmuxError::NoServer(_)) => None,
             Err(error) => return Err(error),
         };
-        let there = before.as_ref().and_then(|it| it.of_run(start.run));
+        // The server that is there will do it, or the installed one will be it.
+        require_version(match &before {
+            Some(listing) => listing.version.clone(),
+            None => self.installed_version()?,
+        })?;
+        let there = before.as_ref().filter(|it| it.of_run(start.run).is_some());
         let was_there = there.is_some();
-        if !was_there {
-            let of_task = |it: &&Listed| it.task.as_ref() == Some(start.task);
-            let shared = before.as_ref().and_then(|it| it.panes.iter().find(of_task));
-            match shared {
-                Some(sibling) => self.add_window(start, sibling)?,
-                None => self.add_session(start)?,
-            }
-        }
-        let after = self.list()?;
+        let after = match there {
+            Some(there) => there.clone(),
+            None => self.add(start, before.as_ref())?,
+        };
         let listed = require_made(start, &after)?;
         if let Some(before) = before.filter(|it| !was_there && it.server != after.server) {
             // The server was replaced in between, so the session may be anybody's.
@@ -99,9 +99,32 @@ impl Tmux {
         })
     }
 
+    /// Makes the pane and looks at the server, by one call.
+    fn add(&self, start: &Start<'_>, before: Option<&Listing>) -> Result<Listing, TmuxError> {
+        let panes = before.map_or(&[][..], |it| &it.panes);
+        let of_task = |it: &&Listed| it.task.as_ref() == Some(start.task);
+        let calls = if let Some(sibling) = panes.iter().find(of_task) {
+            add_window(start, sibling)?
+        } else {
+            let mut calls = self.add_session(start)?;
+            let name = session_name(start.project, start.branch);
+            if panes.iter().all(|it| it.session_name != name) {
+                calls.push(rename(&format!("={}", start.run), &name));
+            }
+            calls
+        };
+        self.list_after(calls).or_else(|error| {
+            // Somebody may have taken the name just now; then all the rest has happened.
+            let after = self.list().ok();
+            after
+                .filter(|it| it.of_run(start.run).is_some())
+                .ok_or(error)
+        })
+    }
+
     /// The session is called by the run's id until it has its mark, so that the mark cannot meet
     /// another one; all of it is one step of the server.
-    fn add_session(&self, start: &Start<'_>) -> Result<(), TmuxError> {
+    fn add_session(&self, start: &Start<'_>) -> Result<Vec<Call>, TmuxError> {
         let run = require_plain("run", start.run.as_str())?;
         let task = require_plain("task", start.task.as_str())?;
         let target = format!("={run}:");
@@ -123,22 +146,7 @@ impl Tmux {
         calls.push(make.and(["--"]).and(command(start)));
         calls.push(Call::new(["set-option", "-t", &target, TASK, task]));
         calls.extend(marks(start, &target)?);
-        self.call(&calls)?;
-        Ok(())
-    }
-
-    /// The window is called by the run's id until it has its mark, for the same reason.
-    fn add_window(&self, start: &Start<'_>, sibling: &Listed) -> Result<(), TmuxError> {
-        let run = require_plain("run", start.run.as_str())?;
-        let session = sibling.session;
-        let (place, target) = (format!("{session}:"), format!("{session}:={run}"));
-        let make = Call::new(["new-window", "-d", "-c", "/", "-t", &place, "-n", run]);
-        let mut calls = vec![make.and(["--"]).and(command(start))];
-        calls.extend(marks(start, &target)?);
-        let window = window_name(start.window);
-        calls.push(Call::new(["rename-window", "-t", &target, "--", &window]));
-        self.call(&calls)?;
-        Ok(())
+        Ok(calls)
     }
 
     /// Gives a new session its name for people; another session may have it already.
@@ -149,8 +157,7 @@ impl Tmux {
         let name = session_name(start.project, start.branch);
         let session = listed.session.to_string();
         for name in [name.clone(), format!("{name}@{}", start.task)] {
-            let rename = Call::new(["rename-session", "-t", &session, "--", &name]);
-            let (finished, _) = self.run(&[rename])?;
+            let (finished, _) = self.run(&[rename(&session, &name)])?;
             if finished.ending == Ending::Code(0) {
                 break;
             }
@@ -158,6 +165,23 @@ impl Tmux {
         let renamed = self.list()?;
         Ok(require_made(start, &renamed)?.clone())
     }
+}
+
+/// The window is called by the run's id until it has its mark, for the same reason.
+fn add_window(start: &Start<'_>, sibling: &Listed) -> Result<Vec<Call>, TmuxError> {
+    let run = require_plain("run", start.run.as_str())?;
+    let session = sibling.session;
+    let (place, target) = (format!("{session}:"), format!("{session}:={run}"));
+    let make = Call::new(["new-window", "-d", "-c", "/", "-t", &place, "-n", run]);
+    let mut calls = vec![make.and(["--"]).and(command(start))];
+    calls.extend(marks(start, &target)?);
+    let window = window_name(start.window);
+    calls.push(Call::new(["rename-window", "-t", &target, "--", &window]));
+    Ok(calls)
+}
+
+fn rename(session: &str, name: &str) -> Call {
+    Call::new(["rename-session", "-t", session, "--", name])
 }
 
 fn require_made<'a>(start: &Start<'_>, listing: &'a Listing) -> Result<&'a Listed, TmuxError> {

@@ -1,0 +1,74 @@
+//! Rights that one process has at a time: performing, gathering, a workspace.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use orange_engine::names::WorkspaceName;
+
+use super::{Driver, DriverError};
+use crate::clock::Deadline;
+use crate::config::reason;
+
+/// How long somebody else may have a workspace; a setup script is slow, so trying again later is no
+/// failure.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A right; it ends with its holder, however that ends.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// The right to perform the effects of a task, unless somebody has it.
+    pub(super) fn to_perform(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
+        Lock::take(&task_directory.join(".performer"), Duration::ZERO)
+    }
+
+    /// The right to wait for what is due later; one who waits is enough.
+    pub(super) fn to_wait(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
+        Lock::take(&task_directory.join(".performer-waiting"), Duration::ZERO)
+    }
+
+    /// The right to run the commands of gates, which must not keep effects waiting.
+    pub(super) fn to_gather(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
+        Lock::take(&task_directory.join(".gatherer"), Duration::ZERO)
+    }
+
+    /// Takes a right, or waits for it within a bound; nothing when somebody has it still.
+    fn take(path: &Path, patience: Duration) -> Result<Option<Lock>, DriverError> {
+        let failed = |error: &std::io::Error| DriverError::File {
+            attempt: "lock",
+            path: path.to_owned(),
+            reason: reason(error),
+        };
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let mut folders = DirBuilder::new();
+        let made = folders.recursive(true).mode(0o700).create(folder);
+        made.map_err(|error| failed(&error))?;
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(path).map_err(|error| failed(&error))?;
+        let mut taken = Ok(());
+        Deadline::after(patience).wait_for(|| {
+            taken = file.try_lock();
+            !matches!(taken, Err(TryLockError::WouldBlock))
+        });
+        match taken {
+            Ok(()) => Ok(Some(Lock { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(failed(&error)),
+        }
+    }
+}
+
+impl Driver {
+    /// Waits for the right to change a workspace, which performers and `workspace gc` share.
+    pub(super) fn lock_workspace(&self, name: &WorkspaceName) -> Result<Lock, DriverError> {
+        let path: PathBuf = self.home.workspaces().join(".locks").join(name.as_str());
+        let taken = Lock::take(&path, PATIENCE)?;
+        taken.ok_or_else(|| DriverError::WorkspaceBusy(name.clone()))
+    }
+}
