@@ -100,18 +100,22 @@ impl Command {
 impl Arguments {
     /// Reads a command line, the program's own name first.
     pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, Stopped> {
-        let command = help::command(output.answer_width());
-        let matches = command.clone().try_get_matches_from(typed);
+        // Made anew where it is needed a second time: a copy would cost every command.
+        let command = || help::command(output.answer_width());
+        let matches = command().try_get_matches_from(typed);
         let parsed = matches.and_then(|matches| Self::from_arg_matches(&matches));
         parsed.map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stopped::Help(rendered(&error)),
             // Somebody who typed only the name of a group gets what `--help` shows.
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 let asking = typed.iter().cloned().chain([OsString::from("--help")]);
-                let help = command.try_get_matches_from(asking).err().unwrap_or(error);
+                let help = command()
+                    .try_get_matches_from(asking)
+                    .err()
+                    .unwrap_or(error);
                 Stopped::Help(rendered(&help))
             }
-            _ => Stopped::Usage(usage::error(&error, command)),
+            _ => Stopped::Usage(usage::error(&error, command())),
         })
     }
 }

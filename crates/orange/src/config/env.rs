@@ -3,6 +3,7 @@
 //! `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` matter too; anstream reads them for `output/`.
 //! What a program that orange starts may see of it is the table in `passing.rs`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -84,6 +85,13 @@ impl Environment {
             home: path(HOME),
             variables,
         }
+    }
+
+    /// What the locale says about characters; nothing when no locale is set.
+    pub fn locale(&self) -> Option<Cow<'_, str>> {
+        let names = ["LC_ALL", "LC_CTYPE", "LANG"];
+        let set = names.iter().find_map(|name| self.variable(name))?;
+        Some(set.to_string_lossy())
     }
 
     /// One variable.

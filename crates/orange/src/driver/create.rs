@@ -137,7 +137,15 @@ impl Driver {
         if let Some(name) = name {
             return Ok(Some(projects.require(name)?.clone()));
         }
-        let held = self.directory().and_then(|it| projects.holding(it));
+        let Some(here) = self.directory() else {
+            return Ok(None);
+        };
+        // A workspace is called after its project; its own path is nowhere near the project's.
+        let below = here.strip_prefix(self.home.workspaces()).ok();
+        let workspace = below.and_then(|it| it.iter().next()?.to_str()?.rsplit_once("--"));
+        let of_workspace = workspace
+            .and_then(|(name, _)| projects.projects.iter().find(|it| it.name.as_str() == name));
+        let held = of_workspace.or_else(|| projects.holding(here));
         Ok(held.cloned())
     }
 

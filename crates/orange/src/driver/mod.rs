@@ -19,6 +19,7 @@ mod gate_commands;
 mod identity;
 mod ids;
 mod inbox;
+mod list;
 mod log;
 mod lost;
 mod observe;
@@ -55,6 +56,7 @@ pub use create::NewWork;
 pub use error::{DriverError, StoreProblem, Way};
 pub use gate_commands::Gathering;
 pub use identity::Identity;
+pub use list::{AgentState, Overview, Wanted};
 pub use lost::BroughtBack;
 pub use observe::Seen;
 pub use perform::Performed;
@@ -65,7 +67,7 @@ pub use workspaces::Pooled;
 
 pub use crate::effects::git::{Difference, FileDifference};
 pub use crate::effects::tmux::Observation;
-pub use crate::store::{InboxEntry as Message, Rebuilt};
+pub use crate::store::{InboxEntry as Message, Rebuilt, TaskRow};
 
 /// Everything a step needs to know about where it happens.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ use super::error::{StoreError, failed};
 pub(super) const ALL: &[&str] = &[
     include_str!("migrations/1.sql"),
     include_str!("migrations/2.sql"),
+    include_str!("migrations/3.sql"),
 ];
 
 /// How far a database is from the present schema.

@@ -18,6 +18,7 @@ mod hostile;
 mod identity;
 mod lessons;
 mod library;
+mod listing;
 mod losses;
 mod merging;
 mod midst;
