@@ -8,8 +8,8 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    detach, exec_run, gather, help, inbox, perform, project, rebuild, serve, task, usage, workflow,
-    workspace,
+    config, detach, exec_run, gather, help, inbox, perform, project, rebuild, serve, task, usage,
+    workflow, workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -41,6 +41,8 @@ pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Workflow(workflow::Command),
     Serve(serve::Args),
+    #[command(subcommand, disable_help_subcommand = true)]
+    Config(config::Command),
     Rebuild(rebuild::Args),
     #[command(hide = true)]
     Perform(perform::Args),
@@ -70,6 +72,7 @@ impl Command {
             Command::Task(command) => command.is_json(),
             Command::Inbox(args) => args.json,
             Command::Workspace(command) => command.is_json(),
+            Command::Config(command) => command.is_json(),
             Command::Rebuild(args) => args.json,
             Command::Serve(_)
             | Command::ExecRun(_)
@@ -87,6 +90,7 @@ impl Command {
             Command::Task(command) => command.run(environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
             Command::Workspace(command) => command.run(environment, output),
+            Command::Config(command) => command.run(environment, output),
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Serve(args) => serve::run(args, environment, output),
             Command::Perform(args) => perform::run(args, environment),
@@ -100,18 +104,22 @@ impl Command {
 impl Arguments {
     /// Reads a command line, the program's own name first.
     pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, Stopped> {
-        let command = help::command(output.answer_width());
-        let matches = command.clone().try_get_matches_from(typed);
+        // Made anew where it is needed a second time: a copy would cost every command.
+        let command = || help::command(output.answer_width());
+        let matches = command().try_get_matches_from(typed);
         let parsed = matches.and_then(|matches| Self::from_arg_matches(&matches));
         parsed.map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stopped::Help(rendered(&error)),
             // Somebody who typed only the name of a group gets what `--help` shows.
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 let asking = typed.iter().cloned().chain([OsString::from("--help")]);
-                let help = command.try_get_matches_from(asking).err().unwrap_or(error);
+                let help = command()
+                    .try_get_matches_from(asking)
+                    .err()
+                    .unwrap_or(error);
                 Stopped::Help(rendered(&help))
             }
-            _ => Stopped::Usage(usage::error(&error, command)),
+            _ => Stopped::Usage(usage::error(&error, command())),
         })
     }
 }

@@ -2,10 +2,12 @@
 
 use serde::Serialize;
 
+use super::age::ago;
 use super::driving::{driver, meant};
 use super::error::Error;
 use super::exit::Exit;
 use super::json::Answer;
+use crate::clock;
 use crate::config::Environment;
 use crate::driver::Message;
 use crate::output::{Output, Style, Text};
@@ -68,13 +70,19 @@ fn print(
         output.answer_exactly(exact(&messages).as_bytes())?;
         return Ok(());
     }
+    let now = clock::now();
     let mut text = Text::new();
     if messages.is_empty() {
         text.push(Style::Plain, "no messages");
         text.end_line();
     }
     for message in &messages {
-        text.push(Style::Bold, &heading(message));
+        let (from, to) = (&message.from, &message.to);
+        let when = ago(now, message.written_at);
+        text.push(
+            Style::Bold,
+            &format!("from the {from} to the {to}, {when}:"),
+        );
         text.end_line();
         for line in message.text.lines() {
             text.push(Style::Plain, line);

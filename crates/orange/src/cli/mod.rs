@@ -1,6 +1,8 @@
 //! Asks in words: one file per command.
 
+mod age;
 mod arguments;
+mod config;
 mod counted;
 mod detach;
 mod driver_error;
@@ -25,7 +27,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use crate::config::Environment;
-use crate::output::Output;
+use crate::output::{Glyphs, Output};
 use arguments::{Arguments, Stopped};
 use error::Error;
 use exit::Exit;
@@ -33,16 +35,18 @@ use exit::Exit;
 /// Runs the command that this process was started with.
 pub fn main() -> ExitCode {
     let size = terminal_size::terminal_size();
-    let mut output = Output::new(size.map(|(width, _)| width.0.into()));
+    let environment = Environment::read();
+    let glyphs = Glyphs::of(environment.locale().as_deref());
+    let mut output = Output::new(size.map(|(width, _)| width.0.into()), glyphs);
     let typed: Vec<OsString> = std::env::args_os().collect();
-    run(&typed, &mut output).into()
+    run(&typed, &environment, &mut output).into()
 }
 
-fn run(typed: &[OsString], output: &mut Output) -> Exit {
+fn run(typed: &[OsString], environment: &Environment, output: &mut Output) -> Exit {
     let (is_json, result) = match Arguments::parse(typed, output) {
         Ok(arguments) => (
             arguments.command.is_json(),
-            arguments.command.run(&Environment::read(), output),
+            arguments.command.run(environment, output),
         ),
         Err(Stopped::Help(text)) => {
             let answered = output.answer(&text).map_err(Error::Print);

@@ -52,7 +52,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 
 fn supervise(driver: Driver, output: &mut Output) -> Result<Exit, Error> {
     let home = driver.home().path().display().to_string();
-    let supervisor = Supervisor::new(driver, Settings::default())?;
+    let settings = Settings::from(&driver.settings(None)?.supervisor);
+    let supervisor = Supervisor::new(driver, settings)?;
     let stopper = supervisor.stopper();
     let signals = Signals::new([SIGINT, SIGTERM]);
     let mut signals = signals.map_err(|error| Error::NotStarted(error.to_string()))?;

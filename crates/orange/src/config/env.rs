@@ -3,6 +3,7 @@
 //! `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` matter too; anstream reads them for `output/`.
 //! What a program that orange starts may see of it is the table in `passing.rs`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -32,6 +33,9 @@ pub const ORANGE_EFFECT_ID: &str = "ORANGE_EFFECT_ID";
 /// What to add to every port, so that no two workspaces of a project meet; set for agents, for
 /// scripts of a project and for commands of a workflow.
 pub const ORANGE_PORT_OFFSET: &str = "ORANGE_PORT_OFFSET";
+
+/// How much `orange.log` tells; wins over `log.level` of `config.toml`.
+pub const ORANGE_LOG: &str = "ORANGE_LOG";
 
 /// The person's own directory, in which `orange` is the default home.
 const HOME: &str = "HOME";
@@ -81,6 +85,13 @@ impl Environment {
             home: path(HOME),
             variables,
         }
+    }
+
+    /// What the locale says about characters; nothing when no locale is set.
+    pub fn locale(&self) -> Option<Cow<'_, str>> {
+        let names = ["LC_ALL", "LC_CTYPE", "LANG"];
+        let set = names.iter().find_map(|name| self.variable(name))?;
+        Some(set.to_string_lossy())
     }
 
     /// One variable.

@@ -53,12 +53,13 @@ impl Driver {
             require_branch(branch)?;
         }
         let project = self.project_for(new.project.as_ref())?;
-        let workflow_name = new.workflow.as_ref().unwrap_or(&project.workflow);
+        let settings = self.settings(Some(&project))?;
+        let workflow_name = new.workflow.as_ref().unwrap_or(&settings.workflow);
         let (workflow, text) = self.workflow(workflow_name)?;
-        let harness = new.harness.clone().or_else(|| project.harness.clone());
+        let harness = new.harness.clone().or(settings.harness);
         let harness = harness.ok_or_else(|| DriverError::HarnessUnset(project.name.clone()))?;
         let review_harness = new.review_harness.clone();
-        let review_harness = review_harness.or_else(|| project.review_harness.clone());
+        let review_harness = review_harness.or(settings.review_harness);
         let review_harness = review_harness.unwrap_or_else(|| harness.clone());
         let harnesses = self.harnesses()?;
         harnesses.require(&harness)?;
@@ -128,6 +129,24 @@ impl Driver {
                 names: projects.names(),
             }),
         }
+    }
+
+    /// The project that was named, or that holds the present directory; none elsewhere.
+    pub fn project_here(&self, name: Option<&ProjectName>) -> Result<Option<Project>, DriverError> {
+        let projects = self.projects()?;
+        if let Some(name) = name {
+            return Ok(Some(projects.require(name)?.clone()));
+        }
+        let Some(here) = self.directory() else {
+            return Ok(None);
+        };
+        // A workspace is called after its project; its own path is nowhere near the project's.
+        let below = here.strip_prefix(self.home.workspaces()).ok();
+        let workspace = below.and_then(|it| it.iter().next()?.to_str()?.rsplit_once("--"));
+        let of_workspace = workspace
+            .and_then(|(name, _)| projects.projects.iter().find(|it| it.name.as_str() == name));
+        let held = of_workspace.or_else(|| projects.holding(here));
+        Ok(held.cloned())
     }
 
     fn workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {

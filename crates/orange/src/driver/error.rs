@@ -6,7 +6,7 @@ use orange_engine::document::DocumentError;
 use orange_engine::names::{ProjectName, RunId, TaskId, WorkspaceName};
 use orange_engine::role::Role;
 
-use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError};
+use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError, SettingsError};
 use crate::effects::command::CommandError;
 use crate::effects::git::GitError;
 use crate::effects::process::ProcessError;
@@ -25,6 +25,9 @@ pub enum DriverError {
     /// The registered projects.
     #[error(transparent)]
     Projects(#[from] ProjectsError),
+    /// The settings.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// A harness.
     #[error(transparent)]
     Harness(#[from] HarnessError),

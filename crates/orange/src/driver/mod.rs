@@ -19,6 +19,7 @@ mod gate_commands;
 mod identity;
 mod ids;
 mod inbox;
+mod list;
 mod lock;
 mod log;
 mod lost;
@@ -45,7 +46,7 @@ mod workspaces;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::{Environment, Harnesses, Home, Projects};
+use crate::config::{Environment, Harnesses, Home, Project, Projects, Settings};
 use crate::effects::process::Patience;
 use crate::effects::tmux::{Socket, Tmux};
 use crate::store::Store;
@@ -58,6 +59,7 @@ pub use create::NewWork;
 pub use error::{DriverError, StoreProblem, Way};
 pub use gate_commands::Gathering;
 pub use identity::Identity;
+pub use list::{AgentState, Overview, Wanted};
 pub use lost::BroughtBack;
 pub use observe::Seen;
 pub use observe_each::Looked;
@@ -71,7 +73,7 @@ pub use workspaces::Pooled;
 
 pub use crate::effects::git::{Difference, FileDifference, Operation};
 pub use crate::effects::tmux::Observation;
-pub use crate::store::{InboxEntry as Message, Rebuilt};
+pub use crate::store::{InboxEntry as Message, Rebuilt, TaskRow};
 
 /// Everything a step needs to know about where it happens.
 #[derive(Clone, Debug)]
@@ -159,6 +161,11 @@ impl Driver {
 
     fn harnesses(&self) -> Result<Harnesses, DriverError> {
         Ok(Harnesses::load(&self.home)?)
+    }
+
+    /// What is set for a project, or where none is meant; a mistake in it fails what needs it.
+    pub fn settings(&self, project: Option<&Project>) -> Result<Settings, DriverError> {
+        Ok(Settings::load(&self.home, &self.environment, project)?)
     }
 
     fn projects(&self) -> Result<Projects, DriverError> {

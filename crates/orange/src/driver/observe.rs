@@ -3,7 +3,7 @@
 use orange_engine::Task;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Cause, Observation as Observed};
-use orange_engine::names::{RunId, TaskId};
+use orange_engine::names::{ProjectName, RunId, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::RunState;
 
@@ -111,14 +111,26 @@ impl Driver {
         }
         let look = self.tmux.list();
         let seen = alive.map(|(role, run)| {
-            let looked = self.look_with(&look, task, records, &run.id)?;
             Ok(Seen {
                 role: role.clone(),
                 run: run.id.clone(),
-                observation: looked.observation,
+                observation: self.look_from(&look, &task.project, &task.id, records, &run.id)?,
             })
         });
         seen.collect()
+    }
+
+    /// What one look at the server shows of a run.
+    pub(super) fn look_from(
+        &self,
+        look: &Result<Listing, TmuxError>,
+        project: &ProjectName,
+        task: &TaskId,
+        records: &[RunRecord],
+        run: &RunId,
+    ) -> Result<Observation, DriverError> {
+        let looked = self.look_with(look, project, task, records, run)?;
+        Ok(looked.observation)
     }
 
     /// What one run looks like, and where it is.
@@ -129,7 +141,7 @@ impl Driver {
         run: &RunId,
     ) -> Result<(Observation, Option<Pane>), DriverError> {
         let records = store.runs(&task.id)?;
-        let looked = self.look_with(&self.tmux.list(), task, &records, run)?;
+        let looked = self.look_with(&self.tmux.list(), &task.project, &task.id, &records, run)?;
         if let Some(pane) = looked.pane.as_ref().filter(|_| looked.is_found) {
             store.set_run_place(&task.id, run, &place::remembered(pane))?;
         }
@@ -140,11 +152,12 @@ impl Driver {
     pub(super) fn look_with(
         &self,
         look: &Result<Listing, TmuxError>,
-        task: &Task,
+        project: &ProjectName,
+        task: &TaskId,
         records: &[RunRecord],
         run: &RunId,
     ) -> Result<Look, DriverError> {
-        let folder = self.launch_directory(&task.project, &task.id, run)?;
+        let folder = self.launch_directory(project, task, run)?;
         let run_file = place::run_file(&folder);
         let record = records.iter().find(|record| record.id == *run);
         let remembered = record.and_then(|record| place::pane(record, &run_file));

@@ -71,7 +71,10 @@ impl Driver {
         let records = store.runs(&task.id)?;
         let mut missing = Vec::new();
         for run in alive(&task) {
-            match self.look_with(look, &task, &records, &run)?.observation {
+            match self
+                .look_with(look, &task.project, &task.id, &records, &run)?
+                .observation
+            {
                 Observation::Alive => {}
                 Observation::Unknown(_) => looked.is_open = true,
                 Observation::Dead(evidence) if is_recorded(&evidence) => {
@@ -107,7 +110,10 @@ impl Driver {
             let Some((_, before)) = missing.iter().find(|(missing, _)| *missing == run) else {
                 continue;
             };
-            match self.look_with(look, &task, &records, &run)?.observation {
+            match self
+                .look_with(look, &task.project, &task.id, &records, &run)?
+                .observation
+            {
                 Observation::Dead(evidence) if evidence == *before || is_recorded(&evidence) => {
                     self.judge_one(store, looked, run, evidence)?;
                 }

@@ -33,8 +33,12 @@ impl Driver {
         let Ok(projects) = self.projects() else {
             return Ok(None);
         };
-        match projects.require(&task.project) {
-            Ok(project) => self.candidate(store, project),
+        let Ok(project) = projects.require(&task.project) else {
+            return Ok(None);
+        };
+        // So are settings with a mistake.
+        match self.settings(Some(project)) {
+            Ok(settings) => Ok(self.candidate(store, project, settings.pool.size)?),
             Err(_) => Ok(None),
         }
     }
@@ -44,13 +48,14 @@ impl Driver {
         &self,
         store: &mut Store,
         project: &Project,
+        pool_size: u32,
     ) -> Result<Option<WorkspaceName>, DriverError> {
         let all = store.workspaces(&project.name)?;
         if let Some(free) = all.iter().find(|it| it.state == WorkspaceState::Free) {
             return Ok(Some(free.name.clone()));
         }
         let in_use = all.iter().filter(|it| it.state != WorkspaceState::Retired);
-        if in_use.count() >= project.pool_size as usize {
+        if in_use.count() >= pool_size as usize {
             return Ok(None);
         }
         let number = all.iter().map(|it| it.number).max().unwrap_or(0) + 1;
@@ -79,7 +84,10 @@ impl Driver {
         task: &Task,
         project: &Project,
     ) -> Result<WorkspaceRecord, Failure> {
-        while let Some(name) = self.candidate(store, project).map_err(Failure::passing)? {
+        let settings = self.settings(Some(project)).map_err(Failure::for_good)?;
+        let size = settings.pool.size;
+        let next = |store: &mut Store| self.candidate(store, project, size);
+        while let Some(name) = next(store).map_err(Failure::passing)? {
             let reserved = store.reserve_workspace(&name, &task.id);
             if reserved.map_err(Failure::passing)? == Reservation::Reserved {
                 let found = store.workspace_of(&task.id).map_err(Failure::passing)?;
@@ -88,10 +96,10 @@ impl Driver {
                 }
             }
         }
-        let (size, name) = (project.pool_size, &project.name);
+        let name = &project.name;
         Err(Failure::for_good(format!(
             "all {size} workspaces of project `{name}` are in use; finish or cancel a task, raise \
-             `pool_size` in projects.json, or look with `orange workspace list`"
+             `pool_size` in projects.json or `pool.size` in config.toml, or look with `orange workspace list`"
         )))
     }
 }

@@ -1,14 +1,12 @@
 //! Answers questions; nothing here writes.
 
 use orange_engine::event::Event;
-use orange_engine::names::{ProjectName, Status, TaskId};
+use orange_engine::names::TaskId;
 use orange_engine::why::{Explanation, why};
 
 use super::observe::Seen;
 use super::{Driver, DriverError};
-use crate::store::{
-    InboxEntry, Listing, Pending, RunRecord, Store, StoredTask, TaskFilter, WorkspaceRecord,
-};
+use crate::store::{InboxEntry, Pending, RunRecord, Store, StoredTask, WorkspaceRecord};
 
 /// A task with everything there is to show.
 #[derive(Clone, Debug)]
@@ -45,16 +43,6 @@ impl Driver {
             workspace: store.workspace_of(task)?,
             inbox: store.inbox(task)?,
         })
-    }
-
-    /// The tasks, all as of one commit.
-    pub fn list(
-        &self,
-        project: Option<ProjectName>,
-        status: Option<Status>,
-    ) -> Result<Listing, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
-        Ok(store.list(&TaskFilter { project, status })?)
     }
 
     /// What happened to a task after a version, in order.

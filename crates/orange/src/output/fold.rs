@@ -1,5 +1,7 @@
 //! Folds words into lines.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::Style;
 
 /// A word and how it looks.
@@ -50,9 +52,12 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     .filter(|word| !word.is_empty())
 }
 
-/// How many columns a text takes; every character counts as one.
+/// How many columns a text takes.
 pub(super) fn count(text: &str) -> usize {
-    text.chars().count()
+    if text.is_ascii() {
+        return text.len();
+    }
+    UnicodeWidthStr::width(text)
 }
 
 #[cfg(test)]
@@ -77,6 +82,7 @@ mod tests {
         assert_eq!(folded("longer than", 0, 0, Some(3)), ["longer", "than"]);
         assert_eq!(folded("ä ö", 0, 0, Some(3)), ["ä ö"]);
         assert_eq!(folded("a b", 9, 9, Some(3)), ["a", "b"]);
+        assert_eq!(folded("漢字 漢", 0, 0, Some(6)), ["漢字", "漢"]);
     }
 
     #[test]

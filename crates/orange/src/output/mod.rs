@@ -5,6 +5,8 @@
 
 mod fold;
 mod foreign;
+mod glyphs;
+mod grid;
 mod style;
 mod table;
 mod text;
@@ -13,6 +15,9 @@ use std::io::{self, BufRead as _, IsTerminal as _, Stderr, Stdout, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 
+pub use glyphs::Glyphs;
+use grid::Look;
+pub use grid::{Column, Grid};
 pub use style::Style;
 pub use table::{Alignment, Cell, Table};
 pub use text::{Paragraph, Text};
@@ -23,15 +28,17 @@ pub struct Output {
     stdout: AutoStream<Stdout>,
     stderr: AutoStream<Stderr>,
     terminal_width: Option<usize>,
+    glyphs: Glyphs,
 }
 
 impl Output {
     /// Looks at who listens, once.
-    pub fn new(terminal_width: Option<usize>) -> Self {
+    pub fn new(terminal_width: Option<usize>, glyphs: Glyphs) -> Self {
         Self {
             stdout: anstream::stdout(),
             stderr: anstream::stderr(),
             terminal_width,
+            glyphs,
         }
     }
 
@@ -47,8 +54,27 @@ impl Output {
 
     /// Prints the answer.
     pub fn answer(&mut self, text: &Text) -> io::Result<()> {
-        self.stdout.write_all(text.as_str().as_bytes())?;
+        let shown = self.glyphs.shown(text.as_str(), self.stdout.is_terminal());
+        self.stdout.write_all(shown.as_bytes())?;
         self.stdout.flush()
+    }
+
+    /// Prints rows in columns that fit the terminal. Nothing is stripped afterwards, which for ten
+    /// thousand rows would take longer than everything else.
+    pub fn answer_grid<const N: usize>(&mut self, grid: &Grid<'_, N>) -> io::Result<()> {
+        let look = Look {
+            width: self.answer_width(),
+            is_coloured: self.is_coloured(),
+            is_terminal: self.stdout.is_terminal(),
+        };
+        let text = grid.to_text(look);
+        let shown = match self.glyphs {
+            Glyphs::Unicode => text,
+            Glyphs::Ascii => self.glyphs.shown(&text, look.is_terminal).into_owned(),
+        };
+        let mut stdout = self.stdout.as_inner().lock();
+        stdout.write_all(shown.as_bytes())?;
+        stdout.flush()
     }
 
     /// Asks for a line; `None` when nothing more is typed.
@@ -99,7 +125,8 @@ impl Output {
 
     /// Prints what accompanies the answer. Nobody may be listening, and that is no failure.
     pub fn narrate(&mut self, text: &Text) {
-        let written = self.stderr.write_all(text.as_str().as_bytes());
+        let shown = self.glyphs.shown(text.as_str(), self.stderr.is_terminal());
+        let written = self.stderr.write_all(shown.as_bytes());
         let _unheard = written.and_then(|()| self.stderr.flush());
     }
 }

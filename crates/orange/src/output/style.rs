@@ -15,6 +15,8 @@ pub enum Style {
     Good,
     /// What to do next.
     Hint,
+    /// What matters less.
+    Dim,
 }
 
 impl Style {
@@ -27,6 +29,7 @@ impl Style {
             Style::Warn => "33",
             Style::Good => "32",
             Style::Hint => "36",
+            Style::Dim => "2",
         };
         format!("\u{1b}[{parameters}m{text}\u{1b}[0m")
     }

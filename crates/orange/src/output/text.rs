@@ -1,10 +1,17 @@
 //! Text on its way to a person.
 //!
 //! What comes from a file or the command line may hold escape sequences. Everything that is
-//! pushed has its control characters replaced, so only this folder moves the cursor.
+//! pushed has its control characters replaced, so only this folder moves the cursor, and characters
+//! that turn the direction of a line too, so that a command reads as it is.
+
+use std::borrow::Cow;
 
 use super::Style;
 use super::fold::{Room, Word, fold, words};
+
+/// Begins a part whose direction is its own, and ends it; a terminal that knows neither shows nothing.
+pub(super) const FIRST_STRONG_ISOLATE: char = '\u{2068}';
+pub(super) const POP_ISOLATE: char = '\u{2069}';
 
 /// Styled text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -77,15 +84,45 @@ pub struct Paragraph<'a> {
     pub indent: usize,
 }
 
-fn visible(text: &str) -> String {
+/// The text with every character replaced that would move the cursor or turn the line around; what
+/// is written from right to left is kept apart from its neighbours.
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
     let shown = |character: char| {
-        if character.is_control() {
+        if character.is_control() || is_direction(character) {
             '\u{fffd}'
         } else {
             character
         }
     };
-    text.chars().map(shown).collect()
+    let mut shown: String = text.chars().map(shown).collect();
+    if shown.chars().any(is_right_to_left) {
+        shown.insert(0, FIRST_STRONG_ISOLATE);
+        shown.push(POP_ISOLATE);
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether every character is a printable one of ASCII. Without a way out of the loop it is done
+/// for many bytes at once.
+pub(super) fn is_plain(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.wrapping_sub(b' ') < 0x7f - b' ';
+    text.bytes()
+        .fold(true, |so_far, byte| so_far & is_plain(byte))
+}
+
+/// Whether a character does nothing but change the direction of what follows.
+fn is_direction(character: char) -> bool {
+    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}'
+        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a letter is written from right to left: Hebrew, Arabic and their kin.
+fn is_right_to_left(character: char) -> bool {
+    matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}'
+        | '\u{fe70}'..='\u{feff}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
 #[cfg(test)]
@@ -98,6 +135,14 @@ mod tests {
         text.push(Style::Plain, "a\u{1b}[2Jb\r\u{9b}c\nd");
         let shown = "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d";
         assert_eq!(text.as_str(), shown);
+    }
+
+    #[test]
+    fn no_text_turns_its_neighbours_around() {
+        let mut text = Text::new();
+        text.push(Style::Plain, "a\u{202e}b\u{2066}");
+        text.push(Style::Plain, "שלום");
+        assert_eq!(text.as_str(), "a\u{fffd}b\u{fffd}\u{2068}שלום\u{2069}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub(super) const ALL: &[&str] = &[
     include_str!("migrations/1.sql"),
     include_str!("migrations/2.sql"),
     include_str!("migrations/3.sql"),
+    include_str!("migrations/4.sql"),
 ];
 
 /// How far a database is from the present schema.

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::Store;
 use super::error::{StoreError, failed};
-use super::{events, texts};
+use super::{events, rows, texts};
 
 /// A task with what it is pinned to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,7 +206,7 @@ pub(super) fn update(
             ],
         )
         .map_err(failed("update a task"))?;
-    Ok(())
+    rows::keep(connection, task)
 }
 
 fn snapshot_of(task: &Task) -> Result<String, StoreError> {

@@ -21,6 +21,7 @@ use std::time::Duration;
 use orange_engine::names::TaskId;
 
 use crate::clock::Deadline;
+use crate::config::SupervisorSettings;
 use crate::driver::{Driver, DriverError, Looked, Performed, SupervisorLock, Watcher};
 use crate::effects::process::{Exits, ProcessError};
 use crate::effects::tmux::Heard;
@@ -40,10 +41,21 @@ pub struct Settings {
     pub sweep: Duration,
     /// How many tasks have their effects performed at the same time.
     pub performers: usize,
-    /// How many agents are started in a second.
-    pub starts_per_second: u32,
+    /// How many agents are started in a minute.
+    pub start_rate: u32,
     /// Whether it ends as soon as somebody wants to supervise instead.
     pub yields: bool,
+}
+
+impl From<&SupervisorSettings> for Settings {
+    fn from(given: &SupervisorSettings) -> Self {
+        Self {
+            tick: given.tick,
+            sweep: given.sweep,
+            start_rate: given.start_rate,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for Settings {
@@ -52,7 +64,7 @@ impl Default for Settings {
             tick: Duration::from_secs(2),
             sweep: Duration::from_mins(1),
             performers: 8,
-            starts_per_second: 10,
+            start_rate: 600,
             yields: false,
         }
     }
@@ -183,7 +195,7 @@ impl Supervisor {
             tasks: Tasks::default(),
             timers: Timers::default(),
             timeouts: Timers::default(),
-            starts: Pace::new(settings.starts_per_second),
+            starts: Pace::new(settings.start_rate),
             tick: Deadline::after(Duration::ZERO),
             sweep: Deadline::after(settings.sweep),
             watcher,

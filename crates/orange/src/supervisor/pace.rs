@@ -18,10 +18,10 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// So many starts in a second; none is never.
-    pub(super) fn new(per_second: u32) -> Pace {
+    /// So many starts in a minute, and one at least.
+    pub(super) fn new(per_minute: u32) -> Pace {
         Pace {
-            between: Duration::from_secs(1) / per_second.max(1),
+            between: Duration::from_mins(1) / per_minute.max(1),
             free_from: Timestamp::default(),
             waiting: BTreeSet::new(),
         }
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn starts_are_spread_and_none_waits_twice() {
-        let mut pace = Pace::new(2);
+        let mut pace = Pace::new(120);
         let tasks: Vec<TaskId> = (0..4).map(|it| TaskId::new(format!("t{it}"))).collect();
         assert_eq!(pace.ask(&tasks[0]), Ok(()));
         let later: Vec<i64> = tasks[1..]

@@ -82,7 +82,7 @@ const TABLE: &[Row] = &[
         folder: "output",
         may: &[],
         engine: Engine::Nothing,
-        crates: Some(&["anstream"]),
+        crates: Some(&["anstream", "unicode_width"]),
     },
 ];
 

@@ -155,3 +155,39 @@ fn a_terminal_has_colour_unless_it_is_refused() {
         assert!(!plain.contains('\x1b'), "{refused}: {plain}");
     }
 }
+
+/// Tasks in a repository, made by the real commands.
+const TASKS: &str = "git init -q . && git -c user.name=a -c user.email=a@example.org commit -q \
+    --allow-empty -m x && mkdir -p \"$ORANGE_HOME/harnesses\" && \
+    printf 'name=\"me\"\\nbinary=\"sh\"\\n[args]\\nfull=[]\\n' \
+    > \"$ORANGE_HOME/harnesses/me.toml\" && orange project add --harness me --name app >made && \
+    for summary in 'A summary that says more than sixty columns can show of it, and then some more' \
+    'שלום עולם, מימין לשמאל' '漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字'; \
+    do orange task create \"$summary\" --branch feature/a-rather-long-name-of-a-branch >>made; \
+    done; ";
+
+#[test]
+fn a_list_of_tasks_fits_into_a_terminal() {
+    for columns in [60, 200] {
+        let terminal = Terminal::run(columns, &format!("{TASKS} clear; orange task list"));
+        let screen = terminal.screen(&[]);
+        assert_eq!(terminal.screen(&["-J"]), screen, "a line was broken");
+        assert!(screen.contains("[exit 0]"), "{screen}");
+        let made = terminal.sandbox.work().join("made");
+        let made = std::fs::read_to_string(made).unwrap();
+        let ids = made
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split(':').next());
+        let mut shown = screen.clone();
+        for id in ids {
+            assert!(screen.contains(id), "{screen}");
+            shown = shown.replace(id, "[ID]");
+        }
+        for seconds in 0..60 {
+            shown = shown.replace(&format!(" {seconds:>2}s "), "  0s ");
+        }
+        let shown = shown.replace("[ID]", "k3f9");
+        assert_snapshot!(format!("task_list_in_{columns}_columns"), shown);
+    }
+}

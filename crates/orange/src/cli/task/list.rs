@@ -1,25 +1,48 @@
 //! `orange task list`.
 
-use orange_engine::Task;
+use std::borrow::Cow;
+
+use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, Status};
+use orange_engine::time::Timestamp;
 use serde::Serialize;
 
+use crate::cli::age::age;
 use crate::cli::driving::driver;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::clock;
 use crate::config::Environment;
-use crate::output::{Alignment, Cell, Output, Style, Table};
+use crate::driver::{AgentState, Overview, TaskRow, Wanted};
+use crate::output::{Alignment, Column, Grid, Output, Style, Text};
+
+/// Below this many columns the branch is left out, and a reason to look takes the place of the
+/// summary.
+const WIDE: usize = 80;
 
 /// List the tasks.
+///
+/// What needs a person comes first, then what agents work on, then what waits; of each, what has
+/// waited longest. A sign shows what became of the agent: ● it runs, ✗ it has ended, ○ there is
+/// none, ? nobody can tell. The age is how long the task has been where it is.
+///
+/// Inside a project only its tasks are listed. Tasks that have ended are left out unless a person
+/// should look at them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only those of this project.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub project: Option<String>,
-    /// Only those in this status.
+    /// Those of every project, also inside one.
+    #[arg(long)]
+    pub all: bool,
+    /// Only those in this status, also when it is an end.
     #[arg(long, value_name = "STATUS")]
     pub status: Option<String>,
+    /// Also those that have ended.
+    #[arg(long)]
+    pub all_statuses: bool,
     /// Answer in JSON, for programs.
     #[arg(long)]
     pub json: bool,
@@ -28,41 +51,186 @@ pub struct Args {
 #[derive(Serialize)]
 struct Body<'a> {
     as_of: u64,
-    tasks: Vec<&'a Task>,
+    project: Option<ProjectName>,
+    tasks: Vec<TaskBody<'a>>,
+}
+
+#[derive(Serialize)]
+struct TaskBody<'a> {
+    id: &'a str,
+    project: &'a str,
+    status: &'a str,
+    kind: Option<Kind>,
+    branch: &'a str,
+    summary: &'a str,
+    round: i64,
+    entered_at: Option<Timestamp>,
+    agent: &'static str,
+    attention: &'a [String],
 }
 
 /// Prints the list.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let listing = driver.list(
-        args.project.as_deref().map(ProjectName::new),
-        args.status.as_deref().map(Status::new),
-    )?;
-    let tasks: Vec<&Task> = listing.tasks.iter().map(|summary| &summary.task).collect();
+    let named = args.project.as_deref().map(ProjectName::new);
+    let project = if args.all {
+        None
+    } else {
+        driver.project_here(named.as_ref())?.map(|it| it.name)
+    };
+    let overview = driver.list(&Wanted {
+        project: project.clone(),
+        status: args.status.as_deref().map(Status::new),
+        ended: args.all_statuses,
+    })?;
     if args.json {
-        let as_of = listing.sequence;
         let answer = Answer {
             schema: "orange.task.list/1",
-            body: Body { as_of, tasks },
+            body: Body {
+                as_of: overview.sequence,
+                project,
+                tasks: overview
+                    .tasks
+                    .iter()
+                    .map(|row| told_to_programs(row, overview.agent(row)))
+                    .collect(),
+            },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
         return Ok(Exit::Ok);
     }
-    let columns = ["TASK", "PROJECT", "STATUS"].map(|name| (name, Alignment::Left));
-    let mut table = Table::new(columns, "SUMMARY");
-    for task in tasks {
-        let style = if task.attention.is_empty() {
-            Style::Plain
-        } else {
-            Style::Bad
-        };
-        let row = [
-            Cell::new(Style::Bold, task.id.as_str()),
-            Cell::new(Style::Plain, task.project.as_str()),
-            Cell::new(style, task.status.as_str()),
-        ];
-        table.push(row, Cell::new(Style::Plain, &task.summary));
+    let is_narrow = output.answer_width().is_some_and(|width| width < WIDE);
+    let grid = grid(&overview, project.is_some(), is_narrow);
+    if overview.tasks.is_empty() {
+        output.narrate(&nothing(project.as_ref(), args.all_statuses));
+        return Ok(Exit::Ok);
     }
-    output.answer(&table.to_text(output.answer_width()))?;
+    output.answer_grid(&grid)?;
     Ok(Exit::Ok)
+}
+
+fn told_to_programs(row: &TaskRow, agent: AgentState) -> TaskBody<'_> {
+    TaskBody {
+        id: row.id.as_str(),
+        project: row.project.as_str(),
+        status: row.status.as_str(),
+        kind: row.kind,
+        branch: &row.branch,
+        summary: &row.summary,
+        round: row.round,
+        entered_at: row.entered_at,
+        agent: match agent {
+            AgentState::None => "none",
+            AgentState::Alive => "alive",
+            AgentState::Unknown => "unknown",
+            AgentState::Dead => "dead",
+        },
+        attention: &row.attention,
+    }
+}
+
+fn grid(overview: &Overview, in_one_project: bool, is_narrow: bool) -> Grid<'_, 9> {
+    let now = clock::now();
+    let column = |heading, narrowest| Column {
+        heading,
+        alignment: Alignment::Left,
+        narrowest,
+    };
+    let number = |heading| Column {
+        heading,
+        alignment: Alignment::Right,
+        narrowest: None,
+    };
+    let mut grid = Grid::new([
+        column("", None),
+        column("TASK", None),
+        column("STATUS", None),
+        number("ROUND"),
+        number("AGE"),
+        column("PROJECT", Some(8)),
+        column("BRANCH", Some(12)),
+        column("SUMMARY", Some(12)),
+        column("ATTENTION", Some(24)),
+    ]);
+    for row in &overview.tasks {
+        let reasons: Cow<'_, str> = match row.attention.as_slice() {
+            [] => Cow::from(""),
+            [reason] => Cow::from(reason.as_str()),
+            reasons => Cow::from(reasons.join("; ")),
+        };
+        let project = if in_one_project {
+            ""
+        } else {
+            row.project.as_str()
+        };
+        let branch = if is_narrow { "" } else { row.branch.as_str() };
+        let (summary, attention) = if is_narrow && !reasons.is_empty() {
+            let reason = Cow::from(format!("! {reasons}"));
+            ((Style::Bad, reason), Cow::from(""))
+        } else {
+            ((Style::Plain, Cow::from(row.summary.as_str())), reasons)
+        };
+        grid.push([
+            sign(overview.agent(row)),
+            (Style::Bold, Cow::from(row.id.as_str())),
+            (status_style(row), Cow::from(row.status.as_str())),
+            (Style::Plain, round(row.round)),
+            (Style::Dim, since(now, row.entered_at)),
+            (Style::Plain, Cow::from(project)),
+            (Style::Dim, Cow::from(branch)),
+            summary,
+            (Style::Bad, attention),
+        ]);
+    }
+    grid
+}
+
+fn sign(agent: AgentState) -> (Style, Cow<'static, str>) {
+    let (style, sign) = match agent {
+        AgentState::None => (Style::Dim, "○"),
+        AgentState::Alive => (Style::Good, "●"),
+        AgentState::Unknown => (Style::Warn, "?"),
+        AgentState::Dead => (Style::Bad, "✗"),
+    };
+    (style, Cow::from(sign))
+}
+
+fn status_style(row: &TaskRow) -> Style {
+    match row.kind {
+        _ if !row.attention.is_empty() => Style::Bad,
+        Some(Kind::Human) => Style::Warn,
+        Some(Kind::Agent) => Style::Good,
+        Some(Kind::Terminal) => Style::Dim,
+        Some(Kind::Waiting | Kind::Queued) | None => Style::Plain,
+    }
+}
+
+fn round(round: i64) -> Cow<'static, str> {
+    match round {
+        0 => Cow::from(""),
+        round => Cow::from(round.to_string()),
+    }
+}
+
+fn since(now: Timestamp, entered_at: Option<Timestamp>) -> Cow<'static, str> {
+    entered_at.map_or(Cow::from(""), |then| Cow::from(age(now, then)))
+}
+
+/// What to say when there is nothing to list.
+fn nothing(project: Option<&ProjectName>, with_ended: bool) -> Text {
+    let place = project.map_or(String::new(), |name| format!(" in project `{name}`"));
+    let mut hints = Vec::new();
+    if !with_ended {
+        hints.push("`--all-statuses` also lists those that have ended");
+    }
+    if project.is_some() {
+        hints.push("`--all` also lists those of other projects");
+    }
+    let mut text = Text::new();
+    text.push(Style::Plain, &format!("no tasks{place}"));
+    if !hints.is_empty() {
+        text.push(Style::Plain, &format!("; {}", hints.join(", ")));
+    }
+    text.end_line();
+    text
 }

@@ -6,10 +6,12 @@ use orange_engine::task::Run;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::cli::age::ago;
 use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::clock;
 use crate::config::Environment;
 use crate::driver::{Observation, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
@@ -136,6 +138,7 @@ fn inbox(shown: &Shown) -> Result<Value, Error> {
 
 fn text(shown: &Shown, why: Option<&Why>) -> Text {
     let task = &shown.stored.task;
+    let now = clock::now();
     let mut text = Text::new();
     let mut line = |name: &str, value: &str| {
         text.push(Style::Bold, &format!("{name:<12}"));
@@ -145,6 +148,7 @@ fn text(shown: &Shown, why: Option<&Why>) -> Text {
     line("task", &format!("{} ({})", task.id, task.project));
     line("summary", &task.summary);
     line("status", task.status.as_str());
+    line("since", &ago(now, task.entered.at));
     for told in why.map(ToString::to_string).unwrap_or_default().lines() {
         line("", told);
     }
@@ -167,7 +171,7 @@ fn text(shown: &Shown, why: Option<&Why>) -> Text {
     for message in unread {
         line(
             "undelivered",
-            &format!("to the {}, {}", message.to, message.written_at),
+            &format!("to the {}, {}", message.to, ago(now, message.written_at)),
         );
     }
     text

@@ -1,0 +1,229 @@
+//! The list of tasks: what needs a person first, then what runs.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use orange_engine::language::workflow::Kind;
+use orange_engine::names::{ProjectName, RunId, Status, TaskId};
+use orange_engine::task::{Run, RunState};
+use orange_engine::time::Timestamp;
+
+use super::observe::Seen;
+use super::{Driver, DriverError};
+use crate::effects::tmux::{Listing, Observation, TmuxError};
+use crate::store::{RowFilter, Store, TaskRow};
+
+/// Which tasks are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Only those of this project.
+    pub project: Option<ProjectName>,
+    /// Only those in this status.
+    pub status: Option<Status>,
+    /// Also those that have ended.
+    pub ended: bool,
+}
+
+/// Tasks as of one commit, in the order in which they want to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overview {
+    /// The last commit that is seen in it.
+    pub sequence: u64,
+    /// The tasks.
+    pub tasks: Vec<TaskRow>,
+    looked_at: BTreeMap<TaskId, AgentState>,
+}
+
+impl Overview {
+    /// What is known of a task's agents.
+    pub fn agent(&self, task: &TaskRow) -> AgentState {
+        let looked_at = self.looked_at.get(&task.id).copied();
+        looked_at.unwrap_or_else(|| decided(task, &[]))
+    }
+}
+
+/// What a look at the agents of a task showed; of several, what is worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AgentState {
+    /// There is none, or it is only being started or ended.
+    None,
+    /// It runs.
+    Alive,
+    /// Nobody can tell.
+    Unknown,
+    /// It has ended by itself.
+    Dead,
+}
+
+impl Driver {
+    /// The tasks that are wanted, with one look at all agents; nothing is written.
+    pub fn list(&self, wanted: &Wanted) -> Result<Overview, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let listed = store.rows(&RowFilter {
+            project: wanted.project.clone(),
+            status: wanted.status.clone(),
+            without_ended: !wanted.ended && wanted.status.is_none(),
+        })?;
+        let mut tasks = listed.rows;
+        let is_believed_alive = |row: &&TaskRow| row.runs.values().any(is_alive);
+        let mut alive = tasks.iter().filter(is_believed_alive).peekable();
+        let mut looked_at = BTreeMap::new();
+        if alive.peek().is_some() {
+            let look = self.tmux.list();
+            let looked = alive.map(|row| (row.id.clone(), self.looked_at(&store, row, &look)));
+            looked_at.extend(looked);
+        }
+        // Rows come in the order of their ids, which stays the order of what is alike.
+        tasks.sort_by_cached_key(|row| (rank(row), since(row)));
+        Ok(Overview {
+            sequence: listed.sequence,
+            tasks,
+            looked_at,
+        })
+    }
+
+    fn looked_at(
+        &self,
+        store: &Store,
+        row: &TaskRow,
+        look: &Result<Listing, TmuxError>,
+    ) -> AgentState {
+        let seen = store.runs(&row.id).map_err(DriverError::from);
+        let seen = seen.and_then(|records| {
+            let alive = row.runs.iter().filter(|(_, run)| is_alive(run));
+            let of = |run: &RunId| self.look_from(look, &row.project, &row.id, &records, run);
+            alive
+                .map(|(role, run)| {
+                    Ok(Seen {
+                        role: role.clone(),
+                        run: run.id.clone(),
+                        observation: of(&run.id)?,
+                    })
+                })
+                .collect::<Result<Vec<_>, DriverError>>()
+        });
+        // A look that fails is unknown, and no reason to list nothing.
+        seen.map_or(AgentState::Unknown, |seen| decided(row, &seen))
+    }
+}
+
+fn is_alive(run: &Run) -> bool {
+    run.state == RunState::Alive
+}
+
+/// What is worst of what was decided and seen.
+fn decided(row: &TaskRow, seen: &[Seen]) -> AgentState {
+    let states = row.runs.values().map(|run| match &run.state {
+        RunState::Starting | RunState::Ending => AgentState::None,
+        RunState::Ended { .. } => AgentState::Dead,
+        RunState::Alive => match seen.iter().find(|it| it.run == run.id) {
+            Some(seen) => match seen.observation {
+                Observation::Alive => AgentState::Alive,
+                Observation::Dead(_) => AgentState::Dead,
+                Observation::Unknown(_) => AgentState::Unknown,
+            },
+            None => AgentState::Unknown,
+        },
+    });
+    states.max().unwrap_or(AgentState::None)
+}
+
+/// What needs a person first, then what runs, then what waits, then what has ended.
+fn rank(row: &TaskRow) -> u8 {
+    match row.kind {
+        _ if !row.attention.is_empty() => 0,
+        Some(Kind::Human) | None => 0,
+        Some(Kind::Agent) => 1,
+        Some(Kind::Waiting) => 2,
+        Some(Kind::Queued) => 3,
+        Some(Kind::Terminal) => 4,
+    }
+}
+
+/// What has waited longest comes first; of what has ended, what ended last.
+fn since(row: &TaskRow) -> (i64, Reverse<i64>) {
+    let millis = row.entered_at.map_or(i64::MIN, Timestamp::millis);
+    if row.kind == Some(Kind::Terminal) {
+        return (0, Reverse(millis));
+    }
+    (millis, Reverse(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use orange_engine::evidence::Evidence;
+    use orange_engine::role::Role;
+
+    use super::*;
+
+    fn row(id: &str, kind: Kind, at: i64) -> TaskRow {
+        TaskRow {
+            id: TaskId::new(id),
+            project: ProjectName::new("app"),
+            status: Status::new("x"),
+            kind: Some(kind),
+            branch: String::new(),
+            summary: String::new(),
+            round: 0,
+            entered_at: Some(Timestamp::from_millis(at)),
+            attention: Vec::new(),
+            runs: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn what_needs_a_person_comes_first_and_what_waited_longest() {
+        let mut rows = [
+            row("ended", Kind::Terminal, 1),
+            row("ended-last", Kind::Terminal, 2),
+            row("queued", Kind::Queued, 1),
+            row("waiting", Kind::Waiting, 1),
+            row("running", Kind::Agent, 2),
+            row("running-long", Kind::Agent, 1),
+            row("asked", Kind::Human, 3),
+            row("in-trouble", Kind::Agent, 2),
+        ];
+        rows[7].attention.push("why".to_owned());
+        rows.sort_by_key(|row| (rank(row), since(row)));
+        let order: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+        assert_eq!(
+            order,
+            [
+                "in-trouble",
+                "asked",
+                "running-long",
+                "running",
+                "waiting",
+                "queued",
+                "ended-last",
+                "ended"
+            ]
+        );
+    }
+
+    #[test]
+    fn of_several_agents_the_worst_counts() {
+        let mut row = row("x", Kind::Agent, 1);
+        assert_eq!(decided(&row, &[]), AgentState::None);
+        let run = |id: &str, state: RunState| Run {
+            id: RunId::new(id),
+            headless: false,
+            state,
+        };
+        row.runs.insert(Role::Worker, run("w", RunState::Alive));
+        let seen = |observation| Seen {
+            role: Role::Worker,
+            run: RunId::new("w"),
+            observation,
+        };
+        assert_eq!(decided(&row, &[]), AgentState::Unknown);
+        assert_eq!(
+            decided(&row, &[seen(Observation::Alive)]),
+            AgentState::Alive
+        );
+        let evidence = Evidence::Closed;
+        row.runs
+            .insert(Role::Reviewer, run("r", RunState::Ended { evidence }));
+        assert_eq!(decided(&row, &[seen(Observation::Alive)]), AgentState::Dead);
+    }
+}

@@ -1,0 +1,84 @@
+//! Signs that are not ASCII, for terminals that show nothing else.
+
+use std::borrow::Cow;
+
+use super::text::{FIRST_STRONG_ISOLATE, POP_ISOLATE};
+
+/// Which signs a listener can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Glyphs {
+    /// All.
+    Unicode,
+    /// ASCII.
+    Ascii,
+}
+
+/// Our own signs and what stands for them, column for column, so that tables stay straight.
+const SIGNS: [(char, char); 6] = [
+    ('●', '*'),
+    ('○', 'o'),
+    ('✗', 'x'),
+    ('…', '~'),
+    ('→', '>'),
+    ('·', '-'),
+];
+
+impl Glyphs {
+    /// What a locale can show; where none is set, a terminal of today can show everything.
+    pub fn of(locale: Option<&str>) -> Glyphs {
+        let locale = locale.map(str::to_ascii_lowercase);
+        match locale {
+            Some(locale) if !locale.contains("utf-8") && !locale.contains("utf8") => Glyphs::Ascii,
+            _ => Glyphs::Unicode,
+        }
+    }
+
+    /// The text as it is printed. What is not our own sign stays: it may be somebody's name.
+    pub(super) fn shown(self, text: &str, is_terminal: bool) -> Cow<'_, str> {
+        if text.is_ascii() {
+            return Cow::Borrowed(text);
+        }
+        let is_isolate = |it: char| it == FIRST_STRONG_ISOLATE || it == POP_ISOLATE;
+        // Only a terminal has neighbours to protect; elsewhere every byte counts.
+        let drops = !is_terminal && text.contains(is_isolate);
+        let is_sign = |it: char| SIGNS.iter().any(|(sign, _)| *sign == it);
+        let replaces = self == Glyphs::Ascii && text.contains(is_sign);
+        if !drops && !replaces {
+            return Cow::Borrowed(text);
+        }
+        let replaced = |it: char| {
+            let stands = SIGNS.iter().find(|(sign, _)| replaces && *sign == it);
+            stands.map_or(it, |(_, stands)| *stands)
+        };
+        let kept = text.chars().filter(|it| !(drops && is_isolate(*it)));
+        Cow::Owned(kept.map(replaced).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_locale_says_what_can_be_shown() {
+        for (locale, glyphs) in [
+            (None, Glyphs::Unicode),
+            (Some("de_DE.UTF-8"), Glyphs::Unicode),
+            (Some("C.utf8"), Glyphs::Unicode),
+            (Some("C"), Glyphs::Ascii),
+            (Some("POSIX"), Glyphs::Ascii),
+            (Some("de_DE.ISO-8859-1"), Glyphs::Ascii),
+        ] {
+            assert_eq!(Glyphs::of(locale), glyphs, "{locale:?}");
+        }
+    }
+
+    #[test]
+    fn our_signs_are_replaced_and_names_are_not() {
+        assert_eq!(Glyphs::Ascii.shown("● ä …", true), "* ä ~");
+        assert_eq!(Glyphs::Unicode.shown("● ä …", true), "● ä …");
+        let isolated = "\u{2068}ש\u{2069}";
+        assert_eq!(Glyphs::Unicode.shown(isolated, true), isolated);
+        assert_eq!(Glyphs::Unicode.shown(isolated, false), "ש");
+    }
+}

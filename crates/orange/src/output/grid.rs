@@ -1,0 +1,270 @@
+//! Rows of one line each, in columns that are cut to fit.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar;
+
+use super::fold::count;
+use super::text::{FIRST_STRONG_ISOLATE, POP_ISOLATE, is_plain, visible};
+use super::{Alignment, Style};
+
+const GAP: usize = 2;
+
+/// What stands for what was cut off.
+const CUT: char = '…';
+
+/// A column of a grid.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// What stands above it.
+    pub heading: &'static str,
+    /// On which side its words stand.
+    pub alignment: Alignment,
+    /// When there is no room: how narrow it may become. The first column of the row gives way last.
+    pub narrowest: Option<usize>,
+}
+
+/// One line per row.
+#[derive(Clone, Debug)]
+pub struct Grid<'text, const N: usize> {
+    columns: [Column; N],
+    rows: Vec<[Cell<'text>; N]>,
+}
+
+/// Who looks at it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    /// How many columns there are; nothing is cut when nobody says.
+    pub(super) width: Option<usize>,
+    pub(super) is_coloured: bool,
+    pub(super) is_terminal: bool,
+}
+
+impl<'text, const N: usize> Grid<'text, N> {
+    /// A grid without rows.
+    pub fn new(columns: [Column; N]) -> Self {
+        Self {
+            columns,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row. A column in which nothing stands is left out.
+    pub fn push(&mut self, row: [(Style, Cow<'text, str>); N]) {
+        self.rows.push(row.map(Cell::new));
+    }
+
+    /// The grid as text that fits.
+    pub(super) fn to_text(&self, look: Look) -> String {
+        let widths = self.widths(look.width);
+        let total: usize = widths.iter().flatten().map(|it| it + GAP).sum();
+        let mut line = Line {
+            text: String::with_capacity((total + 8) * (self.rows.len() + 1)),
+            look,
+            missing: 0,
+        };
+        let headings = self.columns.map(|it| (Style::Bold, Cow::from(it.heading)));
+        self.push_line(&mut line, &headings.map(Cell::new), &widths);
+        for row in &self.rows {
+            self.push_line(&mut line, row, &widths);
+        }
+        line.text
+    }
+
+    fn push_line(&self, line: &mut Line, row: &[Cell<'_>; N], widths: &[Option<usize>; N]) {
+        let columns = row.iter().zip(widths).zip(&self.columns);
+        for ((cell, width), column) in columns {
+            if let Some(width) = width {
+                line.push(cell, *width, column.alignment);
+            }
+        }
+        line.end();
+    }
+
+    /// How wide each column is; nothing where it is left out.
+    fn widths(&self, width: Option<usize>) -> [Option<usize>; N] {
+        let mut widths: [Option<usize>; N] = std::array::from_fn(|column| {
+            let widest = self.rows.iter().map(|row| row[column].width).max();
+            let widest = widest.filter(|widest| *widest > 0)?;
+            Some(widest.max(count(self.columns[column].heading)))
+        });
+        let Some(room) = width else {
+            return widths;
+        };
+        for (column, width) in self.columns.iter().zip(0..N).rev() {
+            let total: usize = widths.iter().flatten().map(|it| it + GAP).sum();
+            let excess = total.saturating_sub(room + GAP);
+            if let (Some(has), Some(narrowest)) = (&mut widths[width], column.narrowest) {
+                *has = has.saturating_sub(excess).max(narrowest.min(*has));
+            }
+        }
+        widths
+    }
+}
+
+/// A field and how many columns it takes.
+#[derive(Clone, Debug)]
+struct Cell<'text> {
+    style: Style,
+    text: Cow<'text, str>,
+    width: usize,
+}
+
+impl<'text> Cell<'text> {
+    fn new((style, text): (Style, Cow<'text, str>)) -> Self {
+        if is_plain(&text) {
+            let width = text.len();
+            return Self { style, text, width };
+        }
+        let text = match text {
+            Cow::Borrowed(text) => visible(text),
+            Cow::Owned(text) => Cow::Owned(visible(&text).into_owned()),
+        };
+        let width = count(&text);
+        Self { style, text, width }
+    }
+}
+
+/// The line that is being written.
+struct Line {
+    text: String,
+    look: Look,
+    /// Spaces that are due when something follows.
+    missing: usize,
+}
+
+impl Line {
+    fn push(&mut self, cell: &Cell<'_>, width: usize, alignment: Alignment) {
+        let padding = width.saturating_sub(cell.width);
+        if alignment == Alignment::Right {
+            self.missing += padding;
+        }
+        if cell.width > 0 {
+            self.spaces();
+            let cut;
+            let text = if cell.width > width {
+                cut = shortened(&cell.text, width);
+                cut.as_str()
+            } else {
+                &cell.text
+            };
+            // Only a terminal has neighbours to protect; elsewhere every byte counts.
+            let text = if self.look.is_terminal {
+                text
+            } else {
+                text.trim_matches([FIRST_STRONG_ISOLATE, POP_ISOLATE])
+            };
+            if self.look.is_coloured {
+                self.text.push_str(&cell.style.paint(text));
+            } else {
+                self.text.push_str(text);
+            }
+        }
+        if alignment == Alignment::Left {
+            self.missing += padding;
+        }
+        self.missing += GAP;
+    }
+
+    fn spaces(&mut self) {
+        self.text
+            .extend(std::iter::repeat_n(' ', std::mem::take(&mut self.missing)));
+    }
+
+    fn end(&mut self) {
+        self.missing = 0;
+        self.text.push('\n');
+    }
+}
+
+/// The beginning of a text that fits, with a sign that it goes on.
+fn shortened(text: &str, width: usize) -> String {
+    let room = width.saturating_sub(1);
+    let mut taken = 0;
+    let mut kept = String::new();
+    for character in text.chars() {
+        taken += character.width().unwrap_or(0);
+        if taken > room {
+            break;
+        }
+        kept.push(character);
+    }
+    let mut kept = kept.trim_end().to_owned();
+    kept.push(CUT);
+    // What was opened for a text from right to left is closed.
+    if kept.starts_with(FIRST_STRONG_ISOLATE) {
+        kept.push(POP_ISOLATE);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> Grid<'static, 3> {
+        let column = |heading, alignment, narrowest| Column {
+            heading,
+            alignment,
+            narrowest,
+        };
+        let mut grid = Grid::new([
+            column("ID", Alignment::Left, None),
+            column("N", Alignment::Right, None),
+            column("SUMMARY", Alignment::Left, Some(8)),
+        ]);
+        let plain = |text: &'static str| (Style::Plain, Cow::from(text));
+        grid.push([plain("a"), plain("1"), plain("a sentence of some length")]);
+        grid.push([
+            plain("bcd"),
+            plain("12"),
+            plain("漢字漢字漢字漢字漢字漢字漢字"),
+        ]);
+        grid.push([plain("e"), plain(""), plain("")]);
+        grid
+    }
+
+    fn text(grid: &Grid<'_, 3>, width: Option<usize>, is_coloured: bool) -> String {
+        grid.to_text(Look {
+            width,
+            is_coloured,
+            is_terminal: width.is_some(),
+        })
+    }
+
+    #[test]
+    fn nothing_is_cut_without_a_terminal() {
+        assert_eq!(
+            text(&grid(), None, false),
+            "ID    N  SUMMARY\n\
+             a     1  a sentence of some length\n\
+             bcd  12  漢字漢字漢字漢字漢字漢字漢字\n\
+             e\n"
+        );
+    }
+
+    #[test]
+    fn every_line_fits_the_terminal() {
+        for width in 18..60 {
+            for line in text(&grid(), Some(width), false).lines() {
+                assert!(count(line) <= width, "{width}: {line}");
+            }
+        }
+        assert_eq!(
+            text(&grid(), Some(20), false),
+            "ID    N  SUMMARY\n\
+             a     1  a sentence…\n\
+             bcd  12  漢字漢字漢…\n\
+             e\n"
+        );
+    }
+
+    #[test]
+    fn colour_is_asked_for() {
+        let mut grid = grid();
+        let nothing = || (Style::Plain, Cow::from(""));
+        grid.push([(Style::Bad, Cow::from("x")), nothing(), nothing()]);
+        assert!(text(&grid, None, true).ends_with("\u{1b}[1;31mx\u{1b}[0m\n"));
+        assert!(!text(&grid, None, false).contains('\u{1b}'));
+    }
+}

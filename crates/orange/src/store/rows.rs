@@ -1,0 +1,193 @@
+//! What a list shows of each task: small rows beside the snapshots.
+//!
+//! A row is written with the snapshot it belongs to, in the same transaction.
+
+use std::collections::BTreeMap;
+
+use orange_engine::Task;
+use orange_engine::language::load;
+use orange_engine::language::workflow::Kind;
+use orange_engine::names::{FieldName, ProjectName, Status, TaskId};
+use orange_engine::role::Role;
+use orange_engine::task::Run;
+use orange_engine::time::Timestamp;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, params};
+
+use super::error::{StoreError, failed};
+use super::{Store, texts};
+
+/// The field in which the shipped workflows count their reviews.
+const ROUND: &str = "review_round";
+
+/// What a list shows of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRow {
+    /// The task.
+    pub id: TaskId,
+    /// Its project.
+    pub project: ProjectName,
+    /// Where it is.
+    pub status: Status,
+    /// What kind of state that is; nothing when its workflow is no workflow any more.
+    pub kind: Option<Kind>,
+    /// Where the work is done.
+    pub branch: String,
+    /// What is to be done.
+    pub summary: String,
+    /// How often it was reviewed.
+    pub round: i64,
+    /// Since when it is there; nothing when nobody knows.
+    pub entered_at: Option<Timestamp>,
+    /// Why a person should look.
+    pub attention: Vec<String>,
+    /// The latest run of each role.
+    pub runs: BTreeMap<Role, Run>,
+}
+
+/// Which rows are wanted; nothing given means all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowFilter {
+    /// Only those of this project.
+    pub project: Option<ProjectName>,
+    /// Only those in this status.
+    pub status: Option<Status>,
+    /// Not those that have ended, unless a person should look.
+    pub without_ended: bool,
+}
+
+/// Rows as of one commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRows {
+    /// The last commit that is seen in it.
+    pub sequence: u64,
+    /// The rows, in the order of their ids.
+    pub rows: Vec<TaskRow>,
+}
+
+/// Of which kind each status of a workflow is, by the hash of its text; both are few.
+#[derive(Default)]
+struct Kinds(Vec<(String, Vec<(Status, Kind)>)>);
+
+impl Store {
+    /// The rows that the filter lets through, all as of one commit.
+    pub fn rows(&self, filter: &RowFilter) -> Result<TaskRows, StoreError> {
+        let attempt = || failed("list tasks");
+        let snapshot = self.connection.unchecked_transaction();
+        let snapshot = snapshot.map_err(attempt())?;
+        let sequence = self.sequence()?;
+        let mut kinds = Kinds::default();
+        let project = filter.project.as_ref().map(ProjectName::as_str);
+        let status = filter.status.as_ref().map(Status::as_str);
+        // An index on these few columns would cost every commit more than it saves a list.
+        let sql = "SELECT task, project, status, workflow_hash, branch, summary, round,
+                   entered_at, attention, runs FROM task_rows
+                   WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR status = ?2)";
+        let mut statement = snapshot.prepare(sql).map_err(attempt())?;
+        let mut found = statement
+            .query(params![project, status])
+            .map_err(attempt())?;
+        let mut rows = Vec::new();
+        while let Some(row) = found.next().map_err(attempt())? {
+            let status = kinds.find(&snapshot, text(row, 3), text(row, 2))?;
+            let is_ended = status.1 == Some(Kind::Terminal) && text(row, 8) == "[]";
+            if !(filter.without_ended && is_ended) {
+                let last = rows.last().map(|it: &TaskRow| &it.project);
+                let project = last.filter(|it| it.as_str() == text(row, 1)).cloned();
+                let project = project.unwrap_or_else(|| ProjectName::new(text(row, 1)));
+                rows.push(read(row, project, status).map_err(attempt())?);
+            }
+        }
+        Ok(TaskRows { sequence, rows })
+    }
+}
+
+fn text<'row>(row: &'row Row<'_>, column: usize) -> &'row str {
+    match row.get_ref(column) {
+        Ok(ValueRef::Text(bytes)) => std::str::from_utf8(bytes).unwrap_or_default(),
+        _ => "",
+    }
+}
+
+fn read(
+    row: &Row<'_>,
+    project: ProjectName,
+    (status, kind): (Status, Option<Kind>),
+) -> rusqlite::Result<TaskRow> {
+    let (attention, runs) = (text(row, 8), text(row, 9));
+    Ok(TaskRow {
+        id: TaskId::new(text(row, 0)),
+        project,
+        status,
+        kind,
+        branch: text(row, 4).to_owned(),
+        summary: text(row, 5).to_owned(),
+        round: row.get(6)?,
+        entered_at: Timestamp::parse(text(row, 7)).ok(),
+        attention: match attention {
+            "[]" => Vec::new(),
+            json => serde_json::from_str(json).unwrap_or_default(),
+        },
+        runs: match runs {
+            "{}" => BTreeMap::new(),
+            json => serde_json::from_str(json).unwrap_or_default(),
+        },
+    })
+}
+
+impl Kinds {
+    /// A status and its kind; a workflow that is met for the first time is read.
+    fn find(
+        &mut self,
+        connection: &Connection,
+        hash: &str,
+        status: &str,
+    ) -> Result<(Status, Option<Kind>), StoreError> {
+        let known = self.0.iter().position(|(known, _)| known == hash);
+        let at = if let Some(at) = known {
+            at
+        } else {
+            let source = texts::find(connection, hash)?.unwrap_or_default();
+            let states = load(&source).workflow.into_iter().flat_map(|it| it.states);
+            let kinds = states.map(|state| (state.name, state.kind));
+            self.0.push((hash.to_owned(), kinds.collect()));
+            self.0.len() - 1
+        };
+        let mut states = self.0[at].1.iter();
+        let found = states.find(|(name, _)| name.as_str() == status);
+        Ok(match found {
+            Some((status, kind)) => (status.clone(), Some(*kind)),
+            None => (Status::new(status), None),
+        })
+    }
+}
+
+/// Writes the row of a task whose snapshot is being written.
+pub(super) fn keep(connection: &Connection, task: &Task) -> Result<(), StoreError> {
+    let json = |error| StoreError::json("the row", &task.id, &error);
+    let attention = serde_json::to_string(&task.attention).map_err(json)?;
+    let runs = serde_json::to_string(&task.runs).map_err(json)?;
+    connection
+        .execute(
+            "INSERT INTO task_rows
+             SELECT ?1, ?2, ?3, workflow_hash, ?4, ?5, ?6, ?7, ?8, ?9 FROM tasks WHERE id = ?1
+             ON CONFLICT (task) DO UPDATE SET status = excluded.status,
+                 workflow_hash = excluded.workflow_hash, branch = excluded.branch,
+                 summary = excluded.summary, round = excluded.round,
+                 entered_at = excluded.entered_at, attention = excluded.attention,
+                 runs = excluded.runs",
+            params![
+                task.id.as_str(),
+                task.project.as_str(),
+                task.status.as_str(),
+                task.branch.as_str(),
+                task.summary,
+                task.value(&FieldName::new(ROUND)),
+                task.entered.at.to_string(),
+                attention,
+                runs,
+            ],
+        )
+        .map_err(failed("write a task's row"))?;
+    Ok(())
+}
