@@ -14,6 +14,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
+use crate::task::Tuning;
 use crate::time::Timestamp;
 
 /// Something that happened to a task.
@@ -219,6 +220,9 @@ pub struct Created {
     pub harness: HarnessName,
     /// With what it is reviewed.
     pub review_harness: HarnessName,
+    /// How its agents are set, where somebody said so.
+    #[serde(default, skip_serializing_if = "Tuning::is_unset")]
+    pub tuning: Tuning,
     /// The first values of its fields.
     pub fields: BTreeMap<FieldName, i64>,
     /// The sections that were there already; they decide nothing.

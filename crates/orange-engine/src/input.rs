@@ -14,6 +14,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
+use crate::task::Tuning;
 use crate::time::Timestamp;
 
 /// Everything `decide` may know besides the workflow and the task.
@@ -253,4 +254,6 @@ pub struct NewTask {
     pub harness: HarnessName,
     /// With what it is reviewed.
     pub review_harness: HarnessName,
+    /// How its agents are set.
+    pub tuning: Tuning,
 }

@@ -151,6 +151,7 @@ pub(crate) fn begin(created: &Created, event: &Event) -> Task {
         branch: created.branch.clone(),
         harness: created.harness.clone(),
         review_harness: created.review_harness.clone(),
+        tuning: created.tuning.clone(),
         fields: created.fields.clone(),
         crash_count: 0,
         crashes_are_old: false,

@@ -63,6 +63,7 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, input: &Input) -
         branch: new.branch.clone(),
         harness: new.harness.clone(),
         review_harness: new.review_harness.clone(),
+        tuning: new.tuning.clone(),
         fields: workflow.fields.clone(),
         sections: existing_sections(workflow, input),
     };

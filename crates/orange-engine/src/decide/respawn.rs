@@ -75,10 +75,13 @@ pub(super) fn spawn(
         || role.to_string(),
         |hook| hooks::fill(&hook.window, steps, message),
     );
+    let agent = hooks::agent(steps, harness);
     Some(Spawn {
         run: steps.fresh_run(),
         role: role.clone(),
-        harness: hooks::harness(steps, harness),
+        harness: agent.harness,
+        model: agent.model,
+        effort: agent.effort,
         permissions: respawn.permissions,
         window,
         prompt: hooks::fill(prompt, steps, message),

@@ -15,6 +15,7 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::Catalog(_) => "home-unreadable",
         DriverError::Store(_) => match error.store_problem() {
             StoreProblem::TaskUnknown => "task-not-found",
+            StoreProblem::BranchTaken => "branch-taken",
             StoreProblem::Busy => "store-busy",
             StoreProblem::Empty => "store-missing",
             StoreProblem::Unusable => "store-unusable",
@@ -27,7 +28,7 @@ pub fn code(error: &DriverError) -> &'static str {
             ProjectsError::File { .. } | ProjectsError::Invalid { .. } => "projects-unreadable",
         },
         DriverError::Harness(_) => "harness-unusable",
-        DriverError::HarnessUnset(_) => "harness-unset",
+        DriverError::HarnessUnset { .. } => "harness-unset",
         DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
             "program-failed"
         }
@@ -97,10 +98,11 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         DriverError::NoRepository { .. } => {
             "run `git init` and make a first commit, then run `orange project add`".to_owned()
         }
-        DriverError::HarnessUnset(_) => {
-            "run `orange task create --harness NAME`, or write `\"harness\": \"NAME\"` into projects.json"
-                .to_owned()
-        }
+        DriverError::HarnessUnset { project, folder } => format!(
+            "name one with `orange task create --harness NAME`, or for good with `orange project \
+             update {project} --harness NAME`; harnesses are defined in `{}/NAME.toml`",
+            folder.display()
+        ),
         DriverError::WorkflowMissing { names, .. } => format!(
             "the workflows are `{}`; `orange workflow list` describes them",
             names.join("`, `")

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::error::{Error, hint_paragraph, push_error};
 use super::exit::Exit;
-use super::json::Answer as JsonAnswer;
+use super::json::{Answer as JsonAnswer, ErrorFields};
 use crate::config::Environment;
 use crate::driver::{Answer, Changed, Driver, Gathering, GivenUp, Waiting};
 use crate::output::{Output, Style, Text};
@@ -61,6 +61,8 @@ struct Body<'a> {
     task: &'a Task,
     events: &'a [Event],
     given_up: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_started: Option<ErrorFields>,
 }
 
 /// The driver for this process.
@@ -128,6 +130,16 @@ impl Wanted {
 
 /// Prints what asking came to.
 pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Error> {
+    print_beginning(answer, None, json, output)
+}
+
+/// Prints what asking came to, and why the work was not started in the end.
+pub fn print_beginning(
+    answer: Answer,
+    not_started: Option<&Error>,
+    json: bool,
+    output: &mut Output,
+) -> Result<Exit, Error> {
     let (outcome, changed, exit) = match answer {
         Answer::Refused(refusal) => return Err(Error::Refused(refusal)),
         Answer::Done(changed) | Answer::StillRunning(changed) if !changed.given_up.is_empty() => {
@@ -144,6 +156,7 @@ pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Er
             (Outcome::Before, Box::new(changed), Exit::Ok)
         }
     };
+    let exit = not_started.map_or(exit, Error::exit);
     if json {
         let answer = JsonAnswer {
             schema: "orange.task.change/1",
@@ -152,6 +165,7 @@ pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Er
                 task: &changed.task,
                 events: &changed.events,
                 given_up: changed.given_up.iter().map(told_to_programs).collect(),
+                not_started: not_started.map(ErrorFields::from),
             },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
@@ -163,6 +177,13 @@ pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Er
     text.push(Style::Plain, &format!(": {}", outcome.told(&changed)));
     text.end_line();
     output.answer(&text)?;
+    if let Some(error) = not_started {
+        let mut text = Text::new();
+        let width = output.narration_width();
+        push_error(&mut text, &error.to_string(), &error.hints(), width, 0);
+        output.narrate(&text);
+        return Ok(exit);
+    }
     output.narrate(&narration(&changed, exit, output.narration_width()));
     Ok(exit)
 }

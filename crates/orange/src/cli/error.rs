@@ -209,7 +209,7 @@ impl Error {
             Error::MergeFailed { hint, .. } => hint.iter().cloned().collect(),
             Error::Driver(error) => driver_error::hints(error),
             Error::ContextUnreadable { .. } => {
-                vec!["name a text file: `orange task create --context FILE`".to_owned()]
+                vec!["name a text file: `orange task create --context @FILE`".to_owned()]
             }
             Error::NotStarted(_) | Error::Print(_) | Error::Json(_) => Vec::new(),
         }

@@ -116,8 +116,13 @@ pub enum DriverError {
         reason: String,
     },
     /// Nobody says which harness is meant.
-    #[error("cannot create a task in `{0}`: neither the project nor the command names a harness")]
-    HarnessUnset(ProjectName),
+    #[error("cannot create a task in `{project}`: neither the project nor the command names a harness")]
+    HarnessUnset {
+        /// The project.
+        project: ProjectName,
+        /// Where harnesses are defined.
+        folder: PathBuf,
+    },
     /// There is no such workflow.
     #[error("cannot create a task: there is no workflow `{name}`")]
     WorkflowMissing {
@@ -252,6 +257,8 @@ impl From<GitError> for DriverError {
 pub enum StoreProblem {
     /// There is no such task.
     TaskUnknown,
+    /// Another task has the branch.
+    BranchTaken,
     /// Somebody else writes; asking again helps.
     Busy,
     /// Nothing was ever remembered.
@@ -270,6 +277,7 @@ impl DriverError {
         };
         match error {
             StoreError::UnknownTask { .. } => StoreProblem::TaskUnknown,
+            StoreError::BranchTaken { .. } => StoreProblem::BranchTaken,
             StoreError::Busy { .. } | StoreError::Replaced { .. } => StoreProblem::Busy,
             StoreError::Missing { .. } => StoreProblem::Empty,
             StoreError::Lost { .. }

@@ -17,6 +17,18 @@ impl Driver {
         workflow: Option<String>,
         harness: Option<HarnessName>,
     ) -> Result<(Project, bool), DriverError> {
+        let project = self.described_project(directory, name, workflow, harness)?;
+        Ok(Projects::add(&self.home, project)?)
+    }
+
+    /// The project that registering would make of a directory; nothing is written.
+    pub(super) fn described_project(
+        &self,
+        directory: &Path,
+        name: Option<ProjectName>,
+        workflow: Option<String>,
+        harness: Option<HarnessName>,
+    ) -> Result<Project, DriverError> {
         let wrong = |reason: &str| DriverError::NoRepository {
             path: directory.to_owned(),
             reason: reason.to_owned(),
@@ -53,7 +65,7 @@ impl Driver {
             project.workflow = workflow;
         }
         project.harness = harness;
-        Ok(Projects::add(&self.home, project)?)
+        Ok(project)
     }
 }
 

@@ -72,7 +72,7 @@ pub struct Recorded {
 }
 
 impl Store {
-    /// Records the beginning of a task; an id is used once.
+    /// Records the beginning of a task; an id is used once, a branch by one task at a time.
     pub fn create(&mut self, creation: &Creation<'_>) -> Result<Recorded, StoreError> {
         let home = self.home.clone();
         let first = creation.events.first();
@@ -84,6 +84,13 @@ impl Store {
         let connection = &writing.transaction;
         if tasks::find(connection, &task.id)?.is_some() {
             return Err(StoreError::DuplicateTask { task: task.id });
+        }
+        if let Some(other) = tasks::on_branch(connection, &task.project, &task.branch)? {
+            return Err(StoreError::BranchTaken {
+                branch: task.branch,
+                task: other.id,
+                status: other.status,
+            });
         }
         let task = insert(connection, writing.sequence, creation, &directory)?;
         let sequence = writing.commit()?;

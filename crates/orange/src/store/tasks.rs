@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::Task;
 use orange_engine::apply::replay;
-use orange_engine::names::{ProjectName, Status, TaskId};
+use orange_engine::language::load;
+use orange_engine::names::{BranchName, ProjectName, Status, TaskId};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::Store;
@@ -139,6 +140,35 @@ pub(super) fn find(connection: &Connection, id: &TaskId) -> Result<Option<Task>,
     snapshot
         .map(|snapshot| unfold(connection, id, &snapshot))
         .transpose()
+}
+
+/// A task of the project that has this branch and has not ended.
+///
+/// One whose workflow cannot be read may go on, as far as anybody can tell.
+pub(super) fn on_branch(
+    connection: &Connection,
+    project: &ProjectName,
+    branch: &BranchName,
+) -> Result<Option<Task>, StoreError> {
+    let sql = "SELECT id, snapshot, workflow_hash FROM tasks
+               WHERE project = ?1 AND snapshot ->> '$.branch' = ?2";
+    let mut statement = connection.prepare(sql).map_err(failed("find a branch"))?;
+    let rows = statement
+        .query_map(params![project.as_str(), branch.as_str()], |row| {
+            let (id, snapshot): (String, String) = (row.get(0)?, row.get(1)?);
+            Ok((id, snapshot, row.get::<_, String>(2)?))
+        })
+        .map_err(failed("find a branch"))?;
+    for row in rows {
+        let (id, snapshot, hash) = row.map_err(failed("find a branch"))?;
+        let task = unfold(connection, &TaskId::new(id), &snapshot)?;
+        let text = texts::find(connection, &hash)?.unwrap_or_default();
+        let workflow = load(&text).workflow;
+        if !workflow.is_some_and(|it| it.is_terminal(&task.status)) {
+            return Ok(Some(task));
+        }
+    }
+    Ok(None)
 }
 
 /// Writes the row of a task that begins.

@@ -275,14 +275,8 @@ fn nul_is_refused_before_anything_is_written() {
     let stage = staged(0);
     let file = stage.path("context.md");
     fs::write(&file, "a\0b").unwrap();
-    let (code, answer) = stage.json(&[
-        "task",
-        "create",
-        "A line",
-        "--context",
-        file.to_str().unwrap(),
-        "--json",
-    ]);
+    let context = format!("--context=@{}", file.display());
+    let (code, answer) = stage.json(&["task", "create", "A line", &context, "--json"]);
     assert_eq!(
         (code, &answer["error"]["code"]),
         (2, &"text-has-nul".into())

@@ -97,6 +97,7 @@ impl Stage {
             branch: BranchName::new("b"),
             harness: HarnessName::new("h"),
             review_harness: HarnessName::new("h"),
+            tuning: orange_engine::task::Tuning::default(),
             fields: BTreeMap::new(),
             sections: BTreeMap::new(),
         };
