@@ -14,6 +14,7 @@ pub mod event;
 pub mod evidence;
 pub mod explore;
 pub mod graph;
+pub mod history;
 pub mod input;
 pub mod language;
 pub mod names;
@@ -27,7 +28,7 @@ pub mod time;
 pub mod why;
 
 pub use apply::{apply, replay};
-pub use decide::{create, decide};
+pub use decide::{create, decide, outlook};
 pub use decision::{Decision, Needs, Plan};
 pub use input::{Cause, Input};
 pub use language::{Workflow, load};

@@ -12,7 +12,8 @@ use crate::language::gates::{
     ChecksState, GitCondition, PullRequestState, ReportField, ReportWanted,
 };
 use crate::language::verbs::Verb;
-use crate::names::{FieldName, Status, TaskId};
+use crate::language::workflow::Kind;
+use crate::names::{FieldName, Status, TaskId, WorkflowName};
 use crate::role::Role;
 
 /// Why a request is not followed. It changes nothing.
@@ -64,6 +65,15 @@ pub enum Attempt {
     },
     /// A change of summary or branch.
     Amend,
+    /// A change of the workflow.
+    Adopt {
+        /// The workflow.
+        workflow: WorkflowName,
+    },
+    /// Putting the task away.
+    Delete,
+    /// Bringing it back.
+    BringBack,
     /// Another try at effects.
     RetryEffects,
     /// A new task.
@@ -161,6 +171,33 @@ pub enum Missing {
     },
     /// There is nothing to change or to try again.
     NothingToDo,
+    /// The task has not ended.
+    NotEnded {
+        /// Where it is.
+        status: Status,
+    },
+    /// The task still holds a workspace.
+    HoldsWorkspace,
+    /// The other workflow has no such status.
+    StatusAbsent {
+        /// The other workflow.
+        workflow: WorkflowName,
+        /// The status.
+        status: Status,
+        /// The statuses it has.
+        statuses: Vec<Status>,
+    },
+    /// The status means something else in the other workflow.
+    KindDiffers {
+        /// The other workflow.
+        workflow: WorkflowName,
+        /// The status.
+        status: Status,
+        /// What it is here.
+        here: Kind,
+        /// What it is there.
+        there: Kind,
+    },
 }
 
 /// Why a gate does not hold.
@@ -297,6 +334,10 @@ impl Missing {
             Missing::NoWorkspace => "no-workspace",
             Missing::NoEntry { .. } => "no-entry",
             Missing::NothingToDo => "nothing-to-do",
+            Missing::NotEnded { .. } => "not-ended",
+            Missing::HoldsWorkspace => "holds-workspace",
+            Missing::StatusAbsent { .. } => "status-absent",
+            Missing::KindDiffers { .. } => "kind-differs",
         }
     }
 }
@@ -337,6 +378,14 @@ impl fmt::Display for Refusal {
                 )?;
             }
             Attempt::Amend => write!(formatter, "cannot change task `{task}`")?,
+            Attempt::Adopt { workflow } => {
+                write!(
+                    formatter,
+                    "cannot move task `{task}` to the workflow `{workflow}`"
+                )?;
+            }
+            Attempt::Delete => write!(formatter, "cannot delete task `{task}`")?,
+            Attempt::BringBack => write!(formatter, "cannot bring task `{task}` back")?,
             Attempt::RetryEffects => write!(formatter, "cannot retry for task `{task}`")?,
             Attempt::Create {
                 status: Some(status),

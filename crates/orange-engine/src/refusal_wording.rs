@@ -77,6 +77,24 @@ impl fmt::Display for Missing {
                 )
             }
             Missing::NothingToDo => formatter.write_str("there is nothing to do"),
+            Missing::NotEnded { status } => {
+                write!(formatter, "it has not ended, it is in `{status}`")
+            }
+            Missing::HoldsWorkspace => formatter.write_str("it still holds a workspace"),
+            Missing::StatusAbsent {
+                workflow, status, ..
+            } => write!(formatter, "`{workflow}` has no status `{status}`"),
+            Missing::KindDiffers {
+                workflow,
+                status,
+                here,
+                there,
+            } => write!(
+                formatter,
+                "`{status}` is of kind `{}` here and of kind `{}` in `{workflow}`",
+                here.as_str(),
+                there.as_str()
+            ),
         }
     }
 }
@@ -217,7 +235,7 @@ pub(crate) fn how_to_write(
     }
 }
 
-fn event_of(trigger: &str) -> String {
+pub(crate) fn event_of(trigger: &str) -> String {
     String::from(match trigger {
         "exit" => "an agent ends with its work done",
         "crash" => "an agent has crashed too often",

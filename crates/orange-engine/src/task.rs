@@ -69,6 +69,9 @@ pub struct Task {
     pub unsettled: Option<u64>,
     /// Why a person should look; emptied by the next transition.
     pub attention: Vec<String>,
+    /// Whether it was put away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_deleted: bool,
 }
 
 /// How the agents of a task are set; what nobody said is the agent's own choice.

@@ -77,7 +77,10 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, input: &Input) -
 }
 
 /// What was written before the task began is old from the start.
-fn existing_sections(workflow: &Workflow, input: &Input) -> BTreeMap<SectionName, SectionHash> {
+pub(super) fn existing_sections(
+    workflow: &Workflow,
+    input: &Input,
+) -> BTreeMap<SectionName, SectionHash> {
     let names = workflow.gated_sections().iter();
     names
         .filter_map(|name| {

@@ -61,6 +61,19 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
         | Missing::NotSettled => {
             format!("see what the task waits for with `orange task show {task}`")
         }
+        Missing::NotEnded { .. } => {
+            format!("end it first: `orange task cancel {task}` gives it up and keeps its work")
+        }
+        Missing::HoldsWorkspace => {
+            String::from("run `orange workspace gc`: it gives back what ended tasks still hold")
+        }
+        Missing::StatusAbsent { statuses, .. } => {
+            let names = joined(statuses.iter().map(|it| format!("`{it}`")), "or");
+            format!("move it first, to {names}: `orange task update {task} --status STATUS`")
+        }
+        Missing::KindDiffers { .. } => {
+            format!("move it first: `orange task why {task}` says where it can go")
+        }
         Missing::NoRespawn { .. } => format!("see who should run with `orange task show {task}`"),
         Missing::StillRunning { .. } => format!("look at it with `orange task attach {task}`"),
         Missing::NoWorkspace => format!("see what became of it with `orange task show {task}`"),
@@ -84,7 +97,10 @@ fn again(refusal: &Refusal) -> String {
         }
         Attempt::Respawn { .. } => format!("orange task respawn {task}"),
         Attempt::Amend => String::from("orange task update"),
-        Attempt::RetryEffects => format!("orange task show {task}"),
+        Attempt::RetryEffects => format!("orange task retry {task}"),
+        Attempt::Adopt { workflow } => format!("orange task update {task} --workflow {workflow}"),
+        Attempt::Delete => format!("orange task delete {task}"),
+        Attempt::BringBack => format!("orange task delete {task} --undo"),
         Attempt::Create { .. } => String::from("orange task create"),
     }
 }
@@ -140,7 +156,12 @@ fn ask_the_person(refusal: &Refusal) -> String {
             }
             Attempt::Respawn { .. } => format!("orange task respawn {task}"),
             Attempt::Amend => format!("orange task update {task}"),
-            Attempt::RetryEffects => format!("orange task show {task}"),
+            Attempt::RetryEffects => format!("orange task retry {task}"),
+            Attempt::Adopt { workflow } => {
+                format!("orange task update {task} --workflow {workflow}")
+            }
+            Attempt::Delete => format!("orange task delete {task}"),
+            Attempt::BringBack => format!("orange task delete {task} --undo"),
             Attempt::Create { .. } => String::from("orange task create"),
         }
     )

@@ -5,6 +5,7 @@
 //! product goes through `transition`, and a plan's events are made by folding them through
 //! `apply` one by one, so what was decided and what a replay gives cannot differ.
 
+mod adopt;
 mod create;
 mod edges;
 mod exit;
@@ -13,6 +14,8 @@ mod hints;
 mod hooks;
 mod merge;
 mod observation;
+mod outlook;
+mod put_away;
 mod obstacles;
 mod request;
 mod respawn;
@@ -25,6 +28,7 @@ use crate::language::Workflow;
 use crate::task::Task;
 
 pub use create::create;
+pub use outlook::{Way, outlook};
 
 /// Decides what an input means for a task.
 pub fn decide(workflow: &Workflow, task: &Task, input: &Input) -> Decision {

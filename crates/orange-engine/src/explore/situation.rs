@@ -129,6 +129,7 @@ impl Situation {
             pending: Vec::new(),
             unsettled: None,
             attention: Vec::new(),
+            is_deleted: false,
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::exit::Exit;
 use crate::config::{HomeError, ProjectsError};
-use crate::driver::{DriverError, StoreProblem, Way};
+use crate::driver::{Candidate, DriverError, StoreProblem, Way};
 
 /// The stable name of its kind.
 pub fn code(error: &DriverError) -> &'static str {
@@ -52,6 +52,10 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::OtherTask { .. } => "other-task",
         DriverError::InsideEffect { .. } => "inside-effect",
         DriverError::TaskUnclear => "task-unclear",
+        DriverError::TaskAmbiguous { .. } => "task-ambiguous",
+        DriverError::TaskDeleted { .. } => "task-deleted",
+        DriverError::WorkflowUnsafe { .. } => "workflow-unsafe",
+        DriverError::NoOutput { .. } => "no-output",
         DriverError::ForAPerson(_) => "for-a-person",
         DriverError::DatabaseThere { .. } => "database-there",
         DriverError::NobodyThere { .. } => "nobody-there",
@@ -69,9 +73,10 @@ pub fn exit(error: &DriverError) -> Exit {
         | "name-invalid"
         | "pool-too-small"
         | "text-has-nul"
+        | "task-ambiguous"
         | "task-unclear" => Exit::Usage,
         "task-not-found" | "store-missing" | "project-not-found" | "workflow-not-found"
-        | "nobody-there" | "rescue-not-found" => Exit::NotFound,
+        | "nobody-there" | "rescue-not-found" | "no-output" => Exit::NotFound,
         "store-busy" | "task-contended" | "workspace-busy" | "gate-running" => Exit::Busy,
         "program-failed" | "git-failed" => Exit::OutsideFailed,
         "store-failed" | "system-failed" => Exit::Unexpected,
@@ -83,6 +88,14 @@ pub fn exit(error: &DriverError) -> Exit {
 pub fn hints(error: &DriverError) -> Vec<String> {
     let hint = match error {
         DriverError::Store(error) => return error.hints(),
+        DriverError::TaskAmbiguous { candidates, .. } => {
+            let hint = |it: &Candidate| {
+                let (task, project) = (&it.task, &it.project);
+                let (status, summary) = (&it.status, &it.summary);
+                format!("`{task}` of `{project}` is in `{status}`: {summary}")
+            };
+            return candidates.iter().map(hint).collect();
+        }
         DriverError::Home(_) => {
             "name it by an absolute path, such as `export ORANGE_HOME=\"$PWD/orange\"`".to_owned()
         }
@@ -128,6 +141,15 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         ),
         DriverError::PoolTooSmall { project, .. } => {
             format!("raise `pool_size` of `{project}` in projects.json, or ask for fewer")
+        }
+        DriverError::TaskDeleted { task } => {
+            format!("bring it back with `orange task delete {task} --undo`")
+        }
+        DriverError::WorkflowUnsafe { workflow, .. } => {
+            format!("run `orange workflow check {workflow}` to see how it can go wrong")
+        }
+        DriverError::NoOutput { task, .. } => {
+            format!("see which agents it has with `orange task show {task}`")
         }
         DriverError::GateRunning { .. } => {
             "run the same command again in a while: it reads the result".to_owned()
@@ -184,6 +206,9 @@ pub fn details(error: &DriverError) -> Value {
             json!({ "name": name, "names": names })
         }
         DriverError::ProjectUnclear { names, .. } => json!({ "names": names }),
+        DriverError::TaskAmbiguous { named, candidates } => {
+            json!({ "named": named, "candidates": candidates })
+        }
         DriverError::WorkflowMissing { name, names } => json!({ "name": name, "names": names }),
         DriverError::NotRestored {
             task,
@@ -204,7 +229,14 @@ pub fn details(error: &DriverError) -> Value {
             json!({ "role": role, "own": own, "asked": asked })
         }
         DriverError::DatabaseThere { path } => json!({ "path": path.to_string_lossy() }),
+        DriverError::TaskDeleted { task } => json!({ "task": task }),
+        DriverError::WorkflowUnsafe {
+            task,
+            workflow,
+            problem,
+        } => json!({ "task": task, "workflow": workflow, "problem": problem }),
         DriverError::DocumentUnknown { task, reason }
+        | DriverError::NoOutput { task, reason }
         | DriverError::NobodyThere { task, reason, .. } => {
             json!({ "task": task, "reason": reason })
         }

@@ -19,7 +19,8 @@ use crate::output::{Output, Style, Text};
 /// Which task is meant, how long to wait, and how to answer.
 #[derive(Debug, clap::Args)]
 pub struct Target {
-    /// The task; inside an agent's session or a task's worktree, its own when left out.
+    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
+    /// task's worktree, its own when left out.
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
     #[command(flatten)]
@@ -74,8 +75,7 @@ pub fn driver(environment: &Environment) -> Result<Driver, Error> {
 
 /// The task that was named, or the asker's own.
 pub fn meant(driver: &Driver, named: Option<&str>) -> Result<TaskId, Error> {
-    let named = named.map(TaskId::new);
-    Ok(driver.meant(named.as_ref())?)
+    Ok(driver.meant(named)?)
 }
 
 /// Asks for something, and prints what came of it.

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use orange_engine::document::DocumentError;
-use orange_engine::names::{ProjectName, RunId, TaskId, WorkspaceName};
+use orange_engine::names::{ProjectName, RunId, Status, TaskId, WorkspaceName};
 use orange_engine::role::Role;
+use serde::Serialize;
 
 use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError};
 use crate::effects::command::CommandError;
@@ -124,7 +125,7 @@ pub enum DriverError {
         folder: PathBuf,
     },
     /// There is no such workflow.
-    #[error("cannot create a task: there is no workflow `{name}`")]
+    #[error("cannot use the workflow `{name}`: there is none of that name")]
     WorkflowMissing {
         /// The name.
         name: String,
@@ -199,6 +200,38 @@ pub enum DriverError {
     /// Nobody says which task is meant.
     #[error("cannot tell which task is meant")]
     TaskUnclear,
+    /// What was named could be several tasks.
+    #[error("cannot tell which task `{named}` means: it could be {}", listed(.candidates))]
+    TaskAmbiguous {
+        /// What was named.
+        named: String,
+        /// The tasks it could be.
+        candidates: Vec<Candidate>,
+    },
+    /// It was put away.
+    #[error("cannot change task `{task}`: it was deleted")]
+    TaskDeleted {
+        /// The task.
+        task: TaskId,
+    },
+    /// A workflow that could harm the task.
+    #[error("cannot move task `{task}` to the workflow `{workflow}`: it is not safe: {problem}")]
+    WorkflowUnsafe {
+        /// The task.
+        task: TaskId,
+        /// The workflow.
+        workflow: String,
+        /// The first thing that can go wrong.
+        problem: String,
+    },
+    /// There is nothing to show of an agent.
+    #[error("cannot show what an agent of task `{task}` said: {reason}")]
+    NoOutput {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        reason: String,
+    },
     /// Agents do not ask for this.
     #[error("cannot {0} from an agent's session: only a person may")]
     ForAPerson(&'static str),
@@ -218,6 +251,24 @@ pub enum DriverError {
         /// What may bring one there.
         way: Way,
     },
+}
+
+/// A task that may have been meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Candidate {
+    /// The task.
+    pub task: TaskId,
+    /// Its project.
+    pub project: ProjectName,
+    /// Where it is.
+    pub status: Status,
+    /// What is to be done.
+    pub summary: String,
+}
+
+fn listed(candidates: &[Candidate]) -> String {
+    let ids = candidates.iter().map(|it| format!("`{}`", it.task));
+    ids.collect::<Vec<_>>().join(" or ")
 }
 
 /// What may bring an agent to a task that has none.

@@ -5,6 +5,7 @@
 //! an agent's own call arrives in exactly that window.
 
 mod act;
+mod adopt;
 mod answer;
 mod ask;
 mod attach;
@@ -30,11 +31,13 @@ mod place;
 mod pool;
 mod project;
 mod project_meant;
+mod put_away;
 mod queries;
 mod rebuild;
 mod repository;
 mod rescues;
 mod step;
+mod task_meant;
 mod wait;
 mod working_copy;
 mod workspace;
@@ -55,12 +58,13 @@ pub use attach::Showing;
 pub use begin::{Begun, Start};
 pub use collect::{Collected, IgnoredIn};
 pub use create::{NewWork, can_be_branch};
-pub use error::{DriverError, StoreProblem, Way};
+pub use error::{Candidate, DriverError, StoreProblem, Way};
 pub use gate_commands::Gathering;
 pub use identity::Identity;
 pub use lost::BroughtBack;
 pub use observe::Seen;
 pub use perform::Performed;
+pub use put_away::PutAway;
 pub use queries::{Shown, Why};
 pub use rescues::{Destination, KeptWork};
 pub use wait::Waiting;

@@ -34,6 +34,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod trash;
 mod whole_file;
 mod workspaces;
 
@@ -54,4 +55,5 @@ pub use record::{Commit, Creation, Record, Recorded};
 pub use runs::{ProcessIdentity, RunPlace, RunRecord, RunSetup};
 pub use task_directory::TaskDirectory;
 pub use tasks::{Listing, StoredTask, TaskFilter, TaskSummary};
+pub use trash::{put_away, take_back};
 pub use workspaces::{Reservation, WorkspaceRecord, WorkspaceState};

@@ -32,6 +32,8 @@ pub struct Commit<'a> {
     pub document: Option<&'a Document>,
     /// A free workspace to keep for the task.
     pub reserve: Option<&'a WorkspaceName>,
+    /// The text of the workflow; an event that changes it needs it.
+    pub workflow_text: Option<&'a str>,
 }
 
 /// A task that begins.
@@ -122,6 +124,10 @@ impl Store {
         }
         pending::keep(connection, &folded, commit.events)?;
         tasks::update(connection, &folded, writing.sequence)?;
+        if let Some(text) = commit.workflow_text {
+            let hash = texts::keep(connection, text)?;
+            tasks::pin(connection, id, &hash)?;
+        }
         let sequence = writing.commit()?;
         Ok(Record::Recorded(Box::new(Recorded {
             sequence,

@@ -83,7 +83,7 @@ impl Store {
             .ok_or_else(|| StoreError::UnknownTask { task: task.clone() })
     }
 
-    /// The tasks that the filter lets through, all as of one commit.
+    /// The tasks that the filter lets through, all as of one commit; deleted ones are not shown.
     pub fn list(&self, filter: &TaskFilter) -> Result<Listing, StoreError> {
         // A deferred transaction is a snapshot: everything in it is as of one commit.
         let snapshot = self
@@ -107,6 +107,9 @@ impl Store {
         for row in rows {
             let ((folded, sequence), id) = row.map_err(failed("list tasks"))?;
             let task = unfold(&snapshot, &TaskId::new(id), &folded)?;
+            if task.is_deleted {
+                continue;
+            }
             tasks.push(TaskSummary { task, sequence });
         }
         Ok(Listing { sequence, tasks })
@@ -211,16 +214,27 @@ pub(super) fn update(
 ) -> Result<(), StoreError> {
     connection
         .execute(
-            "UPDATE tasks SET version = ?2, status = ?3, snapshot = ?4, sequence = ?5
+            "UPDATE tasks
+             SET version = ?2, status = ?3, snapshot = ?4, sequence = ?5, workflow = ?6
              WHERE id = ?1",
             params![
                 task.id.as_str(),
                 task.version,
                 task.status.as_str(),
                 snapshot_of(task)?,
-                sequence
+                sequence,
+                task.workflow.as_str()
             ],
         )
+        .map_err(failed("update a task"))?;
+    Ok(())
+}
+
+/// Pins a task to the workflow of this hash.
+pub(super) fn pin(connection: &Connection, id: &TaskId, hash: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE tasks SET workflow_hash = ?2 WHERE id = ?1";
+    connection
+        .execute(sql, params![id.as_str(), hash])
         .map_err(failed("update a task"))?;
     Ok(())
 }

@@ -126,6 +126,7 @@ impl Stage {
             events: &events,
             document: None,
             reserve: None,
+            workflow_text: None,
         };
         let answer = self.store().record(&commit).unwrap();
         assert!(!matches!(answer, Record::Taken { .. }));
