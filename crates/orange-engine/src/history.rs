@@ -41,7 +41,9 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
         }
         Fact::ErrorNoted { error } => format!("an error came up: {error}"),
         Fact::AttentionRaised { reason } => format!("needs a person: {reason}"),
-        Fact::MergeStarted { by, head, strategy, .. } => {
+        Fact::MergeStarted {
+            by, head, strategy, ..
+        } => {
             let how = match strategy {
                 MergeStrategy::Ff => String::new(),
                 other => format!(" with `--strategy {}`", other.as_str()),

@@ -91,6 +91,8 @@ pub enum Missing {
     UnknownStatus {
         /// The status.
         status: Status,
+        /// Where a request can lead from here.
+        allowed: Vec<Status>,
     },
     /// The task has ended.
     Terminal {
@@ -184,7 +186,7 @@ pub enum Missing {
         workflow: WorkflowName,
         /// The status.
         status: Status,
-        /// The statuses it has.
+        /// The statuses that both have, with the same meaning.
         statuses: Vec<Status>,
     },
     /// The status means something else in the other workflow.

@@ -12,7 +12,7 @@ use crate::role::Role;
 impl fmt::Display for Missing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Missing::UnknownStatus { status } => {
+            Missing::UnknownStatus { status, .. } => {
                 write!(formatter, "its workflow has no status `{status}`")
             }
             Missing::Terminal { status } => write!(formatter, "it has ended as `{status}`"),
@@ -76,7 +76,7 @@ impl fmt::Display for Missing {
                     joined(names, "or")
                 )
             }
-            Missing::NothingToDo => formatter.write_str("there is nothing to do"),
+            Missing::NothingToDo => formatter.write_str("nothing was given up"),
             Missing::NotEnded { status } => {
                 write!(formatter, "it has not ended, it is in `{status}`")
             }

@@ -11,6 +11,7 @@ use crate::event::Fact;
 use crate::input::FactNeeded;
 use crate::language::Workflow;
 use crate::language::workflow::Kind;
+use crate::names::Status;
 use crate::refusal::{Attempt, Missing};
 use crate::task::PendingState;
 
@@ -60,7 +61,12 @@ impl<'a> Asking<'a> {
         }
         let (name, status) = (workflow.name.clone(), task.status.clone());
         let Some(there) = workflow.state(&status) else {
-            let open = workflow.states.iter().filter(|it| it.kind != Kind::Terminal);
+            let here = |name: &Status| self.steps.workflow.state(name).map(|it| it.kind);
+            let open = workflow
+                .states
+                .iter()
+                .filter(|it| it.kind != Kind::Terminal);
+            let open = open.filter(|it| here(&it.name) == Some(it.kind));
             return Some(Missing::StatusAbsent {
                 workflow: name,
                 status,

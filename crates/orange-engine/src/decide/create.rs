@@ -129,6 +129,7 @@ fn no_entry(workflow: &Workflow, new: &NewTask) -> Missing {
     match &new.status {
         Some(status) if workflow.state(status).is_none() => Missing::UnknownStatus {
             status: status.clone(),
+            allowed: Vec::new(),
         },
         _ => Missing::NoEntry {
             entries: entry_names(workflow),

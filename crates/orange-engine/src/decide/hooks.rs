@@ -206,9 +206,7 @@ pub(super) fn agent(steps: &Steps<'_>, choice: HarnessChoice) -> Agent {
             Agent {
                 harness: task.review_harness.clone(),
                 model: tuning.model.filter(|_| is_same),
-                effort: tuning
-                    .review_effort
-                    .or(tuning.effort.filter(|_| is_same)),
+                effort: tuning.review_effort.or(tuning.effort.filter(|_| is_same)),
             }
         }
     }

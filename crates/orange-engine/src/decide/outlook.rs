@@ -88,6 +88,9 @@ fn named(fact: &FactNeeded) -> String {
 
 /// The command that asks for it, with a verb where one is usual.
 fn command(edge: &Edge, to: &Status, steps: &Steps<'_>) -> Option<String> {
+    if edge.by.iter().all(|role| *role == Role::Engine) && !edge.by.is_empty() {
+        return None;
+    }
     let task = &steps.task.id;
     let workflow = steps.workflow;
     let kind = workflow.state(&steps.task.status).map(|state| state.kind);

@@ -49,10 +49,12 @@ pub(super) fn is_on_its_way(steps: &Steps<'_>, asked: Option<&Role>) -> bool {
     let is_starting = |role: &Role| {
         let run = steps.task.runs.get(role);
         let run = run.filter(|run| run.state == RunState::Starting);
-        run.is_some_and(|run| steps.task.pending.iter().any(|pending| {
-            matches!(&pending.planned.effect, Effect::Spawn(spawn) if spawn.run == run.id)
-                && pending.state == PendingState::Waiting
-        }))
+        run.is_some_and(|run| {
+            steps.task.pending.iter().any(|pending| {
+                matches!(&pending.planned.effect, Effect::Spawn(spawn) if spawn.run == run.id)
+                    && pending.state == PendingState::Waiting
+            })
+        })
     };
     let Some(state) = steps.workflow.state(&steps.task.status) else {
         return false;

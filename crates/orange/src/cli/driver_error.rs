@@ -1,6 +1,6 @@
 //! What an error of the driver means for who asked.
 
-use orange_engine::names::ProjectName;
+use orange_engine::names::{ProjectName, Status};
 use serde_json::{Value, json};
 
 use super::exit::Exit;
@@ -56,6 +56,7 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::TaskDeleted { .. } => "task-deleted",
         DriverError::WorkflowUnsafe { .. } => "workflow-unsafe",
         DriverError::NoOutput { .. } => "no-output",
+        DriverError::StatusUnknown { .. } => "status-unknown",
         DriverError::ForAPerson(_) => "for-a-person",
         DriverError::DatabaseThere { .. } => "database-there",
         DriverError::NobodyThere { .. } => "nobody-there",
@@ -74,6 +75,7 @@ pub fn exit(error: &DriverError) -> Exit {
         | "pool-too-small"
         | "text-has-nul"
         | "task-ambiguous"
+        | "status-unknown"
         | "task-unclear" => Exit::Usage,
         "task-not-found" | "store-missing" | "project-not-found" | "workflow-not-found"
         | "nobody-there" | "rescue-not-found" | "no-output" => Exit::NotFound,
@@ -147,6 +149,10 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         }
         DriverError::WorkflowUnsafe { workflow, .. } => {
             format!("run `orange workflow check {workflow}` to see how it can go wrong")
+        }
+        DriverError::StatusUnknown { statuses, .. } => {
+            let names: Vec<&str> = statuses.iter().map(Status::as_str).collect();
+            format!("the statuses are `{}`", names.join("`, `"))
         }
         DriverError::NoOutput { task, .. } => {
             format!("see which agents it has with `orange task show {task}`")
@@ -230,6 +236,11 @@ pub fn details(error: &DriverError) -> Value {
         }
         DriverError::DatabaseThere { path } => json!({ "path": path.to_string_lossy() }),
         DriverError::TaskDeleted { task } => json!({ "task": task }),
+        DriverError::StatusUnknown {
+            task,
+            status,
+            statuses,
+        } => json!({ "task": task, "status": status, "statuses": statuses }),
         DriverError::WorkflowUnsafe {
             task,
             workflow,

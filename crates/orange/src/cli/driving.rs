@@ -47,7 +47,7 @@ impl Patience {
     }
 
     /// Who runs the commands of gates, and how long is waited.
-    fn gathering(&self) -> Gathering {
+    pub fn gathering(&self) -> Gathering {
         let bound = match self.waiting() {
             Waiting::Detached(bound) => bound,
             Waiting::Here | Waiting::Not => Duration::ZERO,
@@ -257,9 +257,29 @@ impl Outcome {
                 )
             }
         };
+        for event in &changed.events {
+            told.push_str(&amended(&event.fact));
+        }
         if matches!(self, Outcome::OnItsWay) {
             told.push_str(", effects are on their way");
         }
         told
+    }
+}
+
+/// What was changed besides the status.
+fn amended(fact: &Fact) -> String {
+    match fact {
+        Fact::TaskAmended {
+            summary, branch, ..
+        } => {
+            let summary = summary
+                .as_ref()
+                .map(|_| String::from(", with another summary"));
+            let branch = branch.as_ref().map(|it| format!(", on branch `{it}`"));
+            summary.unwrap_or_default() + &branch.unwrap_or_default()
+        }
+        Fact::WorkflowChanged { to, .. } => format!(", by the workflow `{to}`"),
+        _ => String::new(),
     }
 }

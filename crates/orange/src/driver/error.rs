@@ -117,7 +117,9 @@ pub enum DriverError {
         reason: String,
     },
     /// Nobody says which harness is meant.
-    #[error("cannot create a task in `{project}`: neither the project nor the command names a harness")]
+    #[error(
+        "cannot create a task in `{project}`: neither the project nor the command names a harness"
+    )]
     HarnessUnset {
         /// The project.
         project: ProjectName,
@@ -223,6 +225,16 @@ pub enum DriverError {
         workflow: String,
         /// The first thing that can go wrong.
         problem: String,
+    },
+    /// Nobody could ever be there.
+    #[error("cannot wait until task `{task}` is in `{status}`: its workflow has no such status")]
+    StatusUnknown {
+        /// The task.
+        task: TaskId,
+        /// The status.
+        status: Status,
+        /// The statuses there are.
+        statuses: Vec<Status>,
     },
     /// There is nothing to show of an agent.
     #[error("cannot show what an agent of task `{task}` said: {reason}")]

@@ -101,7 +101,10 @@ impl Driver {
     /// The first harness, in the order of their names, whose program is installed.
     fn first_installed(&self, harnesses: &Harnesses) -> Option<HarnessName> {
         let path = self.environment.variable("PATH");
-        let mut usable = harnesses.all().iter().filter_map(|(_, it)| it.as_ref().ok());
+        let mut usable = harnesses
+            .all()
+            .iter()
+            .filter_map(|(_, it)| it.as_ref().ok());
         let first = usable.find(|harness| harness.locate(path).is_ok());
         first.map(|harness| harness.name.clone())
     }

@@ -12,17 +12,21 @@
 
 #[cfg(feature = "crash-points")]
 mod crashes;
+mod creating;
 mod deaths;
 mod hooks;
 mod hostile;
 mod identity;
 mod lessons;
 mod library;
+mod looking;
 mod losses;
 mod merging;
 mod midst;
+mod naming;
 mod nudging;
 mod program;
+mod putting_away;
 mod racing;
 mod rebuilding;
 mod restarts;
@@ -30,3 +34,4 @@ mod rounds;
 mod stage;
 mod stories;
 mod telling;
+mod transcript;

@@ -22,7 +22,9 @@ impl Stage {
 
     /// Creates a task that waits.
     pub fn create(&self, arguments: &[&str]) -> TaskId {
-        let typed = ["task", "create", "--no-spawn", "--json"].iter().chain(arguments);
+        let typed = ["task", "create", "--no-spawn", "--json"]
+            .iter()
+            .chain(arguments);
         let typed: Vec<&str> = typed.copied().collect();
         let output = self.orange(&typed).output().unwrap();
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -23,11 +23,16 @@ use crate::output::{Output, Style, Text};
 /// program is installed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The branch, then what is to be done, in a sentence. A single text with white space in it is
-    /// what is to be done, a single word is the branch; what is left out: the branch is named after
-    /// the task, and the agent asks what is wanted.
-    #[arg(value_name = "[BRANCH] [SUMMARY]", num_args = 0..=2)]
-    pub words: Vec<String>,
+    /// The branch; one named after the task when left out. A single text that has white space in
+    /// it, or could be no branch, is the summary.
+    #[arg(value_name = "BRANCH")]
+    pub first: Option<String>,
+    /// What is to be done, in a sentence; when left out, the agent asks.
+    #[arg(value_name = "SUMMARY")]
+    pub second: Option<String>,
+    /// What was meant to be in quotes.
+    #[arg(hide = true)]
+    pub rest: Vec<String>,
     /// The project; the one this directory belongs to when left out.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
@@ -97,14 +102,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 
 /// Which word is the branch, and which the summary.
 fn named(args: &Args) -> Result<(Option<&str>, String), Error> {
+    if !args.rest.is_empty() {
+        return Err(wrong("there are more words than a branch and a summary"));
+    }
     let option = args.branch.as_deref();
-    match (args.words.as_slice(), option) {
-        ([], branch) => Ok((branch, String::new())),
-        ([word], None) if can_be_branch(word) => Ok((Some(word), String::new())),
-        ([summary], branch) => Ok((branch, summary.clone())),
-        ([branch, summary], None) => Ok((Some(branch), summary.clone())),
-        (_, Some(_)) => Err(wrong("the branch is named twice, by a word and by `--branch`")),
-        (_, None) => Err(wrong("there is a branch and a summary, and nothing else")),
+    match (&args.first, &args.second, option) {
+        (None, _, branch) => Ok((branch, String::new())),
+        (Some(word), None, None) if can_be_branch(word) => Ok((Some(word), String::new())),
+        (Some(summary), None, branch) => Ok((branch, summary.clone())),
+        (Some(branch), Some(summary), None) => Ok((Some(branch), summary.clone())),
+        (Some(_), Some(_), Some(_)) => Err(wrong(
+            "the branch is named twice, by a word and by `--branch`",
+        )),
     }
 }
 
@@ -150,7 +159,8 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
             return print_beginning(begun.created, None, json, output);
         }
     };
-    let again = format!("run `orange task spawn {task}` to start the work");
+    let again = format!("`orange task spawn {task}` starts the work");
+    let stays = format!("the task stays; when that is mended, {again}");
     let (exit, hint) = match begun.start {
         Start::NotWanted => return print_beginning(begun.created, None, json, output),
         Start::ForAPerson => {
@@ -160,18 +170,17 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
         Start::Asked(Err(error)) => {
             let error = Error::from(error);
             let exit = print_beginning(begun.created, Some(&error), json, output)?;
-            (exit, Some(format!("the task stays; {again}")))
+            (exit, Some(stays))
         }
         Start::Asked(Ok(Answer::Refused(refusal))) => {
             let error = Error::Refused(refusal);
             let exit = print_beginning(begun.created, Some(&error), json, output)?;
-            (exit, Some(format!("the task stays; {again}")))
+            (exit, Some(stays))
         }
         Start::Asked(Ok(started)) => {
             let both = joined(begun.created, started);
             let exit = print_beginning(both, None, json, output)?;
-            let hint = format!("the task stays; when that is mended, {again}");
-            (exit, (exit == Exit::OutsideFailed).then_some(hint))
+            (exit, (exit == Exit::OutsideFailed).then_some(stays))
         }
     };
     if let Some(hint) = hint.filter(|_| !json) {

@@ -7,6 +7,7 @@
 
 mod attach;
 mod call;
+mod capture;
 mod guard;
 mod id;
 mod kill;
@@ -17,6 +18,7 @@ mod observe;
 mod start;
 
 pub use attach::Attach;
+pub use capture::Captured;
 pub use id::{IdError, PaneId, SessionId, WindowId};
 pub use kill::{Kill, Killed, Leftovers};
 pub use listing::{Listed, Listing, PaneState};
