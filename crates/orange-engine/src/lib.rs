@@ -25,6 +25,7 @@ pub mod role;
 pub mod shipped;
 pub mod task;
 pub mod time;
+pub mod way;
 pub mod why;
 
 pub use apply::{apply, replay};

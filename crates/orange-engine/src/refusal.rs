@@ -1,7 +1,5 @@
 //! Refusals: everything that is missing, as data, with one wording.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use crate::document::SectionName;
@@ -352,54 +350,3 @@ impl Refusal {
 }
 
 impl std::error::Error for Refusal {}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let task = &self.task;
-        match &self.attempt {
-            Attempt::Move { from, to } => {
-                write!(
-                    formatter,
-                    "cannot move task `{task}` from `{from}` to `{to}`"
-                )?;
-            }
-            Attempt::Verb { verb, from, .. } => match verb {
-                Verb::Stuck => write!(formatter, "cannot call task `{task}` stuck in `{from}`")?,
-                Verb::RequestChanges => {
-                    write!(
-                        formatter,
-                        "cannot request changes of task `{task}` in `{from}`"
-                    )?;
-                }
-                verb => write!(formatter, "cannot {verb} task `{task}` in `{from}`")?,
-            },
-            Attempt::Respawn { from } => {
-                write!(
-                    formatter,
-                    "cannot respawn an agent of task `{task}` in `{from}`"
-                )?;
-            }
-            Attempt::Amend => write!(formatter, "cannot change task `{task}`")?,
-            Attempt::Adopt { workflow } => {
-                write!(
-                    formatter,
-                    "cannot move task `{task}` to the workflow `{workflow}`"
-                )?;
-            }
-            Attempt::Delete => write!(formatter, "cannot delete task `{task}`")?,
-            Attempt::BringBack => write!(formatter, "cannot bring task `{task}` back")?,
-            Attempt::RetryEffects => write!(formatter, "cannot retry for task `{task}`")?,
-            Attempt::Create {
-                status: Some(status),
-            } => {
-                write!(formatter, "cannot create task `{task}` in `{status}`")?;
-            }
-            Attempt::Create { status: None } => write!(formatter, "cannot create task `{task}`")?,
-        }
-        for (index, missing) in self.missing.iter().enumerate() {
-            let separator = if index == 0 { ": " } else { "; " };
-            write!(formatter, "{separator}{missing}")?;
-        }
-        Ok(())
-    }
-}

@@ -28,7 +28,7 @@ use crate::language::Workflow;
 use crate::task::Task;
 
 pub use create::create;
-pub use outlook::{Way, outlook};
+pub use outlook::outlook;
 
 /// Decides what an input means for a task.
 pub fn decide(workflow: &Workflow, task: &Task, input: &Input) -> Decision {

@@ -1,7 +1,5 @@
 //! What `decide` would say to every step from here; nothing follows.
 
-use serde::Serialize;
-
 use super::edges::{self, Asker};
 use super::steps::Steps;
 use crate::input::{FactNeeded, Input};
@@ -9,33 +7,10 @@ use crate::language::Workflow;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Kind, Target, Trigger};
 use crate::names::Status;
-use crate::refusal::Missing;
 use crate::refusal_wording::event_of;
 use crate::role::Role;
 use crate::task::Task;
-
-/// A way out of the present status.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Way {
-    /// Where it leads; nowhere when it goes back and there is nothing to go back to.
-    pub to: Option<Status>,
-    /// What sets it off.
-    pub trigger: Trigger,
-    /// When that is, in words; nothing for a request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub happens_when: Option<String>,
-    /// Who may ask; everybody when empty.
-    pub by: Vec<Role>,
-    /// What holds already.
-    pub holds: Vec<String>,
-    /// What stands in the way.
-    pub missing: Vec<Missing>,
-    /// What is only looked at when somebody asks.
-    pub unchecked: Vec<String>,
-    /// What to run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-}
+use crate::way::Way;
 
 /// Every way out of the present status, in the order of the file.
 ///

@@ -1,4 +1,4 @@
-//! What an agent has shown in its pane: now, or before that was closed.
+//! What an agent has shown in its pane, open or closed.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! Which project is meant: by name, by directory, or because there is one.
+//! Which project is meant: by name, by directory, or the only one.
 
 use std::path::Path;
 

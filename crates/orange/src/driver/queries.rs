@@ -1,10 +1,10 @@
 //! Answers questions; nothing here writes.
 
-use orange_engine::decide::Way;
 use orange_engine::event::Event;
 use orange_engine::input::{Cause, Facts, Input, Observation};
 use orange_engine::names::{ProjectName, Status, TaskId};
 use orange_engine::outlook;
+use orange_engine::way::Way;
 use orange_engine::why::{Explanation, why};
 
 use super::observe::Seen;

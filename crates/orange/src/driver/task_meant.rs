@@ -1,4 +1,4 @@
-//! Which task is meant: by id, prefix or branch, or the asker's own.
+//! Which task is meant: by id, prefix, branch, or the asker's own.
 
 use orange_engine::Task;
 use orange_engine::names::TaskId;

@@ -1,4 +1,4 @@
-//! Moves the directory of a deleted task out of the way, and back.
+//! Moves the directory of a deleted task away, and back.
 //!
 //! Nothing is removed. Both ways may be repeated, also after they were killed: what is there
 //! already stays there, and a name that is taken gets a number.

@@ -1,4 +1,4 @@
-//! New tasks: what the words mean, what is refused, how the work starts.
+//! New tasks: what words mean, what is refused, how work starts.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,8 +1,8 @@
 //! `orange task why`.
 
-use orange_engine::decide::Way;
 use orange_engine::role::Role;
 use orange_engine::task::{Run, RunState};
+use orange_engine::way::Way;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -14,7 +14,9 @@ use crate::config::Environment;
 use crate::driver::{Observation, Outlook, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
 
-/// Say why a task is where it is, and what every next step still needs.
+/// Say why a task is there, and what is next.
+///
+/// Also what every next step still needs, who may ask for it, and with which command.
 ///
 /// Nothing is changed: TASK.md, the branch and the agents are looked at, as far as that can be done
 /// by looking. Commands of gates are not run.
