@@ -1,6 +1,6 @@
 //! What an error of the driver means for who asked.
 
-use orange_engine::names::{ProjectName, Status};
+use orange_engine::names::{ProjectName, Status, TaskId};
 use serde_json::{Value, json};
 
 use super::exit::Exit;
@@ -41,6 +41,8 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::NoRandomness(_) | DriverError::File { .. } => "system-failed",
         DriverError::ProjectUnclear { .. } => "project-unclear",
         DriverError::NoRepository { .. } => "project-unusable",
+        DriverError::ProjectInUse { .. } => "project-in-use",
+        DriverError::NoBranch { .. } => "branch-not-found",
         DriverError::WorkflowMissing { .. } => "workflow-not-found",
         DriverError::WorkflowInvalid { .. } => "workflow-invalid",
         DriverError::HasNul(_) => "text-has-nul",
@@ -78,7 +80,7 @@ pub fn exit(error: &DriverError) -> Exit {
         | "status-unknown"
         | "task-unclear" => Exit::Usage,
         "task-not-found" | "store-missing" | "project-not-found" | "workflow-not-found"
-        | "nobody-there" | "rescue-not-found" | "no-output" => Exit::NotFound,
+        | "nobody-there" | "rescue-not-found" | "no-output" | "branch-not-found" => Exit::NotFound,
         "store-busy" | "task-contended" | "workspace-busy" | "gate-running" => Exit::Busy,
         "program-failed" | "git-failed" => Exit::OutsideFailed,
         "store-failed" | "system-failed" => Exit::Unexpected,
@@ -90,6 +92,21 @@ pub fn exit(error: &DriverError) -> Exit {
 pub fn hints(error: &DriverError) -> Vec<String> {
     let hint = match error {
         DriverError::Store(error) => return error.hints(),
+        DriverError::ProjectInUse {
+            tasks, workspaces, ..
+        } => {
+            let cancel = |task: &TaskId| {
+                format!("end it first: `orange task cancel {task}` keeps its work, or merge it")
+            };
+            let held = !workspaces.is_empty() && tasks.is_empty();
+            let held = held.then(|| {
+                String::from(
+                    "run `orange workspace gc`: it gives back what ended tasks still hold, and \
+                     says what is left",
+                )
+            });
+            return tasks.iter().map(cancel).chain(held).collect();
+        }
         DriverError::TaskAmbiguous { candidates, .. } => {
             let hint = |it: &Candidate| {
                 let (task, project) = (&it.task, &it.project);
@@ -103,6 +120,9 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         }
         DriverError::Projects(ProjectsError::Unknown { names, .. })
         | DriverError::ProjectUnclear { names, .. } => registered(names),
+        DriverError::NoBranch { path, .. } => {
+            format!("see which there are with `git -C {} branch`", path.display())
+        }
         DriverError::Projects(ProjectsError::NameInvalid(_)) => {
             "a name has letters, digits, `-` and `_`; choose one with `orange project add --name NAME`"
                 .to_owned()
@@ -236,6 +256,9 @@ pub fn details(error: &DriverError) -> Value {
         }
         DriverError::DatabaseThere { path } => json!({ "path": path.to_string_lossy() }),
         DriverError::TaskDeleted { task } => json!({ "task": task }),
+        DriverError::ProjectInUse {
+            tasks, workspaces, ..
+        } => json!({ "tasks": tasks, "workspaces": workspaces }),
         DriverError::StatusUnknown {
             task,
             status,

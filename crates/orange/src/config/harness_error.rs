@@ -116,8 +116,8 @@ impl HarnessError {
                 };
                 format!(
                     "{known}; define one in `{}/NAME.toml`, and name it with `orange project add \
-                     --harness NAME`, in projects.json of a registered project, or with `orange \
-                     task create --harness NAME`",
+                     --harness NAME`, `orange project update --harness NAME`, or `orange task \
+                     create --harness NAME`",
                     folder.display()
                 )
             }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use orange_engine::document::DocumentError;
-use orange_engine::names::{ProjectName, RunId, Status, TaskId, WorkspaceName};
+use orange_engine::names::{BranchName, ProjectName, RunId, Status, TaskId, WorkspaceName};
 use orange_engine::role::Role;
 use serde::Serialize;
 
@@ -115,6 +115,24 @@ pub enum DriverError {
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
+    },
+    /// It has no such branch.
+    #[error("cannot find branch `{branch}` in `{}`", .path.display())]
+    NoBranch {
+        /// The repository.
+        path: PathBuf,
+        /// The branch.
+        branch: BranchName,
+    },
+    /// Tasks or worktrees would be left behind.
+    #[error("cannot remove project `{project}`: {}", in_use(.tasks, .workspaces))]
+    ProjectInUse {
+        /// The project.
+        project: ProjectName,
+        /// The tasks that have not ended.
+        tasks: Vec<TaskId>,
+        /// The workspaces that hold something.
+        workspaces: Vec<WorkspaceName>,
     },
     /// Nobody says which harness is meant.
     #[error(
@@ -276,6 +294,18 @@ pub struct Candidate {
     pub status: Status,
     /// What is to be done.
     pub summary: String,
+}
+
+fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
+    let quoted = |what: &str, names: Vec<String>| {
+        (!names.is_empty()).then(|| format!("{what} `{}`", names.join("`, `")))
+    };
+    let tasks = tasks.iter().map(ToString::to_string).collect();
+    let held = workspaces.iter().map(ToString::to_string).collect();
+    let tasks = quoted("it has open tasks,", tasks);
+    let held = quoted("workspaces hold something,", held);
+    let both: Vec<String> = tasks.into_iter().chain(held).collect();
+    both.join("; ")
 }
 
 fn listed(candidates: &[Candidate]) -> String {

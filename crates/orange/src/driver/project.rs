@@ -4,6 +4,7 @@ use std::path::Path;
 
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 
+use super::projects::Settings;
 use super::{Driver, DriverError};
 use crate::config::{Project, Projects};
 use crate::effects::git::{Git, GitError};
@@ -17,7 +18,13 @@ impl Driver {
         workflow: Option<String>,
         harness: Option<HarnessName>,
     ) -> Result<(Project, bool), DriverError> {
-        let project = self.described_project(directory, name, workflow, harness)?;
+        let project = self.described_project(directory, name, workflow.clone(), harness.clone())?;
+        let settings = Settings {
+            workflow,
+            harness,
+            ..Settings::default()
+        };
+        self.check_settings(&project, &settings)?;
         Ok(Projects::add(&self.home, project)?)
     }
 
