@@ -87,6 +87,7 @@ pub fn workflow(data: &[u8]) {
         branch: BranchName::new("b"),
         harness: HarnessName::new("claude"),
         review_harness: HarnessName::new("codex"),
+        tuning: orange_engine::task::Tuning::default(),
     };
     let Decision::Plan(plan) = create(
         &workflow,

@@ -96,6 +96,7 @@ fn working_task(workflow: &Workflow) -> Task {
         branch: BranchName::new("add-a-thing"),
         harness: HarnessName::new("claude"),
         review_harness: HarnessName::new("codex"),
+        tuning: orange_engine::task::Tuning::default(),
     };
     let Decision::Plan(plan) = create(
         workflow,

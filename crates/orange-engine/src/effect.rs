@@ -123,6 +123,12 @@ pub struct Spawn {
     pub role: Role,
     /// The program.
     pub harness: HarnessName,
+    /// Which model it uses; its own choice when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How hard it thinks; its own choice when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// What it may do.
     pub permissions: Permissions,
     /// The name of its window, for people.

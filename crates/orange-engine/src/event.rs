@@ -14,6 +14,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
+use crate::task::Tuning;
 use crate::time::Timestamp;
 
 /// Something that happened to a task.
@@ -46,6 +47,34 @@ pub enum Fact {
         /// The new branch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<BranchName>,
+    },
+    /// The task goes on by another workflow.
+    #[serde(rename = "workflow.changed")]
+    WorkflowChanged {
+        /// Who asked.
+        by: Role,
+        /// The workflow it had.
+        from: WorkflowName,
+        /// The workflow it has now.
+        to: WorkflowName,
+        /// The first values of fields that it did not have.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        fields: BTreeMap<FieldName, i64>,
+        /// The sections that were there already and decided nothing so far.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        sections: BTreeMap<SectionName, SectionHash>,
+    },
+    /// The task was put away.
+    #[serde(rename = "task.deleted")]
+    TaskDeleted {
+        /// Who asked.
+        by: Role,
+    },
+    /// A task that was put away is back.
+    #[serde(rename = "task.brought_back")]
+    TaskBroughtBack {
+        /// Who asked.
+        by: Role,
     },
     /// TASK.md was read on somebody's call.
     #[serde(rename = "document.imported")]
@@ -219,6 +248,9 @@ pub struct Created {
     pub harness: HarnessName,
     /// With what it is reviewed.
     pub review_harness: HarnessName,
+    /// How its agents are set, where somebody said so.
+    #[serde(default, skip_serializing_if = "Tuning::is_unset")]
+    pub tuning: Tuning,
     /// The first values of its fields.
     pub fields: BTreeMap<FieldName, i64>,
     /// The sections that were there already; they decide nothing.

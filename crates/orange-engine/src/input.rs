@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::Document;
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy};
 use crate::evidence::Evidence;
+use crate::language::Workflow;
 use crate::language::gates::{ChecksState, GitCondition, PullRequestState};
 use crate::language::verbs::Verb;
 use crate::names::{
@@ -14,6 +15,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
+use crate::task::Tuning;
 use crate::time::Timestamp;
 
 /// Everything `decide` may know besides the workflow and the task.
@@ -89,6 +91,17 @@ pub enum Ask {
         /// The new branch.
         branch: Option<BranchName>,
     },
+    /// Another workflow.
+    Adopt {
+        /// The workflow.
+        workflow: Box<Workflow>,
+        /// Its text, which the task is pinned to.
+        text: String,
+    },
+    /// Put away.
+    Delete,
+    /// Brought back after it was put away.
+    BringBack,
     /// Another try at the effects that were given up.
     RetryEffects,
     /// Another try at giving the workspace back, and at nothing else that was given up.
@@ -253,4 +266,6 @@ pub struct NewTask {
     pub harness: HarnessName,
     /// With what it is reviewed.
     pub review_harness: HarnessName,
+    /// How its agents are set.
+    pub tuning: Tuning,
 }

@@ -1,7 +1,5 @@
 //! Refusals: everything that is missing, as data, with one wording.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use crate::document::SectionName;
@@ -12,7 +10,8 @@ use crate::language::gates::{
     ChecksState, GitCondition, PullRequestState, ReportField, ReportWanted,
 };
 use crate::language::verbs::Verb;
-use crate::names::{FieldName, Status, TaskId};
+use crate::language::workflow::Kind;
+use crate::names::{FieldName, Status, TaskId, WorkflowName};
 use crate::role::Role;
 
 /// Why a request is not followed. It changes nothing.
@@ -64,6 +63,15 @@ pub enum Attempt {
     },
     /// A change of summary or branch.
     Amend,
+    /// A change of the workflow.
+    Adopt {
+        /// The workflow.
+        workflow: WorkflowName,
+    },
+    /// Putting the task away.
+    Delete,
+    /// Bringing it back.
+    BringBack,
     /// Another try at effects.
     RetryEffects,
     /// A new task.
@@ -81,6 +89,8 @@ pub enum Missing {
     UnknownStatus {
         /// The status.
         status: Status,
+        /// Where a request can lead from here.
+        allowed: Vec<Status>,
     },
     /// The task has ended.
     Terminal {
@@ -161,6 +171,33 @@ pub enum Missing {
     },
     /// There is nothing to change or to try again.
     NothingToDo,
+    /// The task has not ended.
+    NotEnded {
+        /// Where it is.
+        status: Status,
+    },
+    /// The task still holds a workspace.
+    HoldsWorkspace,
+    /// The other workflow has no such status.
+    StatusAbsent {
+        /// The other workflow.
+        workflow: WorkflowName,
+        /// The status.
+        status: Status,
+        /// The statuses that both have, with the same meaning.
+        statuses: Vec<Status>,
+    },
+    /// The status means something else in the other workflow.
+    KindDiffers {
+        /// The other workflow.
+        workflow: WorkflowName,
+        /// The status.
+        status: Status,
+        /// What it is here.
+        here: Kind,
+        /// What it is there.
+        there: Kind,
+    },
 }
 
 /// Why a gate does not hold.
@@ -297,6 +334,10 @@ impl Missing {
             Missing::NoWorkspace => "no-workspace",
             Missing::NoEntry { .. } => "no-entry",
             Missing::NothingToDo => "nothing-to-do",
+            Missing::NotEnded { .. } => "not-ended",
+            Missing::HoldsWorkspace => "holds-workspace",
+            Missing::StatusAbsent { .. } => "status-absent",
+            Missing::KindDiffers { .. } => "kind-differs",
         }
     }
 }
@@ -309,46 +350,3 @@ impl Refusal {
 }
 
 impl std::error::Error for Refusal {}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let task = &self.task;
-        match &self.attempt {
-            Attempt::Move { from, to } => {
-                write!(
-                    formatter,
-                    "cannot move task `{task}` from `{from}` to `{to}`"
-                )?;
-            }
-            Attempt::Verb { verb, from, .. } => match verb {
-                Verb::Stuck => write!(formatter, "cannot call task `{task}` stuck in `{from}`")?,
-                Verb::RequestChanges => {
-                    write!(
-                        formatter,
-                        "cannot request changes of task `{task}` in `{from}`"
-                    )?;
-                }
-                verb => write!(formatter, "cannot {verb} task `{task}` in `{from}`")?,
-            },
-            Attempt::Respawn { from } => {
-                write!(
-                    formatter,
-                    "cannot respawn an agent of task `{task}` in `{from}`"
-                )?;
-            }
-            Attempt::Amend => write!(formatter, "cannot change task `{task}`")?,
-            Attempt::RetryEffects => write!(formatter, "cannot retry for task `{task}`")?,
-            Attempt::Create {
-                status: Some(status),
-            } => {
-                write!(formatter, "cannot create task `{task}` in `{status}`")?;
-            }
-            Attempt::Create { status: None } => write!(formatter, "cannot create task `{task}`")?,
-        }
-        for (index, missing) in self.missing.iter().enumerate() {
-            let separator = if index == 0 { ": " } else { "; " };
-            write!(formatter, "{separator}{missing}")?;
-        }
-        Ok(())
-    }
-}

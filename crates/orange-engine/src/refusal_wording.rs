@@ -6,13 +6,65 @@ use crate::document::SectionName;
 use crate::document::reading::Verdict;
 use crate::input::CommandResult;
 use crate::language::gates::{ChecksState, GitCondition, PullRequestState, ReportWanted};
-use crate::refusal::{GateFailure, Missing};
+use crate::language::verbs::Verb;
+use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
 use crate::role::Role;
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let task = &self.task;
+        match &self.attempt {
+            Attempt::Move { from, to } => {
+                write!(
+                    formatter,
+                    "cannot move task `{task}` from `{from}` to `{to}`"
+                )?;
+            }
+            Attempt::Verb { verb, from, .. } => match verb {
+                Verb::Stuck => write!(formatter, "cannot call task `{task}` stuck in `{from}`")?,
+                Verb::RequestChanges => {
+                    write!(
+                        formatter,
+                        "cannot request changes of task `{task}` in `{from}`"
+                    )?;
+                }
+                verb => write!(formatter, "cannot {verb} task `{task}` in `{from}`")?,
+            },
+            Attempt::Respawn { from } => {
+                write!(
+                    formatter,
+                    "cannot respawn an agent of task `{task}` in `{from}`"
+                )?;
+            }
+            Attempt::Amend => write!(formatter, "cannot change task `{task}`")?,
+            Attempt::Adopt { workflow } => {
+                write!(
+                    formatter,
+                    "cannot move task `{task}` to the workflow `{workflow}`"
+                )?;
+            }
+            Attempt::Delete => write!(formatter, "cannot delete task `{task}`")?,
+            Attempt::BringBack => write!(formatter, "cannot bring task `{task}` back")?,
+            Attempt::RetryEffects => write!(formatter, "cannot retry for task `{task}`")?,
+            Attempt::Create {
+                status: Some(status),
+            } => {
+                write!(formatter, "cannot create task `{task}` in `{status}`")?;
+            }
+            Attempt::Create { status: None } => write!(formatter, "cannot create task `{task}`")?,
+        }
+        for (index, missing) in self.missing.iter().enumerate() {
+            let separator = if index == 0 { ": " } else { "; " };
+            write!(formatter, "{separator}{missing}")?;
+        }
+        Ok(())
+    }
+}
 
 impl fmt::Display for Missing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Missing::UnknownStatus { status } => {
+            Missing::UnknownStatus { status, .. } => {
                 write!(formatter, "its workflow has no status `{status}`")
             }
             Missing::Terminal { status } => write!(formatter, "it has ended as `{status}`"),
@@ -76,7 +128,25 @@ impl fmt::Display for Missing {
                     joined(names, "or")
                 )
             }
-            Missing::NothingToDo => formatter.write_str("there is nothing to do"),
+            Missing::NothingToDo => formatter.write_str("nothing was given up"),
+            Missing::NotEnded { status } => {
+                write!(formatter, "it has not ended, it is in `{status}`")
+            }
+            Missing::HoldsWorkspace => formatter.write_str("it still holds a workspace"),
+            Missing::StatusAbsent {
+                workflow, status, ..
+            } => write!(formatter, "`{workflow}` has no status `{status}`"),
+            Missing::KindDiffers {
+                workflow,
+                status,
+                here,
+                there,
+            } => write!(
+                formatter,
+                "`{status}` is of kind `{}` here and of kind `{}` in `{workflow}`",
+                here.as_str(),
+                there.as_str()
+            ),
         }
     }
 }
@@ -217,7 +287,7 @@ pub(crate) fn how_to_write(
     }
 }
 
-fn event_of(trigger: &str) -> String {
+pub(crate) fn event_of(trigger: &str) -> String {
     String::from(match trigger {
         "exit" => "an agent ends with its work done",
         "crash" => "an agent has crashed too often",

@@ -42,6 +42,9 @@ pub struct Task {
     pub harness: HarnessName,
     /// With what it is reviewed.
     pub review_harness: HarnessName,
+    /// How its agents are set, where somebody said so.
+    #[serde(default, skip_serializing_if = "Tuning::is_unset")]
+    pub tuning: Tuning,
     /// The fields a workflow counts in.
     pub fields: BTreeMap<FieldName, i64>,
     /// Crashes in the present status, or in the one before until its hooks have finished.
@@ -66,6 +69,30 @@ pub struct Task {
     pub unsettled: Option<u64>,
     /// Why a person should look; emptied by the next transition.
     pub attention: Vec<String>,
+    /// Whether it was put away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_deleted: bool,
+}
+
+/// How the agents of a task are set; what nobody said is the agent's own choice.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Tuning {
+    /// Which model is used; by the reviewer too, if it is the same harness.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How hard it thinks; the reviewer too, if it is the same harness and nothing else is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    /// How hard the reviewer thinks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_effort: Option<String>,
+}
+
+impl Tuning {
+    /// Whether nobody said anything.
+    pub fn is_unset(&self) -> bool {
+        *self == Tuning::default()
+    }
 }
 
 /// How a task came into its status.

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::event::{Event, Fact};
+use crate::history::told;
 use crate::language::workflow::Trigger;
 use crate::names::Status;
 use crate::role::Role;
@@ -25,6 +26,9 @@ pub struct Explanation {
     pub by: Role,
     /// What was shown.
     pub because: Vec<String>,
+    /// What was said with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
     /// What bears on it since then, oldest first.
     pub since_then: Vec<Remark>,
 }
@@ -52,6 +56,7 @@ pub fn why(events: &[Event]) -> Option<Explanation> {
             trigger: Some(changed.trigger),
             by: changed.by.clone(),
             because: changed.because.clone(),
+            message: changed.message.clone(),
             since_then: Vec::new(),
         },
         Fact::TaskCreated(created) => Explanation {
@@ -61,6 +66,7 @@ pub fn why(events: &[Event]) -> Option<Explanation> {
             trigger: None,
             by: created.by.clone(),
             because: Vec::new(),
+            message: None,
             since_then: Vec::new(),
         },
         _ => return None,
@@ -76,42 +82,24 @@ pub fn why(events: &[Event]) -> Option<Explanation> {
 
 /// What an event means for the question; bookkeeping means nothing.
 fn remark(fact: &Fact, events: &[Event]) -> Option<String> {
-    Some(match fact {
-        Fact::RunEnded { role, evidence, .. } => {
-            format!("the {role} is considered dead because it {evidence}")
-        }
-        Fact::AgentCrashed { role, crash_count } => {
-            format!("that was crash {crash_count} of the {role} in this status")
-        }
-        Fact::EffectGivenUp { effect, error } => {
-            let label = label(*effect, events);
-            format!("{label} was given up: {error}")
-        }
-        Fact::EffectStopped { effect, because_of } => {
-            let (label, cause) = (label(*effect, events), label(*because_of, events));
-            format!("{label} was not started because {cause} failed")
-        }
-        Fact::EffectRetried { effect } => format!("{} is tried again", label(*effect, events)),
-        Fact::AttentionRaised { reason } => format!("needs a person: {reason}"),
-        Fact::MergeStarted { by, head, .. } => format!("the {by} asked to merge {head}"),
-        Fact::EditRejected { by, reason, .. } => {
-            format!("an edit of the status line by the {by} was not followed: {reason}")
-        }
-        Fact::ReportReceived { report, .. } => format!("a run reported `{}`", report.outcome()),
-        Fact::ChildEnded { child, status } => format!("child `{child}` ended as `{status}`"),
-        Fact::ChildAdded { child } => format!("child `{child}` was created"),
-        _ => return None,
-    })
-}
-
-fn label(id: crate::effect::EffectId, events: &[Event]) -> &'static str {
-    events
-        .iter()
-        .find_map(|event| match &event.fact {
-            Fact::EffectPlanned(planned) if planned.id == id => Some(planned.effect.label()),
-            _ => None,
-        })
-        .unwrap_or("an effect")
+    let matters = matches!(
+        fact,
+        Fact::RunEnded { .. }
+            | Fact::AgentCrashed { .. }
+            | Fact::EffectGivenUp { .. }
+            | Fact::EffectStopped { .. }
+            | Fact::EffectRetried { .. }
+            | Fact::AttentionRaised { .. }
+            | Fact::MergeStarted { .. }
+            | Fact::EditRejected { .. }
+            | Fact::ReportReceived { .. }
+            | Fact::ChildEnded { .. }
+            | Fact::ChildAdded { .. }
+            | Fact::WorkflowChanged { .. }
+            | Fact::TaskDeleted { .. }
+            | Fact::TaskBroughtBack { .. }
+    );
+    matters.then(|| told(fact, events))
 }
 
 impl fmt::Display for Explanation {
@@ -134,6 +122,9 @@ impl fmt::Display for Explanation {
         }
         for reason in &self.because {
             write!(formatter, "\n  because {reason}")?;
+        }
+        for line in self.message.iter().flat_map(|message| message.lines()) {
+            write!(formatter, "\n  saying: {line}")?;
         }
         for remark in &self.since_then {
             write!(formatter, "\n  {} {}", remark.at, remark.text)?;

@@ -26,6 +26,7 @@ use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, TaskId, WorkspaceName};
 use orange_engine::role::Role;
+use orange_engine::task::Tuning;
 use tempfile::TempDir;
 
 /// How often each is measured; the middle one counts.
@@ -135,6 +136,7 @@ impl Bench {
             harness: None,
             review_harness: None,
             status: None,
+            tuning: Tuning::default(),
         };
         match self.driver().create(&new, Waiting::Here).unwrap() {
             Answer::Done(changed) => changed.task.id,

@@ -121,7 +121,14 @@ fn prepare(root: &Path) -> (String, Vec<u8>) {
     ));
     timed(&mut orange(
         root,
-        &["task", "create", "--workflow", "two", "A summary"],
+        &[
+            "task",
+            "create",
+            "--no-spawn",
+            "--workflow",
+            "two",
+            "A summary",
+        ],
     ));
     let tasks = root.join("home/tasks/repo");
     let task = fs::read_dir(tasks).unwrap().next().unwrap().unwrap();

@@ -33,6 +33,23 @@ pub(crate) fn fold(task: &mut Task, event: &Event) {
                 task.branch = branch.clone();
             }
         }
+        Fact::WorkflowChanged {
+            to,
+            fields,
+            sections,
+            ..
+        } => {
+            task.workflow = to.clone();
+            for (field, value) in fields {
+                task.fields.entry(field.clone()).or_insert(*value);
+            }
+            for (name, hash) in sections {
+                let memory = task.sections.entry(name.clone());
+                memory.or_insert_with(|| SectionMemory::old(*hash));
+            }
+        }
+        Fact::TaskDeleted { .. } => task.is_deleted = true,
+        Fact::TaskBroughtBack { .. } => task.is_deleted = false,
         Fact::DocumentImported {
             by,
             asked,
@@ -151,6 +168,7 @@ pub(crate) fn begin(created: &Created, event: &Event) -> Task {
         branch: created.branch.clone(),
         harness: created.harness.clone(),
         review_harness: created.review_harness.clone(),
+        tuning: created.tuning.clone(),
         fields: created.fields.clone(),
         crash_count: 0,
         crashes_are_old: false,
@@ -167,6 +185,7 @@ pub(crate) fn begin(created: &Created, event: &Event) -> Task {
         pending: Vec::new(),
         unsettled: Some(event.version),
         attention: Vec::new(),
+        is_deleted: false,
     }
 }
 

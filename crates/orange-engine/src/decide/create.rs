@@ -63,6 +63,7 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, input: &Input) -
         branch: new.branch.clone(),
         harness: new.harness.clone(),
         review_harness: new.review_harness.clone(),
+        tuning: new.tuning.clone(),
         fields: workflow.fields.clone(),
         sections: existing_sections(workflow, input),
     };
@@ -76,7 +77,10 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, input: &Input) -
 }
 
 /// What was written before the task began is old from the start.
-fn existing_sections(workflow: &Workflow, input: &Input) -> BTreeMap<SectionName, SectionHash> {
+pub(super) fn existing_sections(
+    workflow: &Workflow,
+    input: &Input,
+) -> BTreeMap<SectionName, SectionHash> {
     let names = workflow.gated_sections().iter();
     names
         .filter_map(|name| {
@@ -125,6 +129,7 @@ fn no_entry(workflow: &Workflow, new: &NewTask) -> Missing {
     match &new.status {
         Some(status) if workflow.state(status).is_none() => Missing::UnknownStatus {
             status: status.clone(),
+            allowed: Vec::new(),
         },
         _ => Missing::NoEntry {
             entries: entry_names(workflow),

@@ -109,15 +109,24 @@ pub(super) fn guard_holds(edge: &Edge, steps: &Steps<'_>) -> bool {
         .is_none_or(|when| when.holds(|field| steps.task.value(field)))
 }
 
-fn ask<'a>(edge: &'a Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
-    let mut missing = Vec::new();
-    let mut because = Vec::new();
-    if !edge.is_open_to(asker.role) {
-        missing.push(Missing::NotAllowed {
-            role: asker.role.clone(),
-            by: edge.by.clone(),
-        });
-    }
+/// What stands in the way of an edge besides who asks, and what does not.
+#[derive(Default)]
+pub(super) struct Surveyed {
+    /// The guard does not hold.
+    pub(super) guard: Option<Missing>,
+    /// Gates that fail, and the question that nobody answered.
+    pub(super) missing: Vec<Missing>,
+    /// One line for each guard and gate that holds.
+    pub(super) because: Vec<String>,
+    /// What has to be looked at before gates can be judged.
+    pub(super) needs: Vec<FactNeeded>,
+    /// The same, for gates that run a command.
+    pub(super) commands: Vec<FactNeeded>,
+}
+
+/// Looks at guard, gates and question of an edge.
+pub(super) fn survey(edge: &Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Surveyed {
+    let mut found = Surveyed::default();
     if let Some(when) = &edge.when {
         let values: Vec<(FieldName, i64)> = when
             .comparisons()
@@ -129,32 +138,48 @@ fn ask<'a>(edge: &'a Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
             })
             .collect();
         if guard_holds(edge, steps) {
-            because.push(format!("`{when}` holds"));
+            found.because.push(format!("`{when}` holds"));
         } else {
             let when = when.text().to_owned();
-            missing.push(Missing::GuardFailed { when, values });
+            found.guard = Some(Missing::GuardFailed { when, values });
         }
     }
-    let reachable = missing.is_empty();
-    let mut needs = Vec::new();
-    let mut commands = Vec::new();
     for gate in &edge.gates {
         match gates::ask(gate, steps) {
-            Answer::Holds(shown) => because.push(shown),
+            Answer::Holds(shown) => found.because.push(shown),
             Answer::Fails(failures) => {
                 let failures = failures.into_iter();
-                missing.extend(failures.map(|failure| Missing::GateFailed { failure }));
+                let failures = failures.map(|failure| Missing::GateFailed { failure });
+                found.missing.extend(failures);
             }
-            Answer::Needs(fact) if matches!(gate.kind, GateKind::Command(_)) => commands.push(fact),
-            Answer::Needs(fact) => needs.push(fact),
+            Answer::Needs(fact) if matches!(gate.kind, GateKind::Command(_)) => {
+                found.commands.push(fact);
+            }
+            Answer::Needs(fact) => found.needs.push(fact),
         }
     }
-    if let Some(question) = &edge.confirm
-        && !asker.confirmed
-    {
+    // A confirmation is a person's: an agent's yes answers nothing.
+    let is_answered = asker.confirmed && !asker.role.is_agent();
+    if let Some(question) = edge.confirm.as_ref().filter(|_| !is_answered) {
         let question = question.clone();
-        missing.push(Missing::ConfirmationNeeded { question });
+        found.missing.push(Missing::ConfirmationNeeded { question });
     }
+    found
+}
+
+fn ask<'a>(edge: &'a Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
+    let found = survey(edge, asker, steps);
+    let mut missing = Vec::new();
+    if !edge.is_open_to(asker.role) {
+        missing.push(Missing::NotAllowed {
+            role: asker.role.clone(),
+            by: edge.by.clone(),
+        });
+    }
+    missing.extend(found.guard);
+    let reachable = missing.is_empty();
+    missing.extend(found.missing);
+    let (mut needs, mut commands) = (found.needs, found.commands);
     // A command may take minutes, so it is run only when nothing else is in the way.
     if reachable && needs.is_empty() && missing.is_empty() {
         needs.append(&mut commands);
@@ -165,6 +190,7 @@ fn ask<'a>(edge: &'a Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
         return Choice::Needs(needs);
     }
     if missing.is_empty() {
+        let because = found.because;
         return Choice::Open { edge, because };
     }
     Choice::Closed(Closed {
@@ -174,7 +200,7 @@ fn ask<'a>(edge: &'a Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
     })
 }
 
-fn shown_command(fact: &FactNeeded) -> String {
+pub(super) fn shown_command(fact: &FactNeeded) -> String {
     match fact {
         FactNeeded::Command { command, .. } => command.join(" "),
         _ => String::new(),

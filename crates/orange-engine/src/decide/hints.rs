@@ -30,7 +30,9 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
         Missing::Terminal { .. } => {
             String::from("create a new task for further work with `orange task create`")
         }
-        Missing::NoTransition { allowed } if !allowed.is_empty() => {
+        Missing::NoTransition { allowed } | Missing::UnknownStatus { allowed, .. }
+            if !allowed.is_empty() =>
+        {
             let commands: Vec<String> = allowed
                 .iter()
                 .map(|status| format!("`{}`", move_command(refusal, status)))
@@ -49,8 +51,11 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
             format!("to answer yes, run `{again} --yes`")
         }
         Missing::ConfirmationNeeded { .. } => ask_the_person(refusal),
+        Missing::UnknownStatus { .. } if matches!(refusal.attempt, Attempt::Create { .. }) => {
+            String::from("see the statuses with `orange workflow list`, or leave `--status` out")
+        }
         Missing::UnknownStatus { .. } | Missing::NoPrevious | Missing::VerbUnavailable { .. } => {
-            format!("see where the task can go with `orange task show {task}`")
+            format!("see where the task can go with `orange task why {task}`")
         }
         Missing::SameStatus { .. }
         | Missing::NothingToDo
@@ -59,7 +64,26 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
         | Missing::OnItsWay { .. }
         | Missing::Merging
         | Missing::NotSettled => {
-            format!("see what the task waits for with `orange task show {task}`")
+            format!("see what the task waits for with `orange task why {task}`")
+        }
+        Missing::NotEnded { .. } => {
+            format!("end it first: `orange task cancel {task}` gives it up and keeps its work")
+        }
+        Missing::HoldsWorkspace => {
+            String::from("run `orange workspace gc`: it gives back what ended tasks still hold")
+        }
+        Missing::StatusAbsent {
+            statuses, workflow, ..
+        } if statuses.is_empty() => format!(
+            "the two have no status in common; create a new task by it: `orange task create \
+             --workflow {workflow}`"
+        ),
+        Missing::StatusAbsent { statuses, .. } => {
+            let names = joined(statuses.iter().map(|it| format!("`{it}`")), "or");
+            format!("move it first, to {names}: `orange task update {task} --status STATUS`")
+        }
+        Missing::KindDiffers { .. } => {
+            format!("move it first: `orange task why {task}` says where it can go")
         }
         Missing::NoRespawn { .. } => format!("see who should run with `orange task show {task}`"),
         Missing::StillRunning { .. } => format!("look at it with `orange task attach {task}`"),
@@ -84,7 +108,10 @@ fn again(refusal: &Refusal) -> String {
         }
         Attempt::Respawn { .. } => format!("orange task respawn {task}"),
         Attempt::Amend => String::from("orange task update"),
-        Attempt::RetryEffects => format!("orange task show {task}"),
+        Attempt::RetryEffects => format!("orange task retry {task}"),
+        Attempt::Adopt { workflow } => format!("orange task update {task} --workflow {workflow}"),
+        Attempt::Delete => format!("orange task delete {task}"),
+        Attempt::BringBack => format!("orange task delete {task} --undo"),
         Attempt::Create { .. } => String::from("orange task create"),
     }
 }
@@ -126,7 +153,7 @@ fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
         format!(" for {agents}")
     };
     let task = &refusal.task;
-    format!("wait{whom}; see what the task waits for with `orange task show {task}`")
+    format!("wait{whom}; see what the task waits for with `orange task why {task}`")
 }
 
 fn ask_the_person(refusal: &Refusal) -> String {
@@ -140,7 +167,12 @@ fn ask_the_person(refusal: &Refusal) -> String {
             }
             Attempt::Respawn { .. } => format!("orange task respawn {task}"),
             Attempt::Amend => format!("orange task update {task}"),
-            Attempt::RetryEffects => format!("orange task show {task}"),
+            Attempt::RetryEffects => format!("orange task retry {task}"),
+            Attempt::Adopt { workflow } => {
+                format!("orange task update {task} --workflow {workflow}")
+            }
+            Attempt::Delete => format!("orange task delete {task}"),
+            Attempt::BringBack => format!("orange task delete {task} --undo"),
             Attempt::Create { .. } => String::from("orange task create"),
         }
     )

@@ -150,10 +150,17 @@ fn start(steps: &mut Steps<'_>, hook: &SpawnHook, context: &Context<'_>) -> Spaw
         };
         change_fields(steps, &[change]);
     }
+    let Agent {
+        harness,
+        model,
+        effort,
+    } = agent(steps, hook.harness);
     Spawn {
         run: steps.fresh_run(),
         role: hook.role.clone(),
-        harness: harness(steps, hook.harness),
+        harness,
+        model,
+        effort,
         permissions: hook.permissions,
         window: fill(&hook.window, steps, context.message),
         prompt: steps
@@ -177,10 +184,31 @@ fn kill(scope: KillScope, context: &Context<'_>) -> Kill {
     Kill { scope, runs }
 }
 
-pub(super) fn harness(steps: &Steps<'_>, choice: HarnessChoice) -> HarnessName {
+/// A program, and how it is set.
+pub(super) struct Agent {
+    pub(super) harness: HarnessName,
+    pub(super) model: Option<String>,
+    pub(super) effort: Option<String>,
+}
+
+/// A model and an effort are words of one program: another one gets only what was said for it.
+pub(super) fn agent(steps: &Steps<'_>, choice: HarnessChoice) -> Agent {
+    let task = &steps.task;
+    let tuning = task.tuning.clone();
     match choice {
-        HarnessChoice::Task => steps.task.harness.clone(),
-        HarnessChoice::Review => steps.task.review_harness.clone(),
+        HarnessChoice::Task => Agent {
+            harness: task.harness.clone(),
+            model: tuning.model,
+            effort: tuning.effort,
+        },
+        HarnessChoice::Review => {
+            let is_same = task.review_harness == task.harness;
+            Agent {
+                harness: task.review_harness.clone(),
+                model: tuning.model.filter(|_| is_same),
+                effort: tuning.review_effort.or(tuning.effort.filter(|_| is_same)),
+            }
+        }
     }
 }
 

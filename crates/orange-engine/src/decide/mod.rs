@@ -5,6 +5,7 @@
 //! product goes through `transition`, and a plan's events are made by folding them through
 //! `apply` one by one, so what was decided and what a replay gives cannot differ.
 
+mod adopt;
 mod create;
 mod edges;
 mod exit;
@@ -14,6 +15,8 @@ mod hooks;
 mod merge;
 mod observation;
 mod obstacles;
+mod outlook;
+mod put_away;
 mod request;
 mod respawn;
 mod steps;
@@ -25,6 +28,7 @@ use crate::language::Workflow;
 use crate::task::Task;
 
 pub use create::create;
+pub use outlook::outlook;
 
 /// Decides what an input means for a task.
 pub fn decide(workflow: &Workflow, task: &Task, input: &Input) -> Decision {

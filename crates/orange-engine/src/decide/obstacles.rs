@@ -82,8 +82,10 @@ impl Asking<'_> {
         }
         let workflow = self.steps.workflow;
         if workflow.state(to).is_none() {
-            let status = to.clone();
-            return Some(Missing::UnknownStatus { status });
+            return Some(Missing::UnknownStatus {
+                status: to.clone(),
+                allowed: self.allowed(),
+            });
         }
         if !edges::leading(&self.steps, to, Trigger::Request).is_empty() {
             return None;
@@ -106,8 +108,15 @@ impl Asking<'_> {
         if !triggers.is_empty() {
             return Some(Missing::NotByRequest { triggers });
         }
+        let allowed = self.allowed();
+        Some(Missing::NoTransition { allowed })
+    }
+    /// Where a request of the asker can lead from here.
+    fn allowed(&self) -> Vec<Status> {
+        let status = &self.steps.task.status;
+        let edges = self.steps.workflow.edges_from(status);
         let mut allowed = Vec::new();
-        for edge in from_here().filter(|edge| edge.trigger == Trigger::Request) {
+        for edge in edges.filter(|edge| edge.trigger == Trigger::Request) {
             if let Some(status) = edges::target(edge, &self.steps)
                 && edge.is_open_to(&self.request.by)
                 && !allowed.contains(&status)
@@ -115,6 +124,6 @@ impl Asking<'_> {
                 allowed.push(status);
             }
         }
-        Some(Missing::NoTransition { allowed })
+        allowed
     }
 }

@@ -36,6 +36,9 @@ pub(super) fn decide(
         Ask::Respawn { role } => asking.respawn(role.as_ref()),
         Ask::HandEdit { to, version } => asking.hand_edit(to, *version),
         Ask::Amend { summary, branch } => asking.amend(summary.as_deref(), branch.as_ref()),
+        Ask::Adopt { workflow, .. } => asking.adopt(workflow),
+        Ask::Delete => asking.delete(),
+        Ask::BringBack => asking.bring_back(),
         Ask::RetryEffects => asking.retry(|_, _| true),
         Ask::RetryReleases => asking.retry(is_for_release),
     }
@@ -133,6 +136,9 @@ impl<'a> Asking<'a> {
         let attempt = Attempt::Respawn { from };
         if let Some(missing) = self.terminal().or_else(|| self.only_human()) {
             return self.refuse(attempt, closed_by(missing));
+        }
+        if respawn::is_on_its_way(&self.steps, role) {
+            return already();
         }
         match respawn::bring_back(&mut self.steps, role, 0) {
             Ok(()) => self.steps.finish(),
@@ -270,7 +276,7 @@ impl<'a> Asking<'a> {
             .collect()
     }
 
-    fn refuse(&self, attempt: Attempt, closed: Closed) -> Decision {
+    pub(super) fn refuse(&self, attempt: Attempt, closed: Closed) -> Decision {
         let mut refusal = Refusal {
             task: self.steps.task.id.clone(),
             by: self.request.by.clone(),
@@ -297,14 +303,14 @@ fn is_for_release(task: &Task, planned: &PlannedEffect) -> bool {
         || matches!(planned.effect, Effect::Kill(_)) && task.pending.iter().any(follows)
 }
 
-fn already() -> Decision {
+pub(super) fn already() -> Decision {
     Decision::Plan(Plan {
         events: Vec::new(),
         already: true,
     })
 }
 
-fn closed_by(missing: Missing) -> Closed {
+pub(super) fn closed_by(missing: Missing) -> Closed {
     Closed {
         missing: vec![missing],
         unchecked: Vec::new(),

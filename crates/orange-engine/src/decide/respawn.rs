@@ -7,6 +7,7 @@ use crate::language::defaults;
 use crate::language::hooks::OnError;
 use crate::refusal::Missing;
 use crate::role::Role;
+use crate::task::{PendingState, RunState};
 
 /// Plans the start of an agent that is gone, or says what stands in the way.
 pub(super) fn bring_back(
@@ -42,6 +43,29 @@ pub(super) fn bring_back(
     Ok(())
 }
 
+/// Whether the agent that would be brought back is being started already: its death was judged by
+/// a rule of the workflow that brings it back, a moment ago perhaps.
+pub(super) fn is_on_its_way(steps: &Steps<'_>, asked: Option<&Role>) -> bool {
+    let is_starting = |role: &Role| {
+        let run = steps.task.runs.get(role);
+        let run = run.filter(|run| run.state == RunState::Starting);
+        run.is_some_and(|run| {
+            steps.task.pending.iter().any(|pending| {
+                matches!(&pending.planned.effect, Effect::Spawn(spawn) if spawn.run == run.id)
+                    && pending.state == PendingState::Waiting
+            })
+        })
+    };
+    let Some(state) = steps.workflow.state(&steps.task.status) else {
+        return false;
+    };
+    let mut known = state.respawn.keys();
+    match asked {
+        Some(role) => state.respawn.contains_key(role) && is_starting(role),
+        None => known.clone().all(|role| steps.task.is_live(role)) && known.any(is_starting),
+    }
+}
+
 /// The role that was asked for, else the first that can be brought back and is not there.
 fn missing_role(steps: &Steps<'_>, asked: Option<&Role>) -> Option<Role> {
     let state = steps.workflow.state(&steps.task.status)?;
@@ -75,10 +99,13 @@ pub(super) fn spawn(
         || role.to_string(),
         |hook| hooks::fill(&hook.window, steps, message),
     );
+    let agent = hooks::agent(steps, harness);
     Some(Spawn {
         run: steps.fresh_run(),
         role: role.clone(),
-        harness: hooks::harness(steps, harness),
+        harness: agent.harness,
+        model: agent.model,
+        effort: agent.effort,
         permissions: respawn.permissions,
         window,
         prompt: hooks::fill(prompt, steps, message),

@@ -18,7 +18,7 @@ use crate::names::{
 };
 use crate::refusal::Refusal;
 use crate::role::Role;
-use crate::task::{PendingState, Task};
+use crate::task::{PendingState, Task, Tuning};
 use crate::time::Timestamp;
 
 /// Why a step leads nowhere.
@@ -107,6 +107,7 @@ pub fn beginning(step: &Step) -> Option<(NewTask, Input)> {
         branch: BranchName::new("branch"),
         harness: HarnessName::new("harness"),
         review_harness: HarnessName::new("harness"),
+        tuning: Tuning::default(),
     };
     // Creating reads no cause; any will do.
     let cause = Cause::Observation(Observation::TimedOut);

@@ -8,7 +8,7 @@ use crate::names::{
     BranchName, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
 };
 use crate::role::Role;
-use crate::task::{Entered, LastError, Run, RunState, Task, Workspace};
+use crate::task::{Entered, LastError, Run, RunState, Task, Tuning, Workspace};
 use crate::time::Timestamp;
 
 /// Tasks in one situation have one future.
@@ -109,6 +109,7 @@ impl Situation {
             branch: BranchName::new("branch"),
             harness: HarnessName::new("harness"),
             review_harness: HarnessName::new("harness"),
+            tuning: Tuning::default(),
             fields,
             crash_count: self.crashes,
             crashes_are_old: false,
@@ -128,6 +129,7 @@ impl Situation {
             pending: Vec::new(),
             unsettled: None,
             attention: Vec::new(),
+            is_deleted: false,
         }
     }
 

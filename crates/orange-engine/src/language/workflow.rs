@@ -96,6 +96,19 @@ pub enum Kind {
     Terminal,
 }
 
+impl Kind {
+    /// The name a file uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Queued => "queued",
+            Kind::Agent => "agent",
+            Kind::Human => "human",
+            Kind::Waiting => "waiting",
+            Kind::Terminal => "terminal",
+        }
+    }
+}
+
 /// How an agent is brought back into a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Respawn {

@@ -19,7 +19,7 @@ use orange_engine::names::{
 };
 use orange_engine::refusal::Missing;
 use orange_engine::role::Role;
-use orange_engine::task::{PendingState, Task, Workspace};
+use orange_engine::task::{PendingState, Task, Tuning, Workspace};
 use orange_engine::time::Timestamp;
 use orange_engine::{Plan, Refusal, Workflow, apply, create, decide, load, replay, shipped};
 
@@ -60,6 +60,7 @@ pub fn new_task(summary: &str, entry: Option<&str>) -> NewTask {
         branch: BranchName::new("orange-tasks/k3f9"),
         harness: HarnessName::new("claude"),
         review_harness: HarnessName::new("codex"),
+        tuning: Tuning::default(),
     }
 }
 

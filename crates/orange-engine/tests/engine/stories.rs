@@ -1652,7 +1652,7 @@ fn hints_fit_who_asks_and_what_is_possible() {
         other => panic!("{other:?}"),
     };
     let mut world = World::placed(&workflow, "planning");
-    let waits = "see what the task waits for with `orange task show k3f9`";
+    let waits = "see what the task waits for with `orange task why k3f9`";
     assert_eq!(hints(world.move_to(Role::Human, "pending")), [waits]);
     assert_eq!(
         hints(world.move_to(Role::Reviewer, "agent-review")),

@@ -1,11 +1,11 @@
 //! What an error of the driver means for who asked.
 
-use orange_engine::names::ProjectName;
+use orange_engine::names::{ProjectName, Status, TaskId};
 use serde_json::{Value, json};
 
 use super::exit::Exit;
 use crate::config::{HomeError, ProjectsError, SettingsError};
-use crate::driver::{DriverError, StoreProblem, Way};
+use crate::driver::{Candidate, DriverError, StoreProblem, Way};
 
 /// The stable name of its kind.
 pub fn code(error: &DriverError) -> &'static str {
@@ -15,6 +15,7 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::Catalog(_) => "home-unreadable",
         DriverError::Store(_) => match error.store_problem() {
             StoreProblem::TaskUnknown => "task-not-found",
+            StoreProblem::BranchTaken => "branch-taken",
             StoreProblem::Busy => "store-busy",
             StoreProblem::Empty => "store-missing",
             StoreProblem::Unusable => "store-unusable",
@@ -31,7 +32,7 @@ pub fn code(error: &DriverError) -> &'static str {
             SettingsError::Variable { .. } => "variable-invalid",
         },
         DriverError::Harness(_) => "harness-unusable",
-        DriverError::HarnessUnset(_) => "harness-unset",
+        DriverError::HarnessUnset { .. } => "harness-unset",
         DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
             "program-failed"
         }
@@ -44,6 +45,8 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::NoRandomness(_) | DriverError::File { .. } => "system-failed",
         DriverError::ProjectUnclear { .. } => "project-unclear",
         DriverError::NoRepository { .. } => "project-unusable",
+        DriverError::ProjectInUse { .. } => "project-in-use",
+        DriverError::NoBranch { .. } => "branch-not-found",
         DriverError::WorkflowMissing { .. } => "workflow-not-found",
         DriverError::WorkflowInvalid { .. } => "workflow-invalid",
         DriverError::HasNul(_) => "text-has-nul",
@@ -55,6 +58,11 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::OtherTask { .. } => "other-task",
         DriverError::InsideEffect { .. } => "inside-effect",
         DriverError::TaskUnclear => "task-unclear",
+        DriverError::TaskAmbiguous { .. } => "task-ambiguous",
+        DriverError::TaskDeleted { .. } => "task-deleted",
+        DriverError::WorkflowUnsafe { .. } => "workflow-unsafe",
+        DriverError::NoOutput { .. } => "no-output",
+        DriverError::StatusUnknown { .. } => "status-unknown",
         DriverError::ForAPerson(_) => "for-a-person",
         DriverError::DatabaseThere { .. } => "database-there",
         DriverError::NobodyThere { .. } => "nobody-there",
@@ -75,9 +83,11 @@ pub fn exit(error: &DriverError) -> Exit {
         | "name-invalid"
         | "pool-too-small"
         | "text-has-nul"
+        | "task-ambiguous"
+        | "status-unknown"
         | "task-unclear" => Exit::Usage,
         "task-not-found" | "store-missing" | "project-not-found" | "workflow-not-found"
-        | "nobody-there" | "rescue-not-found" => Exit::NotFound,
+        | "nobody-there" | "rescue-not-found" | "no-output" | "branch-not-found" => Exit::NotFound,
         "store-busy" | "task-contended" | "workspace-busy" | "gate-running" | "supervised" => {
             Exit::Busy
         }
@@ -91,11 +101,37 @@ pub fn exit(error: &DriverError) -> Exit {
 pub fn hints(error: &DriverError) -> Vec<String> {
     let hint = match error {
         DriverError::Store(error) => return error.hints(),
+        DriverError::ProjectInUse {
+            tasks, workspaces, ..
+        } => {
+            let cancel = |task: &TaskId| {
+                format!("end it first: `orange task cancel {task}` keeps its work, or merge it")
+            };
+            let held = !workspaces.is_empty() && tasks.is_empty();
+            let held = held.then(|| {
+                String::from(
+                    "run `orange workspace gc`: it gives back what ended tasks still hold, and \
+                     says what is left",
+                )
+            });
+            return tasks.iter().map(cancel).chain(held).collect();
+        }
+        DriverError::TaskAmbiguous { candidates, .. } => {
+            let hint = |it: &Candidate| {
+                let (task, project) = (&it.task, &it.project);
+                let (status, summary) = (&it.status, &it.summary);
+                format!("`{task}` of `{project}` is in `{status}`: {summary}")
+            };
+            return candidates.iter().map(hint).collect();
+        }
         DriverError::Home(_) => {
             "name it by an absolute path, such as `export ORANGE_HOME=\"$PWD/orange\"`".to_owned()
         }
         DriverError::Projects(ProjectsError::Unknown { names, .. })
         | DriverError::ProjectUnclear { names, .. } => registered(names),
+        DriverError::NoBranch { path, .. } => {
+            format!("see which there are with `git -C {} branch`", path.display())
+        }
         DriverError::Projects(ProjectsError::NameInvalid(_)) => {
             "a name has letters, digits, `-` and `_`; choose one with `orange project add --name NAME`"
                 .to_owned()
@@ -107,11 +143,12 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         DriverError::NoRepository { .. } => {
             "run `git init` and make a first commit, then run `orange project add`".to_owned()
         }
-        DriverError::HarnessUnset(_) => {
-            "run `orange task create --harness NAME`, or write `\"harness\": \"NAME\"` into \
-             projects.json or `harness = \"NAME\"` into config.toml"
-                .to_owned()
-        }
+        DriverError::HarnessUnset { project, folder } => format!(
+            "name one with `orange task create --harness NAME`, or for good with `orange project \
+             update {project} --harness NAME`, or for all projects with `harness = \"NAME\"` in \
+             config.toml; harnesses are defined in `{}/NAME.toml`",
+            folder.display()
+        ),
         DriverError::WorkflowMissing { names, .. } => format!(
             "the workflows are `{}`; `orange workflow list` describes them",
             names.join("`, `")
@@ -137,6 +174,19 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         ),
         DriverError::PoolTooSmall { project, .. } => {
             format!("raise `pool_size` of `{project}` in projects.json, or ask for fewer; `orange config show --project {project}` tells what holds")
+        }
+        DriverError::TaskDeleted { task } => {
+            format!("bring it back with `orange task delete {task} --undo`")
+        }
+        DriverError::WorkflowUnsafe { workflow, .. } => {
+            format!("run `orange workflow check {workflow}` to see how it can go wrong")
+        }
+        DriverError::StatusUnknown { statuses, .. } => {
+            let names: Vec<&str> = statuses.iter().map(Status::as_str).collect();
+            format!("the statuses are `{}`", names.join("`, `"))
+        }
+        DriverError::NoOutput { task, .. } => {
+            format!("see which agents it has with `orange task show {task}`")
         }
         DriverError::GateRunning { .. } => {
             "run the same command again in a while: it reads the result".to_owned()
@@ -231,6 +281,9 @@ pub fn details(error: &DriverError) -> Value {
                 json!({ "variable": variable, "value": value })
             }
         },
+        DriverError::TaskAmbiguous { named, candidates } => {
+            json!({ "named": named, "candidates": candidates })
+        }
         DriverError::WorkflowMissing { name, names } => json!({ "name": name, "names": names }),
         DriverError::NotRestored {
             task,
@@ -253,7 +306,22 @@ pub fn details(error: &DriverError) -> Value {
         DriverError::Supervised { pid } => json!({ "pid": pid }),
         DriverError::NotSupervising { pid } => json!({ "pid": pid }),
         DriverError::DatabaseThere { path } => json!({ "path": path.to_string_lossy() }),
+        DriverError::TaskDeleted { task } => json!({ "task": task }),
+        DriverError::ProjectInUse {
+            tasks, workspaces, ..
+        } => json!({ "tasks": tasks, "workspaces": workspaces }),
+        DriverError::StatusUnknown {
+            task,
+            status,
+            statuses,
+        } => json!({ "task": task, "status": status, "statuses": statuses }),
+        DriverError::WorkflowUnsafe {
+            task,
+            workflow,
+            problem,
+        } => json!({ "task": task, "workflow": workflow, "problem": problem }),
         DriverError::DocumentUnknown { task, reason }
+        | DriverError::NoOutput { task, reason }
         | DriverError::NobodyThere { task, reason, .. } => {
             json!({ "task": task, "reason": reason })
         }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::error::{Error, hint_paragraph, push_error};
 use super::exit::Exit;
-use super::json::Answer as JsonAnswer;
+use super::json::{Answer as JsonAnswer, ErrorFields};
 use crate::config::Environment;
 use crate::driver::{Answer, Changed, Driver, Gathering, GivenUp, Waiting};
 use crate::output::{Output, Style, Text};
@@ -19,7 +19,8 @@ use crate::output::{Output, Style, Text};
 /// Which task is meant, how long to wait, and how to answer.
 #[derive(Debug, clap::Args)]
 pub struct Target {
-    /// The task; inside an agent's session or a task's worktree, its own when left out.
+    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
+    /// task's worktree, its own when left out.
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
     #[command(flatten)]
@@ -46,7 +47,7 @@ impl Patience {
     }
 
     /// Who runs the commands of gates, and how long is waited.
-    fn gathering(&self) -> Gathering {
+    pub fn gathering(&self) -> Gathering {
         let bound = match self.waiting() {
             Waiting::Detached(bound) => bound,
             Waiting::Here | Waiting::Not => Duration::ZERO,
@@ -61,6 +62,8 @@ struct Body<'a> {
     task: &'a Task,
     events: &'a [Event],
     given_up: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_started: Option<ErrorFields>,
 }
 
 /// The driver for this process.
@@ -72,8 +75,7 @@ pub fn driver(environment: &Environment) -> Result<Driver, Error> {
 
 /// The task that was named, or the asker's own.
 pub fn meant(driver: &Driver, named: Option<&str>) -> Result<TaskId, Error> {
-    let named = named.map(TaskId::new);
-    Ok(driver.meant(named.as_ref())?)
+    Ok(driver.meant(named)?)
 }
 
 /// Asks for something, and prints what came of it.
@@ -128,6 +130,16 @@ impl Wanted {
 
 /// Prints what asking came to.
 pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Error> {
+    print_beginning(answer, None, json, output)
+}
+
+/// Prints what asking came to, and why the work was not started in the end.
+pub fn print_beginning(
+    answer: Answer,
+    not_started: Option<&Error>,
+    json: bool,
+    output: &mut Output,
+) -> Result<Exit, Error> {
     let (outcome, changed, exit) = match answer {
         Answer::Refused(refusal) => return Err(Error::Refused(refusal)),
         Answer::Done(changed) | Answer::StillRunning(changed) if !changed.given_up.is_empty() => {
@@ -144,6 +156,7 @@ pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Er
             (Outcome::Before, Box::new(changed), Exit::Ok)
         }
     };
+    let exit = not_started.map_or(exit, Error::exit);
     if json {
         let answer = JsonAnswer {
             schema: "orange.task.change/1",
@@ -152,6 +165,7 @@ pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Er
                 task: &changed.task,
                 events: &changed.events,
                 given_up: changed.given_up.iter().map(told_to_programs).collect(),
+                not_started: not_started.map(ErrorFields::from),
             },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
@@ -163,6 +177,13 @@ pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Er
     text.push(Style::Plain, &format!(": {}", outcome.told(&changed)));
     text.end_line();
     output.answer(&text)?;
+    if let Some(error) = not_started {
+        let mut text = Text::new();
+        let width = output.narration_width();
+        push_error(&mut text, &error.to_string(), &error.hints(), width, 0);
+        output.narrate(&text);
+        return Ok(exit);
+    }
     output.narrate(&narration(&changed, exit, output.narration_width()));
     Ok(exit)
 }
@@ -236,9 +257,29 @@ impl Outcome {
                 )
             }
         };
+        for event in &changed.events {
+            told.push_str(&amended(&event.fact));
+        }
         if matches!(self, Outcome::OnItsWay) {
             told.push_str(", effects are on their way");
         }
         told
+    }
+}
+
+/// What was changed besides the status.
+fn amended(fact: &Fact) -> String {
+    match fact {
+        Fact::TaskAmended {
+            summary, branch, ..
+        } => {
+            let summary = summary
+                .as_ref()
+                .map(|_| String::from(", with another summary"));
+            let branch = branch.as_ref().map(|it| format!(", on branch `{it}`"));
+            summary.unwrap_or_default() + &branch.unwrap_or_default()
+        }
+        Fact::WorkflowChanged { to, .. } => format!(", by the workflow `{to}`"),
+        _ => String::new(),
     }
 }

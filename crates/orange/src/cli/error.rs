@@ -99,6 +99,12 @@ pub enum Error {
         /// What to do about it.
         hint: Option<String>,
     },
+    /// Nobody said yes.
+    #[error("cannot delete task `{task}`: nobody has confirmed it")]
+    NotConfirmed {
+        /// The task.
+        task: TaskId,
+    },
     /// The step could not be taken.
     #[error(transparent)]
     Driver(#[from] DriverError),
@@ -147,6 +153,7 @@ impl Error {
             Error::ContextUnreadable { .. } => "context-unreadable",
             Error::Refused(_) => "refused",
             Error::MergeFailed { .. } => "merge-failed",
+            Error::NotConfirmed { .. } => "not-confirmed",
             Error::Driver(error) => driver_error::code(error),
             Error::NotStarted(_) => "program-not-started",
             Error::Print(_) => "answer-not-printed",
@@ -167,6 +174,7 @@ impl Error {
             Error::Catalog(_)
             | Error::Refused(_)
             | Error::MergeFailed { .. }
+            | Error::NotConfirmed { .. }
             | Error::WorkflowUnreadable { .. }
             | Error::WorkflowInvalid { .. }
             | Error::WorkflowNotNew(_) => Exit::Refused,
@@ -217,9 +225,13 @@ impl Error {
             Error::WorkflowNotNew(error) => error.hints(),
             Error::Refused(refusal) => refusal.hints.clone(),
             Error::MergeFailed { hint, .. } => hint.iter().cloned().collect(),
+            Error::NotConfirmed { task } => vec![format!(
+                "run `orange task delete {task} --yes`; its directory is moved to the trash, and \
+                 its branch, kept work and history stay"
+            )],
             Error::Driver(error) => driver_error::hints(error),
             Error::ContextUnreadable { .. } => {
-                vec!["name a text file: `orange task create --context FILE`".to_owned()]
+                vec!["name a text file: `orange task create --context @FILE`".to_owned()]
             }
             Error::NotStarted(_) | Error::Print(_) | Error::Json(_) => Vec::new(),
         }
@@ -245,7 +257,9 @@ impl Error {
                 json!({ "name": name, "reason": reason.to_string() })
             }
             Error::Refused(refusal) => json!({ "refusal": refusal }),
-            Error::MergeFailed { task, .. } => json!({ "task": task }),
+            Error::MergeFailed { task, .. } | Error::NotConfirmed { task } => {
+                json!({ "task": task })
+            }
             Error::Driver(error) => driver_error::details(error),
             Error::ScriptLine {
                 script,

@@ -31,8 +31,7 @@ pub fn command(terminal_width: Option<usize>) -> Command {
         "{HEADING}Start here:{HEADING:#}
   {LITERAL}orange workflow simulate default{LITERAL:#}
   {LITERAL}orange project add --harness NAME{LITERAL:#}
-  {LITERAL}orange task create \"What is to be done\"{LITERAL:#}
-  {LITERAL}orange task spawn TASK{LITERAL:#}
+  {LITERAL}orange task create my-branch \"What is to be done\"{LITERAL:#}
   {LITERAL}orange task attach TASK{LITERAL:#}
 
 {HEADING}Your own workflows:{HEADING:#}

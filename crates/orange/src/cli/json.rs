@@ -27,8 +27,9 @@ pub struct ErrorBody {
     error: ErrorFields,
 }
 
+/// An error as a program reads it.
 #[derive(Serialize)]
-struct ErrorFields {
+pub struct ErrorFields {
     code: &'static str,
     message: String,
     details: serde_json::Value,
@@ -38,12 +39,18 @@ struct ErrorFields {
 impl From<&Error> for ErrorBody {
     fn from(error: &Error) -> Self {
         Self {
-            error: ErrorFields {
-                code: error.code(),
-                message: error.to_string(),
-                details: error.details(),
-                hints: error.hints(),
-            },
+            error: ErrorFields::from(error),
+        }
+    }
+}
+
+impl From<&Error> for ErrorFields {
+    fn from(error: &Error) -> Self {
+        Self {
+            code: error.code(),
+            message: error.to_string(),
+            details: error.details(),
+            hints: error.hints(),
         }
     }
 }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::harness_arguments::{Argument, Item, Values};
-use super::{HarnessError, is_nested};
+use super::{HarnessError, ValueProblem, is_nested};
 
 /// A coding agent and how it is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,6 +145,28 @@ impl Harness {
         let filled = values.fill(arguments);
         filled.map_err(|(what, problem)| HarnessError::ValueRefused {
             harness: self.name.clone(),
+            what,
+            problem,
+        })
+    }
+
+    /// Refuses a value that this agent cannot be given, whatever it may do.
+    pub fn require_setting(&self, what: &'static str, value: &str) -> Result<(), HarnessError> {
+        let harness = self.name.clone();
+        let levels = [&self.full, &self.reduced];
+        let takes = |level: &Vec<Argument>| level.iter().any(|argument| argument.takes(what));
+        if !levels.into_iter().flatten().all(takes) {
+            return Err(HarnessError::NoSetting { harness, what });
+        }
+        let problem = if value.contains('\0') {
+            ValueProblem::HasNul
+        } else if value.starts_with('-') {
+            ValueProblem::LooksLikeFlag
+        } else {
+            return Ok(());
+        };
+        Err(HarnessError::ValueRefused {
+            harness,
             what,
             problem,
         })

@@ -96,6 +96,16 @@ impl Placeholder {
 }
 
 impl Argument {
+    /// Whether a placeholder of this name is in it.
+    pub fn takes(&self, name: &str) -> bool {
+        let templates = match self {
+            Argument::One(template) => std::slice::from_ref(template),
+            Argument::Group(templates) => templates.as_slice(),
+        };
+        let mut values = templates.iter().flat_map(Template::values);
+        values.any(|placeholder| placeholder.name() == name)
+    }
+
     /// Reads an item; the error is what is wrong and what to do about it.
     pub fn parse(item: Item) -> Result<Self, (String, String)> {
         match item {

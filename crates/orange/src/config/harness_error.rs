@@ -56,6 +56,14 @@ pub enum HarnessError {
         /// Why that is no program.
         reason: &'static str,
     },
+    /// It cannot be told this.
+    #[error("cannot tell the harness `{harness}` the {what}: its definition has no place for it")]
+    NoSetting {
+        /// The harness.
+        harness: HarnessName,
+        /// What it would be told.
+        what: &'static str,
+    },
     /// What would be passed cannot be.
     #[error("cannot start the harness `{harness}`: {what} {problem}")]
     ValueRefused {
@@ -108,8 +116,8 @@ impl HarnessError {
                 };
                 format!(
                     "{known}; define one in `{}/NAME.toml`, and name it with `orange project add \
-                     --harness NAME`, in projects.json of a registered project, or with `orange \
-                     task create --harness NAME`",
+                     --harness NAME`, `orange project update --harness NAME`, or `orange task \
+                     create --harness NAME`",
                     folder.display()
                 )
             }
@@ -119,6 +127,10 @@ impl HarnessError {
             HarnessError::ProgramMissing { binary, .. } => {
                 format!("install it, or correct `binary`; try `command -v {binary}`")
             }
+            HarnessError::NoSetting { harness, what } => format!(
+                "leave it out, or add the agent's own flag to every list under `[args]` in the \
+                 definition of `{harness}`, such as `[\"--{what}\", \"{{{what}}}\"]`"
+            ),
             HarnessError::ValueRefused { problem, .. } => match problem {
                 ValueProblem::HasNul => "remove the NUL character",
                 ValueProblem::TooLong => "shorten it, or use `{prompt_file}` in the definition",

@@ -46,6 +46,11 @@ impl Home {
         self.0.join("tasks")
     }
 
+    /// Where the directories of deleted tasks are.
+    pub fn trash(&self) -> PathBuf {
+        self.0.join("trash")
+    }
+
     /// The directory of the person's own workflows.
     pub fn workflows(&self) -> PathBuf {
         self.0.join("workflows")

@@ -15,6 +15,7 @@ mod home;
 mod new_workflow;
 mod passing;
 mod projects;
+mod projects_text;
 mod script;
 mod settings;
 mod settings_file;

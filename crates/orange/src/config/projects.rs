@@ -11,7 +11,7 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Home, reason};
+use super::{Home, projects_text, reason};
 
 /// The longest name of a project.
 const LONGEST_NAME: usize = 64;
@@ -187,20 +187,7 @@ impl Projects {
     pub fn add(home: &Home, project: Project) -> Result<(Project, bool), ProjectsError> {
         require_name(project.name.as_str())?;
         let path = home.projects();
-        let folder = home.path();
-        let mut folders = DirBuilder::new();
-        let made = folders.recursive(true).mode(0o700).create(folder);
-        made.map_err(|error| failed("make the directory", folder, &error))?;
-        // Whoever adds at the same moment waits; the lock ends with its holder.
-        let beside = path.with_extension("lock");
-        let lock = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&beside);
-        let lock = lock.and_then(|lock| lock.lock().map(|()| lock));
-        let _lock = lock.map_err(|error| failed("lock", &beside, &error))?;
+        let _lock = lock(home)?;
         let mut projects = Projects::load(home)?;
         let taken = |it: &&Project| it.name == project.name || it.path == project.path;
         if let Some(found) = projects.projects.iter().find(taken) {
@@ -217,29 +204,104 @@ impl Projects {
         Ok((project, true))
     }
 
+    /// Changes keys of a project in the file, and no other byte of it.
+    ///
+    /// Answers with the project as it is now. What the file would not read as is not written.
+    pub fn update(
+        home: &Home,
+        name: &ProjectName,
+        changes: &[(&'static str, Value)],
+    ) -> Result<Project, ProjectsError> {
+        let _lock = lock(home)?;
+        let index = Projects::load(home)?.index(name)?;
+        let path = home.projects();
+        let mut text = read(&path)?;
+        for (key, value) in changes {
+            text = projects_text::with_key(&text, index, key, value)
+                .map_err(|error| invalid(&path, &error))?;
+        }
+        let read: Projects = serde_json::from_str(&text).map_err(|error| invalid(&path, &error))?;
+        let project = read.require(name)?.clone();
+        write(&path, &text)?;
+        Ok(project)
+    }
+
+    /// Takes a project out of the file, and changes nothing else.
+    pub fn remove(home: &Home, name: &ProjectName) -> Result<Project, ProjectsError> {
+        let _lock = lock(home)?;
+        let projects = Projects::load(home)?;
+        let index = projects.index(name)?;
+        let path = home.projects();
+        let text = projects_text::without(&read(&path)?, index);
+        let text = text.map_err(|error| invalid(&path, &error))?;
+        write(&path, &text)?;
+        Ok(projects.require(name)?.clone())
+    }
+
+    fn index(&self, name: &ProjectName) -> Result<usize, ProjectsError> {
+        let index = self.projects.iter().position(|it| it.name == *name);
+        index.ok_or_else(|| ProjectsError::Unknown {
+            name: name.clone(),
+            names: self.names(),
+        })
+    }
+
     /// Writes the file whole or not at all.
     fn write(&self, path: &Path) -> Result<(), ProjectsError> {
         let json = serde_json::to_string_pretty(self).map_err(|error| ProjectsError::Invalid {
             path: path.to_owned(),
             reason: error.to_string(),
         })?;
-        let hidden = path.with_file_name(".projects.json.new");
-        let written = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&hidden)
-            .and_then(|mut file| {
-                file.write_all(format!("{json}\n").as_bytes())?;
-                file.sync_all()
-            })
-            .and_then(|()| fs::rename(&hidden, path));
-        written.map_err(|error| failed("write", path, &error))?;
-        // Some file systems cannot sync a folder; the file is there nevertheless.
-        let folder = path.parent().unwrap_or(Path::new("/"));
-        let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
-        Ok(())
+        write(path, &format!("{json}\n"))
+    }
+}
+
+/// Whoever changes the file at the same moment waits; the lock ends with its holder.
+fn lock(home: &Home) -> Result<File, ProjectsError> {
+    let folder = home.path();
+    let mut folders = DirBuilder::new();
+    let made = folders.recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| failed("make the directory", folder, &error))?;
+    let beside = home.projects().with_extension("lock");
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&beside);
+    let lock = lock.and_then(|lock| lock.lock().map(|()| lock));
+    lock.map_err(|error| failed("lock", &beside, &error))
+}
+
+fn read(path: &Path) -> Result<String, ProjectsError> {
+    fs::read_to_string(path).map_err(|error| failed("read", path, &error))
+}
+
+/// Writes the file whole or not at all.
+fn write(path: &Path, text: &str) -> Result<(), ProjectsError> {
+    let hidden = path.with_file_name(".projects.json.new");
+    let written = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&hidden)
+        .and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&hidden, path));
+    written.map_err(|error| failed("write", path, &error))?;
+    // Some file systems cannot sync a folder; the file is there nevertheless.
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+fn invalid(path: &Path, error: &serde_json::Error) -> ProjectsError {
+    ProjectsError::Invalid {
+        path: path.to_owned(),
+        reason: error.to_string(),
     }
 }
 

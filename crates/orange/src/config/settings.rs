@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(settings.harness, None);
         assert_eq!(settings.limits, Limits::default());
         assert_eq!(settings.pool.size, 8);
-        assert_eq!(settings.supervisor.tick, Duration::from_secs(1));
+        assert_eq!(settings.supervisor.tick, Duration::from_secs(2));
         assert_eq!(settings.supervisor.sweep, Duration::from_secs(30));
         assert_eq!(settings.log.max_size, 10_000_000);
         assert_eq!(settings.log.level, LogLevel::Info);

@@ -56,7 +56,9 @@ impl Driver {
             branch.as_ref().map_or(Ok(()), require_branch)?;
         }
         let id = &asked.task;
-        store.require(id)?;
+        if store.require(id)?.task.is_deleted {
+            return Err(DriverError::TaskDeleted { task: id.clone() });
+        }
         if !is_urgent(&asked.request.ask) {
             self.observe_in(store, id)?;
         }

@@ -5,15 +5,16 @@ use orange_engine::input::{Cause, Facts, Input, NewTask, Observation};
 use orange_engine::language::load;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
+use orange_engine::task::Tuning;
 use orange_engine::{Decision, Workflow, create};
 
 use super::answer::Answer;
 use super::wait::{Called, Waiting};
 use super::{Driver, DriverError, ids};
 use crate::clock;
-use crate::config::{Catalog, Project};
+use crate::config::{Catalog, Project, Projects};
 use crate::effects::git::{require_branch, usual_branch};
-use crate::store::{Creation, StoreError};
+use crate::store::{Creation, Store, StoreError};
 
 /// How often an id of one length is tried before it grows.
 const TRIES: usize = 8;
@@ -42,29 +43,93 @@ pub struct NewWork {
     pub review_harness: Option<HarnessName>,
     /// Where it begins; the first entry that is open when absent.
     pub status: Option<Status>,
+    /// How its agents are set.
+    pub tuning: Tuning,
+}
+
+/// A beginning with everything it needs, found and checked.
+struct Prepared {
+    project: Project,
+    /// Whether the project has to be registered first.
+    is_new: bool,
+    workflow: Workflow,
+    workflow_text: String,
+    harness: HarnessName,
+    review_harness: HarnessName,
 }
 
 impl Driver {
     /// Begins a task and brings about what its beginning plans.
     pub fn create(&self, new: &NewWork, waiting: Waiting) -> Result<Answer, DriverError> {
+        Ok(self.create_registering(new, waiting)?.0)
+    }
+
+    /// The same; also answers with the project, if it had to be registered for this.
+    pub(super) fn create_registering(
+        &self,
+        new: &NewWork,
+        waiting: Waiting,
+    ) -> Result<(Answer, Option<Project>), DriverError> {
+        let prepared = self.prepare_beginning(new)?;
+        let mut store = self.store()?;
+        let mut registered = None;
+        if prepared.is_new {
+            let (project, is_new) = Projects::add(&self.home, prepared.project.clone())?;
+            registered = is_new.then_some(project);
+        }
+        let answer = self.create_prepared(&mut store, new, &prepared, waiting)?;
+        Ok((answer, registered))
+    }
+
+    /// Finds what a beginning needs, and refuses what cannot come to anything.
+    fn prepare_beginning(&self, new: &NewWork) -> Result<Prepared, DriverError> {
         refuse_nul("summary", Some(&new.summary))?;
         refuse_nul("context", new.context.as_ref())?;
         if let Some(branch) = &new.branch {
             require_branch(branch)?;
         }
-        let project = self.project_for(new.project.as_ref())?;
+        let harnesses = self.harnesses()?;
+        let (project, is_new) = self.project_for_new(new, &harnesses)?;
         let settings = self.settings(Some(&project))?;
         let workflow_name = new.workflow.as_ref().unwrap_or(&settings.workflow);
-        let (workflow, text) = self.workflow(workflow_name)?;
+        let (workflow, workflow_text) = self.workflow(workflow_name)?;
         let harness = new.harness.clone().or(settings.harness);
-        let harness = harness.ok_or_else(|| DriverError::HarnessUnset(project.name.clone()))?;
+        let harness = harness.ok_or_else(|| DriverError::HarnessUnset {
+            project: project.name.clone(),
+            folder: self.home.harnesses(),
+        })?;
         let review_harness = new.review_harness.clone();
         let review_harness = review_harness.or(settings.review_harness);
         let review_harness = review_harness.unwrap_or_else(|| harness.clone());
-        let harnesses = self.harnesses()?;
-        harnesses.require(&harness)?;
-        harnesses.require(&review_harness)?;
-        let mut store = self.store()?;
+        let worker = harnesses.require(&harness)?;
+        let reviewer = harnesses.require(&review_harness)?;
+        let settings = [
+            (worker, "model", &new.tuning.model),
+            (worker, "effort", &new.tuning.effort),
+            (reviewer, "effort", &new.tuning.review_effort),
+        ];
+        for (harness, what, value) in settings {
+            if let Some(value) = value {
+                harness.require_setting(what, value)?;
+            }
+        }
+        Ok(Prepared {
+            project,
+            is_new,
+            workflow,
+            workflow_text,
+            harness,
+            review_harness,
+        })
+    }
+
+    fn create_prepared(
+        &self,
+        store: &mut Store,
+        new: &NewWork,
+        prepared: &Prepared,
+        waiting: Waiting,
+    ) -> Result<Answer, DriverError> {
         for attempt in 0.. {
             let length = (ids::SHORTEST + attempt / TRIES).min(LONGEST);
             let id = ids::task_id(length)?;
@@ -81,28 +146,29 @@ impl Driver {
             let branch = branch.unwrap_or_else(|| usual_branch(&id));
             let task = NewTask {
                 id: id.clone(),
-                project: project.name.clone(),
+                project: prepared.project.name.clone(),
                 by: new.by.clone(),
                 status: new.status.clone(),
                 summary: new.summary.clone(),
                 branch,
-                harness: harness.clone(),
-                review_harness: review_harness.clone(),
+                harness: prepared.harness.clone(),
+                review_harness: prepared.review_harness.clone(),
+                tuning: new.tuning.clone(),
             };
-            let plan = match create(&workflow, &task, &input) {
+            let plan = match create(&prepared.workflow, &task, &input) {
                 Decision::Plan(plan) => plan,
                 Decision::Refusal(refusal) => return Ok(Answer::Refused(Box::new(refusal))),
                 Decision::Needs(_) => return Err(DriverError::Contended { task: id }),
             };
             let created = store.create(&Creation {
                 events: &plan.events,
-                workflow_text: &text,
+                workflow_text: &prepared.workflow_text,
                 document: Some(&document),
             });
             match created {
                 Ok(_) => {
-                    self.project_files(&mut store, &id)?;
-                    return self.settle(&mut store, &id, plan.events, waiting, Called::none());
+                    self.project_files(store, &id)?;
+                    return self.settle(store, &id, plan.events, waiting, Called::none());
                 }
                 Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}
                 Err(error) => return Err(error.into()),
@@ -111,45 +177,7 @@ impl Driver {
         Err(DriverError::TaskUnclear)
     }
 
-    /// The project that is meant: by name, by the present directory, or because there is one.
-    pub(super) fn project_for(&self, name: Option<&ProjectName>) -> Result<Project, DriverError> {
-        let projects = self.projects()?;
-        if let Some(name) = name {
-            return Ok(projects.require(name)?.clone());
-        }
-        let held = self.directory().and_then(|it| projects.holding(it));
-        match (held, projects.projects.as_slice()) {
-            (Some(project), _) | (None, [project]) => Ok(project.clone()),
-            (None, []) => Err(DriverError::ProjectUnclear {
-                reason: "none is registered",
-                names: Vec::new(),
-            }),
-            (None, _) => Err(DriverError::ProjectUnclear {
-                reason: "this directory belongs to none",
-                names: projects.names(),
-            }),
-        }
-    }
-
-    /// The project that was named, or that holds the present directory; none elsewhere.
-    pub fn project_here(&self, name: Option<&ProjectName>) -> Result<Option<Project>, DriverError> {
-        let projects = self.projects()?;
-        if let Some(name) = name {
-            return Ok(Some(projects.require(name)?.clone()));
-        }
-        let Some(here) = self.directory() else {
-            return Ok(None);
-        };
-        // A workspace is called after its project; its own path is nowhere near the project's.
-        let below = here.strip_prefix(self.home.workspaces()).ok();
-        let workspace = below.and_then(|it| it.iter().next()?.to_str()?.rsplit_once("--"));
-        let of_workspace = workspace
-            .and_then(|(name, _)| projects.projects.iter().find(|it| it.name.as_str() == name));
-        let held = of_workspace.or_else(|| projects.holding(here));
-        Ok(held.cloned())
-    }
-
-    fn workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {
+    pub(super) fn workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {
         let catalog = Catalog::load(&self.home)?;
         let source = catalog.named(name);
         let source = source.ok_or_else(|| DriverError::WorkflowMissing {
@@ -192,4 +220,9 @@ fn first_text(id: &TaskId, new: &NewWork) -> Result<Document, DriverError> {
             document.with_section(&SectionName::titled("Context"), &context)
         }
     })
+}
+
+/// Whether a word could be the name of a branch.
+pub fn can_be_branch(word: &str) -> bool {
+    !word.contains(char::is_whitespace) && require_branch(&BranchName::new(word)).is_ok()
 }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use orange_engine::document::DocumentError;
-use orange_engine::names::{ProjectName, RunId, TaskId, WorkspaceName};
+use orange_engine::names::{BranchName, ProjectName, RunId, Status, TaskId, WorkspaceName};
 use orange_engine::role::Role;
+use serde::Serialize;
 
 use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError, SettingsError};
 use crate::effects::command::CommandError;
@@ -136,11 +137,36 @@ pub enum DriverError {
         /// What is wrong with it.
         reason: String,
     },
+    /// It has no such branch.
+    #[error("cannot find branch `{branch}` in `{}`", .path.display())]
+    NoBranch {
+        /// The repository.
+        path: PathBuf,
+        /// The branch.
+        branch: BranchName,
+    },
+    /// Tasks or worktrees would be left behind.
+    #[error("cannot remove project `{project}`: {}", in_use(.tasks, .workspaces))]
+    ProjectInUse {
+        /// The project.
+        project: ProjectName,
+        /// The tasks that have not ended.
+        tasks: Vec<TaskId>,
+        /// The workspaces that hold something.
+        workspaces: Vec<WorkspaceName>,
+    },
     /// Nobody says which harness is meant.
-    #[error("cannot create a task in `{0}`: neither the project nor the command names a harness")]
-    HarnessUnset(ProjectName),
+    #[error(
+        "cannot create a task in `{project}`: neither the project nor the command names a harness"
+    )]
+    HarnessUnset {
+        /// The project.
+        project: ProjectName,
+        /// Where harnesses are defined.
+        folder: PathBuf,
+    },
     /// There is no such workflow.
-    #[error("cannot create a task: there is no workflow `{name}`")]
+    #[error("cannot use the workflow `{name}`: there is none of that name")]
     WorkflowMissing {
         /// The name.
         name: String,
@@ -215,6 +241,48 @@ pub enum DriverError {
     /// Nobody says which task is meant.
     #[error("cannot tell which task is meant")]
     TaskUnclear,
+    /// What was named could be several tasks.
+    #[error("cannot tell which task `{named}` means: it could be {}", listed(.candidates))]
+    TaskAmbiguous {
+        /// What was named.
+        named: String,
+        /// The tasks it could be.
+        candidates: Vec<Candidate>,
+    },
+    /// It was put away.
+    #[error("cannot change task `{task}`: it was deleted")]
+    TaskDeleted {
+        /// The task.
+        task: TaskId,
+    },
+    /// A workflow that could harm the task.
+    #[error("cannot move task `{task}` to the workflow `{workflow}`: it is not safe: {problem}")]
+    WorkflowUnsafe {
+        /// The task.
+        task: TaskId,
+        /// The workflow.
+        workflow: String,
+        /// The first thing that can go wrong.
+        problem: String,
+    },
+    /// Nobody could ever be there.
+    #[error("cannot wait until task `{task}` is in `{status}`: its workflow has no such status")]
+    StatusUnknown {
+        /// The task.
+        task: TaskId,
+        /// The status.
+        status: Status,
+        /// The statuses there are.
+        statuses: Vec<Status>,
+    },
+    /// There is nothing to show of an agent.
+    #[error("cannot show what an agent of task `{task}` said: {reason}")]
+    NoOutput {
+        /// The task.
+        task: TaskId,
+        /// Why.
+        reason: String,
+    },
     /// Agents do not ask for this.
     #[error("cannot {0} from an agent's session: only a person may")]
     ForAPerson(&'static str),
@@ -234,6 +302,36 @@ pub enum DriverError {
         /// What may bring one there.
         way: Way,
     },
+}
+
+/// A task that may have been meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Candidate {
+    /// The task.
+    pub task: TaskId,
+    /// Its project.
+    pub project: ProjectName,
+    /// Where it is.
+    pub status: Status,
+    /// What is to be done.
+    pub summary: String,
+}
+
+fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
+    let quoted = |what: &str, names: Vec<String>| {
+        (!names.is_empty()).then(|| format!("{what} `{}`", names.join("`, `")))
+    };
+    let tasks = tasks.iter().map(ToString::to_string).collect();
+    let held = workspaces.iter().map(ToString::to_string).collect();
+    let tasks = quoted("it has open tasks,", tasks);
+    let held = quoted("workspaces hold something,", held);
+    let both: Vec<String> = tasks.into_iter().chain(held).collect();
+    both.join("; ")
+}
+
+fn listed(candidates: &[Candidate]) -> String {
+    let ids = candidates.iter().map(|it| format!("`{}`", it.task));
+    ids.collect::<Vec<_>>().join(" or ")
 }
 
 /// What may bring an agent to a task that has none.
@@ -264,44 +362,6 @@ impl From<GitError> for DriverError {
                 number,
             },
             error => DriverError::Git(error),
-        }
-    }
-}
-
-/// What kind of trouble the store has; who asks does not know the store itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoreProblem {
-    /// There is no such task.
-    TaskUnknown,
-    /// Somebody else writes; asking again helps.
-    Busy,
-    /// Nothing was ever remembered.
-    Empty,
-    /// A person has to do something about it first.
-    Unusable,
-    /// Something that should not happen did.
-    Failed,
-}
-
-impl DriverError {
-    /// What kind of trouble the store has.
-    pub fn store_problem(&self) -> StoreProblem {
-        let DriverError::Store(error) = self else {
-            return StoreProblem::Failed;
-        };
-        match error {
-            StoreError::UnknownTask { .. } => StoreProblem::TaskUnknown,
-            StoreError::Busy { .. } | StoreError::Replaced { .. } => StoreProblem::Busy,
-            StoreError::Missing { .. } => StoreProblem::Empty,
-            StoreError::Lost { .. }
-            | StoreError::Newer { .. }
-            | StoreError::Older { .. }
-            | StoreError::NotOurs { .. }
-            | StoreError::UnsafeFileSystem { .. }
-            | StoreError::BadName { .. }
-            | StoreError::Occupied { .. }
-            | StoreError::Unsettled { .. } => StoreProblem::Unusable,
-            _ => StoreProblem::Failed,
         }
     }
 }

@@ -138,18 +138,6 @@ impl Driver {
             _ => Ok(identity),
         }
     }
-
-    /// The task that is meant: the one that was named, else the asker's own.
-    pub fn meant(&self, named: Option<&TaskId>) -> Result<TaskId, DriverError> {
-        if let Some(task) = named {
-            return Ok(task.clone());
-        }
-        let own = self.environment.variable(ORANGE_TASK_ID);
-        if let Some(own) = own.and_then(|own| own.to_str()) {
-            return Ok(TaskId::new(own));
-        }
-        self.identify()?.task.ok_or(DriverError::TaskUnclear)
-    }
 }
 
 /// The run that knows its secret.

@@ -34,20 +34,31 @@ pub enum Performed {
 
 impl Driver {
     /// Performs everything that is due, in order, and records each outcome.
+    ///
+    /// A copy that could not be written is told at the end; it keeps nothing from being performed.
     pub fn perform(&self, task: &TaskId) -> Result<Performed, DriverError> {
+        let (performed, copies) = self.perform_noting(task)?;
+        copies.map(|()| performed)
+    }
+
+    /// The same; also answers with whether the copies of what was decided could be written.
+    fn perform_noting(
+        &self,
+        task: &TaskId,
+    ) -> Result<(Performed, Result<(), DriverError>), DriverError> {
         let mut store = self.store()?;
         let directory = store.require(task)?.directory;
         loop {
             let Some(lock) = Lock::to_perform(&directory)? else {
-                return Ok(Performed::Elsewhere);
+                return Ok((Performed::Elsewhere, Ok(())));
             };
             let drained = self.drain(&mut store, task);
             drop(lock);
-            drained?;
+            let copies = drained?;
             match next(&store, task, clock::now())? {
                 Next::Now(_) => {}
-                Next::At(then) => return Ok(Performed::Waits(then)),
-                Next::Never => return Ok(Performed::All),
+                Next::At(then) => return Ok((Performed::Waits(then), copies)),
+                Next::Never => return Ok((Performed::All, copies)),
             }
         }
     }
@@ -56,9 +67,9 @@ impl Driver {
     pub fn perform_to_the_end(&self, task: &TaskId) -> Result<Performed, DriverError> {
         let mut waiting = None;
         loop {
-            let then = match self.perform(task)? {
-                Performed::Waits(then) => then,
-                ended => return Ok(ended),
+            let then = match self.perform_noting(task)? {
+                (Performed::Waits(then), _) => then,
+                (ended, copies) => return copies.map(|()| ended),
             };
             if waiting.is_none() {
                 let directory = self.store()?.require(task)?.directory;
@@ -71,7 +82,12 @@ impl Driver {
         }
     }
 
-    fn drain(&self, store: &mut Store, task: &TaskId) -> Result<(), DriverError> {
+    /// Performs what is due; answers with whether the last copies could be written.
+    fn drain(
+        &self,
+        store: &mut Store,
+        task: &TaskId,
+    ) -> Result<Result<(), DriverError>, DriverError> {
         let mut projected = Ok(());
         let mut following = next(store, task, clock::now())?;
         while let Next::Now(pending) = following {
@@ -86,7 +102,7 @@ impl Driver {
                 following = next(store, task, clock::now())?;
             }
         }
-        projected
+        Ok(projected)
     }
 
     fn perform_one(&self, store: &mut Store, pending: &Pending) -> Result<(), DriverError> {

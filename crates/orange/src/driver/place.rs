@@ -36,6 +36,11 @@ pub(super) fn run_file(launch_directory: &Path) -> PathBuf {
     launch_directory.join("run.json")
 }
 
+/// What a pane has shown, kept when it was closed.
+pub(super) fn output_file(launch_directory: &Path) -> PathBuf {
+    launch_directory.with_file_name("output.txt")
+}
+
 /// What is remembered of a pane.
 pub(super) fn remembered(pane: &Pane) -> RunPlace {
     let server = &pane.server;

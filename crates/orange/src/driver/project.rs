@@ -4,6 +4,7 @@ use std::path::Path;
 
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 
+use super::projects::ProjectSettings;
 use super::{Driver, DriverError};
 use crate::config::{Project, Projects};
 use crate::effects::git::{Git, GitError};
@@ -17,6 +18,24 @@ impl Driver {
         workflow: Option<String>,
         harness: Option<HarnessName>,
     ) -> Result<(Project, bool), DriverError> {
+        let project = self.described_project(directory, name, workflow.clone(), harness.clone())?;
+        let settings = ProjectSettings {
+            workflow,
+            harness,
+            ..ProjectSettings::default()
+        };
+        self.check_settings(&project, &settings)?;
+        Ok(Projects::add(&self.home, project)?)
+    }
+
+    /// The project that registering would make of a directory; nothing is written.
+    pub(super) fn described_project(
+        &self,
+        directory: &Path,
+        name: Option<ProjectName>,
+        workflow: Option<String>,
+        harness: Option<HarnessName>,
+    ) -> Result<Project, DriverError> {
         let wrong = |reason: &str| DriverError::NoRepository {
             path: directory.to_owned(),
             reason: reason.to_owned(),
@@ -51,7 +70,7 @@ impl Driver {
         let mut project = Project::new(name, path, branch);
         project.workflow = workflow;
         project.harness = harness;
-        Ok(Projects::add(&self.home, project)?)
+        Ok(project)
     }
 }
 

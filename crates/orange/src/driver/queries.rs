@@ -1,12 +1,19 @@
 //! Answers questions; nothing here writes.
 
 use orange_engine::event::Event;
+use orange_engine::input::{Cause, Facts, Input, Observation};
 use orange_engine::names::TaskId;
+use orange_engine::outlook;
+use orange_engine::way::Way;
 use orange_engine::why::{Explanation, why};
 
 use super::observe::Seen;
-use super::{Driver, DriverError};
-use crate::store::{InboxEntry, Pending, RunRecord, Store, StoredTask, WorkspaceRecord};
+use super::step::pinned;
+use super::{Driver, DriverError, ids};
+use crate::clock;
+use crate::store::{
+    self, InboxEntry, Pending, Reading, RunRecord, Store, StoredTask, WorkspaceRecord,
+};
 
 /// A task with everything there is to show.
 #[derive(Clone, Debug)]
@@ -23,6 +30,15 @@ pub struct Shown {
     pub inbox: Vec<InboxEntry>,
     /// What a look at the agents showed that are believed alive; it changed nothing.
     pub seen: Vec<Seen>,
+}
+
+/// Where a task can go, and what each way still needs.
+#[derive(Clone, Debug)]
+pub struct Outlook {
+    /// The ways, in the order of the workflow.
+    pub ways: Vec<Way>,
+    /// What could not be told, one sentence each.
+    pub unknown: Vec<String>,
 }
 
 /// Why a task is where it is.
@@ -56,6 +72,41 @@ impl Driver {
     /// Why a task is where it is.
     pub fn why(&self, task: &TaskId) -> Result<Option<Why>, DriverError> {
         Ok(why(&self.history(task, 0)?))
+    }
+
+    /// What every step from here would still need, as far as a look can tell.
+    pub fn outlook(&self, task: &TaskId) -> Result<Outlook, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let stored = store.require(task)?;
+        let workflow = pinned(&stored)?;
+        let mut unknown = Vec::new();
+        let document = match store::peek(&store, task)? {
+            Reading::Read(imported) => Some(imported.document),
+            Reading::Unknown(reason) => {
+                unknown.push(format!("TASK.md: {reason}"));
+                None
+            }
+        };
+        let mut input = Input {
+            at: clock::now(),
+            fresh: ids::fresh()?,
+            document,
+            facts: Facts {
+                entered: stored.task.entered.version,
+                ..Facts::default()
+            },
+            // Nothing is asked for; the field is not read.
+            cause: Cause::Observation(Observation::TimedOut),
+        };
+        let mut ways = outlook(&workflow, &stored.task, &input);
+        if ways.iter().any(|way| !way.unchecked.is_empty()) {
+            match self.git_facts(&store, &stored.task, &stored.task.branch, false) {
+                Ok(facts) => input.facts.git = Some(facts),
+                Err(error) => unknown.push(error.to_string()),
+            }
+            ways = outlook(&workflow, &stored.task, &input);
+        }
+        Ok(Outlook { ways, unknown })
     }
 
     /// The messages of a task, read ones included.

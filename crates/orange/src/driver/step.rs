@@ -117,6 +117,7 @@ impl Driver {
                         events: &plan.events,
                         document: known.document.as_ref(),
                         reserve: reserve.as_ref(),
+                        workflow_text: new_workflow(cause),
                     })?;
                     return Ok(match recorded {
                         Record::Recorded(_) => Some(Stepped::Recorded {
@@ -146,7 +147,8 @@ impl Driver {
 /// Whether TASK.md is read before the first decision, so that the call records its own import.
 fn reads_first(cause: &Cause) -> bool {
     match cause {
-        Cause::Request(_) => true,
+        // What is put away is not read: its directory is somewhere else.
+        Cause::Request(request) => !matches!(request.ask, Ask::Delete | Ask::BringBack),
         Cause::Observation(observation) => matches!(
             observation,
             Observation::DocumentRead { .. } | Observation::RunEnded { .. }
@@ -161,6 +163,17 @@ fn new_branch(cause: &Cause) -> Option<BranchName> {
             ask: Ask::Amend { branch, .. },
             ..
         }) => branch.clone(),
+        _ => None,
+    }
+}
+
+/// The text of the workflow that a request would pin the task to.
+fn new_workflow(cause: &Cause) -> Option<&str> {
+    match cause {
+        Cause::Request(Request {
+            ask: Ask::Adopt { text, .. },
+            ..
+        }) => Some(text),
         _ => None,
     }
 }

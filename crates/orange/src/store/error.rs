@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use orange_engine::apply::ReplayError;
-use orange_engine::names::{RunId, TaskId, WorkspaceName};
+use orange_engine::names::{BranchName, RunId, Status, TaskId, WorkspaceName};
 
 use crate::config::reason;
 
@@ -167,6 +167,16 @@ pub enum StoreError {
         /// Where.
         path: PathBuf,
     },
+    /// A branch is one task's at a time.
+    #[error("cannot create a task on branch `{branch}`: task `{task}` is in `{status}` on it")]
+    BranchTaken {
+        /// The branch.
+        branch: BranchName,
+        /// The task that has it.
+        task: TaskId,
+        /// Where that one is.
+        status: Status,
+    },
     /// The file is in another worktree.
     #[error("cannot move the file of task `{task}` to `{}`: it is at `{}`", .wanted.display(), .path.display())]
     BoundElsewhere {
@@ -202,6 +212,11 @@ pub enum StoreError {
 impl StoreError {
     /// What to do about it; each stands alone.
     pub fn hints(&self) -> Vec<String> {
+        if let StoreError::BranchTaken { task, .. } = self {
+            return vec![format!(
+                "go on with that one, see `orange task show {task}`, or name another branch"
+            )];
+        }
         let hint = match self {
             StoreError::Busy { .. } | StoreError::Replaced { .. } => {
                 "run the command again; what was recorded stays recorded"

@@ -35,6 +35,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod trash;
 mod whole_file;
 mod wishes;
 mod workspaces;
@@ -57,4 +58,5 @@ pub use rows::{RowFilter, TaskRow, TaskRows};
 pub use runs::{ProcessIdentity, RunPlace, RunRecord, RunSetup};
 pub use task_directory::TaskDirectory;
 pub use tasks::{Listing, StoredTask, TaskFilter, TaskSummary};
+pub use trash::{put_away, take_back};
 pub use workspaces::{Reservation, WorkspaceRecord, WorkspaceState};

@@ -32,6 +32,8 @@ pub struct Commit<'a> {
     pub document: Option<&'a Document>,
     /// A free workspace to keep for the task.
     pub reserve: Option<&'a WorkspaceName>,
+    /// The text of the workflow; an event that changes it needs it.
+    pub workflow_text: Option<&'a str>,
 }
 
 /// A task that begins.
@@ -72,7 +74,7 @@ pub struct Recorded {
 }
 
 impl Store {
-    /// Records the beginning of a task; an id is used once.
+    /// Records the beginning of a task; an id is used once, a branch by one task at a time.
     pub fn create(&mut self, creation: &Creation<'_>) -> Result<Recorded, StoreError> {
         let home = self.home.clone();
         let first = creation.events.first();
@@ -84,6 +86,13 @@ impl Store {
         let connection = &writing.transaction;
         if tasks::find(connection, &task.id)?.is_some() {
             return Err(StoreError::DuplicateTask { task: task.id });
+        }
+        if let Some(other) = tasks::on_branch(connection, &task.project, &task.branch)? {
+            return Err(StoreError::BranchTaken {
+                branch: task.branch,
+                task: other.id,
+                status: other.status,
+            });
         }
         let task = insert(connection, writing.sequence, creation, &directory)?;
         let sequence = writing.commit()?;
@@ -114,6 +123,10 @@ impl Store {
             derive(connection, &folded, event, commit.document, &mut planned)?;
         }
         pending::keep(connection, &folded, commit.events)?;
+        if let Some(text) = commit.workflow_text {
+            let hash = texts::keep(connection, text)?;
+            tasks::pin(connection, id, &hash)?;
+        }
         tasks::update(connection, &folded, writing.sequence)?;
         let sequence = writing.commit()?;
         Ok(Record::Recorded(Box::new(Recorded {

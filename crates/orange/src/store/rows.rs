@@ -162,8 +162,14 @@ impl Kinds {
     }
 }
 
-/// Writes the row of a task whose snapshot is being written.
+/// Writes the row of a task whose snapshot is being written; a deleted one has none.
 pub(super) fn keep(connection: &Connection, task: &Task) -> Result<(), StoreError> {
+    if task.is_deleted {
+        let sql = "DELETE FROM task_rows WHERE task = ?1";
+        let deleted = connection.execute(sql, [task.id.as_str()]);
+        deleted.map_err(failed("write a task's row"))?;
+        return Ok(());
+    }
     let json = |error| StoreError::json("the row", &task.id, &error);
     let attention = serde_json::to_string(&task.attention).map_err(json)?;
     let runs = serde_json::to_string(&task.runs).map_err(json)?;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::Task;
 use orange_engine::apply::replay;
-use orange_engine::names::{ProjectName, Status, TaskId};
+use orange_engine::language::load;
+use orange_engine::names::{BranchName, ProjectName, Status, TaskId};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::Store;
@@ -96,7 +97,7 @@ impl Store {
         Ok((last, ids.map_err(failed())?))
     }
 
-    /// The tasks that the filter lets through, all as of one commit.
+    /// The tasks that the filter lets through, all as of one commit; deleted ones are not shown.
     pub fn list(&self, filter: &TaskFilter) -> Result<Listing, StoreError> {
         // A deferred transaction is a snapshot: everything in it is as of one commit.
         let snapshot = self
@@ -120,6 +121,9 @@ impl Store {
         for row in rows {
             let ((folded, sequence), id) = row.map_err(failed("list tasks"))?;
             let task = unfold(&snapshot, &TaskId::new(id), &folded)?;
+            if task.is_deleted {
+                continue;
+            }
             tasks.push(TaskSummary { task, sequence });
         }
         Ok(Listing { sequence, tasks })
@@ -153,6 +157,35 @@ pub(super) fn find(connection: &Connection, id: &TaskId) -> Result<Option<Task>,
     snapshot
         .map(|snapshot| unfold(connection, id, &snapshot))
         .transpose()
+}
+
+/// A task of the project that has this branch and has not ended.
+///
+/// One whose workflow cannot be read may go on, as far as anybody can tell.
+pub(super) fn on_branch(
+    connection: &Connection,
+    project: &ProjectName,
+    branch: &BranchName,
+) -> Result<Option<Task>, StoreError> {
+    let sql = "SELECT id, snapshot, workflow_hash FROM tasks
+               WHERE project = ?1 AND snapshot ->> '$.branch' = ?2";
+    let mut statement = connection.prepare(sql).map_err(failed("find a branch"))?;
+    let rows = statement
+        .query_map(params![project.as_str(), branch.as_str()], |row| {
+            let (id, snapshot): (String, String) = (row.get(0)?, row.get(1)?);
+            Ok((id, snapshot, row.get::<_, String>(2)?))
+        })
+        .map_err(failed("find a branch"))?;
+    for row in rows {
+        let (id, snapshot, hash) = row.map_err(failed("find a branch"))?;
+        let task = unfold(connection, &TaskId::new(id), &snapshot)?;
+        let text = texts::find(connection, &hash)?.unwrap_or_default();
+        let workflow = load(&text).workflow;
+        if !workflow.is_some_and(|it| it.is_terminal(&task.status)) {
+            return Ok(Some(task));
+        }
+    }
+    Ok(None)
 }
 
 /// Writes the row of a task that begins.
@@ -195,18 +228,29 @@ pub(super) fn update(
 ) -> Result<(), StoreError> {
     connection
         .execute(
-            "UPDATE tasks SET version = ?2, status = ?3, snapshot = ?4, sequence = ?5
+            "UPDATE tasks
+             SET version = ?2, status = ?3, snapshot = ?4, sequence = ?5, workflow = ?6
              WHERE id = ?1",
             params![
                 task.id.as_str(),
                 task.version,
                 task.status.as_str(),
                 snapshot_of(task)?,
-                sequence
+                sequence,
+                task.workflow.as_str()
             ],
         )
         .map_err(failed("update a task"))?;
     rows::keep(connection, task)
+}
+
+/// Pins a task to the workflow of this hash.
+pub(super) fn pin(connection: &Connection, id: &TaskId, hash: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE tasks SET workflow_hash = ?2 WHERE id = ?1";
+    connection
+        .execute(sql, params![id.as_str(), hash])
+        .map_err(failed("update a task"))?;
+    Ok(())
 }
 
 fn snapshot_of(task: &Task) -> Result<String, StoreError> {

@@ -190,8 +190,11 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
         let turn = number.get();
         let file = stage.path("context.md");
         fs::write(&file, &context).unwrap();
-        let file = file.to_str().unwrap();
-        let id = stage.create(&["--workflow", "bare", "--context", file, "--", &summary]);
+        let context_file = format!("@{}", file.display());
+        // A word alone would be a branch.
+        let branch = format!("--branch=any-{turn}");
+        let options = ["--workflow=bare", &branch, "--context", &context_file];
+        let id = stage.create(&[&options[..], &["--", &summary]].concat());
         stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
         stage.wait_for_turn(&format!("worker-{}", turn - 1));
         prop_assert_eq!(kept(&stage, &id, "prompt"), summary.as_bytes());
@@ -276,14 +279,8 @@ fn nul_is_refused_before_anything_is_written() {
     let stage = staged(0);
     let file = stage.path("context.md");
     fs::write(&file, "a\0b").unwrap();
-    let (code, answer) = stage.json(&[
-        "task",
-        "create",
-        "A line",
-        "--context",
-        file.to_str().unwrap(),
-        "--json",
-    ]);
+    let context = format!("--context=@{}", file.display());
+    let (code, answer) = stage.json(&["task", "create", "A line", &context, "--json"]);
     assert_eq!(
         (code, &answer["error"]["code"]),
         (2, &"text-has-nul".into())

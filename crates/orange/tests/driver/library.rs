@@ -5,6 +5,7 @@ use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{Status, TaskId};
 use orange_engine::role::Role;
+use orange_engine::task::Tuning;
 
 use crate::stage::{Stage, wait_for};
 
@@ -19,6 +20,7 @@ pub fn work(summary: &str) -> NewWork {
         harness: None,
         review_harness: None,
         status: None,
+        tuning: Tuning::default(),
     }
 }
 

@@ -112,7 +112,7 @@ fn unsaved_work_is_saved_before_the_worktree_goes_to_another_task() {
         "precious\n",
         "{rescues}"
     );
-    let other = stage.create(&["Another"]);
+    let other = stage.create(&["Task another"]);
     stage.must(&["task", "spawn", other.as_str()]);
     assert!(!stage.worktree(&other).join("unsaved.txt").exists());
 }

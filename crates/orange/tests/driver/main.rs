@@ -13,6 +13,7 @@
 
 #[cfg(feature = "crash-points")]
 mod crashes;
+mod creating;
 mod deaths;
 mod hooks;
 mod hostile;
@@ -20,11 +21,16 @@ mod identity;
 mod lessons;
 mod library;
 mod listing;
+mod looking;
 mod losses;
 mod merging;
 mod midst;
+mod naming;
 mod nudging;
+mod obeying;
 mod program;
+mod projects;
+mod putting_away;
 mod racing;
 mod rebuilding;
 mod restarts;
@@ -34,4 +40,5 @@ mod stage;
 mod stories;
 mod supervisor;
 mod telling;
+mod transcript;
 mod wishes;

@@ -133,7 +133,7 @@ impl Drop for Terminal<'_> {
 #[test]
 fn from_inside_the_same_server_the_terminal_is_turned_to_the_agent() {
     let stage = Stage::new("default");
-    let (one, two) = (stage.create(&["One"]), stage.create(&["Two"]));
+    let (one, two) = (stage.create(&["Task one"]), stage.create(&["Task two"]));
     for id in [&one, &two] {
         stage.must(&["task", "spawn", id.as_str()]);
     }
@@ -168,7 +168,7 @@ fn from_inside_the_same_server_the_terminal_is_turned_to_the_agent() {
 #[test]
 fn inside_another_tmux_it_is_said_how_to_leave() {
     let stage = Stage::new("default");
-    let id = stage.create(&["One"]);
+    let id = stage.create(&["Task one"]);
     stage.must(&["task", "spawn", id.as_str()]);
     let orange = env!("CARGO_BIN_EXE_orange");
     let said = stage.path("said");

@@ -20,9 +20,11 @@ impl Stage {
         said
     }
 
-    /// Creates a task.
+    /// Creates a task that waits.
     pub fn create(&self, arguments: &[&str]) -> TaskId {
-        let typed = ["task", "create", "--json"].iter().chain(arguments);
+        let typed = ["task", "create", "--no-spawn", "--json"]
+            .iter()
+            .chain(arguments);
         let typed: Vec<&str> = typed.copied().collect();
         let output = self.orange(&typed).output().unwrap();
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -52,7 +52,7 @@ fn a_database_that_is_there_is_in_the_way_and_then_kept() {
 #[test]
 fn a_directory_that_cannot_be_read_is_told_and_left_alone() {
     let stage = Stage::new("default");
-    let (one, two) = (stage.create(&["One"]), stage.create(&["Two"]));
+    let (one, two) = (stage.create(&["Task one"]), stage.create(&["Task two"]));
     let history = stage
         .path("home/tasks/app")
         .join(one.as_str())
@@ -84,7 +84,7 @@ fn with_live_agents_the_story_goes_on() {
         &format!("touch $SCRIPTS/reviews\npause go\n{PASS}"),
     );
     stage.script("reviewer-2", PASS);
-    let other = stage.create(&["Another"]);
+    let other = stage.create(&["Task another"]);
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "agent-review");

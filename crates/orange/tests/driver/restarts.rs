@@ -148,7 +148,7 @@ fn after_a_restart_of_the_machine_every_lost_agent_comes_back_as_it_was() {
             &format!("{tell}touch $SCRIPTS/at-$ORANGE_RUN_ID"),
         );
     }
-    let ids: Vec<TaskId> = ["One", "Two", "Three"]
+    let ids: Vec<TaskId> = ["Task one", "Task two", "Task three"]
         .iter()
         .map(|it| stage.create(&[it]))
         .collect();
@@ -163,7 +163,7 @@ fn after_a_restart_of_the_machine_every_lost_agent_comes_back_as_it_was() {
     assert!(nothing.contains("no agent is lost"), "{nothing}");
 
     // One crashed before: that is its own doing, and the person's to judge.
-    let crashed = stage.create(&["Four"]);
+    let crashed = stage.create(&["Task four"]);
     stage.script("worker-4", "exit 7");
     stage.must(&["task", "spawn", crashed.as_str()]);
     wait_for("the crash", || {
@@ -255,9 +255,9 @@ fn what_a_lost_performer_left_is_finished_and_no_failure_stops_the_others() {
     let text = fs::read_to_string(harnesses.join("script.toml")).unwrap();
     let other = harnesses.join("other.toml");
     fs::write(&other, text.replace("\"script\"", "\"other\"")).unwrap();
-    let one = stage.create(&["One", "--harness", "other"]);
-    let two = stage.create(&["Two"]);
-    let three = stage.create(&["Three"]);
+    let one = stage.create(&["Task one", "--harness", "other"]);
+    let two = stage.create(&["Task two"]);
+    let three = stage.create(&["Task three"]);
     for id in [&one, &two, &three] {
         stage.must(&["task", "spawn", id.as_str()]);
     }

@@ -15,6 +15,7 @@ use orange_engine::Task;
 use orange_engine::input::{Ask, Request};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
+use orange_engine::task::Tuning;
 use serde_json::Value;
 
 use crate::yard::Yard;
@@ -140,6 +141,7 @@ impl Ground {
             harness: None,
             review_harness: None,
             status: None,
+            tuning: Tuning::default(),
         };
         match self.driver().create(&new, Waiting::Here).unwrap() {
             Answer::Done(changed) => changed.task.id,

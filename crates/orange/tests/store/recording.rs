@@ -31,6 +31,7 @@ fn plain(task: &Task, events: &[Event]) -> Commit<'static> {
         events: Box::leak(events.to_vec().into_boxed_slice()),
         document: None,
         reserve: None,
+        workflow_text: None,
     }
 }
 
@@ -242,6 +243,7 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
     let new = &life.world.events[usize::try_from(task.version).unwrap()..];
     let commit = Commit {
         reserve: Some(&name),
+        workflow_text: None,
         ..plain(&task, new)
     };
     assert!(matches!(
@@ -257,6 +259,7 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
     let other = Life::of(&mut store, other).world.task;
     let commit = Commit {
         reserve: Some(&name),
+        workflow_text: None,
         ..plain(&other, &[attention(&other)])
     };
     let by = Some(id.clone());

@@ -87,6 +87,7 @@ pub fn nudge(store: &mut Store, task: &TaskId) -> Task {
         events: &[event],
         document: None,
         reserve: None,
+        workflow_text: None,
     };
     match store.record(&commit).unwrap() {
         Record::Recorded(recorded) => recorded.task,
@@ -161,6 +162,7 @@ fn commit(
         events,
         document: Some(document),
         reserve: None,
+        workflow_text: None,
     });
     match answer.unwrap() {
         Record::Recorded(recorded) => *recorded,

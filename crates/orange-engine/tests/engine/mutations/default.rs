@@ -415,24 +415,6 @@ pub fn rows() -> Vec<Mutant> {
             ),
         ),
         mutant(
-            "anybody force-merges",
-            vec![edit(
-                r"    to: done
-    trigger: merged
-    by: human
-    confirm: Not reviewed. Force merge?
-",
-                r"    to: done
-    trigger: merged
-    confirm: Not reviewed. Force merge?
-",
-            )],
-            found(
-                FindingCode::AgentMayFinish,
-                "the transition from `clarification` to `done` lets the worker end the task by asking for it",
-            ),
-        ),
-        mutant(
             "the worker cancels",
             vec![edit(
                 r#"  - from: "*active"

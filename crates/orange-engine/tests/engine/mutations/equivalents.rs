@@ -5,6 +5,33 @@ use super::{Harmless, edit, harmless};
 pub fn rows() -> Vec<Harmless> {
     vec![
         harmless(
+            "respawn",
+            "a confirmation is a person's: an agent's yes answers nothing",
+            vec![edit(
+                r"    by: human
+    confirm: Not reviewed. Force merge?
+",
+                r"    by: [human, worker]
+    confirm: Not reviewed. Force merge?
+",
+            )],
+        ),
+        harmless(
+            "default",
+            "a confirmation is a person's: an agent's yes answers nothing",
+            vec![edit(
+                r"    to: done
+    trigger: merged
+    by: human
+    confirm: Not reviewed. Force merge?
+",
+                r"    to: done
+    trigger: merged
+    confirm: Not reviewed. Force merge?
+",
+            )],
+        ),
+        harmless(
             "default",
             "the old review is set aside on every way in, and a pass must come from the judge",
             vec![edit(

@@ -390,21 +390,6 @@ pub fn rows() -> Vec<Mutant> {
             ),
         ),
         mutant(
-            "merge confirm gate",
-            vec![edit(
-                r"    by: human
-    confirm: Not reviewed. Force merge?
-",
-                r"    by: [human, worker]
-    confirm: Not reviewed. Force merge?
-",
-            )],
-            found(
-                FindingCode::AgentMayFinish,
-                "the transition from `clarification` to `done` lets the worker end the task by asking for it",
-            ),
-        ),
-        mutant(
             "unused field",
             vec![edit(
                 r"gates:

@@ -1,6 +1,10 @@
 //! `orange project`: the repositories that tasks are done in.
 
 mod add;
+mod list;
+mod remove;
+mod show;
+mod update;
 
 use clap::Subcommand;
 
@@ -13,6 +17,10 @@ use crate::output::Output;
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Add(add::Args),
+    List(list::Args),
+    Show(show::Args),
+    Update(update::Args),
+    Remove(remove::Args),
 }
 
 impl Command {
@@ -20,6 +28,10 @@ impl Command {
     pub fn is_json(&self) -> bool {
         match self {
             Command::Add(args) => args.json,
+            Command::List(args) => args.json,
+            Command::Show(args) => args.json,
+            Command::Update(args) => args.json,
+            Command::Remove(args) => args.json,
         }
     }
 
@@ -27,6 +39,10 @@ impl Command {
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::Add(args) => add::run(args, environment, output),
+            Command::List(args) => list::run(args, environment, output),
+            Command::Show(args) => show::run(args, environment, output),
+            Command::Update(args) => update::run(args, environment, output),
+            Command::Remove(args) => remove::run(args, environment, output),
         }
     }
 }

@@ -2,12 +2,15 @@
 
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
+use orange_engine::names::TaskId;
 
-use crate::cli::driving::{Target, Wanted, ask};
-use crate::cli::error::Error;
+use crate::cli::counted::counted;
+use crate::cli::driving::{Target, Wanted, answer, driver, print};
+use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::config::Environment;
-use crate::output::Output;
+use crate::driver::{Answer, KeptWork};
+use crate::output::{Output, Text};
 
 /// Give a task up.
 ///
@@ -22,5 +25,33 @@ pub struct Args {
 /// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let wanted = Wanted::plain(Ask::Verb(Verb::Cancel));
-    ask(&args.target, wanted, environment, output)
+    let came = answer(&args.target, wanted, environment)?;
+    let ended = match &came {
+        Answer::Done(changed) => Some(changed.task.id.clone()),
+        _ => None,
+    };
+    let exit = print(came, args.target.patience.json, output)?;
+    if let Some(task) = ended.filter(|_| !args.target.patience.json) {
+        // What was asked for has happened, whatever a look at the repository comes to.
+        let kept = driver(environment)?
+            .rescues_of(&task, None)
+            .unwrap_or_default();
+        let waiting: Vec<&KeptWork> = kept.iter().filter(|it| !it.is_brought_back).collect();
+        if let Some(last) = waiting.last() {
+            output.narrate(&told(&task, last, output.narration_width()));
+        }
+    }
+    Ok(exit)
+}
+
+/// That nothing was lost, and how it comes back.
+fn told(task: &TaskId, kept: &KeptWork, width: Option<usize>) -> Text {
+    let (number, count) = (kept.number, counted(kept.paths.len(), "file"));
+    let hint = format!(
+        "what was not committed is kept as rescue {number}, {count}; `orange task restore {task} \
+         {number} --branch NAME` brings it back"
+    );
+    let mut text = Text::new();
+    text.push_paragraph(&hint_paragraph(&hint, 0), width);
+    text
 }

@@ -1,33 +1,46 @@
 //! `orange task create`.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status};
+use orange_engine::task::Tuning;
 
-use crate::cli::driving::{Patience, driver, print};
-use crate::cli::error::Error;
+use crate::cli::driving::{Patience, driver, print_beginning};
+use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
-use crate::config::{Environment, read_script};
-use crate::driver::NewWork;
-use crate::output::Output;
+use crate::config::{Environment, Project, read_script};
+use crate::driver::{Answer, Begun, NewWork, Start, can_be_branch};
+use crate::output::{Output, Style, Text};
 
-/// Create a task.
+/// Create a task and start its work.
 ///
-/// It begins where the workflow lets tasks begin, usually in a queue; `orange task spawn` starts
-/// the work. The task keeps the workflow as it is now, whatever becomes of the file.
+/// It begins where the workflow lets tasks begin, usually in a queue; then its work is started as
+/// `orange task spawn` does it, unless `--no-spawn` is given. The task keeps the workflow as it is
+/// now, whatever becomes of the file.
+///
+/// The first task in a git repository that is no project yet registers it, as `orange project add`
+/// does, with the harness of `--harness`, else the first one, in the order of their names, whose
+/// program is installed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What is to be done, in a sentence.
-    #[arg(value_name = "SUMMARY", default_value = "")]
-    pub summary: String,
+    /// The branch; one named after the task when left out. A single text that has white space in
+    /// it, or could be no branch, is the summary.
+    #[arg(value_name = "BRANCH")]
+    pub first: Option<String>,
+    /// What is to be done, in a sentence; when left out, the agent asks.
+    #[arg(value_name = "SUMMARY")]
+    pub second: Option<String>,
+    /// What was meant to be in quotes.
+    #[arg(hide = true)]
+    pub rest: Vec<String>,
     /// The project; the one this directory belongs to when left out.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// A file with what else should be known, or `-` for the standard input. Its headings are
-    /// moved below `## Context` of TASK.md.
-    #[arg(long, value_name = "FILE")]
-    pub context: Option<PathBuf>,
-    /// The branch; one named after the task when left out.
+    /// What else should be known: a text, `@FILE` for what is in a file, or `-` for the standard
+    /// input. Its headings are moved below `## Context` of TASK.md.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub context: Option<String>,
+    /// The branch, where a single text is what is to be done.
     #[arg(long, value_name = "BRANCH")]
     pub branch: Option<String>,
     /// The workflow; the project's when left out.
@@ -39,9 +52,23 @@ pub struct Args {
     /// The coding agent that reviews; the project's, else the same as `--harness`.
     #[arg(long, value_name = "NAME")]
     pub review_harness: Option<String>,
+    /// The model of the coding agent, in its own words; also that of the reviewer, if it is the
+    /// same agent.
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// How hard the coding agent thinks, in its own words; also the reviewer, if it is the same
+    /// agent.
+    #[arg(long, value_name = "WORD")]
+    pub effort: Option<String>,
+    /// How hard the reviewer thinks, in its own words.
+    #[arg(long, value_name = "WORD")]
+    pub review_effort: Option<String>,
     /// Where it begins; the first entry of the workflow that is open when left out.
     #[arg(long, value_name = "STATUS")]
     pub status: Option<String>,
+    /// Leave it where it begins; `orange task spawn` starts the work.
+    #[arg(long)]
+    pub no_spawn: bool,
     #[command(flatten)]
     pub patience: Patience,
 }
@@ -49,29 +76,130 @@ pub struct Args {
 /// Creates it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let context = match &args.context {
-        None => None,
-        Some(path) => Some(
-            read_script(path).map_err(|reason| Error::ContextUnreadable {
-                name: path.display().to_string(),
-                reason,
-            })?,
-        ),
-    };
+    let (branch, summary) = named(args)?;
     let new = NewWork {
         project: args.project.as_deref().map(ProjectName::new),
         by: driver.identify()?.role,
-        summary: args.summary.clone(),
-        context,
-        branch: args.branch.as_deref().map(BranchName::new),
+        summary,
+        context: args.context.as_deref().map(context).transpose()?,
+        branch: branch.map(BranchName::new),
         workflow: args.workflow.clone(),
         harness: args.harness.as_deref().map(HarnessName::new),
         review_harness: args.review_harness.as_deref().map(HarnessName::new),
         status: args.status.as_deref().map(Status::new),
+        tuning: Tuning {
+            model: args.model.clone(),
+            effort: args.effort.clone(),
+            review_effort: args.review_effort.clone(),
+        },
     };
-    print(
-        driver.create(&new, args.patience.waiting())?,
-        args.patience.json,
-        output,
-    )
+    let begun = driver.begin(&new, !args.no_spawn, args.patience.waiting())?;
+    if let Some(project) = &begun.registered {
+        output.narrate(&registered(project));
+    }
+    tell(begun, args.patience.json, output)
+}
+
+/// Which word is the branch, and which the summary.
+fn named(args: &Args) -> Result<(Option<&str>, String), Error> {
+    if !args.rest.is_empty() {
+        return Err(wrong("there are more words than a branch and a summary"));
+    }
+    let option = args.branch.as_deref();
+    match (&args.first, &args.second, option) {
+        (None, _, branch) => Ok((branch, String::new())),
+        (Some(word), None, None) if can_be_branch(word) => Ok((Some(word), String::new())),
+        (Some(summary), None, branch) => Ok((branch, summary.clone())),
+        (Some(branch), Some(summary), None) => Ok((Some(branch), summary.clone())),
+        (Some(_), Some(_), Some(_)) => Err(wrong(
+            "the branch is named twice, by a word and by `--branch`",
+        )),
+    }
+}
+
+fn wrong(message: &str) -> Error {
+    let usage = "it is used as `orange task create [BRANCH] \"SUMMARY\"`; quote the summary";
+    Error::Usage {
+        message: format!("cannot create a task: {message}"),
+        hints: vec![usage.to_owned()],
+    }
+}
+
+fn context(given: &str) -> Result<String, Error> {
+    let path = match given.strip_prefix('@') {
+        Some(path) => path,
+        None if given == "-" => given,
+        None => return Ok(given.to_owned()),
+    };
+    read_script(Path::new(path)).map_err(|reason| Error::ContextUnreadable {
+        name: path.to_owned(),
+        reason,
+    })
+}
+
+fn registered(project: &Project) -> Text {
+    let (name, path) = (&project.name, project.path.display());
+    let harness = project.harness.as_ref().map(ToString::to_string);
+    let harness = harness.unwrap_or_default();
+    let mut text = Text::new();
+    let told = format!(
+        "registered `{path}` as project `{name}` with the harness `{harness}`; `orange project \
+         update {name}` changes that"
+    );
+    text.push(Style::Plain, &told);
+    text.end_line();
+    text
+}
+
+/// The task is there, whatever came of its start: the answer says both.
+fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
+    let task = match &begun.created {
+        Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
+        Answer::Already(_) | Answer::Refused(_) => {
+            return print_beginning(begun.created, None, json, output);
+        }
+    };
+    let again = format!("`orange task spawn {task}` starts the work");
+    let stays = format!("the task stays; when that is mended, {again}");
+    let (exit, hint) = match begun.start {
+        Start::NotWanted => return print_beginning(begun.created, None, json, output),
+        Start::ForAPerson => {
+            let exit = print_beginning(begun.created, None, json, output)?;
+            (exit, Some(format!("only a person may start it: {again}")))
+        }
+        Start::Asked(Err(error)) => {
+            let error = Error::from(error);
+            let exit = print_beginning(begun.created, Some(&error), json, output)?;
+            (exit, Some(stays))
+        }
+        Start::Asked(Ok(Answer::Refused(refusal))) => {
+            let error = Error::Refused(refusal);
+            let exit = print_beginning(begun.created, Some(&error), json, output)?;
+            (exit, Some(stays))
+        }
+        Start::Asked(Ok(started)) => {
+            let both = joined(begun.created, started);
+            let exit = print_beginning(both, None, json, output)?;
+            (exit, (exit == Exit::OutsideFailed).then_some(stays))
+        }
+    };
+    if let Some(hint) = hint.filter(|_| !json) {
+        let mut text = Text::new();
+        text.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
+        output.narrate(&text);
+    }
+    Ok(exit)
+}
+
+/// One answer for both steps: the later one, with what was recorded for the first before it.
+fn joined(created: Answer, mut started: Answer) -> Answer {
+    if let (
+        Answer::Done(first) | Answer::StillRunning(first),
+        Answer::Done(second) | Answer::StillRunning(second),
+    ) = (created, &mut started)
+    {
+        let later = std::mem::take(&mut second.events);
+        second.events = first.events.into_iter().chain(later).collect();
+    }
+    started
 }

@@ -17,7 +17,8 @@ use crate::output::{Output, Style, Text};
 /// not committed, new files included.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task; inside an agent's session or a task's worktree, its own when left out.
+    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
+    /// task's worktree, its own when left out.
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
     /// Only how much each file has changed.

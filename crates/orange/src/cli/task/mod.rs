@@ -4,16 +4,23 @@ mod attach;
 mod cancel;
 mod complete;
 mod create;
+mod delete;
 mod diff;
+mod history;
 mod list;
+mod logs;
 mod merge;
 mod request_changes;
 mod respawn;
 mod restore;
+mod retry;
 mod show;
 mod spawn;
 mod stuck;
+mod unblock;
 mod update;
+mod wait;
+mod why;
 
 use clap::Subcommand;
 
@@ -31,6 +38,10 @@ pub enum Command {
     Create(create::Args),
     List(list::Args),
     Show(show::Args),
+    Why(why::Args),
+    History(history::Args),
+    Logs(logs::Args),
+    Wait(wait::Args),
     Update(update::Args),
     Spawn(spawn::Args),
     Respawn(respawn::Args),
@@ -42,6 +53,9 @@ pub enum Command {
     Merge(merge::Args),
     Cancel(cancel::Args),
     Restore(restore::Args),
+    Retry(retry::Args),
+    Unblock(unblock::Args),
+    Delete(delete::Args),
 }
 
 impl Command {
@@ -51,6 +65,10 @@ impl Command {
             Command::Create(args) => args.patience.json,
             Command::List(args) => args.json,
             Command::Show(args) => args.json,
+            Command::Why(args) => args.json,
+            Command::History(args) => args.json,
+            Command::Logs(args) => args.json,
+            Command::Wait(args) => args.json,
             Command::Update(args) => args.target.patience.json,
             Command::Spawn(args) => args.target.patience.json,
             Command::Respawn(args) => args.target.patience.json,
@@ -62,6 +80,9 @@ impl Command {
             Command::Merge(args) => args.target.patience.json,
             Command::Cancel(args) => args.target.patience.json,
             Command::Restore(args) => args.json,
+            Command::Retry(args) => args.target.patience.json,
+            Command::Unblock(args) => args.target.patience.json,
+            Command::Delete(args) => args.json,
         }
     }
 
@@ -71,6 +92,10 @@ impl Command {
             Command::Create(args) => create::run(args, environment, output),
             Command::List(args) => list::run(args, environment, output),
             Command::Show(args) => show::run(args, environment, output),
+            Command::Why(args) => why::run(args, environment, output),
+            Command::History(args) => history::run(args, environment, output),
+            Command::Logs(args) => logs::run(args, environment, output),
+            Command::Wait(args) => wait::run(args, environment, output),
             Command::Update(args) => update::run(args, environment, output),
             Command::Spawn(args) => spawn::run(args, environment, output),
             Command::Respawn(args) => respawn::run(args, environment, output),
@@ -82,6 +107,9 @@ impl Command {
             Command::Merge(args) => merge::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),
             Command::Restore(args) => restore::run(args, environment, output),
+            Command::Retry(args) => retry::run(args, environment, output),
+            Command::Unblock(args) => unblock::run(args, environment, output),
+            Command::Delete(args) => delete::run(args, environment, output),
         }
     }
 }

@@ -22,7 +22,8 @@ use crate::output::{Output, Style, Text};
 /// kept.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task; inside an agent's session or a task's worktree, its own when left out.
+    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
+    /// task's worktree, its own when left out.
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
     /// Which rescue.

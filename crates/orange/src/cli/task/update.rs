@@ -9,17 +9,17 @@ use crate::cli::exit::Exit;
 use crate::config::Environment;
 use crate::output::Output;
 
-/// Change status, summary or branch.
+/// Change status, summary, branch or workflow.
 ///
 /// A status is reached only by an edge of the workflow whose gates hold; a refusal says what is
 /// missing. TASK.md is read first, so write what the gate asks for before you ask.
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("change").required(true).multiple(true).args(["status", "branch", "summary"]))]
+#[command(group = clap::ArgGroup::new("change").required(true).multiple(true).args(["status", "branch", "summary", "workflow"]))]
 pub struct Args {
     #[command(flatten)]
     pub target: Target,
     /// Where the task should go.
-    #[arg(long, value_name = "STATUS", conflicts_with_all = ["branch", "summary"])]
+    #[arg(long, value_name = "STATUS", conflicts_with_all = ["branch", "summary", "workflow"])]
     pub status: Option<String>,
     /// The branch's new name; without a value, the branch that the worktree is on.
     #[arg(long, value_name = "BRANCH", num_args = 0..=1, default_missing_value = "")]
@@ -27,6 +27,10 @@ pub struct Args {
     /// What is to be done, in a sentence.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub summary: Option<String>,
+    /// The workflow it goes on by, if `orange workflow check` finds no error in it and it has the
+    /// present status with the same meaning.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["branch", "summary"])]
+    pub workflow: Option<String>,
     /// What to say with it.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
@@ -37,11 +41,16 @@ pub struct Args {
 
 /// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let request = match &args.status {
-        Some(status) => Ask::Move {
+    let request = match (&args.status, &args.workflow) {
+        (Some(status), _) => Ask::Move {
             to: Status::new(status),
         },
-        None => Ask::Amend {
+        (None, Some(workflow)) => {
+            let driver = driver(environment)?;
+            let task = meant(&driver, args.target.task.as_deref())?;
+            driver.adopting(&task, workflow)?
+        }
+        (None, None) => Ask::Amend {
             summary: args.summary.clone(),
             branch: branch(args, environment)?,
         },

@@ -37,7 +37,7 @@ impl Driver {
         let killed = self.tmux.kill(&tmux::Kill {
             run,
             recorded: pane.as_ref(),
-            scrollback: Some(&folder.with_file_name("scrollback.txt")),
+            scrollback: Some(&place::output_file(&folder)),
             spared: &[],
             patience: self.bounds.patience,
         });

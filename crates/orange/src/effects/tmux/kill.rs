@@ -120,10 +120,8 @@ impl Tmux {
 
     /// Writes everything a pane has shown to a file.
     fn save_scrollback(&self, meant: Meant<'_>, path: &Path) -> Result<(), TmuxError> {
-        let capture = format!("capture-pane -p -J -S - -E - -t {}", meant.pane);
-        let text = self.guarded(meant, &capture)?;
-        let text = text.trim_end_matches('\n');
-        Ok(private_file::write(path, format!("{text}\n").as_bytes())?)
+        let text = self.capture(meant)?;
+        Ok(private_file::write(path, text.as_bytes())?)
     }
 
     fn require_closed(&self, run: &RunId) -> Result<(), TmuxError> {

@@ -7,6 +7,7 @@
 
 mod attach;
 mod call;
+mod capture;
 mod control;
 mod guard;
 mod id;
@@ -18,6 +19,7 @@ mod observe;
 mod start;
 
 pub use attach::Attach;
+pub use capture::Captured;
 pub use control::{Control, Heard};
 pub use id::{IdError, PaneId, SessionId, WindowId};
 pub use kill::{Kill, Killed, Leftovers};

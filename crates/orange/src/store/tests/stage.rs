@@ -97,6 +97,7 @@ impl Stage {
             branch: BranchName::new("b"),
             harness: HarnessName::new("h"),
             review_harness: HarnessName::new("h"),
+            tuning: orange_engine::task::Tuning::default(),
             fields: BTreeMap::new(),
             sections: BTreeMap::new(),
         };
@@ -125,6 +126,7 @@ impl Stage {
             events: &events,
             document: None,
             reserve: None,
+            workflow_text: None,
         };
         let answer = self.store().record(&commit).unwrap();
         assert!(!matches!(answer, Record::Taken { .. }));

@@ -1,0 +1,87 @@
+//! What `decide` would say to every step from here; nothing follows.
+
+use super::edges::{self, Asker};
+use super::steps::Steps;
+use crate::input::{FactNeeded, Input};
+use crate::language::Workflow;
+use crate::language::verbs::Verb;
+use crate::language::workflow::{Edge, Kind, Target, Trigger};
+use crate::names::Status;
+use crate::refusal_wording::event_of;
+use crate::role::Role;
+use crate::task::Task;
+use crate::way::Way;
+
+/// Every way out of the present status, in the order of the file.
+///
+/// TASK.md counts as if one of those who may ask asked now. The cause of the input is not read.
+pub fn outlook(workflow: &Workflow, task: &Task, input: &Input) -> Vec<Way> {
+    let steps = Steps::new(workflow, task, input);
+    let edges = workflow.edges_from(&task.status);
+    edges.map(|edge| way(edge, &steps)).collect()
+}
+
+fn way(edge: &Edge, steps: &Steps<'_>) -> Way {
+    let to = edges::target(edge, steps);
+    let role = match edge.trigger {
+        Trigger::Request => edge.by.first().cloned().unwrap_or(Role::Human),
+        Trigger::Merged => Role::Human,
+        _ => Role::Engine,
+    };
+    let mut asked = steps.clone();
+    asked.import_asked(&role);
+    let asker = Asker {
+        role: &role,
+        confirmed: role == Role::Engine,
+    };
+    let found = edges::survey(edge, asker, &asked);
+    let missing = found.guard.into_iter().chain(found.missing);
+    let commands = found.commands.iter().map(edges::shown_command);
+    let facts = found.needs.iter().map(named);
+    let is_event = edge.trigger != Trigger::Request;
+    Way {
+        happens_when: is_event.then(|| event_of(edge.trigger.as_str())),
+        trigger: edge.trigger,
+        by: edge.by.clone(),
+        holds: found.because,
+        missing: missing.collect(),
+        unchecked: facts.chain(commands).collect(),
+        command: to.as_ref().and_then(|to| command(edge, to, steps)),
+        to,
+    }
+}
+
+fn named(fact: &FactNeeded) -> String {
+    String::from(match fact {
+        FactNeeded::Document => "TASK.md",
+        FactNeeded::Git => "branch and worktree",
+        FactNeeded::PullRequest => "the pull request",
+        FactNeeded::Report { .. } => "the report of the run",
+        FactNeeded::Command { .. } => "a command",
+    })
+}
+
+/// The command that asks for it, with a verb where one is usual.
+fn command(edge: &Edge, to: &Status, steps: &Steps<'_>) -> Option<String> {
+    if edge.by.iter().all(|role| *role == Role::Engine) && !edge.by.is_empty() {
+        return None;
+    }
+    let task = &steps.task.id;
+    let workflow = steps.workflow;
+    let kind = workflow.state(&steps.task.status).map(|state| state.kind);
+    let means = |verb: Verb| {
+        let mut targets = workflow.verbs.get(&verb).into_iter().flatten();
+        targets.any(|target| *target == Target::Status(to.clone()))
+    };
+    let asks = edge.confirm.is_some() && edge.is_open_to(&Role::Human);
+    let yes = if asks { " --yes" } else { "" };
+    match edge.trigger {
+        Trigger::Merged if means(Verb::Merge) => Some(format!("orange task merge {task}{yes}")),
+        Trigger::Request if kind == Some(Kind::Queued) && means(Verb::Spawn) => {
+            Some(format!("orange task spawn {task}"))
+        }
+        Trigger::Request if means(Verb::Cancel) => Some(format!("orange task cancel {task}")),
+        Trigger::Request => Some(format!("orange task update {task} --status {to}{yes}")),
+        _ => None,
+    }
+}

@@ -1,0 +1,47 @@
+//! Puts an ended task away, and brings it back.
+
+use super::request::{Asking, already, closed_by};
+use crate::decision::Decision;
+use crate::event::Fact;
+use crate::refusal::{Attempt, Missing};
+use crate::task::{PendingState, Workspace};
+
+impl Asking<'_> {
+    /// Only what has ended and has nothing left to do can go out of sight.
+    pub(super) fn delete(mut self) -> Decision {
+        let task = &self.steps.task;
+        if let Some(missing) = self.only_human() {
+            return self.refuse(Attempt::Delete, closed_by(missing));
+        }
+        if task.is_deleted {
+            return already();
+        }
+        let waits = |it: &PendingState| *it == PendingState::Waiting;
+        let missing = if self.terminal().is_none() {
+            let status = task.status.clone();
+            Some(Missing::NotEnded { status })
+        } else if task.pending.iter().any(|it| waits(&it.state)) {
+            Some(Missing::NotSettled)
+        } else {
+            (task.workspace != Workspace::None).then_some(Missing::HoldsWorkspace)
+        };
+        if let Some(missing) = missing {
+            return self.refuse(Attempt::Delete, closed_by(missing));
+        }
+        let by = self.request.by.clone();
+        self.steps.record(Fact::TaskDeleted { by });
+        self.steps.finish()
+    }
+
+    pub(super) fn bring_back(mut self) -> Decision {
+        if let Some(missing) = self.only_human() {
+            return self.refuse(Attempt::BringBack, closed_by(missing));
+        }
+        if !self.steps.task.is_deleted {
+            return already();
+        }
+        let by = self.request.by.clone();
+        self.steps.record(Fact::TaskBroughtBack { by });
+        self.steps.finish()
+    }
+}

@@ -1,0 +1,99 @@
+//! What happened to a task, in words.
+
+use crate::effect::{EffectId, MergeStrategy};
+use crate::event::{Event, Fact, StatusChanged};
+use crate::language::workflow::Trigger;
+
+/// What an event says; `events` is the history that it is part of.
+pub fn told(fact: &Fact, events: &[Event]) -> String {
+    match fact {
+        Fact::TaskCreated(created) => {
+            let (by, status, workflow) = (&created.by, &created.status, &created.workflow);
+            format!("the {by} created it in `{status}`, by the workflow `{workflow}`")
+        }
+        Fact::TaskAmended {
+            by,
+            summary,
+            branch,
+        } => {
+            let summary = summary.as_ref().map(|it| format!("the summary to `{it}`"));
+            let branch = branch.as_ref().map(|it| format!("the branch to `{it}`"));
+            let both: Vec<String> = summary.into_iter().chain(branch).collect();
+            format!("the {by} changed {}", both.join(" and "))
+        }
+        Fact::WorkflowChanged { by, from, to, .. } => {
+            format!("the {by} moved it from the workflow `{from}` to `{to}`")
+        }
+        Fact::TaskDeleted { by } => format!("the {by} deleted it"),
+        Fact::TaskBroughtBack { by } => format!("the {by} brought it back"),
+        Fact::DocumentImported { by, asked, .. } => {
+            let for_what = if *asked { " with a request" } else { "" };
+            format!("TASK.md was read for the {by}{for_what}")
+        }
+        Fact::StatusChanged(changed) => told_change(changed),
+        Fact::FieldSet { field, value } => format!("{field} is {value} now"),
+        Fact::HooksFinished => String::from("everything that the status asks for was done"),
+        Fact::RunEnded { role, evidence, .. } => {
+            format!("the {role} is considered dead because it {evidence}")
+        }
+        Fact::AgentCrashed { role, crash_count } => {
+            format!("that was crash {crash_count} of the {role} in this status")
+        }
+        Fact::ErrorNoted { error } => format!("an error came up: {error}"),
+        Fact::AttentionRaised { reason } => format!("needs a person: {reason}"),
+        Fact::MergeStarted {
+            by, head, strategy, ..
+        } => {
+            let how = match strategy {
+                MergeStrategy::Ff => String::new(),
+                other => format!(" with `--strategy {}`", other.as_str()),
+            };
+            format!("the {by} asked to merge {head}{how}")
+        }
+        Fact::EditRejected { by, reason, .. } => {
+            format!("an edit of the status line by the {by} was not followed: {reason}")
+        }
+        Fact::ReportReceived { report, .. } => format!("a run reported `{}`", report.outcome()),
+        Fact::ChildAdded { child } => format!("child `{child}` was created"),
+        Fact::ChildEnded { child, status } => format!("child `{child}` ended as `{status}`"),
+        Fact::PullRequestObserved { .. } => String::from("the forge told of the pull request"),
+        Fact::MergeObserved { commit } => format!("the branch was found merged in {commit}"),
+        Fact::EffectPlanned(planned) => format!("{} was planned", planned.effect.label()),
+        Fact::EffectDone { effect, .. } => format!("{} was done", label(*effect, events)),
+        Fact::EffectGivenUp { effect, error } => {
+            format!("{} was given up: {error}", label(*effect, events))
+        }
+        Fact::EffectStopped { effect, because_of } => {
+            let (label, cause) = (label(*effect, events), label(*because_of, events));
+            format!("{label} was not started because {cause} failed")
+        }
+        Fact::EffectCancelled { effect } => format!("{} was called off", label(*effect, events)),
+        Fact::EffectRetried { effect } => format!("{} is tried again", label(*effect, events)),
+    }
+}
+
+/// A change of status with everything that was shown and said for it.
+fn told_change(changed: &StatusChanged) -> String {
+    let StatusChanged { from, to, by, .. } = changed;
+    let mut told = match changed.trigger {
+        Trigger::Request => format!("from `{from}` to `{to}`: the {by} asked for it"),
+        trigger => format!("from `{from}` to `{to}`: {}", trigger.as_str()),
+    };
+    for reason in &changed.because {
+        told.push_str(", because ");
+        told.push_str(reason);
+    }
+    if let Some(message) = &changed.message {
+        told.push_str(", saying: ");
+        told.push_str(message);
+    }
+    told
+}
+
+fn label(id: EffectId, events: &[Event]) -> &'static str {
+    let labels = events.iter().find_map(|event| match &event.fact {
+        Fact::EffectPlanned(planned) if planned.id == id => Some(planned.effect.label()),
+        _ => None,
+    });
+    labels.unwrap_or("an effect")
+}

@@ -1,0 +1,53 @@
+//! `orange project list`.
+
+use serde::Serialize;
+
+use crate::cli::driving::driver;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::{Environment, Project};
+use crate::output::{Alignment, Cell, Output, Style, Table};
+
+/// List the registered repositories.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body {
+    projects: Vec<Project>,
+}
+
+/// Prints the list.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let projects = driver.registered()?;
+    if args.json {
+        let answer = Answer {
+            schema: "orange.project.list/1",
+            body: Body { projects },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let columns = ["PROJECT", "WORKFLOW", "HARNESS"].map(|name| (name, Alignment::Left));
+    let mut table = Table::new(columns, "PATH");
+    for project in &projects {
+        // What holds, also where only `config.toml` says so.
+        let settings = driver.settings(Some(project))?;
+        let harness = settings.harness.as_ref().map_or("-", |it| it.as_str());
+        let row = [
+            Cell::new(Style::Bold, project.name.as_str()),
+            Cell::new(Style::Plain, &settings.workflow),
+            Cell::new(Style::Plain, harness),
+        ];
+        let path = project.path.display().to_string();
+        table.push(row, Cell::new(Style::Plain, &path));
+    }
+    output.answer(&table.to_text(output.answer_width()))?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,73 @@
+//! `orange project remove`.
+
+use orange_engine::names::ProjectName;
+use serde::Serialize;
+
+use crate::cli::counted::counted;
+use crate::cli::driving::driver;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::{Environment, Project};
+use crate::output::{Output, Style, Text};
+
+/// Take a repository off the list.
+///
+/// Nothing is deleted: the repository, its branches, what was kept of unsaved work, idle worktrees
+/// and ended tasks stay where they are, and registering it again finds them. It is refused while
+/// tasks are open or a worktree holds something.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The project.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    project: &'a Project,
+    stays: Vec<String>,
+}
+
+/// Takes it off.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let name = ProjectName::new(&args.name);
+    let (project, found) = driver.remove_project(&name)?;
+    let mut stays = vec![format!(
+        "the repository `{}` with its branches and what was kept of unsaved work",
+        project.path.display()
+    )];
+    let tasks = driver.home().tasks().join(name.as_str());
+    if found.ended > 0 {
+        let count = counted(found.ended, "ended task");
+        stays.push(format!("{count} in `{}`", tasks.display()));
+    }
+    for path in &found.idle {
+        stays.push(format!("the idle worktree `{}`", path.display()));
+    }
+    if args.json {
+        let answer = Answer {
+            schema: "orange.project.remove/1",
+            body: Body {
+                project: &project,
+                stays,
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let mut text = Text::new();
+    text.push(Style::Bold, project.name.as_str());
+    text.push(Style::Plain, ": off the list; nothing was deleted");
+    text.end_line();
+    for stays in stays {
+        text.push(Style::Plain, &format!("  stays: {stays}"));
+        text.end_line();
+    }
+    output.answer(&text)?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,100 @@
+//! `orange project show`.
+
+use orange_engine::names::ProjectName;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cli::driving::driver;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::{Environment, Project};
+use crate::driver::Belongings;
+use crate::output::{Output, Style, Text};
+
+/// Show how a repository is registered.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The project; the one this directory belongs to when left out.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    project: &'a Project,
+    open_tasks: Vec<&'a str>,
+    ended_tasks: usize,
+    held_workspaces: Vec<&'a str>,
+}
+
+/// Prints it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let name = args.name.as_deref().map(ProjectName::new);
+    let project = driver.project_for(name.as_ref())?;
+    let found = driver.belongings(&project.name)?;
+    if args.json {
+        let answer = Answer {
+            schema: "orange.project.show/1",
+            body: Body {
+                project: &project,
+                open_tasks: found
+                    .open
+                    .iter()
+                    .map(orange_engine::names::TaskId::as_str)
+                    .collect(),
+                ended_tasks: found.ended,
+                held_workspaces: found
+                    .held
+                    .iter()
+                    .map(orange_engine::names::WorkspaceName::as_str)
+                    .collect(),
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    output.answer(&text(&project, &found)?)?;
+    Ok(Exit::Ok)
+}
+
+/// The keys of the file by their own names, because they are what `update` and an editor change.
+fn text(project: &Project, found: &Belongings) -> Result<Text, Error> {
+    let mut text = Text::new();
+    let mut line = |name: &str, value: &str| {
+        text.push(Style::Bold, &format!("{name:<18}"));
+        text.push(Style::Plain, value);
+        text.end_line();
+    };
+    let keys = serde_json::to_value(project)?;
+    let first = ["name", "path", "default_branch", "workflow"];
+    let rest = keys.as_object().into_iter().flatten();
+    let rest = rest.map(|(key, _)| key.as_str());
+    let rest = rest.filter(|key| !first.contains(key));
+    for key in first.into_iter().chain(rest) {
+        let shown = match keys.get(key) {
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => continue,
+        };
+        line(key, &shown);
+    }
+    let open: Vec<&str> = found
+        .open
+        .iter()
+        .map(orange_engine::names::TaskId::as_str)
+        .collect();
+    let open = match open.as_slice() {
+        [] => String::from("none is open"),
+        open => format!("{} open: {}", open.len(), open.join(", ")),
+    };
+    line("tasks", &format!("{open}, {} ended", found.ended));
+    for workspace in &found.held {
+        line("workspace", workspace.as_str());
+    }
+    Ok(text)
+}

@@ -1,0 +1,141 @@
+//! `orange project update`.
+
+use orange_engine::names::{BranchName, HarnessName, ProjectName};
+use serde::Serialize;
+
+use crate::cli::driving::driver;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::{Environment, Project};
+use crate::driver::ProjectSettings;
+use crate::output::{Output, Style, Text};
+
+/// Change how a repository is registered.
+///
+/// Changes these keys in `projects.json`, and no other byte of that file. Tasks that exist keep
+/// their workflow and their agents. A script is a program and its arguments: words with white space
+/// between them, or a JSON array where an argument has white space in it; an empty text means none.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The project; the one this directory belongs to when left out.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// The workflow of new tasks.
+    #[arg(long, value_name = "NAME")]
+    pub workflow: Option<String>,
+    /// The coding agent of new tasks.
+    #[arg(long, value_name = "NAME")]
+    pub harness: Option<String>,
+    /// The coding agent that reviews new tasks.
+    #[arg(long, value_name = "NAME")]
+    pub review_harness: Option<String>,
+    /// How many tasks can have a worktree at the same time.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub pool_size: Option<u32>,
+    /// Whether a merge goes to the remote first.
+    #[arg(long, value_name = "true|false")]
+    pub push: Option<bool>,
+    /// Whether a branch goes once it is merged.
+    #[arg(long, value_name = "true|false")]
+    pub delete_branch: Option<bool>,
+    /// The branch that work begins from and is merged into.
+    #[arg(long, value_name = "BRANCH")]
+    pub default_branch: Option<String>,
+    /// What is run in a worktree once a task's branch is checked out.
+    #[arg(long, value_name = "SCRIPT", allow_hyphen_values = true)]
+    pub setup: Option<String>,
+    /// How many seconds that may take.
+    #[arg(long, value_name = "SECONDS")]
+    pub setup_timeout: Option<u64>,
+    /// What is run in a worktree before it is given back.
+    #[arg(long, value_name = "SCRIPT", allow_hyphen_values = true)]
+    pub teardown: Option<String>,
+    /// How many seconds that may take.
+    #[arg(long, value_name = "SECONDS")]
+    pub teardown_timeout: Option<u64>,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    project: &'a Project,
+}
+
+/// Changes it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let name = args.name.as_deref().map(ProjectName::new);
+    let name = driver.project_for(name.as_ref())?.name;
+    let script = |option: &str, text: &Option<String>| {
+        let text = text.as_deref();
+        text.map(|text| script(option, text)).transpose()
+    };
+    let settings = ProjectSettings {
+        default_branch: args.default_branch.as_deref().map(BranchName::new),
+        workflow: args.workflow.clone(),
+        harness: args.harness.as_deref().map(HarnessName::new),
+        review_harness: args.review_harness.as_deref().map(HarnessName::new),
+        pool_size: args.pool_size,
+        push: args.push,
+        delete_branch: args.delete_branch,
+        setup: script("--setup", &args.setup)?,
+        setup_timeout: args.setup_timeout,
+        teardown: script("--teardown", &args.teardown)?,
+        teardown_timeout: args.teardown_timeout,
+    };
+    if settings == ProjectSettings::default() {
+        return Err(Error::Usage {
+            message: format!("cannot change project `{name}`: nothing is named that should change"),
+            hints: vec![
+                format!("name it, such as `orange project update {name} --workflow NAME`"),
+                "`orange project update --help` lists what can be changed".to_owned(),
+            ],
+        });
+    }
+    let project = driver.update_project(&name, &settings)?;
+    if args.json {
+        let answer = Answer {
+            schema: "orange.project.update/1",
+            body: Body { project: &project },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let mut text = Text::new();
+    text.push(Style::Bold, project.name.as_str());
+    text.push(Style::Plain, ": changed");
+    text.end_line();
+    output.answer(&text)?;
+    Ok(Exit::Ok)
+}
+
+fn script(option: &str, text: &str) -> Result<Vec<String>, Error> {
+    if !text.trim_start().starts_with('[') {
+        return Ok(text.split_whitespace().map(str::to_owned).collect());
+    }
+    serde_json::from_str(text).map_err(|error| Error::Usage {
+        message: format!("cannot read the script of `{option}`: {error}"),
+        hints: vec![format!(
+            "write it as `{option} '[\"sh\", \"-c\", \"make all\"]'`, or as plain words"
+        )],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_words_or_a_json_array() {
+        let read = |text: &str| script("--setup", text).ok();
+        let words = |words: &[&str]| Some(words.iter().map(|it| (*it).to_owned()).collect());
+        assert_eq!(read("npm  ci"), words(&["npm", "ci"]));
+        assert_eq!(read(r#"["sh", "-c", "a b"]"#), words(&["sh", "-c", "a b"]));
+        assert_eq!(read(""), words(&[]));
+        assert_eq!(read("[1]"), None);
+        assert_eq!(read("[\"a\""), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! `orange task delete`.
+
+use orange_engine::names::TaskId;
+use serde::Serialize;
+
+use crate::cli::driving::{driver, meant};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::Environment;
+use crate::driver::{Driver, PutAway};
+use crate::output::{Output, Style, Text};
+
+/// Put an ended task out of sight.
+///
+/// It is not listed any more, and its directory is moved to `trash` in the home of orange. Its
+/// branch, the work that was kept for it and its history stay: `--undo` brings it back.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task, by its id, the beginning of it, or its branch.
+    #[arg(value_name = "TASK")]
+    pub task: String,
+    /// Do not ask.
+    #[arg(long)]
+    pub yes: bool,
+    /// Bring it back; here the task is named by its whole id.
+    #[arg(long)]
+    pub undo: bool,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    task: &'a str,
+    is_deleted: bool,
+    already: bool,
+    directory: Option<String>,
+}
+
+/// Asks first, then for it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let task = meant(&driver, Some(&args.task))?;
+    if !args.undo && !args.yes && !confirmed(&driver, &task, args, output)? {
+        return Err(Error::NotConfirmed { task });
+    }
+    let came = if args.undo {
+        driver.undelete(&task)?
+    } else {
+        driver.delete(&task)?
+    };
+    let (directory, already) = match came {
+        PutAway::Refused(refusal) => return Err(Error::Refused(refusal)),
+        PutAway::Done { directory, already } => (directory, already),
+    };
+    let directory = directory.map(|path| path.display().to_string());
+    if args.json {
+        let answer = Answer {
+            schema: "orange.task.delete/1",
+            body: Body {
+                task: task.as_str(),
+                is_deleted: !args.undo,
+                already,
+                directory,
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let word = match (args.undo, already) {
+        (false, false) => "deleted",
+        (false, true) => "deleted before",
+        (true, false) => "back",
+        (true, true) => "there already",
+    };
+    let place = directory.map(|it| format!(", its directory is `{it}`"));
+    let mut text = Text::new();
+    text.push(Style::Bold, task.as_str());
+    let told = format!(": {word}{}", place.unwrap_or_default());
+    text.push(Style::Plain, &told);
+    text.end_line();
+    output.answer(&text)?;
+    if !args.undo {
+        let mut narration = Text::new();
+        let told = format!("`orange task delete {task} --undo` brings it back");
+        narration.push(Style::Plain, &told);
+        narration.end_line();
+        output.narrate(&narration);
+    }
+    Ok(Exit::Ok)
+}
+
+/// Whether a person says yes, having heard what becomes of the task. One that cannot be deleted is
+/// refused without a question.
+fn confirmed(
+    driver: &Driver,
+    task: &TaskId,
+    args: &Args,
+    output: &mut Output,
+) -> Result<bool, Error> {
+    if args.json || !output.has_person() {
+        return Ok(false);
+    }
+    let shown = driver.show(task)?;
+    let task = &shown.stored.task;
+    let (id, branch, summary) = (&task.id, &task.branch, &task.summary);
+    let question = format!(
+        "Delete {id}, `{summary}`? Its directory goes to the trash; branch `{branch}`, kept work \
+         and history stay. [y/N] "
+    );
+    let typed = output.ask(&question)?.unwrap_or_default();
+    Ok(matches!(typed.trim().to_lowercase().as_str(), "y" | "yes"))
+}

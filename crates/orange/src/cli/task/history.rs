@@ -1,0 +1,98 @@
+//! `orange task history`.
+
+use orange_engine::event::{Event, Fact};
+use orange_engine::history::told;
+use serde::Serialize;
+
+use crate::cli::driving::{driver, meant};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::Environment;
+use crate::output::{Output, Style, Text};
+
+/// Show what happened to a task, and why.
+///
+/// The oldest first: each change of status with who asked and what was shown, what agents and
+/// effects came to, and what a person should know. With `--all` also what orange only keeps count
+/// of.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
+    /// task's worktree, its own when left out.
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+    /// Everything that was recorded.
+    #[arg(long)]
+    pub all: bool,
+    /// Answer in JSON, for programs: everything that was recorded.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    task: &'a str,
+    events: Vec<Line<'a>>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    event: &'a Event,
+    told: String,
+}
+
+/// Prints it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let task = meant(&driver, args.task.as_deref())?;
+    let events = driver.history(&task, 0)?;
+    if args.json {
+        let lines = events.iter().map(|event| Line {
+            event,
+            told: told(&event.fact, &events),
+        });
+        let answer = Answer {
+            schema: "orange.task.history/1",
+            body: Body {
+                task: task.as_str(),
+                events: lines.collect(),
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let mut text = Text::new();
+    for event in events.iter().filter(|it| args.all || matters(&it.fact)) {
+        let told = told(&event.fact, &events);
+        let mut lines = told.lines();
+        let style = match &event.fact {
+            Fact::StatusChanged(_) | Fact::TaskCreated(_) => Style::Bold,
+            Fact::AttentionRaised { .. } | Fact::EffectGivenUp { .. } => Style::Bad,
+            _ => Style::Plain,
+        };
+        text.push(Style::Plain, &format!("{}  ", event.at));
+        text.push(style, lines.next().unwrap_or_default());
+        text.end_line();
+        for line in lines {
+            text.push(Style::Plain, &format!("    {line}"));
+            text.end_line();
+        }
+    }
+    output.answer(&text)?;
+    Ok(Exit::Ok)
+}
+
+/// Whether a person who asks what happened wants to hear of it.
+fn matters(fact: &Fact) -> bool {
+    !matches!(
+        fact,
+        Fact::DocumentImported { .. }
+            | Fact::FieldSet { .. }
+            | Fact::EffectPlanned(_)
+            | Fact::EffectDone { .. }
+            | Fact::EffectCancelled { .. }
+            | Fact::HooksFinished
+    )
+}

@@ -1,0 +1,134 @@
+//! `orange task logs`.
+
+use std::time::Duration;
+
+use orange_engine::role::Role;
+use serde::Serialize;
+
+use crate::cli::driving::{driver, meant};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::clock;
+use crate::config::Environment;
+use crate::driver::ShownByRun;
+use crate::output::{Output, Style, Text};
+
+/// How long to look away between two looks.
+const REST: Duration = Duration::from_millis(200);
+
+/// Show what an agent has shown in its terminal.
+///
+/// That of the latest start: as its pane shows it now, scrolled-off lines included, or as it was
+/// kept when the pane was closed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
+    /// task's worktree, its own when left out.
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+    /// Which agent: `worker`, `reviewer` or a role of the workflow; the one that was started last
+    /// when left out.
+    #[arg(long, value_name = "ROLE")]
+    pub role: Option<String>,
+    /// Go on with what comes, until the agent ends. An agent that redraws its screen is followed
+    /// badly; `orange task attach` shows it as it is.
+    #[arg(long, short, conflicts_with = "json")]
+    pub follow: bool,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    task: &'a str,
+    #[serde(flatten)]
+    shown: &'a ShownByRun,
+}
+
+/// Prints it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let task = meant(&driver, args.task.as_deref())?;
+    let role = args.role.as_deref().map(Role::named);
+    let mut shown = driver.logs(&task, role.as_ref())?;
+    if args.json {
+        let answer = Answer {
+            schema: "orange.task.logs/1",
+            body: Body {
+                task: task.as_str(),
+                shown: &shown,
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let mut printed: Vec<String> = Vec::new();
+    loop {
+        let is_last = !args.follow || !shown.is_running;
+        let lines = whole_lines(&shown.text, is_last);
+        let known = overlap(&printed, &lines);
+        print(lines.get(known..).unwrap_or_default(), output)?;
+        printed = lines;
+        if is_last {
+            return Ok(Exit::Ok);
+        }
+        clock::rest_until(clock::after(REST), REST);
+        shown = driver.logs_of(&task, &shown.run)?;
+    }
+}
+
+/// The lines; the last one may be in the making while the agent runs.
+fn whole_lines(text: &str, is_last: bool) -> Vec<String> {
+    let mut lines: Vec<String> = text.trim_end().lines().map(str::to_owned).collect();
+    if !is_last {
+        lines.pop();
+    }
+    lines
+}
+
+/// How many of the new lines were printed before: those that the old ones end with.
+fn overlap(old: &[String], new: &[String]) -> usize {
+    let longest = old.len().min(new.len());
+    let is_common = |count: &usize| old.ends_with(new.get(..*count).unwrap_or_default());
+    (0..=longest).rev().find(is_common).unwrap_or(0)
+}
+
+fn print(lines: &[String], output: &mut Output) -> Result<(), Error> {
+    let mut text = Text::new();
+    for line in lines {
+        text.push(Style::Plain, line);
+        text.end_line();
+    }
+    output.answer(&text)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_was_printed_is_not_printed_again() {
+        assert_eq!(overlap(&[], &lines("a b")), 0);
+        assert_eq!(overlap(&lines("a b"), &lines("a b c")), 2);
+        assert_eq!(
+            overlap(&lines("a b c"), &lines("b c d")),
+            2,
+            "a scrolled off"
+        );
+        assert_eq!(overlap(&lines("a b"), &lines("x y")), 0, "a cleared screen");
+        assert_eq!(overlap(&lines("a b"), &lines("")), 0);
+    }
+
+    #[test]
+    fn a_line_in_the_making_waits() {
+        assert_eq!(whole_lines("a\nb\n\n", false), ["a"]);
+        assert_eq!(whole_lines("a\nb\n\n", true), ["a", "b"]);
+    }
+}

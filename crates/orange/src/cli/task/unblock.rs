@@ -1,0 +1,93 @@
+//! `orange task unblock`.
+
+use orange_engine::input::Ask;
+use orange_engine::language::verbs::Verb;
+use serde::Serialize;
+
+use crate::cli::driving::{Target, Wanted, ask, driver};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer as JsonAnswer;
+use crate::config::Environment;
+use crate::driver::{Answer, Unblocked};
+use crate::output::{Output, Style, Text};
+
+/// Let a task go on that was blocked.
+///
+/// Takes the edge that the workflow names under `verbs: unblock`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub target: Target,
+    /// Every task that is blocked.
+    #[arg(long, conflicts_with = "task")]
+    pub all: bool,
+}
+
+#[derive(Serialize)]
+struct Body {
+    tasks: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    task: String,
+    from: String,
+    status: Option<String>,
+    problem: Option<String>,
+}
+
+/// Asks for it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    if !args.all {
+        let wanted = Wanted::plain(Ask::Verb(Verb::Unblock));
+        return ask(&args.target, wanted, environment, output);
+    }
+    let patience = &args.target.patience;
+    let unblocked = driver(environment)?.unblock_all(patience.waiting())?;
+    let lines: Vec<Line> = unblocked.iter().map(line).collect();
+    let failed = lines.iter().any(|line| line.problem.is_some());
+    let exit = if failed { Exit::Refused } else { Exit::Ok };
+    if patience.json {
+        let answer = JsonAnswer {
+            schema: "orange.task.unblock.all/1",
+            body: Body { tasks: lines },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(exit);
+    }
+    let mut text = Text::new();
+    if lines.is_empty() {
+        text.push(Style::Plain, "no task is blocked");
+        text.end_line();
+    }
+    for line in &lines {
+        let told = match (&line.status, &line.problem) {
+            (_, Some(problem)) => problem.clone(),
+            (Some(status), None) => format!("from `{}` to `{status}`", line.from),
+            (None, None) => String::new(),
+        };
+        text.push(Style::Bold, &line.task);
+        text.push(Style::Plain, &format!(": {told}"));
+        text.end_line();
+    }
+    output.answer(&text)?;
+    Ok(exit)
+}
+
+fn line(unblocked: &Unblocked) -> Line {
+    let (status, problem) = match &unblocked.answer {
+        Ok(Answer::Done(changed) | Answer::StillRunning(changed)) => {
+            (Some(changed.task.status.to_string()), None)
+        }
+        Ok(Answer::Already(task)) => (Some(task.status.to_string()), None),
+        Ok(Answer::Refused(refusal)) => (None, Some(refusal.to_string())),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    Line {
+        task: unblocked.task.id.to_string(),
+        from: unblocked.task.status.to_string(),
+        status,
+        problem,
+    }
+}

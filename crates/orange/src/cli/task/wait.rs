@@ -1,0 +1,87 @@
+//! `orange task wait`.
+
+use std::time::Duration;
+
+use orange_engine::Task;
+use orange_engine::names::Status;
+use serde::Serialize;
+
+use crate::cli::driving::{driver, meant};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::Environment;
+use crate::driver::{Awaited, Until};
+use crate::output::{Output, Style, Text};
+
+/// Wait until a task is somewhere.
+///
+/// Exits with 0 when it is there, with 5 when the time is over, and with 3 when it has ended
+/// somewhere else. It only looks: an agent's death is judged by a command that changes the task.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
+    /// task's worktree, its own when left out.
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+    /// Where: one status or several, `terminal` for any end, `human` for wherever a person is
+    /// asked.
+    #[arg(
+        long,
+        value_name = "STATUS",
+        value_delimiter = ',',
+        required = true,
+        num_args = 1
+    )]
+    pub until: Vec<String>,
+    /// Wait at most this many seconds; without it, for ever.
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    outcome: &'static str,
+    task: &'a Task,
+}
+
+/// Waits.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let task = meant(&driver, args.task.as_deref())?;
+    let wanted: Vec<Until> = args.until.iter().map(|word| until(word)).collect();
+    let bound = args.timeout.map(Duration::from_secs);
+    let (outcome, task, told, exit) = match driver.await_status(&task, &wanted, bound)? {
+        Awaited::Reached(task) => ("reached", task, "in", Exit::Ok),
+        Awaited::Ended(task) => ("ended", task, "has ended in", Exit::Refused),
+        Awaited::NotYet(task) => ("not_yet", task, "still in", Exit::Busy),
+    };
+    if args.json {
+        let answer = Answer {
+            schema: "orange.task.wait/1",
+            body: Body {
+                outcome,
+                task: &task,
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(exit);
+    }
+    let mut text = Text::new();
+    text.push(Style::Bold, task.id.as_str());
+    text.push(Style::Plain, &format!(": {told} `{}`", task.status));
+    text.end_line();
+    output.answer(&text)?;
+    Ok(exit)
+}
+
+fn until(word: &str) -> Until {
+    match word {
+        "terminal" => Until::Terminal,
+        "human" => Until::Human,
+        status => Until::Status(Status::new(status)),
+    }
+}

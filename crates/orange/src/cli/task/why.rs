@@ -1,0 +1,207 @@
+//! `orange task why`.
+
+use orange_engine::role::Role;
+use orange_engine::task::{Run, RunState};
+use orange_engine::way::Way;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::cli::driving::{driver, meant};
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::Environment;
+use crate::driver::{Observation, Outlook, Seen, Shown, Why};
+use crate::output::{Output, Style, Text};
+
+/// Say why a task is there, and what is next.
+///
+/// Also what every next step still needs, who may ask for it, and with which command.
+///
+/// Nothing is changed: TASK.md, the branch and the agents are looked at, as far as that can be done
+/// by looking. Commands of gates are not run.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
+    /// task's worktree, its own when left out.
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    task: &'a str,
+    status: &'a str,
+    why: Option<&'a Why>,
+    agents: Vec<Value>,
+    ways: Vec<Value>,
+    unknown: &'a [String],
+    effects: Vec<Value>,
+    undelivered: Vec<Value>,
+}
+
+/// Prints it.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let task = meant(&driver, args.task.as_deref())?;
+    let shown = driver.show(&task)?;
+    let why = driver.why(&task)?;
+    let outlook = driver.outlook(&task)?;
+    if args.json {
+        let answer = Answer {
+            schema: "orange.task.why/1",
+            body: body(&shown, why.as_ref(), &outlook)?,
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    } else {
+        output.answer(&text(&shown, why.as_ref(), &outlook))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn body<'a>(
+    shown: &'a Shown,
+    why: Option<&'a Why>,
+    outlook: &'a Outlook,
+) -> Result<Body<'a>, Error> {
+    let task = &shown.stored.task;
+    let agents = task.runs.iter().map(|(role, run)| {
+        let told = agent(role, run, &shown.seen);
+        json!({ "role": role, "run": run.id, "told": told })
+    });
+    let mut ways = Vec::new();
+    for way in &outlook.ways {
+        let mut value = serde_json::to_value(way)?;
+        let told: Vec<String> = way.missing.iter().map(ToString::to_string).collect();
+        value["told"] = json!(told);
+        ways.push(value);
+    }
+    let effects = shown.pending.iter().map(|it| {
+        let label = it.planned.effect.label();
+        json!({ "effect": label, "attempts": it.attempts, "error": it.error })
+    });
+    let unread = shown.inbox.iter().filter(|it| it.read_at.is_none());
+    let undelivered = unread.map(|it| json!({ "to": it.to, "written_at": it.written_at }));
+    Ok(Body {
+        task: task.id.as_str(),
+        status: task.status.as_str(),
+        why,
+        agents: agents.collect(),
+        ways,
+        unknown: &outlook.unknown,
+        effects: effects.collect(),
+        undelivered: undelivered.collect(),
+    })
+}
+
+fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook) -> Text {
+    let task = &shown.stored.task;
+    let mut text = Text::new();
+    let mut line = |style: Style, told: &str| {
+        text.push(style, told);
+        text.end_line();
+    };
+    let told = why.map(ToString::to_string).unwrap_or_default();
+    for (number, told) in told.lines().enumerate() {
+        let style = if number == 0 {
+            Style::Bold
+        } else {
+            Style::Plain
+        };
+        line(style, told);
+    }
+    if !task.runs.is_empty() {
+        line(Style::Bold, "agents");
+    }
+    for (role, run) in &task.runs {
+        line(
+            Style::Plain,
+            &format!("  {}", agent(role, run, &shown.seen)),
+        );
+    }
+    if !shown.pending.is_empty() {
+        line(Style::Bold, "effects");
+    }
+    for pending in &shown.pending {
+        let label = pending.planned.effect.label();
+        let error = pending.error.as_deref().unwrap_or("on its way");
+        line(Style::Plain, &format!("  {label}: {error}"));
+    }
+    let unread = shown.inbox.iter().filter(|it| it.read_at.is_none());
+    for message in unread {
+        let (to, at) = (&message.to, message.written_at);
+        let told = format!("undelivered: a message to the {to} of {at}");
+        line(Style::Bad, &told);
+    }
+    if outlook.ways.is_empty() {
+        line(Style::Plain, "it has ended; nothing leads further");
+    } else {
+        line(Style::Bold, "next");
+    }
+    for way in &outlook.ways {
+        push_way(way, &mut line);
+    }
+    for unknown in &outlook.unknown {
+        line(Style::Warn, &format!("unknown: {unknown}"));
+    }
+    text
+}
+
+fn push_way(way: &Way, line: &mut impl FnMut(Style, &str)) {
+    let to = way.to.as_ref().map(|to| format!("to `{to}`"));
+    let to = to.unwrap_or_else(|| String::from("back, but there is nothing to go back to"));
+    let when = way.happens_when.as_ref();
+    let when = when
+        .map(|when| format!(", when {when}"))
+        .unwrap_or_default();
+    let who: Vec<String> = way.by.iter().map(|role| format!("the {role}")).collect();
+    let who = match who.as_slice() {
+        [] => String::new(),
+        who => format!(", by {}", who.join(" or ")),
+    };
+    line(Style::Plain, &format!("  {to}{when}{who}"));
+    for held in &way.holds {
+        line(Style::Good, &format!("    shown: {held}"));
+    }
+    for missing in &way.missing {
+        line(Style::Plain, &format!("    needs: {missing}"));
+    }
+    for unchecked in &way.unchecked {
+        line(
+            Style::Plain,
+            &format!("    looked at only when asked for: {unchecked}"),
+        );
+    }
+    if let Some(command) = &way.command {
+        line(Style::Plain, &format!("    run: {command}"));
+    }
+}
+
+/// Why an agent counts as what it counts as.
+fn agent(role: &Role, run: &Run, seen: &[Seen]) -> String {
+    let seen = seen.iter().find(|it| it.run == run.id);
+    let told = match (&run.state, seen.map(|it| &it.observation)) {
+        (RunState::Starting, _) => String::from("is being started"),
+        (RunState::Ending, _) => {
+            String::from("is being ended by orange, so its death means nothing")
+        }
+        (RunState::Ended { evidence }, _) => {
+            format!("is dead, because it {evidence}; that was judged")
+        }
+        (RunState::Alive, Some(Observation::Alive)) => {
+            String::from("is alive: its process runs in its pane")
+        }
+        (RunState::Alive, Some(Observation::Dead(evidence))) => format!(
+            "is dead, because it {evidence}; not judged yet, the next command that changes the \
+             task does"
+        ),
+        (RunState::Alive, Some(Observation::Unknown(reason))) => {
+            format!("is unknown, so it counts as alive: {reason}")
+        }
+        (RunState::Alive, None) => String::from("counts as alive: nobody looked"),
+    };
+    format!("the {role} {told} (run {})", run.id)
+}

@@ -1,0 +1,140 @@
+//! Edits the text of `projects.json` in place.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+#[derive(Deserialize)]
+struct Top<'a> {
+    #[serde(borrow, default)]
+    projects: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Keys<'a>(#[serde(borrow)] BTreeMap<Cow<'a, str>, &'a RawValue>);
+
+/// The text with one key of one project changed, or added behind the others.
+pub fn with_key(
+    text: &str,
+    index: usize,
+    key: &str,
+    value: &Value,
+) -> Result<String, serde_json::Error> {
+    let top: Top<'_> = serde_json::from_str(text)?;
+    let Some(project) = top.projects.get(index) else {
+        return Ok(text.to_owned());
+    };
+    let keys: Keys<'_> = serde_json::from_str(project.get())?;
+    let value = serde_json::to_string(value)?;
+    let mut edited = text.to_owned();
+    if let Some(old) = keys.0.get(key) {
+        edited.replace_range(place(text, old), &value);
+        return Ok(edited);
+    }
+    let last = keys.0.values().map(|it| place(text, it).end).max();
+    let last = last.unwrap_or_else(|| place(text, project).start + 1);
+    let name = serde_json::to_string(key)?;
+    edited.insert_str(last, &format!(",{}{name}: {value}", lead(project.get())));
+    Ok(edited)
+}
+
+/// The text without one project.
+pub fn without(text: &str, index: usize) -> Result<String, serde_json::Error> {
+    let top: Top<'_> = serde_json::from_str(text)?;
+    let places: Vec<Range<usize>> = top.projects.iter().map(|it| place(text, it)).collect();
+    let Some(own) = places.get(index) else {
+        return Ok(text.to_owned());
+    };
+    let before = index.checked_sub(1).and_then(|it| places.get(it));
+    let range = match (places.get(index + 1), before) {
+        (Some(next), _) => own.start..next.start,
+        (None, Some(before)) => before.end..own.end,
+        (None, None) => own.clone(),
+    };
+    let mut edited = text.to_owned();
+    edited.replace_range(range, "");
+    Ok(edited)
+}
+
+/// Where a value that was read from the text stands in it.
+fn place(text: &str, value: &RawValue) -> Range<usize> {
+    let start = value.get().as_ptr().addr() - text.as_ptr().addr();
+    start..start + value.get().len()
+}
+
+/// What stands before each key: the white space before the first one.
+fn lead(object: &str) -> &str {
+    let inside = object.get(1..).unwrap_or_default();
+    let end = inside.find(|it: char| !it.is_whitespace()).unwrap_or(0);
+    match inside.get(..end) {
+        Some("") | None => " ",
+        Some(lead) => lead,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const TEXT: &str = r#"{
+  "note": [1,   2],
+  "projects": [
+    { "name": "tea",   "colour": "gr\u00fcn", "pool_size":   3 },
+    {
+        "name": "coffee",
+        "push": false,
+        "inner": {"push": 1}
+    }
+  ]
+}
+"#;
+
+    #[test]
+    fn a_value_changes_and_nothing_else() {
+        let edited = with_key(TEXT, 0, "pool_size", &json!(5)).unwrap();
+        assert_eq!(
+            edited,
+            TEXT.replace("\"pool_size\":   3", "\"pool_size\":   5")
+        );
+        let edited = with_key(TEXT, 1, "push", &json!(true)).unwrap();
+        assert_eq!(edited, TEXT.replace("\"push\": false", "\"push\": true"));
+    }
+
+    #[test]
+    fn a_new_key_stands_as_the_others_do() {
+        let edited = with_key(TEXT, 1, "setup", &json!(["make", "it"])).unwrap();
+        let added = "\"inner\": {\"push\": 1},\n        \"setup\": [\"make\",\"it\"]\n";
+        assert_eq!(edited, TEXT.replace("\"inner\": {\"push\": 1}\n", added));
+        let edited = with_key(TEXT, 0, "push", &json!(true)).unwrap();
+        let added = "\"pool_size\":   3, \"push\": true }";
+        assert_eq!(edited, TEXT.replace("\"pool_size\":   3 }", added));
+        let short = r#"{"projects":[{"name":"a"}]}"#;
+        let edited = with_key(short, 0, "push", &json!(true)).unwrap();
+        assert_eq!(edited, r#"{"projects":[{"name":"a", "push": true}]}"#);
+    }
+
+    #[test]
+    fn one_of_several_goes_and_the_others_stay() {
+        let names = |text: &str| {
+            let read: Value = serde_json::from_str(text).unwrap();
+            let names = read["projects"].as_array().unwrap().clone();
+            names
+                .into_iter()
+                .map(|it| it["name"].clone())
+                .collect::<Vec<_>>()
+        };
+        let first = without(TEXT, 0).unwrap();
+        assert_eq!(names(&first), ["coffee"]);
+        assert!(first.contains("\"note\": [1,   2]"));
+        let second = without(TEXT, 1).unwrap();
+        assert_eq!(names(&second), ["tea"]);
+        assert!(second.contains("gr\\u00fcn"));
+        assert_eq!(names(&without(&first, 0).unwrap()), [] as [Value; 0]);
+    }
+}

@@ -1,0 +1,179 @@
+//! Registered projects: listed, shown, changed, taken off the list.
+
+use std::fs;
+
+use crate::stage::Stage;
+
+#[test]
+fn projects_are_listed_and_shown() {
+    let stage = Stage::new("default");
+    let mut said = stage.transcript(&["project", "list"]);
+    said.push_str(&stage.transcript(&["project", "show"]));
+    stage.create(&["fix", "Mend it"]);
+    said.push_str(&stage.transcript(&["project", "show", "app"]));
+    said.push_str(&stage.transcript(&["project", "show", "tea"]));
+    insta::assert_snapshot!(said);
+    let (code, listed) = stage.json(&["project", "list", "--json"]);
+    assert_eq!((code, &listed["projects"][0]["name"]), (0, &"app".into()));
+    let (_, shown) = stage.json(&["project", "show", "--json"]);
+    assert_eq!(shown["open_tasks"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_project_is_changed_and_the_rest_of_the_file_stays() {
+    let stage = Stage::new("default");
+    let file = stage.home().projects();
+    let text = fs::read_to_string(&file).unwrap();
+    let text = text.replacen('{', "{\n  \"note\":   [1,2],", 1);
+    let text = text.replace(
+        "\"pool_size\": 8",
+        "\"pool_size\":    8,\n      \"mine\": \"\\u00e4\"",
+    );
+    fs::write(&file, &text).unwrap();
+    stage.must(&["project", "update", "--pool-size", "3"]);
+    let expected = text.replace("\"pool_size\":    8", "\"pool_size\":    3");
+    assert_eq!(fs::read_to_string(&file).unwrap(), expected);
+    stage.must(&[
+        "project",
+        "update",
+        "app",
+        "--workflow",
+        "minimal",
+        "--harness",
+        "script",
+        "--review-harness",
+        "script",
+        "--push",
+        "true",
+        "--delete-branch",
+        "true",
+        "--default-branch",
+        "main",
+        "--setup",
+        "[\"sh\", \"-c\", \"exit 0\"]",
+        "--setup-timeout",
+        "60",
+        "--teardown",
+        "true",
+        "--teardown-timeout",
+        "61",
+    ]);
+    let (_, shown) = stage.json(&["project", "show", "--json"]);
+    let project = &shown["project"];
+    assert_eq!(project["workflow"], "minimal");
+    assert_eq!(project["review_harness"], "script");
+    assert_eq!(
+        (&project["push"], &project["delete_branch"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(project["setup"][2], "exit 0");
+    assert_eq!(
+        (&project["setup_timeout"], &project["teardown_timeout"]),
+        (&60.into(), &61.into())
+    );
+    assert_eq!(
+        (&project["mine"], &project["pool_size"]),
+        (&"\u{e4}".into(), &3.into())
+    );
+    let id = stage.create(&["fix", "Mend it"]);
+    assert_eq!(stage.task(&id).workflow.as_str(), "minimal");
+}
+
+#[test]
+fn what_a_project_cannot_be_changed_to_is_refused() {
+    let stage = Stage::new("default");
+    let file = stage.home().projects();
+    let before = fs::read(&file).unwrap();
+    let table: [&[&str]; 9] = [
+        &[],
+        &["tea", "--push", "true"],
+        &["--workflow", "nothing"],
+        &["--harness", "nobody"],
+        &["--review-harness", "nobody"],
+        &["--default-branch", "nowhere"],
+        &["--pool-size", "0"],
+        &["--push", "maybe"],
+        &["--setup", "[\"sh\""],
+    ];
+    let said = table
+        .iter()
+        .map(|it| stage.transcript(&[&["project", "update"], *it].concat()));
+    insta::assert_snapshot!(said.collect::<String>());
+    assert_eq!(fs::read(&file).unwrap(), before);
+    // What is added is checked in the same way.
+    let (code, _) = stage.call(&["project", "add", "--name", "other", "--harness", "nobody"]);
+    assert_eq!(code, 3);
+    let (code, _) = stage.call(&["project", "add", "--name", "other", "--workflow", "nothing"]);
+    assert_eq!(code, 4);
+    assert_eq!(fs::read(&file).unwrap(), before);
+    // A file with a mistake is left alone.
+    fs::write(&file, "{").unwrap();
+    let (code, answer) = stage.json(&["project", "update", "--push", "true", "--json"]);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &"projects-unreadable".into())
+    );
+    assert_eq!(fs::read(&file).unwrap(), b"{");
+}
+
+#[test]
+fn a_project_goes_off_the_list_when_nothing_of_it_is_open() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "echo mine > unsaved.txt");
+    let id = stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let remove = ["project", "remove", "app"];
+    let mut said = stage.transcript(&remove);
+    let (code, answer) = stage.json(&[&remove[..], &["--json"]].concat());
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &"project-in-use".into())
+    );
+    assert_eq!(answer["error"]["details"]["tasks"][0], id.as_str());
+    assert_eq!(answer["error"]["details"]["workspaces"][0], "app--1");
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.wait_for_rest(&id);
+    said.push_str(&stage.transcript(&["project", "remove", "tea"]));
+    let worktree = stage.home().workspaces().join("app--1");
+    said.push_str(&stage.transcript(&remove));
+    said.push_str(&stage.transcript(&remove));
+    insta::assert_snapshot!(said);
+    assert!(worktree.exists(), "worktrees stay");
+    assert!(stage.home().tasks().join("app").join(id.as_str()).exists());
+    assert!(stage.path("repo/.git").exists());
+    let rescues = stage.git(&format!("for-each-ref refs/orange/rescue/{id}"));
+    assert!(!rescues.stdout.is_empty(), "what was unsaved is kept");
+    // Registered again, it goes on with what is there.
+    stage.must(&["project", "add", "--name", "app", "--harness", "script"]);
+    assert!(
+        stage
+            .must(&["task", "restore", id.as_str()])
+            .contains("1 file")
+    );
+    let (code, answer) = stage.json(&[
+        "task",
+        "create",
+        "more",
+        "Mend more",
+        "--wait",
+        "60",
+        "--json",
+    ]);
+    assert_eq!(code, 0, "{answer}");
+}
+
+#[test]
+fn an_agent_changes_no_project() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "ask project update --push true\nask project remove app",
+    );
+    stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let calls = stage.calls();
+    assert_eq!(calls.matches("-> 3").count(), 2, "{calls}");
+    assert!(calls.contains("only a person may"), "{calls}");
+}
