@@ -8,8 +8,8 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    detach, exec_run, gather, help, inbox, perform, project, rebuild, task, usage, workflow,
-    workspace,
+    config, detach, exec_run, gather, help, inbox, perform, project, rebuild, task, usage,
+    workflow, workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -40,6 +40,8 @@ pub enum Command {
     Workspace(workspace::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Workflow(workflow::Command),
+    #[command(subcommand, disable_help_subcommand = true)]
+    Config(config::Command),
     Rebuild(rebuild::Args),
     #[command(hide = true)]
     Perform(perform::Args),
@@ -69,6 +71,7 @@ impl Command {
             Command::Task(command) => command.is_json(),
             Command::Inbox(args) => args.json,
             Command::Workspace(command) => command.is_json(),
+            Command::Config(command) => command.is_json(),
             Command::Rebuild(args) => args.json,
             Command::ExecRun(_) | Command::Detach(_) | Command::Perform(_) | Command::Gather(_) => {
                 false
@@ -84,6 +87,7 @@ impl Command {
             Command::Task(command) => command.run(environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
             Command::Workspace(command) => command.run(environment, output),
+            Command::Config(command) => command.run(environment, output),
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Perform(args) => perform::run(args, environment),
             Command::Gather(args) => gather::run(args, environment),

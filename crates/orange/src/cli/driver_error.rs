@@ -4,7 +4,7 @@ use orange_engine::names::ProjectName;
 use serde_json::{Value, json};
 
 use super::exit::Exit;
-use crate::config::{HomeError, ProjectsError};
+use crate::config::{HomeError, ProjectsError, SettingsError};
 use crate::driver::{DriverError, StoreProblem, Way};
 
 /// The stable name of its kind.
@@ -26,6 +26,10 @@ pub fn code(error: &DriverError) -> &'static str {
             ProjectsError::Exists { .. } => "project-exists",
             ProjectsError::File { .. } | ProjectsError::Invalid { .. } => "projects-unreadable",
         },
+        DriverError::Settings(error) => match error {
+            SettingsError::Unreadable { .. } | SettingsError::Invalid { .. } => "config-invalid",
+            SettingsError::Variable { .. } => "variable-invalid",
+        },
         DriverError::Harness(_) => "harness-unusable",
         DriverError::HarnessUnset(_) => "harness-unset",
         DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
@@ -35,6 +39,7 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::NotRestored { .. } => "not-restored",
         DriverError::NameInvalid { .. } => "name-invalid",
         DriverError::PoolTooSmall { .. } => "pool-too-small",
+        DriverError::PoolFull { .. } => "pool-full",
         DriverError::Git(_) => "git-failed",
         DriverError::WorkspaceBusy(_) => "workspace-busy",
         DriverError::NoRandomness(_) | DriverError::File { .. } => "system-failed",
@@ -64,6 +69,7 @@ pub fn exit(error: &DriverError) -> Exit {
         | "home-not-absolute"
         | "project-name-invalid"
         | "harness-unset"
+        | "variable-invalid"
         | "project-unclear"
         | "name-invalid"
         | "pool-too-small"
@@ -94,11 +100,13 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         DriverError::Projects(ProjectsError::Invalid { path, .. }) => {
             format!("correct `{}`; nothing was changed", path.display())
         }
+        DriverError::Settings(error) => return settings_hints(error),
         DriverError::NoRepository { .. } => {
             "run `git init` and make a first commit, then run `orange project add`".to_owned()
         }
         DriverError::HarnessUnset(_) => {
-            "run `orange task create --harness NAME`, or write `\"harness\": \"NAME\"` into projects.json"
+            "run `orange task create --harness NAME`, or write `\"harness\": \"NAME\"` into \
+             projects.json or `harness = \"NAME\"` into config.toml"
                 .to_owned()
         }
         DriverError::WorkflowMissing { names, .. } => format!(
@@ -125,7 +133,20 @@ pub fn hints(error: &DriverError) -> Vec<String> {
              `--directory DIRECTORY`"
         ),
         DriverError::PoolTooSmall { project, .. } => {
-            format!("raise `pool_size` of `{project}` in projects.json, or ask for fewer")
+            format!("raise `pool_size` of `{project}` in projects.json, or ask for fewer; `orange config show --project {project}` tells what holds")
+        }
+        DriverError::PoolFull {
+            task,
+            project,
+            holders,
+            ..
+        } => {
+            let other = holders.first().map_or("TASK", |(_, holder)| holder.as_str());
+            format!(
+                "finish one of them, or cancel it with `orange task cancel {other}`, then run \
+                 `orange task spawn {task}`; `pool_size` of `{project}` in projects.json says how \
+                 many there are, and `when_full` whether a start waits"
+            )
         }
         DriverError::GateRunning { .. } => {
             "run the same command again in a while: it reads the result".to_owned()
@@ -164,6 +185,28 @@ pub fn hints(error: &DriverError) -> Vec<String> {
     vec![hint]
 }
 
+fn settings_hints(error: &SettingsError) -> Vec<String> {
+    match error {
+        SettingsError::Unreadable { path, .. } => {
+            let path = path.display();
+            vec![format!(
+                "run `ls -l {path}`: it must be a file you may read"
+            )]
+        }
+        SettingsError::Invalid { problems, .. } => {
+            let meant = problems.iter().filter_map(|it| {
+                let nearest = it.nearest.as_ref()?;
+                Some(format!("line {}: did you mean `{nearest}`?", it.line))
+            });
+            let last = "correct the file, then run `orange config show`; nothing was changed";
+            meant.chain([last.to_owned()]).collect()
+        }
+        SettingsError::Variable { variable, .. } => {
+            vec![format!("run `unset {variable}`, or set it to one of these")]
+        }
+    }
+}
+
 fn registered(names: &[ProjectName]) -> String {
     if names.is_empty() {
         return "run `orange project add` in the repository first".to_owned();
@@ -182,6 +225,19 @@ pub fn details(error: &DriverError) -> Value {
             json!({ "name": name, "names": names })
         }
         DriverError::ProjectUnclear { names, .. } => json!({ "names": names }),
+        DriverError::Settings(error) => match error {
+            SettingsError::Unreadable { path, reason } => {
+                json!({ "path": path.to_string_lossy(), "reason": reason })
+            }
+            SettingsError::Invalid { path, problems } => {
+                json!({ "path": path.to_string_lossy(), "problems": problems })
+            }
+            SettingsError::Variable {
+                variable, value, ..
+            } => {
+                json!({ "variable": variable, "value": value })
+            }
+        },
         DriverError::WorkflowMissing { name, names } => json!({ "name": name, "names": names }),
         DriverError::NotRestored {
             task,

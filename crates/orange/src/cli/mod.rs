@@ -1,6 +1,7 @@
 //! Asks in words: one file per command.
 
 mod arguments;
+mod config;
 mod counted;
 mod detach;
 mod driver_error;

@@ -33,6 +33,9 @@ pub const ORANGE_EFFECT_ID: &str = "ORANGE_EFFECT_ID";
 /// scripts of a project and for commands of a workflow.
 pub const ORANGE_PORT_OFFSET: &str = "ORANGE_PORT_OFFSET";
 
+/// How much `orange.log` tells; wins over `log.level` of `config.toml`.
+pub const ORANGE_LOG: &str = "ORANGE_LOG";
+
 /// The person's own directory, in which `orange` is the default home.
 const HOME: &str = "HOME";
 

@@ -56,6 +56,11 @@ impl Home {
         self.0.join("harnesses")
     }
 
+    /// The person's settings.
+    pub fn settings(&self) -> PathBuf {
+        self.0.join("config.toml")
+    }
+
     /// The registered projects.
     pub fn projects(&self) -> PathBuf {
         self.0.join("projects.json")

@@ -1,7 +1,7 @@
-//! Reads what a person configured: the environment, home, workflows, harnesses, projects.
+//! Reads what a person configured: environment, home, settings, workflows, harnesses, projects.
 //!
 //! Precedence, stated once: `ORANGE_HOME`, then `~/orange`; a workflow or harness in the home, then
-//! the shipped one of the same name. Reading creates nothing; `new_workflow` and
+//! the shipped one of the same name; for settings `settings.rs` states it. Reading creates nothing; `new_workflow` and
 //! `projects` are the only files here that write.
 
 mod catalog;
@@ -16,12 +16,16 @@ mod new_workflow;
 mod passing;
 mod projects;
 mod script;
+mod settings;
+mod settings_file;
+mod settings_keys;
+mod settings_value;
 mod source;
 
 pub use catalog::{Catalog, CatalogError};
 pub use env::{
-    Environment, ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_REPORT, ORANGE_ROLE,
-    ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID,
+    Environment, ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_LOG, ORANGE_PORT_OFFSET, ORANGE_REPORT,
+    ORANGE_ROLE, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID,
 };
 pub use examine::{Examined, Finding, examine};
 pub use harness::Harness;
@@ -33,6 +37,13 @@ pub use new_workflow::{NewWorkflowError, new_workflow};
 pub use passing::{FROM_PANE, NESTED, PASSED, is_nested};
 pub use projects::{Project, Projects, ProjectsError};
 pub use script::{ScriptError, read_script};
+pub use settings::{
+    Limits, LogLevel, LogSettings, NotifySettings, PoolSettings, Setting, SettingOrigin, Settings,
+    SupervisorSettings, WhenFull,
+};
+pub use settings_file::{SettingsError, SettingsProblem};
+pub use settings_keys::{KEYS, Key};
+pub use settings_value::{Kind, Value};
 pub use source::{Origin, ReadError, Source};
 
 use std::io;

@@ -11,10 +11,7 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Home, reason};
-
-/// How many workspaces a project has when nobody says otherwise.
-const USUAL_POOL: u32 = 8;
+use super::{Home, WhenFull, reason};
 
 /// The longest name of a project.
 const LONGEST_NAME: usize = 64;
@@ -39,17 +36,21 @@ pub struct Project {
     pub path: PathBuf,
     /// The branch that work begins from and is merged into.
     pub default_branch: BranchName,
-    /// The workflow of new tasks.
-    pub workflow: String,
-    /// What new tasks are done with; a task must say it when absent.
+    /// The workflow of new tasks; the one of the settings when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
+    /// What new tasks are done with; what the settings say when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harness: Option<HarnessName>,
-    /// What new tasks are reviewed with; the same when absent.
+    /// What new tasks are reviewed with; what the settings say when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_harness: Option<HarnessName>,
-    /// How many tasks can have a workspace at the same time.
-    #[serde(default = "usual_pool")]
-    pub pool_size: u32,
+    /// How many tasks can have a workspace at the same time; as the settings say when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool_size: Option<u32>,
+    /// What becomes of a start when all are in use; as the settings say when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when_full: Option<WhenFull>,
     /// What the task's file is called in a worktree.
     #[serde(default = "usual_task_file")]
     pub task_file: String,
@@ -74,10 +75,6 @@ pub struct Project {
     /// What else a person wrote about it.
     #[serde(flatten)]
     pub other: Map<String, Value>,
-}
-
-fn usual_pool() -> u32 {
-    USUAL_POOL
 }
 
 fn usual_task_file() -> String {
@@ -133,10 +130,11 @@ impl Project {
             name,
             path,
             default_branch,
-            workflow: String::from("default"),
+            workflow: None,
             harness: None,
             review_harness: None,
-            pool_size: usual_pool(),
+            pool_size: None,
+            when_full: None,
             task_file: usual_task_file(),
             push: false,
             delete_branch: false,
@@ -299,10 +297,7 @@ mod tests {
         assert_eq!(written["note"], serde_json::json!([1]));
         assert_eq!(written["projects"][0]["colour"], "green");
         assert_eq!(written["projects"][1]["name"], "coffee");
-        assert_eq!(
-            Projects::load(&home).unwrap().projects[0].pool_size,
-            USUAL_POOL
-        );
+        assert_eq!(Projects::load(&home).unwrap().projects[0].pool_size, None);
     }
 
     #[test]

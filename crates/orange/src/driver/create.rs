@@ -53,12 +53,13 @@ impl Driver {
             require_branch(branch)?;
         }
         let project = self.project_for(new.project.as_ref())?;
-        let workflow_name = new.workflow.as_ref().unwrap_or(&project.workflow);
+        let settings = self.settings(Some(&project))?;
+        let workflow_name = new.workflow.as_ref().unwrap_or(&settings.workflow);
         let (workflow, text) = self.workflow(workflow_name)?;
-        let harness = new.harness.clone().or_else(|| project.harness.clone());
+        let harness = new.harness.clone().or(settings.harness);
         let harness = harness.ok_or_else(|| DriverError::HarnessUnset(project.name.clone()))?;
         let review_harness = new.review_harness.clone();
-        let review_harness = review_harness.or_else(|| project.review_harness.clone());
+        let review_harness = review_harness.or(settings.review_harness);
         let review_harness = review_harness.unwrap_or_else(|| harness.clone());
         let harnesses = self.harnesses()?;
         harnesses.require(&harness)?;
@@ -128,6 +129,16 @@ impl Driver {
                 names: projects.names(),
             }),
         }
+    }
+
+    /// The project that was named, or that holds the present directory; none elsewhere.
+    pub fn project_here(&self, name: Option<&ProjectName>) -> Result<Option<Project>, DriverError> {
+        let projects = self.projects()?;
+        if let Some(name) = name {
+            return Ok(Some(projects.require(name)?.clone()));
+        }
+        let held = self.directory().and_then(|it| projects.holding(it));
+        Ok(held.cloned())
     }
 
     fn workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {

@@ -6,7 +6,7 @@ use orange_engine::document::DocumentError;
 use orange_engine::names::{ProjectName, RunId, TaskId, WorkspaceName};
 use orange_engine::role::Role;
 
-use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError};
+use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError, SettingsError};
 use crate::effects::command::CommandError;
 use crate::effects::git::GitError;
 use crate::effects::process::ProcessError;
@@ -25,6 +25,9 @@ pub enum DriverError {
     /// The registered projects.
     #[error(transparent)]
     Projects(#[from] ProjectsError),
+    /// The settings.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// A harness.
     #[error(transparent)]
     Harness(#[from] HarnessError),
@@ -79,6 +82,21 @@ pub enum DriverError {
         asked: u32,
         /// How many it may have.
         size: u32,
+    },
+    /// Nothing is free, and starts do not wait.
+    #[error(
+        "cannot start task `{task}`: all {size} workspaces of project `{project}` are in use: {}",
+        held(.holders)
+    )]
+    PoolFull {
+        /// The task.
+        task: TaskId,
+        /// Its project.
+        project: ProjectName,
+        /// How many workspaces it may have.
+        size: u32,
+        /// Which task has which.
+        holders: Vec<(WorkspaceName, TaskId)>,
     },
     /// Somebody else changes the workspace.
     #[error("cannot change workspace `{0}`: somebody else is changing it")]
@@ -283,4 +301,13 @@ impl DriverError {
             _ => StoreProblem::Failed,
         }
     }
+}
+
+/// Which task has which workspace, in words.
+fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
+    let held = holders.iter();
+    let held: Vec<String> = held
+        .map(|(workspace, task)| format!("`{task}` has `{workspace}`"))
+        .collect();
+    held.join(", ")
 }

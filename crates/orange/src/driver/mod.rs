@@ -42,7 +42,7 @@ mod workspaces;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::{Environment, Harnesses, Home, Projects};
+use crate::config::{Environment, Harnesses, Home, Project, Projects, Settings};
 use crate::effects::process::Patience;
 use crate::effects::tmux::{Socket, Tmux};
 use crate::store::Store;
@@ -153,6 +153,11 @@ impl Driver {
 
     fn harnesses(&self) -> Result<Harnesses, DriverError> {
         Ok(Harnesses::load(&self.home)?)
+    }
+
+    /// What is set for a project, or where none is meant; a mistake in it fails what needs it.
+    pub fn settings(&self, project: Option<&Project>) -> Result<Settings, DriverError> {
+        Ok(Settings::load(&self.home, &self.environment, project)?)
     }
 
     fn projects(&self) -> Result<Projects, DriverError> {

@@ -3,23 +3,26 @@
 use orange_engine::Task;
 use orange_engine::effect::Effect;
 use orange_engine::event::{Event, Fact};
+use orange_engine::input::{Ask, Cause};
 use orange_engine::names::WorkspaceName;
 
 use super::act::Failure;
 use super::{Driver, DriverError};
-use crate::config::Project;
+use crate::config::{Project, WhenFull};
 use crate::store::{Reservation, Store, WorkspaceRecord, WorkspaceState};
 
 impl Driver {
     /// The workspace that a plan needs to be kept for its task, if there is one.
     ///
     /// Without one the plan is recorded all the same: that the pool is exhausted is what acquiring
-    /// will say, and the workflow answers it.
+    /// will say, and the workflow answers it. Where the settings want it refused, whoever asks is
+    /// told, and nothing is recorded.
     pub(super) fn workspace_to_reserve(
         &self,
         store: &mut Store,
         task: &Task,
         events: &[Event],
+        cause: &Cause,
     ) -> Result<Option<WorkspaceName>, DriverError> {
         let mut events = events.iter();
         let wants = events.any(|event| {
@@ -33,10 +36,35 @@ impl Driver {
         let Ok(projects) = self.projects() else {
             return Ok(None);
         };
-        match projects.require(&task.project) {
-            Ok(project) => self.candidate(store, project),
-            Err(_) => Ok(None),
+        let Ok(project) = projects.require(&task.project) else {
+            return Ok(None);
+        };
+        // So are settings with a mistake.
+        let Ok(settings) = self.settings(Some(project)) else {
+            return Ok(None);
+        };
+        let found = self.candidate(store, project, settings.pool.size)?;
+        if found.is_none() && settings.pool.when_full == WhenFull::Refuse && is_refusable(cause) {
+            return Err(self.pool_full(store, task, settings.pool.size)?);
         }
+        Ok(found)
+    }
+
+    /// Who has the workspaces that somebody else would need.
+    fn pool_full(&self, store: &Store, task: &Task, size: u32) -> Result<DriverError, DriverError> {
+        let all = store.workspaces(&task.project)?.into_iter();
+        let holders = all.filter_map(|it| match it.state {
+            WorkspaceState::Reserved(holder) | WorkspaceState::Bound(holder) => {
+                Some((it.name, holder))
+            }
+            WorkspaceState::Free | WorkspaceState::Retired => None,
+        });
+        Ok(DriverError::PoolFull {
+            task: task.id.clone(),
+            project: task.project.clone(),
+            size,
+            holders: holders.collect(),
+        })
     }
 
     /// A free workspace, or a new one while the pool has room; nothing when it is exhausted.
@@ -44,13 +72,14 @@ impl Driver {
         &self,
         store: &mut Store,
         project: &Project,
+        pool_size: u32,
     ) -> Result<Option<WorkspaceName>, DriverError> {
         let all = store.workspaces(&project.name)?;
         if let Some(free) = all.iter().find(|it| it.state == WorkspaceState::Free) {
             return Ok(Some(free.name.clone()));
         }
         let in_use = all.iter().filter(|it| it.state != WorkspaceState::Retired);
-        if in_use.count() >= project.pool_size as usize {
+        if in_use.count() >= pool_size as usize {
             return Ok(None);
         }
         let number = all.iter().map(|it| it.number).max().unwrap_or(0) + 1;
@@ -79,7 +108,10 @@ impl Driver {
         task: &Task,
         project: &Project,
     ) -> Result<WorkspaceRecord, Failure> {
-        while let Some(name) = self.candidate(store, project).map_err(Failure::passing)? {
+        let settings = self.settings(Some(project)).map_err(Failure::for_good)?;
+        let size = settings.pool.size;
+        let next = |store: &mut Store| self.candidate(store, project, size);
+        while let Some(name) = next(store).map_err(Failure::passing)? {
             let reserved = store.reserve_workspace(&name, &task.id);
             if reserved.map_err(Failure::passing)? == Reservation::Reserved {
                 let found = store.workspace_of(&task.id).map_err(Failure::passing)?;
@@ -88,10 +120,18 @@ impl Driver {
                 }
             }
         }
-        let (size, name) = (project.pool_size, &project.name);
+        let name = &project.name;
         Err(Failure::for_good(format!(
             "all {size} workspaces of project `{name}` are in use; finish or cancel a task, raise \
-             `pool_size` in projects.json, or look with `orange workspace list`"
+             `pool_size` in projects.json or `pool.size` in config.toml, or look with `orange workspace list`"
         )))
+    }
+}
+
+/// Whether somebody waits for the answer who can be told; a line written by hand has nobody.
+fn is_refusable(cause: &Cause) -> bool {
+    match cause {
+        Cause::Request(request) => !matches!(request.ask, Ask::HandEdit { .. }),
+        Cause::Observation(_) => false,
     }
 }

@@ -49,9 +49,7 @@ impl Driver {
             ProjectName::new(last.to_string_lossy())
         });
         let mut project = Project::new(name, path, branch);
-        if let Some(workflow) = workflow {
-            project.workflow = workflow;
-        }
+        project.workflow = workflow;
         project.harness = harness;
         Ok(Projects::add(&self.home, project)?)
     }

@@ -94,12 +94,13 @@ impl Driver {
     ) -> Result<Vec<Pooled>, DriverError> {
         self.require_person("make workspaces ahead")?;
         let project = self.project_for(project)?;
-        let asked = count.unwrap_or(project.pool_size);
-        if asked > project.pool_size {
+        let size = self.settings(Some(&project))?.pool.size;
+        let asked = count.unwrap_or(size);
+        if asked > size {
             return Err(DriverError::PoolTooSmall {
                 project: project.name,
                 asked,
-                size: project.pool_size,
+                size,
             });
         }
         let mut store = self.store()?;

@@ -10,6 +10,7 @@
 )]
 
 mod check;
+mod config;
 mod diff;
 mod documentation;
 mod graph;

@@ -27,6 +27,7 @@ mod racing;
 mod rebuilding;
 mod restarts;
 mod rounds;
+mod settings;
 mod stage;
 mod stories;
 mod telling;

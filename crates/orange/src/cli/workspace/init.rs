@@ -18,7 +18,7 @@ use crate::output::Output;
 /// repository the time. Doing it again changes nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How many the project shall have; its `pool_size` when left out.
+    /// How many the project shall have; its whole pool when left out.
     #[arg(value_name = "COUNT")]
     pub count: Option<u32>,
     /// The project; the one this directory belongs to when left out.

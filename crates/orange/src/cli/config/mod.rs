@@ -1,0 +1,32 @@
+//! `orange config`: what is set, and who said so.
+
+mod show;
+
+use clap::Subcommand;
+
+use super::error::Error;
+use super::exit::Exit;
+use crate::config::Environment;
+use crate::output::Output;
+
+/// See what is set, and who said so.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Show(show::Args),
+}
+
+impl Command {
+    /// Whether a program reads the answer.
+    pub fn is_json(&self) -> bool {
+        match self {
+            Command::Show(args) => args.json,
+        }
+    }
+
+    /// Runs it.
+    pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+        match self {
+            Command::Show(args) => show::run(args, environment, output),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `orange config show`.
+
+use std::path::Path;
+
+use orange_engine::names::ProjectName;
+use serde::Serialize;
+
+use crate::cli::driving::driver;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::config::{Environment, Home, Setting, SettingOrigin};
+use crate::output::{Alignment, Cell, Output, Style, Table};
+
+/// Show every setting and its source.
+///
+/// A variable of the environment wins over the project in `projects.json`, which wins over
+/// `config.toml` in the home of orange, which wins over what is built in. Every key may be left
+/// out, and so may the file. Of an address only the host is shown.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// As it is for this project; the one this directory belongs to when left out.
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    path: String,
+    project: Option<ProjectName>,
+    settings: &'a [Setting],
+}
+
+/// Prints them.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let named = args.project.as_deref().map(ProjectName::new);
+    let project = driver.project_here(named.as_ref())?;
+    let settings = driver.settings(project.as_ref())?;
+    if args.json {
+        let answer = Answer {
+            schema: "orange.config.show/1",
+            body: Body {
+                path: driver.home().settings().display().to_string(),
+                project: project.map(|it| it.name),
+                settings: settings.all(),
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let columns = ["KEY", "VALUE"].map(|name| (name, Alignment::Left));
+    let mut table = Table::new(columns, "FROM");
+    for setting in settings.all() {
+        let value = setting.value.as_ref().map(ToString::to_string);
+        let row = [
+            Cell::new(Style::Bold, &setting.key),
+            Cell::new(Style::Plain, value.as_deref().unwrap_or("not set")),
+        ];
+        let is_set = setting.value.is_some();
+        let origin = if is_set {
+            told(&setting.origin, driver.home())
+        } else {
+            String::new()
+        };
+        table.push(row, Cell::new(Style::Plain, &origin));
+    }
+    output.answer(&table.to_text(output.answer_width()))?;
+    Ok(Exit::Ok)
+}
+
+fn told(origin: &SettingOrigin, home: &Home) -> String {
+    let inside = |path: &Path| home.relative(path).display().to_string();
+    match origin {
+        SettingOrigin::Environment { variable } => format!("${variable}"),
+        SettingOrigin::Project { project, path } => format!("{} ({project})", inside(path)),
+        SettingOrigin::File { path, line } => format!("{}:{line}", inside(path)),
+        SettingOrigin::BuiltIn => "built in".to_owned(),
+    }
+}

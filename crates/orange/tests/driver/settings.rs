@@ -1,0 +1,50 @@
+//! What `config.toml` says holds where the project says nothing.
+
+use std::fs;
+
+use crate::stage::Stage;
+
+#[test]
+fn the_settings_hold_where_the_project_says_nothing() {
+    let stage = Stage::new("default");
+    let projects = stage.path("home/projects.json");
+    let text = fs::read_to_string(&projects).unwrap();
+    let text = text.replace("\"harness\": \"script\",", "");
+    fs::write(&projects, text.replace("\"workflow\": \"default\",", "")).unwrap();
+    let (code, said) = stage.call(&["task", "create", "Add a line"]);
+    assert_eq!(code, 2, "nobody names a harness: {said}");
+    let config = "harness = \"script\"\nworkflow = \"minimal\"\n[pool]\nsize = 1\n";
+    fs::write(stage.path("home/config.toml"), config).unwrap();
+    let first = stage.create(&["Add a line"]);
+    let task = stage.task(&first);
+    assert_eq!(task.workflow.to_string(), "minimal");
+    assert_eq!(task.harness.as_str(), "script");
+    stage.must(&["task", "spawn", first.as_str(), "--wait", "60"]);
+    let second = stage.create(&["Add another"]);
+    let (code, said) = stage.call(&["task", "spawn", second.as_str(), "--wait", "60"]);
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains("all 1 workspaces"), "{said}");
+
+    // The project's own word wins.
+    stage.configure("pool_size", &2.into());
+    stage.wait_for_rest(&second);
+    stage.must(&["task", "spawn", second.as_str(), "--wait", "60"]);
+}
+
+#[test]
+fn settings_with_a_mistake_stop_what_needs_them_and_nothing_else() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    fs::write(stage.path("home/config.toml"), "[pool]\nsice = 1\n").unwrap();
+    let (code, answer) = stage.json(&["task", "create", "Another", "--json"]);
+    assert_eq!(code, 3, "{answer}");
+    assert_eq!(answer["error"]["code"], "config-invalid");
+    let (code, said) = stage.call(&["task", "show", id.as_str()]);
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains("unknown key `pool.sice`"), "{said}");
+    stage.wait_for_rest(&id);
+    fs::write(stage.path("home/config.toml"), "").unwrap();
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+}
