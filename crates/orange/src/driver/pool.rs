@@ -45,26 +45,9 @@ impl Driver {
         };
         let found = self.candidate(store, project, settings.pool.size)?;
         if found.is_none() && settings.pool.when_full == WhenFull::Refuse && is_refusable(cause) {
-            return Err(self.pool_full(store, task, settings.pool.size)?);
+            return Err(pool_full(store, task, settings.pool.size)?);
         }
         Ok(found)
-    }
-
-    /// Who has the workspaces that somebody else would need.
-    fn pool_full(&self, store: &Store, task: &Task, size: u32) -> Result<DriverError, DriverError> {
-        let all = store.workspaces(&task.project)?.into_iter();
-        let holders = all.filter_map(|it| match it.state {
-            WorkspaceState::Reserved(holder) | WorkspaceState::Bound(holder) => {
-                Some((it.name, holder))
-            }
-            WorkspaceState::Free | WorkspaceState::Retired => None,
-        });
-        Ok(DriverError::PoolFull {
-            task: task.id.clone(),
-            project: task.project.clone(),
-            size,
-            holders: holders.collect(),
-        })
     }
 
     /// A free workspace, or a new one while the pool has room; nothing when it is exhausted.
@@ -134,4 +117,19 @@ fn is_refusable(cause: &Cause) -> bool {
         Cause::Request(request) => !matches!(request.ask, Ask::HandEdit { .. }),
         Cause::Observation(_) => false,
     }
+}
+
+/// Who has the workspaces that somebody else would need.
+fn pool_full(store: &Store, task: &Task, size: u32) -> Result<DriverError, DriverError> {
+    let all = store.workspaces(&task.project)?.into_iter();
+    let holders = all.filter_map(|it| match it.state {
+        WorkspaceState::Reserved(holder) | WorkspaceState::Bound(holder) => Some((it.name, holder)),
+        WorkspaceState::Free | WorkspaceState::Retired => None,
+    });
+    Ok(DriverError::PoolFull {
+        task: task.id.clone(),
+        project: task.project.clone(),
+        size,
+        holders: holders.collect(),
+    })
 }

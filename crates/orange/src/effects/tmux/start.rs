@@ -103,16 +103,15 @@ impl Tmux {
     fn add(&self, start: &Start<'_>, before: Option<&Listing>) -> Result<Listing, TmuxError> {
         let panes = before.map_or(&[][..], |it| &it.panes);
         let of_task = |it: &&Listed| it.task.as_ref() == Some(start.task);
-        let calls = match panes.iter().find(of_task) {
-            Some(sibling) => add_window(start, sibling)?,
-            None => {
-                let mut calls = self.add_session(start)?;
-                let name = session_name(start.project, start.branch);
-                if panes.iter().all(|it| it.session_name != name) {
-                    calls.push(rename(&format!("={}", start.run), &name));
-                }
-                calls
+        let calls = if let Some(sibling) = panes.iter().find(of_task) {
+            add_window(start, sibling)?
+        } else {
+            let mut calls = self.add_session(start)?;
+            let name = session_name(start.project, start.branch);
+            if panes.iter().all(|it| it.session_name != name) {
+                calls.push(rename(&format!("={}", start.run), &name));
             }
+            calls
         };
         self.list_after(calls).or_else(|error| {
             // Somebody may have taken the name just now; then all the rest has happened.
