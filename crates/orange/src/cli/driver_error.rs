@@ -40,6 +40,7 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::NotRestored { .. } => "not-restored",
         DriverError::NameInvalid { .. } => "name-invalid",
         DriverError::PoolTooSmall { .. } => "pool-too-small",
+        DriverError::PoolFull { .. } => "pool-full",
         DriverError::Git(_) => "git-failed",
         DriverError::WorkspaceBusy(_) => "workspace-busy",
         DriverError::NoRandomness(_) | DriverError::File { .. } => "system-failed",
@@ -187,6 +188,19 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         }
         DriverError::NoOutput { task, .. } => {
             format!("see which agents it has with `orange task show {task}`")
+        }
+        DriverError::PoolFull {
+            task,
+            project,
+            holders,
+            ..
+        } => {
+            let other = holders.first().map_or("TASK", |(_, holder)| holder.as_str());
+            format!(
+                "finish one of them, or cancel it with `orange task cancel {other}`, then run \
+                 `orange task spawn {task}`; `pool_size` of `{project}` in projects.json says how \
+                 many there are, and `when_full` whether a start waits"
+            )
         }
         DriverError::GateRunning { .. } => {
             "run the same command again in a while: it reads the result".to_owned()

@@ -11,7 +11,7 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Home, projects_text, reason};
+use super::{Home, WhenFull, projects_text, reason};
 
 /// The longest name of a project.
 const LONGEST_NAME: usize = 64;
@@ -48,6 +48,9 @@ pub struct Project {
     /// How many tasks can have a workspace at the same time; as the settings say when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_size: Option<u32>,
+    /// What becomes of a start when all are in use; as the settings say when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when_full: Option<WhenFull>,
     /// What the task's file is called in a worktree.
     #[serde(default = "usual_task_file")]
     pub task_file: String,
@@ -131,6 +134,7 @@ impl Project {
             harness: None,
             review_harness: None,
             pool_size: None,
+            when_full: None,
             task_file: usual_task_file(),
             push: false,
             delete_branch: false,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use orange_engine::names::{HarnessName, Status};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::settings_file::{self, Given, SettingsError};
 use super::settings_keys::{KEYS, Key};
@@ -60,7 +60,8 @@ pub struct PoolSettings {
 }
 
 /// What becomes of a start when nothing is free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WhenFull {
     /// It waits.
     Queue,

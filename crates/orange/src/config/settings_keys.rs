@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::settings_value::{Kind, Value};
-use super::{ORANGE_LOG, Project};
+use super::{ORANGE_LOG, Project, WhenFull};
 
 /// A key that a person may write, or a family of keys when its name ends in `.*`.
 #[derive(Debug)]
@@ -97,6 +97,12 @@ pub const KEYS: &[Key] = &[
         kind: Kind::OneOf(&["queue", "refuse"]),
         meaning: "What becomes of a start when nothing is free: it waits, or it is refused.",
         built_in: || Some(Value::text("queue")),
+        project: |it| {
+            Some(Value::text(match it.when_full? {
+                WhenFull::Queue => "queue",
+                WhenFull::Refuse => "refuse",
+            }))
+        },
         ..PLAIN
     },
     Key {

@@ -102,6 +102,21 @@ pub enum DriverError {
         /// How many it may have.
         size: u32,
     },
+    /// Nothing is free, and starts do not wait.
+    #[error(
+        "cannot start task `{task}`: all {size} workspaces of project `{project}` are in use: {}",
+        held(.holders)
+    )]
+    PoolFull {
+        /// The task.
+        task: TaskId,
+        /// Its project.
+        project: ProjectName,
+        /// How many workspaces it may have.
+        size: u32,
+        /// Which task has which.
+        holders: Vec<(WorkspaceName, TaskId)>,
+    },
     /// Somebody else changes the workspace.
     #[error("cannot change workspace `{0}`: somebody else is changing it")]
     WorkspaceBusy(WorkspaceName),
@@ -364,4 +379,13 @@ impl From<GitError> for DriverError {
             error => DriverError::Git(error),
         }
     }
+}
+
+/// Which task has which workspace, in words.
+fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
+    let held = holders.iter();
+    let held: Vec<String> = held
+        .map(|(workspace, task)| format!("`{task}` has `{workspace}`"))
+        .collect();
+    held.join(", ")
 }

@@ -5,8 +5,9 @@ use std::io;
 
 use orange_engine::Task;
 use orange_engine::decision::Needs;
-use orange_engine::input::FactNeeded;
-use orange_engine::names::RunId;
+use orange_engine::input::{Cause, FactNeeded, GitFacts, Observation};
+use orange_engine::language::gates::GitCondition;
+use orange_engine::names::{BranchName, RunId};
 use orange_engine::report::Report;
 
 use super::step::{Known, read};
@@ -48,7 +49,9 @@ impl Driver {
                 }
                 FactNeeded::Git => {
                     let branch = known.branch.as_ref().unwrap_or(&task.branch);
-                    known.facts.git = Some(self.git_facts(store, task, branch, known.merges)?);
+                    let facts = self.git_facts(store, task, branch, known.merges)?;
+                    self.notice_task_file(store, task, branch, &facts)?;
+                    known.facts.git = Some(facts);
                 }
                 // Until a forge can be asked, there is no pull request.
                 FactNeeded::PullRequest => known.facts.pull_request = Some(None),
@@ -70,6 +73,32 @@ impl Driver {
             let results = self.command_results(store, task, &commands)?;
             known.facts.commands.extend(results);
         }
+        Ok(())
+    }
+
+    /// Lets a person know of a TASK.md in the branch's commits as soon as it is seen: no merge takes
+    /// it, and the longer it stays the more commits have it.
+    fn notice_task_file(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        branch: &BranchName,
+        facts: &GitFacts,
+    ) -> Result<(), DriverError> {
+        if facts.holds.contains(&GitCondition::TaskFileUntracked) {
+            return Ok(());
+        }
+        let projects = self.projects()?;
+        let file = &projects.require(&task.project)?.task_file;
+        let what = format!(
+            "`{file}` was committed to `{branch}`, so that it cannot be merged; take it out with \
+             `git rm --cached {file}` and `git commit --amend`, or with `git rebase -i`"
+        );
+        self.step(
+            store,
+            &task.id,
+            &Cause::Observation(Observation::Noticed { what }),
+        )?;
         Ok(())
     }
 

@@ -3,23 +3,26 @@
 use orange_engine::Task;
 use orange_engine::effect::Effect;
 use orange_engine::event::{Event, Fact};
+use orange_engine::input::{Ask, Cause};
 use orange_engine::names::WorkspaceName;
 
 use super::act::Failure;
 use super::{Driver, DriverError};
-use crate::config::Project;
+use crate::config::{Project, WhenFull};
 use crate::store::{Reservation, Store, WorkspaceRecord, WorkspaceState};
 
 impl Driver {
     /// The workspace that a plan needs to be kept for its task, if there is one.
     ///
     /// Without one the plan is recorded all the same: that the pool is exhausted is what acquiring
-    /// will say, and the workflow answers it.
+    /// will say, and the workflow answers it. Where the settings want it refused, whoever asks is
+    /// told, and nothing is recorded.
     pub(super) fn workspace_to_reserve(
         &self,
         store: &mut Store,
         task: &Task,
         events: &[Event],
+        cause: &Cause,
     ) -> Result<Option<WorkspaceName>, DriverError> {
         let mut events = events.iter();
         let wants = events.any(|event| {
@@ -37,10 +40,14 @@ impl Driver {
             return Ok(None);
         };
         // So are settings with a mistake.
-        match self.settings(Some(project)) {
-            Ok(settings) => Ok(self.candidate(store, project, settings.pool.size)?),
-            Err(_) => Ok(None),
+        let Ok(settings) = self.settings(Some(project)) else {
+            return Ok(None);
+        };
+        let found = self.candidate(store, project, settings.pool.size)?;
+        if found.is_none() && settings.pool.when_full == WhenFull::Refuse && is_refusable(cause) {
+            return Err(pool_full(store, task, settings.pool.size)?);
         }
+        Ok(found)
     }
 
     /// A free workspace, or a new one while the pool has room; nothing when it is exhausted.
@@ -102,4 +109,27 @@ impl Driver {
              `pool_size` in projects.json or `pool.size` in config.toml, or look with `orange workspace list`"
         )))
     }
+}
+
+/// Whether somebody waits for the answer who can be told; a line written by hand has nobody.
+fn is_refusable(cause: &Cause) -> bool {
+    match cause {
+        Cause::Request(request) => !matches!(request.ask, Ask::HandEdit { .. }),
+        Cause::Observation(_) => false,
+    }
+}
+
+/// Who has the workspaces that somebody else would need.
+fn pool_full(store: &Store, task: &Task, size: u32) -> Result<DriverError, DriverError> {
+    let all = store.workspaces(&task.project)?.into_iter();
+    let holders = all.filter_map(|it| match it.state {
+        WorkspaceState::Reserved(holder) | WorkspaceState::Bound(holder) => Some((it.name, holder)),
+        WorkspaceState::Free | WorkspaceState::Retired => None,
+    });
+    Ok(DriverError::PoolFull {
+        task: task.id.clone(),
+        project: task.project.clone(),
+        size,
+        holders: holders.collect(),
+    })
 }

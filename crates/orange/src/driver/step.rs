@@ -110,7 +110,7 @@ impl Driver {
                     return Ok(Some(Stepped::Nothing { already }));
                 }
                 Decision::Plan(plan) => {
-                    let reserve = self.workspace_to_reserve(store, task, &plan.events)?;
+                    let reserve = self.workspace_to_reserve(store, task, &plan.events, cause)?;
                     let recorded = store.record(&Commit {
                         task: &task.id,
                         version: task.version,

@@ -100,6 +100,7 @@ fn row(key: &Key, settings: &Settings) -> String {
     let project = match key.name {
         "harness" | "review_harness" | "workflow" => format!("`{}`", key.name),
         "pool.size" => "`pool_size`".to_owned(),
+        "pool.when_full" => "`when_full`".to_owned(),
         _ => String::new(),
     };
     let variable = key.variable.map(|it| format!("`{it}`")).unwrap_or_default();

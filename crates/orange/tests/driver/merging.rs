@@ -260,6 +260,9 @@ fn lesson_47_a_committed_task_file_is_seen_before_the_merge() {
     let (code, said) = stage.merge(&id, &[]);
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("TASK.md") && said.contains("hint:"), "{said}");
+    let task = stage.task(&id);
+    let told = "`TASK.md` was committed to `orange-tasks/";
+    assert!(task.attention[0].starts_with(told), "{:?}", task.attention);
     assert_eq!(stage.untouched(), before);
     let started = stage.store().events(&id, 0).unwrap();
     let started = started
@@ -270,7 +273,10 @@ fn lesson_47_a_committed_task_file_is_seen_before_the_merge() {
     assert!(out.status.success(), "as the hint says");
     // Another commit does not take it out of the one before.
     assert!(stage.git_in(&worktree, "commit -q -m out").status.success());
-    assert_eq!(stage.merge(&id, &[]).0, 3);
+    for strategy in ["ff", "squash"] {
+        assert_eq!(stage.merge(&id, &["--strategy", strategy]).0, 3);
+    }
+    assert_eq!(stage.task(&id).attention.len(), 1, "it is said once");
     assert!(
         stage
             .git_in(&worktree, "reset -q --soft HEAD~2")

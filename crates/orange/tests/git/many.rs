@@ -114,8 +114,72 @@ fn next(state: &mut u64) -> u64 {
 }
 
 #[test]
-fn killed_at_random_no_slot_is_lost() {
+fn where_starts_are_refused_five_of_fifty_get_a_workspace_and_the_rest_stay_as_they_are() {
     let ground = Ground::new(POOL);
+    fs::write(
+        ground.home().path().join("config.toml"),
+        "[pool]\nwhen_full = \"refuse\"\n",
+    )
+    .unwrap();
+    let tasks: Vec<TaskId> = (0..TASKS).map(|_| ground.create(None)).collect();
+    let before: Vec<u64> = tasks.iter().map(|it| ground.task(it).version).collect();
+    let calls: Vec<Child> = tasks.iter().map(|task| spawn(&ground, task)).collect();
+    let mut refused = BTreeSet::new();
+    for (mut call, task) in calls.into_iter().zip(&tasks) {
+        match call.wait().unwrap().code() {
+            Some(0 | 5) => {}
+            Some(3) => drop(refused.insert(task.clone())),
+            code => panic!("{code:?}\n{}", ground.told(task)),
+        }
+    }
+    rest(&ground, &tasks);
+    let holders = held(&ground, &tasks);
+    assert_eq!(holders.len(), POOL as usize);
+    assert_eq!(refused.len(), TASKS - POOL as usize);
+    for (task, version) in tasks.iter().zip(before) {
+        if refused.contains(task) {
+            assert_eq!(ground.task(task).version, version, "{}", ground.told(task));
+        }
+    }
+    // Who holds them is said, and what to do about it.
+    let one = refused.first().unwrap();
+    let (code, said) = ground.call(&["task", "spawn", one.as_str(), "--json"]);
+    assert_eq!(code, 3, "{said}");
+    let answer: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(answer["error"]["code"], "pool-full", "{said}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(
+        holders
+            .iter()
+            .all(|it| message.contains(&format!("`{it}` has `app--"))),
+        "{message}"
+    );
+    let hint = answer["error"]["hints"][0].as_str().unwrap();
+    assert!(hint.contains("`orange task cancel "), "{hint}");
+    // Whoever ends makes room, and a project may say otherwise than the settings.
+    ground.go(holders.first().unwrap(), "closed");
+    assert_eq!(ground.go(one, "held").status.as_str(), "held");
+    ground.configure("when_full", &"queue".into());
+    let two = refused.iter().find(|it| *it != one).unwrap();
+    let (code, said) = ground.call(&["task", "spawn", two.as_str(), "--wait", "60"]);
+    assert_eq!(code, 6, "{said}");
+    assert_eq!(ground.task(two).status.as_str(), "open");
+    assert!(ground.told(two).contains("all 5 workspaces"));
+}
+
+#[test]
+fn killed_at_random_no_slot_is_lost() {
+    kill_at_random("queue");
+}
+
+#[test]
+fn killed_at_random_no_slot_is_lost_where_starts_are_refused() {
+    kill_at_random("refuse");
+}
+
+fn kill_at_random(when_full: &str) {
+    let ground = Ground::new(POOL);
+    ground.configure("when_full", &when_full.into());
     let tasks: Vec<TaskId> = (0..TASKS / 2).map(|_| ground.create(None)).collect();
     let variable = format!("ORANGE_HOME={}", ground.home().path().display());
     let mut killed = 0;

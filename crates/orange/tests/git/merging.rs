@@ -438,9 +438,12 @@ fn lesson_47_a_committed_task_file_is_refused() {
     assert_eq!(everything(&yard), before);
     yard.git(&yard.slot(), &["rm", "-q", "--cached", "TASK.md"]);
     yard.git(&yard.slot(), &["commit", "-q", "-m", "out"]);
-    // Its history still has it; only a squash leaves that behind.
-    let obstacle = Wanted::now(&yard, MergeStrategy::Ff).obstacle(&yard.open());
-    assert_eq!(obstacle, MergeObstacle::TaskFile("TASK.md".to_owned()));
+    // Its history still has it, which no gate lets through either.
+    for strategy in ALL {
+        let obstacle = Wanted::now(&yard, strategy).obstacle(&yard.open());
+        assert_eq!(obstacle, MergeObstacle::TaskFile("TASK.md".to_owned()));
+    }
+    yard.git(&yard.slot(), &["reset", "-q", "--soft", "HEAD~2"]);
     let commit = Wanted::now(&yard, MergeStrategy::Squash).merge(&yard.open());
     let listed = yard.git(&yard.app(), &["log", "--name-only", "--format=", &commit]);
     assert!(!listed.contains("TASK.md"), "{listed}");

@@ -74,9 +74,11 @@ impl Git {
             return Ok(Err(MergeObstacle::BranchMoved { expected, found }));
         }
         let file = root_file(merge.task_file)?;
-        let is_whole = merge.strategy != MergeStrategy::Squash;
-        let was_committed = is_whole && self.commits_between(merge.base, merge.head, Some(file))?;
-        if was_committed || self.has_file(merge.head.as_str(), file)? {
+        // A squash would not bring it in any more, and the gates refuse it all the same: the branch
+        // that was reviewed is not to hold it.
+        if self.commits_between(merge.base, merge.head, Some(file))?
+            || self.has_file(merge.head.as_str(), file)?
+        {
             return Ok(Err(MergeObstacle::TaskFile(file.to_owned())));
         }
         if merge.strategy == MergeStrategy::Ff {
@@ -93,7 +95,7 @@ impl Git {
         };
         let before = format!("{}^{{tree}}", merge.base);
         let before = self.call(["rev-parse", "--verify", &before]).text()?;
-        if !is_whole && tree == before {
+        if merge.strategy == MergeStrategy::Squash && tree == before {
             // Everything is there already; a commit would say nothing.
             return Ok(Ok(merge.base.clone()));
         }
