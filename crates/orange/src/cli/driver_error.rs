@@ -90,39 +90,16 @@ pub fn exit(error: &DriverError) -> Exit {
 
 /// What to do about it; each stands alone.
 pub fn hints(error: &DriverError) -> Vec<String> {
+    if let Some(hints) = hints_about_named(error) {
+        return hints;
+    }
     let hint = match error {
         DriverError::Store(error) => return error.hints(),
-        DriverError::ProjectInUse {
-            tasks, workspaces, ..
-        } => {
-            let cancel = |task: &TaskId| {
-                format!("end it first: `orange task cancel {task}` keeps its work, or merge it")
-            };
-            let held = !workspaces.is_empty() && tasks.is_empty();
-            let held = held.then(|| {
-                String::from(
-                    "run `orange workspace gc`: it gives back what ended tasks still hold, and \
-                     says what is left",
-                )
-            });
-            return tasks.iter().map(cancel).chain(held).collect();
-        }
-        DriverError::TaskAmbiguous { candidates, .. } => {
-            let hint = |it: &Candidate| {
-                let (task, project) = (&it.task, &it.project);
-                let (status, summary) = (&it.status, &it.summary);
-                format!("`{task}` of `{project}` is in `{status}`: {summary}")
-            };
-            return candidates.iter().map(hint).collect();
-        }
         DriverError::Home(_) => {
             "name it by an absolute path, such as `export ORANGE_HOME=\"$PWD/orange\"`".to_owned()
         }
         DriverError::Projects(ProjectsError::Unknown { names, .. })
         | DriverError::ProjectUnclear { names, .. } => registered(names),
-        DriverError::NoBranch { path, .. } => {
-            format!("see which there are with `git -C {} branch`", path.display())
-        }
         DriverError::Projects(ProjectsError::NameInvalid(_)) => {
             "a name has letters, digits, `-` and `_`; choose one with `orange project add --name NAME`"
                 .to_owned()
@@ -164,19 +141,6 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         DriverError::PoolTooSmall { project, .. } => {
             format!("raise `pool_size` of `{project}` in projects.json, or ask for fewer")
         }
-        DriverError::TaskDeleted { task } => {
-            format!("bring it back with `orange task delete {task} --undo`")
-        }
-        DriverError::WorkflowUnsafe { workflow, .. } => {
-            format!("run `orange workflow check {workflow}` to see how it can go wrong")
-        }
-        DriverError::StatusUnknown { statuses, .. } => {
-            let names: Vec<&str> = statuses.iter().map(Status::as_str).collect();
-            format!("the statuses are `{}`", names.join("`, `"))
-        }
-        DriverError::NoOutput { task, .. } => {
-            format!("see which agents it has with `orange task show {task}`")
-        }
         DriverError::GateRunning { .. } => {
             "run the same command again in a while: it reads the result".to_owned()
         }
@@ -212,6 +176,56 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         _ => return Vec::new(),
     };
     vec![hint]
+}
+
+/// What to do about a task or a project that was named and is not fit for it.
+fn hints_about_named(error: &DriverError) -> Option<Vec<String>> {
+    let hint = match error {
+        DriverError::ProjectInUse {
+            tasks, workspaces, ..
+        } => {
+            let cancel = |task: &TaskId| {
+                format!("end it first: `orange task cancel {task}` keeps its work, or merge it")
+            };
+            let held = !workspaces.is_empty() && tasks.is_empty();
+            let held = held.then(|| {
+                String::from(
+                    "run `orange workspace gc`: it gives back what ended tasks still hold, and \
+                     says what is left",
+                )
+            });
+            return Some(tasks.iter().map(cancel).chain(held).collect());
+        }
+        DriverError::TaskAmbiguous { candidates, .. } => {
+            let hint = |it: &Candidate| {
+                let (task, project) = (&it.task, &it.project);
+                let (status, summary) = (&it.status, &it.summary);
+                format!("`{task}` of `{project}` is in `{status}`: {summary}")
+            };
+            return Some(candidates.iter().map(hint).collect());
+        }
+        DriverError::NoBranch { path, .. } => {
+            format!(
+                "see which there are with `git -C {} branch`",
+                path.display()
+            )
+        }
+        DriverError::TaskDeleted { task } => {
+            format!("bring it back with `orange task delete {task} --undo`")
+        }
+        DriverError::WorkflowUnsafe { workflow, .. } => {
+            format!("run `orange workflow check {workflow}` to see how it can go wrong")
+        }
+        DriverError::StatusUnknown { statuses, .. } => {
+            let names: Vec<&str> = statuses.iter().map(Status::as_str).collect();
+            format!("the statuses are `{}`", names.join("`, `"))
+        }
+        DriverError::NoOutput { task, .. } => {
+            format!("see which agents it has with `orange task show {task}`")
+        }
+        _ => return None,
+    };
+    Some(vec![hint])
 }
 
 fn registered(names: &[ProjectName]) -> String {
