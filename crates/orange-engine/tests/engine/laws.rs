@@ -19,7 +19,7 @@ use proptest::sample::{Index, select};
 
 use crate::kit::{World, git_facts, load_clean, shipped_workflow, status};
 
-static WORKFLOWS: LazyLock<Vec<Workflow>> = LazyLock::new(|| {
+pub(crate) static WORKFLOWS: LazyLock<Vec<Workflow>> = LazyLock::new(|| {
     let mut all: Vec<Workflow> = shipped::ALL
         .iter()
         .map(|shipped| shipped_workflow(shipped.name))
@@ -42,6 +42,10 @@ pub(crate) enum Happening {
     HandEdit(Role, Index, u64),
     Amend(Role, String),
     Retry(Role, bool),
+    /// Deleted, or brought back.
+    PutAway(Role, bool),
+    /// The same workflow in other words.
+    Adopt(Role),
     Import(Role, bool),
     Done(Index),
     GivenUp(Index),
@@ -152,6 +156,8 @@ pub(crate) fn anything() -> BoxedStrategy<Happening> {
         1 => (any_role(), proptest::option::of(agent())).prop_map(|(by, role)| Happening::Respawn(by, role)),
         1 => (any_role(), ".{0,12}").prop_map(|(role, text)| Happening::Amend(role, text)),
         1 => (any_role(), any::<bool>()).prop_map(|(by, all)| Happening::Retry(by, all)),
+        1 => (any_role(), any::<bool>()).prop_map(|(by, away)| Happening::PutAway(by, away)),
+        1 => any_role().prop_map(Happening::Adopt),
         1 => "(?s).{0,80}".prop_map(Happening::WriteAnything),
         1 => Just(Happening::Merged),
         1 => select(vec![PullRequestState::Open, PullRequestState::Merged, PullRequestState::Closed]).prop_map(Happening::PullRequest),
@@ -206,6 +212,17 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
         }
         Happening::Retry(by, true) => asked(by, Ask::RetryEffects, false),
         Happening::Retry(by, false) => asked(by, Ask::RetryReleases, false),
+        Happening::PutAway(by, true) => asked(by, Ask::Delete, false),
+        Happening::PutAway(by, false) => asked(by, Ask::BringBack, false),
+        Happening::Adopt(by) => {
+            let mut other = workflow.clone();
+            other.description = Some(String::from("In other words."));
+            let ask = Ask::Adopt {
+                workflow: Box::new(other),
+                text: String::new(),
+            };
+            asked(by, ask, false)
+        }
         Happening::Import(by, asked) => observed(Observation::DocumentRead {
             by: by.clone(),
             asked: *asked,

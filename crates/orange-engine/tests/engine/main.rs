@@ -8,6 +8,7 @@
     reason = "a test stops at the first thing that is not as it should be, and tables are long"
 )]
 
+mod daily;
 mod diff;
 mod documentation;
 mod explore;

@@ -7,10 +7,10 @@ use orange_engine::names::TaskId;
 use serde_json::json;
 
 use super::counted::counted;
-use super::driver_error;
 use super::exit::Exit;
 use super::json::{Answer, ErrorBody};
 use super::workflow::{Missing, ProblemBody};
+use super::{driver_error, driver_hints};
 use crate::config::{
     CatalogError, Finding, HomeError, NewWorkflowError, ReadError, ScriptError, reason,
 };
@@ -229,7 +229,7 @@ impl Error {
                 "run `orange task delete {task} --yes`; its directory is moved to the trash, and \
                  its branch, kept work and history stay"
             )],
-            Error::Driver(error) => driver_error::hints(error),
+            Error::Driver(error) => driver_hints::hints(error),
             Error::ContextUnreadable { .. } => {
                 vec!["name a text file: `orange task create --context @FILE`".to_owned()]
             }

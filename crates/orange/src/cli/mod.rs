@@ -6,6 +6,7 @@ mod config;
 mod counted;
 mod detach;
 mod driver_error;
+mod driver_hints;
 mod driving;
 mod error;
 mod exec_run;

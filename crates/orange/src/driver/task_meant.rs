@@ -75,8 +75,7 @@ impl Driver {
 }
 
 /// Those that are preferred, or all when none is.
-fn preferred(found: Vec<&Task>, is_preferred: impl FnMut(&Task) -> bool) -> Vec<&Task> {
-    let mut is_preferred = is_preferred;
+fn preferred(found: Vec<&Task>, mut is_preferred: impl FnMut(&Task) -> bool) -> Vec<&Task> {
     let some: Vec<&Task> = found
         .iter()
         .copied()

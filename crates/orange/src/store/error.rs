@@ -168,7 +168,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A branch is one task's at a time.
-    #[error("cannot create a task on branch `{branch}`: task `{task}` is in `{status}` on it")]
+    #[error("cannot give a task the branch `{branch}`: task `{task}` has it and is in `{status}`")]
     BranchTaken {
         /// The branch.
         branch: BranchName,

@@ -87,13 +87,7 @@ impl Store {
         if tasks::find(connection, &task.id)?.is_some() {
             return Err(StoreError::DuplicateTask { task: task.id });
         }
-        if let Some(other) = tasks::on_branch(connection, &task.project, &task.branch)? {
-            return Err(StoreError::BranchTaken {
-                branch: task.branch,
-                task: other.id,
-                status: other.status,
-            });
-        }
+        require_free_branch(connection, &task, creation.events)?;
         let task = insert(connection, writing.sequence, creation, &directory)?;
         let sequence = writing.commit()?;
         Ok(Recorded { sequence, task })
@@ -115,6 +109,7 @@ impl Store {
         {
             return Ok(Record::Taken { by });
         }
+        require_free_branch(connection, &task, commit.events)?;
         let mut planned = pending::planned(connection, id)?;
         let mut folded = task;
         for event in commit.events {
@@ -134,6 +129,32 @@ impl Store {
             task: folded,
         })))
     }
+}
+
+/// Refuses events that would give a task a branch that another one has which has not ended.
+fn require_free_branch(
+    connection: &Connection,
+    task: &Task,
+    events: &[Event],
+) -> Result<(), StoreError> {
+    for event in events {
+        let branch = match &event.fact {
+            Fact::TaskCreated(created) => &created.branch,
+            Fact::TaskAmended {
+                branch: Some(branch),
+                ..
+            } => branch,
+            _ => continue,
+        };
+        if let Some(other) = tasks::on_branch(connection, task, branch)? {
+            return Err(StoreError::BranchTaken {
+                branch: branch.clone(),
+                task: other.id,
+                status: other.status,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Writes a task that begins, with everything derived from its events.

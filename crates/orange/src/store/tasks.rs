@@ -159,19 +159,20 @@ pub(super) fn find(connection: &Connection, id: &TaskId) -> Result<Option<Task>,
         .transpose()
 }
 
-/// A task of the project that has this branch and has not ended.
+/// Another task of the same project that has this branch and has not ended.
 ///
 /// One whose workflow cannot be read may go on, as far as anybody can tell.
 pub(super) fn on_branch(
     connection: &Connection,
-    project: &ProjectName,
+    task: &Task,
     branch: &BranchName,
 ) -> Result<Option<Task>, StoreError> {
     let sql = "SELECT id, snapshot, workflow_hash FROM tasks
-               WHERE project = ?1 AND snapshot ->> '$.branch' = ?2";
+               WHERE project = ?1 AND snapshot ->> '$.branch' = ?2 AND id <> ?3";
+    let asked = params![task.project.as_str(), branch.as_str(), task.id.as_str()];
     let mut statement = connection.prepare(sql).map_err(failed("find a branch"))?;
     let rows = statement
-        .query_map(params![project.as_str(), branch.as_str()], |row| {
+        .query_map(asked, |row| {
             let (id, snapshot): (String, String) = (row.get(0)?, row.get(1)?);
             Ok((id, snapshot, row.get::<_, String>(2)?))
         })

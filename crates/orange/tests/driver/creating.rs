@@ -316,6 +316,16 @@ fn a_branch_is_one_tasks_at_a_time() {
             .unwrap()
             .contains(first.as_str())
     );
+    // Nor is it got by a rename.
+    stage.git("branch fix");
+    let other = stage.create(&["other", "Mend it too"]);
+    let (code, answer) = stage.json(&["task", "update", "other", "--branch", "fix", "--json"]);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &"branch-taken".into()),
+        "{answer}"
+    );
+    assert_eq!(stage.task(&other).branch.as_str(), "other");
     stage.must(&["task", "cancel", first.as_str(), "--wait", "60"]);
     stage.must(&again);
 }

@@ -112,6 +112,7 @@ fn a_directory_that_cannot_be_read_is_reported_and_left_alone() {
     let id = Life::begin(&mut store, &workflow).world.task.id;
     project(&mut store, &id, instant(1)).unwrap();
     let mut other = new_task("Another", None);
+    other.branch = orange_engine::names::BranchName::new("another");
     other.id = TaskId::new("zzzz");
     let other = World::create(&workflow, &other).unwrap();
     let other = Life::of(&mut store, other).world.task.id;

@@ -254,6 +254,7 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
 
     // Another task cannot have it, and its own commit does not happen either.
     let mut other = new_task("Another", None);
+    other.branch = orange_engine::names::BranchName::new("another");
     other.id = TaskId::new("zzzz");
     let other = World::create(&workflow, &other).unwrap();
     let other = Life::of(&mut store, other).world.task;

@@ -1,6 +1,6 @@
 //! `orange project show`.
 
-use orange_engine::names::ProjectName;
+use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -42,17 +42,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             schema: "orange.project.show/1",
             body: Body {
                 project: &project,
-                open_tasks: found
-                    .open
-                    .iter()
-                    .map(orange_engine::names::TaskId::as_str)
-                    .collect(),
+                open_tasks: found.open.iter().map(TaskId::as_str).collect(),
                 ended_tasks: found.ended,
-                held_workspaces: found
-                    .held
-                    .iter()
-                    .map(orange_engine::names::WorkspaceName::as_str)
-                    .collect(),
+                held_workspaces: found.held.iter().map(WorkspaceName::as_str).collect(),
             },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
@@ -83,11 +75,7 @@ fn text(project: &Project, found: &Belongings) -> Result<Text, Error> {
         };
         line(key, &shown);
     }
-    let open: Vec<&str> = found
-        .open
-        .iter()
-        .map(orange_engine::names::TaskId::as_str)
-        .collect();
+    let open: Vec<&str> = found.open.iter().map(TaskId::as_str).collect();
     let open = match open.as_slice() {
         [] => String::from("none is open"),
         open => format!("{} open: {}", open.len(), open.join(", ")),

@@ -11,7 +11,7 @@ use crate::config::{Environment, Project};
 use crate::driver::ProjectSettings;
 use crate::output::{Output, Style, Text};
 
-/// Change how a repository is registered.
+/// Change a registered repository.
 ///
 /// Changes these keys in `projects.json`, and no other byte of that file. Tasks that exist keep
 /// their workflow and their agents. A script is a program and its arguments: words with white space

@@ -11,7 +11,7 @@ use crate::cli::json::Answer;
 use crate::config::Environment;
 use crate::output::{Output, Style, Text};
 
-/// Show what happened to a task, and why.
+/// Tell what happened to a task.
 ///
 /// The oldest first: each change of status with who asked and what was shown, what agents and
 /// effects came to, and what a person should know. With `--all` also what orange only keeps count

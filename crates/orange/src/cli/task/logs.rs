@@ -17,7 +17,7 @@ use crate::output::{Output, Style, Text};
 /// How long to look away between two looks.
 const REST: Duration = Duration::from_millis(200);
 
-/// Show what an agent has shown in its terminal.
+/// Show what an agent has shown.
 ///
 /// That of the latest start: as its pane shows it now, scrolled-off lines included, or as it was
 /// kept when the pane was closed.

@@ -9,7 +9,9 @@ use crate::cli::exit::Exit;
 use crate::config::Environment;
 use crate::output::Output;
 
-/// Change status, summary, branch or workflow.
+/// Change status, branch or workflow.
+///
+/// The summary, too.
 ///
 /// A status is reached only by an edge of the workflow whose gates hold; a refusal says what is
 /// missing. TASK.md is read first, so write what the gate asks for before you ask.

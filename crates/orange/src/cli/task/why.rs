@@ -14,7 +14,7 @@ use crate::config::Environment;
 use crate::driver::{Observation, Outlook, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
 
-/// Say why a task is there, and what is next.
+/// Say why it is there, and what next.
 ///
 /// Also what every next step still needs, who may ask for it, and with which command.
 ///

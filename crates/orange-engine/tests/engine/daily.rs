@@ -1,0 +1,307 @@
+//! What a person asks besides a status: outlook, other workflows, putting away.
+
+use orange_engine::decision::Decision;
+use orange_engine::effect::Effect;
+use orange_engine::event::Fact;
+use orange_engine::evidence::Evidence;
+use orange_engine::history::told;
+use orange_engine::input::{Ask, Cause, Observation, Request};
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::Trigger;
+use orange_engine::names::HarnessName;
+use orange_engine::refusal::Missing;
+use orange_engine::role::Role;
+use orange_engine::task::Tuning;
+use orange_engine::{Workflow, outlook, replay};
+use proptest::prelude::*;
+
+use crate::kit::{World, load_clean, new_task, shipped_workflow, status, task_file};
+use crate::laws::{WORKFLOWS, anything, cause};
+
+fn missing(decision: Decision) -> Vec<Missing> {
+    match decision {
+        Decision::Refusal(refusal) => {
+            assert!(!refusal.hints.is_empty(), "{refusal}");
+            refusal.missing
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn adopt(workflow: &Workflow) -> Ask {
+    Ask::Adopt {
+        workflow: Box::new(workflow.clone()),
+        text: String::from("its text"),
+    }
+}
+
+#[test]
+fn model_and_effort_are_words_of_one_program() {
+    let workflow = shipped_workflow("default");
+    let tuning = Tuning {
+        model: Some(String::from("large")),
+        effort: Some(String::from("high")),
+        review_effort: None,
+    };
+    let spawned = |review: &str, review_effort: Option<&str>, entry: Option<&str>| {
+        let mut new = new_task("Add a thing", entry);
+        new.harness = HarnessName::new("claude");
+        new.review_harness = HarnessName::new(review);
+        new.tuning = Tuning {
+            review_effort: review_effort.map(str::to_owned),
+            ..tuning.clone()
+        };
+        let mut world = World::create(&workflow, &new).unwrap();
+        if entry.is_none() {
+            world.verb(Role::Human, Verb::Spawn);
+        }
+        let spawn = world
+            .task
+            .pending
+            .iter()
+            .find_map(|it| match &it.planned.effect {
+                Effect::Spawn(spawn) => Some((spawn.model.clone(), spawn.effort.clone())),
+                _ => None,
+            });
+        let (model, effort) = spawn.unwrap();
+        (model.unwrap_or_default(), effort.unwrap_or_default())
+    };
+    let pair = |model: &str, effort: &str| (model.to_owned(), effort.to_owned());
+    assert_eq!(spawned("codex", Some("low"), None), pair("large", "high"));
+    let review = Some("agent-review");
+    assert_eq!(spawned("claude", None, review), pair("large", "high"));
+    assert_eq!(spawned("claude", Some("low"), review), pair("large", "low"));
+    assert_eq!(spawned("codex", None, review), pair("", ""));
+    assert_eq!(spawned("codex", Some("low"), review), pair("", "low"));
+}
+
+#[test]
+fn only_what_has_ended_and_let_go_is_deleted() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::begin(&workflow);
+    let open = missing(world.ask(Role::Human, Ask::Delete));
+    assert!(matches!(open[..], [Missing::NotEnded { .. }]), "{open:?}");
+    world.verb(Role::Human, Verb::Spawn);
+    world.settle();
+    world.verb(Role::Human, Verb::Cancel);
+    let busy = missing(world.ask(Role::Human, Ask::Delete));
+    assert!(matches!(busy[..], [Missing::NotSettled]), "{busy:?}");
+    // A release that was given up leaves the workspace where it is.
+    let release = |world: &World<'_>| {
+        let pending = world.task.pending.iter();
+        let mut releases =
+            pending.filter(|it| matches!(it.planned.effect, Effect::ReleaseWorkspace { .. }));
+        releases.next().map(|it| it.planned.id)
+    };
+    let mut held = world.clone();
+    let kill = held.task.pending[0].planned.id;
+    let outcome = held.outcome_of(&held.task.pending[0].planned.effect.clone());
+    held.observe(Observation::EffectDone {
+        effect: kill,
+        outcome,
+    });
+    let effect = release(&held).unwrap();
+    held.observe(Observation::EffectGivenUp {
+        effect,
+        error: String::from("full"),
+    });
+    let holds = missing(held.ask(Role::Human, Ask::Delete));
+    assert!(matches!(holds[..], [Missing::HoldsWorkspace]), "{holds:?}");
+
+    world.settle();
+    let agent = missing(world.ask(Role::Worker, Ask::Delete));
+    assert!(
+        matches!(agent[..], [Missing::NotAllowed { .. }]),
+        "{agent:?}"
+    );
+    world.ask(Role::Human, Ask::Delete);
+    assert!(world.task.is_deleted);
+    let again = world.ask(Role::Human, Ask::Delete);
+    assert!(matches!(again, Decision::Plan(plan) if plan.already));
+    assert_eq!(replay(&world.events).unwrap(), world.task);
+    let agent = missing(world.ask(Role::Worker, Ask::BringBack));
+    assert!(
+        matches!(agent[..], [Missing::NotAllowed { .. }]),
+        "{agent:?}"
+    );
+    world.ask(Role::Human, Ask::BringBack);
+    assert!(!world.task.is_deleted);
+    assert_eq!(world.task.status, status("cancelled"));
+}
+
+#[test]
+fn another_workflow_must_know_the_status_and_mean_the_same() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "working");
+    world.file = Some(task_file(&[("## Proof", "RESULT: seen")]));
+    let absent = missing(world.ask(Role::Human, adopt(&shipped_workflow("autopilot"))));
+    assert!(
+        matches!(&absent[..], [Missing::StatusAbsent { .. }]),
+        "{absent:?}"
+    );
+    let other = |kind: &str| {
+        load_clean(&format!(
+            "name: other
+version: 1
+fields: {{ proofs: 7 }}
+gates:
+  proof: {{ section: \"## Proof\", fields: [RESULT], fresh: true }}
+states:
+  open: {{ kind: queued }}
+  working: {{ kind: {kind} }}
+  shut: {{ kind: terminal }}
+transitions:
+  - {{ from: open, to: working, by: human }}
+  - {{ from: working, to: shut, by: [human, worker], gate: proof }}
+"
+        ))
+    };
+    let differs = missing(world.ask(Role::Human, adopt(&other("human"))));
+    assert!(
+        matches!(&differs[..], [Missing::KindDiffers { .. }]),
+        "{differs:?}"
+    );
+    let agent = missing(world.ask(Role::Worker, adopt(&other("agent"))));
+    assert!(
+        matches!(&agent[..], [Missing::NotAllowed { .. }]),
+        "{agent:?}"
+    );
+    let same = world.ask(Role::Human, adopt(&workflow));
+    assert!(matches!(same, Decision::Plan(plan) if plan.already));
+    let other = other("agent");
+    world.ask(Role::Human, adopt(&other));
+    assert_eq!(world.task.workflow.as_str(), "other");
+    assert_eq!(world.task.status, status("working"));
+    // What was written before is old by the new workflow too.
+    world.workflow = &other;
+    let old = missing(world.move_to(Role::Worker, "shut"));
+    assert!(matches!(&old[..], [Missing::GateFailed { .. }]), "{old:?}");
+    world.file = Some(task_file(&[("## Proof", "RESULT: seen again")]));
+    world.must(Role::Worker, "shut");
+}
+
+#[test]
+fn a_workflow_does_not_change_while_something_is_on_its_way() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::begin(&workflow);
+    world.verb(Role::Human, Verb::Spawn);
+    let mut other = workflow.clone();
+    other.description = None;
+    let busy = missing(world.ask(Role::Human, adopt(&other)));
+    assert!(matches!(busy[..], [Missing::NotSettled]), "{busy:?}");
+}
+
+#[test]
+fn an_agent_that_is_being_brought_back_is_not_refused() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "agent-review");
+    let running = missing(world.ask(
+        Role::Human,
+        Ask::Respawn {
+            role: Some(Role::Reviewer),
+        },
+    ));
+    assert!(
+        matches!(&running[..], [Missing::StillRunning { .. }]),
+        "{running:?}"
+    );
+    world.ends(&Role::Reviewer, Evidence::Exit { code: 3 });
+    for role in [Some(Role::Reviewer), None] {
+        let mut world = world.clone();
+        // The worker is not there in this world; with it everybody is accounted for.
+        if role.is_none() {
+            world.ask(
+                Role::Human,
+                Ask::Respawn {
+                    role: Some(Role::Worker),
+                },
+            );
+        }
+        let again = world.ask(Role::Human, Ask::Respawn { role: role.clone() });
+        assert!(
+            matches!(&again, Decision::Plan(plan) if plan.already),
+            "{role:?}: {again:?}"
+        );
+    }
+}
+
+#[test]
+fn an_agents_yes_confirms_nothing() {
+    let workflow = load_clean(
+        "name: asking
+version: 1
+states:
+  open: { kind: human, expects: [worker], respawn: { worker: { prompt: worker } } }
+  shut: { kind: terminal }
+entry:
+  open: {}
+transitions:
+  - { from: open, to: shut, confirm: Really? }
+prompts:
+  worker: Work.
+",
+    );
+    let ask = |by: Role| {
+        let mut world = World::placed(&workflow, "open");
+        world.step(Cause::Request(Request {
+            by,
+            ask: Ask::Move { to: status("shut") },
+            confirmed: true,
+            message: None,
+        }))
+    };
+    let agent = missing(ask(Role::Worker));
+    assert!(
+        matches!(&agent[..], [Missing::ConfirmationNeeded { .. }]),
+        "{agent:?}"
+    );
+    assert!(matches!(ask(Role::Human), Decision::Plan(_)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What the outlook calls open is taken when one of those asks who may; every event has words.
+    #[test]
+    fn an_outlook_promises_what_decide_keeps(
+        which in any::<prop::sample::Index>(),
+        history in prop::collection::vec(anything(), 0..25),
+    ) {
+        let workflow = which.get(&WORKFLOWS);
+        let mut world = World::begin(workflow);
+        for happening in &history {
+            if let Some(cause) = cause(&mut world, happening) {
+                world.step(cause);
+            }
+        }
+        let events = world.events.clone();
+        for event in &events {
+            prop_assert!(!told(&event.fact, &events).is_empty());
+            if matches!(event.fact, Fact::TaskDeleted { .. }) {
+                prop_assert!(workflow.is_terminal(&world.task.status), "only what has ended");
+            }
+        }
+        let input = world.input(Cause::Observation(Observation::TimedOut));
+        let task = world.task.clone();
+        for way in outlook(workflow, &task, &input) {
+            let (Some(to), Trigger::Request) = (way.to.clone(), way.trigger) else { continue };
+            let by = way.by.first().cloned().unwrap_or(Role::Human);
+            let stands = |it: &&Missing| !matches!(it, Missing::ConfirmationNeeded { .. });
+            let is_open = way.missing.iter().filter(stands).count() == 0
+                && way.unchecked.is_empty();
+            let overtakes = by.is_agent() && task.merging().is_some();
+            let asks_person = by.is_agent() && !way.missing.is_empty();
+            if !is_open || overtakes || asks_person {
+                continue;
+            }
+            let mut world = world.clone();
+            let decision = world.step(Cause::Request(Request {
+                by: by.clone(),
+                ask: Ask::Move { to: to.clone() },
+                confirmed: true,
+                message: None,
+            }));
+            prop_assert!(!matches!(decision, Decision::Refusal(_)), "{by} {to}: {decision:?}");
+        }
+    }
+}
