@@ -17,7 +17,7 @@ use crate::names::{FieldName, GateName, PromptName, Status, WorkflowName};
 use crate::role::Role;
 
 /// A lifecycle: everything `decide` needs to know about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Workflow {
     /// The name it is bound by.
     pub name: WorkflowName,
@@ -60,7 +60,7 @@ pub struct Workflow {
 }
 
 /// A place a task can be in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct State {
     /// Its name.
     pub name: Status,
@@ -81,7 +81,9 @@ pub struct State {
 }
 
 /// What the dashboard, the counting of slots and the sorting go by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Waits for a slot.
@@ -97,7 +99,7 @@ pub enum Kind {
 }
 
 /// How an agent is brought back into a state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Respawn {
     /// What it is told.
     pub prompt: PromptName,
@@ -107,7 +109,17 @@ pub struct Respawn {
 
 /// How far a harness lets an agent go without asking.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    serde::Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Permissions {
@@ -118,7 +130,7 @@ pub enum Permissions {
 }
 
 /// A state that may last only so long.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Timeout {
     /// Seconds.
     pub after: u64,
@@ -127,7 +139,7 @@ pub struct Timeout {
 }
 
 /// A state a task can be created in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Entry {
     /// The state.
     pub status: Status,
@@ -144,7 +156,7 @@ pub struct Entry {
 }
 
 /// A way from one state to another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Edge {
     /// Where it starts.
     pub from: Status,
@@ -174,7 +186,7 @@ pub struct Edge {
 }
 
 /// Where an edge leads.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Target {
     /// A state.
@@ -204,7 +216,17 @@ impl std::fmt::Display for Target {
 
 /// What sets an edge off.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    serde::Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
@@ -255,7 +277,7 @@ impl Trigger {
 }
 
 /// A change of a numeric field.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Change {
     /// The field.
     pub field: FieldName,
@@ -264,7 +286,7 @@ pub struct Change {
 }
 
 /// What becomes of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NewValue {
     /// This number.

@@ -8,7 +8,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    config, detach, exec_run, gather, help, inbox, perform, project, rebuild, task, usage,
+    config, detach, exec_run, gather, help, inbox, perform, project, rebuild, schema, task, usage,
     workflow, workspace,
 };
 use crate::config::Environment;
@@ -42,6 +42,7 @@ pub enum Command {
     Workflow(workflow::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Config(config::Command),
+    Schema(schema::Args),
     Rebuild(rebuild::Args),
     #[command(hide = true)]
     Perform(perform::Args),
@@ -73,9 +74,11 @@ impl Command {
             Command::Workspace(command) => command.is_json(),
             Command::Config(command) => command.is_json(),
             Command::Rebuild(args) => args.json,
-            Command::ExecRun(_) | Command::Detach(_) | Command::Perform(_) | Command::Gather(_) => {
-                false
-            }
+            Command::Schema(_)
+            | Command::ExecRun(_)
+            | Command::Detach(_)
+            | Command::Perform(_)
+            | Command::Gather(_) => false,
         }
     }
 
@@ -88,6 +91,7 @@ impl Command {
             Command::Inbox(args) => inbox::run(args, environment, output),
             Command::Workspace(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
+            Command::Schema(args) => schema::run(args, output),
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Perform(args) => perform::run(args, environment),
             Command::Gather(args) => gather::run(args, environment),

@@ -11,11 +11,15 @@ use super::driver_error;
 use super::exit::Exit;
 use super::json::{Answer, ErrorBody};
 use super::workflow::{Missing, ProblemBody};
+use crate::cli::schemas::Shape;
 use crate::config::{
     CatalogError, Finding, HomeError, NewWorkflowError, ReadError, ScriptError, reason,
 };
 use crate::driver::DriverError;
 use crate::output::{Output, Paragraph, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<ErrorBody>("orange.error/1");
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +89,12 @@ pub enum Error {
         /// What stood in the way.
         reason: ScriptError,
     },
+    /// No answer has such a shape.
+    #[error("cannot show the schema `{name}`: no answer has it")]
+    SchemaNotFound {
+        /// What was named.
+        name: String,
+    },
     /// The workflow says no.
     #[error(transparent)]
     Refused(Box<Refusal>),
@@ -135,6 +145,7 @@ impl Error {
                 NewWorkflowError::NotWritten { .. } => "workflow-not-written",
             },
             Error::ContextUnreadable { .. } => "context-unreadable",
+            Error::SchemaNotFound { .. } => "schema-not-found",
             Error::Refused(_) => "refused",
             Error::MergeFailed { .. } => "merge-failed",
             Error::Driver(error) => driver_error::code(error),
@@ -160,7 +171,7 @@ impl Error {
             | Error::WorkflowUnreadable { .. }
             | Error::WorkflowInvalid { .. }
             | Error::WorkflowNotNew(_) => Exit::Refused,
-            Error::WorkflowNotFound(_) => Exit::NotFound,
+            Error::WorkflowNotFound(_) | Error::SchemaNotFound { .. } => Exit::NotFound,
             Error::NotStarted(_) => Exit::OutsideFailed,
             Error::Print(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             Error::Print(_) | Error::Json(_) => Exit::Unexpected,
@@ -180,6 +191,9 @@ impl Error {
                 vec![format!("run `{look}`: it must be a directory you may read")]
             }
             Error::WorkflowNotFound(missing) => missing.hints(),
+            Error::SchemaNotFound { .. } => {
+                vec!["run `orange schema` to see every name".to_owned()]
+            }
             Error::WorkflowUnreadable { .. } => {
                 vec!["run `orange workflow list` to see what can be shown".to_owned()]
             }
@@ -235,6 +249,7 @@ impl Error {
                 json!({ "name": name, "reason": reason.to_string() })
             }
             Error::Refused(refusal) => json!({ "refusal": refusal }),
+            Error::SchemaNotFound { name } => json!({ "name": name }),
             Error::MergeFailed { task, .. } => json!({ "task": task }),
             Error::Driver(error) => driver_error::details(error),
             Error::ScriptLine {
@@ -276,7 +291,7 @@ impl Error {
             return exit;
         }
         let answer = Answer {
-            schema: "orange.error/1",
+            schema: SHAPE.name,
             body: ErrorBody::from(self),
         };
         match answer.to_text() {

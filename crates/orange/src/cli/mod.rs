@@ -17,6 +17,8 @@ mod json;
 mod perform;
 mod project;
 mod rebuild;
+mod schema;
+mod schemas;
 mod task;
 mod usage;
 mod workflow;

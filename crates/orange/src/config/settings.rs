@@ -115,7 +115,7 @@ pub enum LogLevel {
 }
 
 /// A key, its value, and who said so.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Setting {
     /// Its tables and its name, joined by dots.
     pub key: String,
@@ -126,7 +126,7 @@ pub struct Setting {
 }
 
 /// Who said what a setting is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SettingOrigin {
     /// A variable of the environment.

@@ -16,6 +16,8 @@ mod deaths;
 mod hooks;
 mod hostile;
 mod identity;
+#[path = "../judging/mod.rs"]
+mod judging;
 mod lessons;
 mod library;
 mod listing;

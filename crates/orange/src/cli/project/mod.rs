@@ -1,6 +1,6 @@
 //! `orange project`: the repositories that tasks are done in.
 
-mod add;
+pub(super) mod add;
 
 use clap::Subcommand;
 
