@@ -8,8 +8,8 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    config, detach, exec_run, gather, help, inbox, perform, project, rebuild, schema, task, usage,
-    workflow, workspace,
+    config, detach, exec_run, gather, help, inbox, log, perform, project, rebuild, schema, task,
+    usage, workflow, workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -42,6 +42,7 @@ pub enum Command {
     Workflow(workflow::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Config(config::Command),
+    Log(log::Args),
     Schema(schema::Args),
     Rebuild(rebuild::Args),
     #[command(hide = true)]
@@ -73,6 +74,7 @@ impl Command {
             Command::Inbox(args) => args.json,
             Command::Workspace(command) => command.is_json(),
             Command::Config(command) => command.is_json(),
+            Command::Log(args) => args.json,
             Command::Rebuild(args) => args.json,
             Command::Schema(_)
             | Command::ExecRun(_)
@@ -91,6 +93,7 @@ impl Command {
             Command::Inbox(args) => inbox::run(args, environment, output),
             Command::Workspace(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
+            Command::Log(args) => log::run(args, environment, output),
             Command::Schema(args) => schema::run(args, output),
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Perform(args) => perform::run(args, environment),

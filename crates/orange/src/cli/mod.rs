@@ -14,6 +14,7 @@ mod gather;
 mod help;
 mod inbox;
 mod json;
+mod log;
 mod perform;
 mod project;
 mod rebuild;

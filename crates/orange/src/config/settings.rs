@@ -307,6 +307,16 @@ fn resolved(all: Vec<Setting>) -> Settings {
 }
 
 impl LogLevel {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info",
+            LogLevel::Debug => "debug",
+        }
+    }
+
     /// The level of this name; `info` where there is none.
     fn named(name: &str) -> LogLevel {
         match name {

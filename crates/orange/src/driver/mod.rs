@@ -30,6 +30,7 @@ mod place;
 mod pool;
 mod project;
 mod queries;
+mod read_log;
 mod rebuild;
 mod repository;
 mod rescues;
@@ -43,7 +44,7 @@ mod workspaces;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::{Environment, Harnesses, Home, Project, Projects, Settings};
+use crate::config::{Environment, Harnesses, Home, LogSettings, Project, Projects, Settings};
 use crate::effects::process::Patience;
 use crate::effects::tmux::{Socket, Tmux};
 use crate::store::Store;
@@ -61,6 +62,7 @@ pub use lost::BroughtBack;
 pub use observe::Seen;
 pub use perform::Performed;
 pub use queries::{Shown, Why};
+pub use read_log::LogReader;
 pub use rescues::{Destination, KeptWork};
 pub use wait::Waiting;
 pub use workspaces::Pooled;
@@ -79,6 +81,7 @@ pub struct Driver {
     tmux: Tmux,
     bounds: Bounds,
     gathering: Gathering,
+    log: LogSettings,
 }
 
 /// How long and how often things are tried.
@@ -106,6 +109,8 @@ impl Driver {
     /// A driver for the home that the environment names; `orange` is this program.
     pub fn new(environment: &Environment, orange: PathBuf) -> Result<Driver, DriverError> {
         let home = Home::resolve(environment)?;
+        // A mistake in the settings is told by what needs them.
+        let log = Settings::load(&home, environment, None).map_or(log::USUAL, |it| it.log);
         let socket = Socket::Private(home.tmux_socket());
         Ok(Driver {
             tmux: Tmux::new("tmux", socket, environment),
@@ -115,6 +120,7 @@ impl Driver {
             orange,
             bounds: Bounds::default(),
             gathering: Gathering::Here,
+            log,
         })
     }
 

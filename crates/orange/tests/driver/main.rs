@@ -21,6 +21,7 @@ mod judging;
 mod lessons;
 mod library;
 mod listing;
+mod logging;
 mod losses;
 mod merging;
 mod midst;
