@@ -28,6 +28,10 @@ fuzz target seconds="300":
 mutants *arguments:
     cargo mutants -p orange-engine {{ arguments }}
 
+# What is generated in docs/: schemas of answers, the reference of commands.
+docs:
+    ORANGE_WRITE_DOCS=1 cargo nextest run -p orange --test cli published reference
+
 # The benchmarks.
 bench:
     cargo bench --workspace

@@ -10,7 +10,19 @@ use crate::report::Delegation;
 use crate::role::Role;
 
 /// The version of the event that planned an effect: unique within its task, and in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 pub struct EffectId(pub u64);
 
 impl std::fmt::Display for EffectId {
@@ -20,7 +32,7 @@ impl std::fmt::Display for EffectId {
 }
 
 /// An effect with what its performer must know besides.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct PlannedEffect {
     /// Which one it is.
     pub id: EffectId,
@@ -36,7 +48,7 @@ pub struct PlannedEffect {
 }
 
 /// Something to do in the world.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Effect {
     /// Bind a workspace to the task.
@@ -115,7 +127,7 @@ pub enum Effect {
 }
 
 /// How an agent is started.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Spawn {
     /// The identity of this start.
     pub run: RunId,
@@ -142,7 +154,7 @@ pub struct Spawn {
 }
 
 /// Which agents are ended, with whatever they left running.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Kill {
     /// How far it reaches beyond the runs that are named.
     pub scope: KillScope,
@@ -151,7 +163,7 @@ pub struct Kill {
 }
 
 /// How far a kill reaches.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KillScope {
     /// Every agent of the task.
@@ -163,7 +175,7 @@ pub enum KillScope {
 }
 
 /// A message to an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct NotifyRole {
     /// To whom.
     pub role: Role,
@@ -174,7 +186,7 @@ pub struct NotifyRole {
 }
 
 /// A merge bound to the commits it was decided for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Merge {
     /// How.
     pub strategy: MergeStrategy,
@@ -201,7 +213,18 @@ fn is_false(value: &bool) -> bool {
 
 /// How a branch is merged.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum MergeStrategy {
@@ -235,7 +258,7 @@ pub enum EffectClass {
 }
 
 /// What performing an effect brought to light.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectOutcome {
     /// Nothing beyond its success.

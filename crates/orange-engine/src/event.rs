@@ -18,7 +18,7 @@ use crate::task::Tuning;
 use crate::time::Timestamp;
 
 /// Something that happened to a task.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Event {
     /// The task's version after it; versions of a task have no gaps.
     pub version: u64,
@@ -30,7 +30,7 @@ pub struct Event {
 }
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "type")]
 pub enum Fact {
     /// The task began.
@@ -228,7 +228,7 @@ pub enum Fact {
 }
 
 /// The beginning of a task.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Created {
     /// Its identity.
     pub id: TaskId,
@@ -259,7 +259,7 @@ pub struct Created {
 }
 
 /// A change of status.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct StatusChanged {
     /// From where.
     pub from: Status,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::time::Timestamp;
 
 /// How a run ended; only hard evidence counts, a failed probe is no death.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum Evidence {
     /// It ended by itself.

@@ -215,7 +215,7 @@ pub struct PullRequestFacts {
 }
 
 /// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandResult {
     /// With this exit code.

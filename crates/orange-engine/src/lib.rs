@@ -24,6 +24,7 @@ pub mod report;
 pub mod role;
 pub mod shipped;
 pub mod task;
+mod text_schema;
 pub mod time;
 pub mod way;
 pub mod why;

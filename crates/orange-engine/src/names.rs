@@ -37,6 +37,8 @@ macro_rules! name {
             }
         }
 
+        crate::text_schema::written_as_text!($name);
+
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(&self.0)

@@ -15,7 +15,7 @@ use crate::names::{FieldName, Status, TaskId, WorkflowName};
 use crate::role::Role;
 
 /// Why a request is not followed. It changes nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Refusal {
     /// The task.
     pub task: TaskId,
@@ -33,7 +33,7 @@ pub struct Refusal {
 }
 
 /// What was attempted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Attempt {
     /// A change of status.
@@ -82,7 +82,7 @@ pub enum Attempt {
 }
 
 /// One thing that stands in the way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Missing {
     /// The workflow has no such status.
@@ -201,7 +201,7 @@ pub enum Missing {
 }
 
 /// Why a gate does not hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
 pub enum GateFailure {
     /// The section is not there.

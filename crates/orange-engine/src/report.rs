@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::names::HarnessName;
 
 /// What a headless run says about itself; every field may be missing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(default)]
 pub struct Report {
     /// What it claims: `done`, `in_progress`, `blocked` or `needs_review`.
@@ -31,7 +33,9 @@ pub struct Report {
 }
 
 /// A child task that a report asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(default)]
 pub struct Delegation {
     /// Its summary.
@@ -46,7 +50,19 @@ pub struct Delegation {
 }
 
 /// What a report amounts to, whatever it claims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Finished.

@@ -55,6 +55,8 @@ impl fmt::Display for Role {
     }
 }
 
+crate::text_schema::written_as_text!(Role);
+
 impl Serialize for Role {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())

@@ -20,7 +20,7 @@ use crate::time::Timestamp;
 /// Everything that was decided about a task, and nothing that was only observed.
 ///
 /// It is made and changed by [`apply`](crate::apply::apply) alone, live and in replay.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Task {
     /// Its identity; never changes.
     pub id: TaskId,
@@ -75,7 +75,9 @@ pub struct Task {
 }
 
 /// How the agents of a task are set; what nobody said is the agent's own choice.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct Tuning {
     /// Which model is used; by the reviewer too, if it is the same harness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,7 +98,7 @@ impl Tuning {
 }
 
 /// How a task came into its status.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Entered {
     /// From which status; `None` at the beginning.
     pub from: Option<Status>,
@@ -111,7 +113,7 @@ pub struct Entered {
 }
 
 /// An error that may come again.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct LastError {
     /// Its text.
     pub error: String,
@@ -120,7 +122,7 @@ pub struct LastError {
 }
 
 /// Whether a task holds a workspace.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "state", content = "name", rename_all = "snake_case")]
 pub enum Workspace {
     /// It holds none.
@@ -141,7 +143,7 @@ impl Workspace {
 }
 
 /// One start of an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Run {
     /// Its identity.
     pub id: RunId,
@@ -152,7 +154,7 @@ pub struct Run {
 }
 
 /// How far a run has come.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum RunState {
     /// It is being started.
@@ -176,7 +178,9 @@ impl RunState {
 }
 
 /// What gates remember of a section.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize,
+)]
 pub struct SectionMemory {
     /// What it is now.
     pub hash: Option<SectionHash>,
@@ -203,7 +207,7 @@ impl SectionMemory {
 }
 
 /// An effect that is not done.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct PendingEffect {
     /// The effect.
     #[serde(flatten)]
@@ -213,7 +217,7 @@ pub struct PendingEffect {
 }
 
 /// Whether a pending effect will be performed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum PendingState {
     /// It waits for its turn.

@@ -147,6 +147,8 @@ impl fmt::Display for Timestamp {
     }
 }
 
+crate::text_schema::written_as_text!(Timestamp);
+
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

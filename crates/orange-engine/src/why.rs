@@ -12,7 +12,7 @@ use crate::role::Role;
 use crate::time::Timestamp;
 
 /// How a task came into its status, and what has happened since.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Explanation {
     /// Where it is.
     pub status: Status,
@@ -34,7 +34,7 @@ pub struct Explanation {
 }
 
 /// Something that happened and matters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Remark {
     /// When.
     pub at: Timestamp,

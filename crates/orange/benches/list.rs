@@ -37,7 +37,7 @@ fn main() {
     prepare(root.path());
     let home = root.path().join("home");
     let printed = orange(root.path(), &["task", "list"]).output().unwrap();
-    let lines = printed.stdout.iter().filter(|byte| **byte == b'\n').count();
+    let lines = String::from_utf8_lossy(&printed.stdout).lines().count();
     assert_eq!(lines, TASKS + 1, "{printed:?}");
     fs::write(home.join("printed"), &printed.stdout).unwrap();
     let own = |arguments: &[&Path]| {

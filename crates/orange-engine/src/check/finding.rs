@@ -8,7 +8,7 @@ use super::story::Story;
 use crate::language::Position;
 
 /// One thing that a workflow does, or cannot do, and should not, or should.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Finding {
     /// What kind of finding it is.
     pub code: FindingCode,
@@ -27,7 +27,9 @@ pub struct Finding {
 }
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// The workflow must not be bound to a task.
@@ -150,6 +152,8 @@ impl fmt::Display for FindingCode {
         formatter.write_str(self.as_str())
     }
 }
+
+crate::text_schema::written_as_text!(FindingCode);
 
 impl Serialize for FindingCode {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

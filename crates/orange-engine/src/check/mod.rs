@@ -29,7 +29,7 @@ pub use story::{Story, Told};
 use incidents::Incidents;
 
 /// What `check` found out about a workflow.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Checked {
     /// What is wrong, errors first, then in the order of the file.
     pub findings: Vec<Finding>,
@@ -38,7 +38,7 @@ pub struct Checked {
 }
 
 /// What a search looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Covered {
     /// How many situations there are, or were seen.
     pub situations: usize,

@@ -11,7 +11,7 @@ use crate::names::Status;
 use crate::role::Role;
 
 /// What happens, step by step, from the beginning of a task.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Story {
     /// The steps, as a person reads them.
     pub told: Vec<Told>,
@@ -24,7 +24,7 @@ pub struct Story {
 }
 
 /// One step of a story.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Told {
     /// What happens.
     pub what: String,

@@ -12,7 +12,7 @@ use crate::names::{FieldName, PromptName, Status};
 use crate::role::Role;
 
 /// One difference in behaviour; its `Display` is a sentence about its status.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Difference {
     /// The status it is about; absent where it concerns the whole workflow.
     pub status: Option<Status>,
@@ -24,7 +24,7 @@ pub struct Difference {
 }
 
 /// How a task comes into a status, or leaves it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Way {
     /// Every way into the status.
@@ -56,7 +56,7 @@ pub enum Way {
 }
 
 /// Who sets a transition off.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Who {
     /// The roles that ask.
     pub by: Vec<Role>,
@@ -67,7 +67,7 @@ pub struct Who {
 }
 
 /// What is different.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "change", rename_all = "kebab-case")]
 pub enum Change {
     /// A state that was not there.
@@ -280,7 +280,7 @@ pub enum Change {
 }
 
 /// A parameter with its values.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ParameterChange {
     /// Its name.
     pub parameter: &'static str,
@@ -291,7 +291,7 @@ pub struct ParameterChange {
 }
 
 /// What a way takes, and what happens on it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Opening {
     /// The values it is open for.
     pub values: Values,
@@ -304,7 +304,7 @@ pub struct Opening {
 }
 
 /// Whether something came, went or changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sign {
     /// It was not there.

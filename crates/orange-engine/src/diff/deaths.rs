@@ -286,6 +286,8 @@ fn crash_words(crash: &CrashRule) -> String {
     }
 }
 
+crate::text_schema::written_as_text!(Fate);
+
 impl Serialize for Fate {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::align::{Edit, align};
 
 /// One line of a text that was changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Line {
     /// It is gone.

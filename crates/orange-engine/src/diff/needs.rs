@@ -231,6 +231,8 @@ impl fmt::Display for Need {
     }
 }
 
+crate::text_schema::written_as_text!(Need);
+
 impl Serialize for Need {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -165,6 +165,8 @@ impl fmt::Display for Step {
     }
 }
 
+crate::text_schema::written_as_text!(Step);
+
 impl Serialize for Step {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

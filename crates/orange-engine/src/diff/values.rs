@@ -271,6 +271,8 @@ fn shown(field: &FieldName, ranges: &Ranges, is_alone: bool) -> String {
     }
 }
 
+crate::text_schema::written_as_text!(Values);
+
 impl Serialize for Values {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

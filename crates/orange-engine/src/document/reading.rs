@@ -12,7 +12,19 @@ use super::lines::{cut, lines};
 const QUOTED_CHARACTERS: usize = 80;
 
 /// What a review concludes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verdict {
     /// The work is accepted.
@@ -38,7 +50,18 @@ impl fmt::Display for Verdict {
 
 /// Where a verdict is looked for.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictMode {

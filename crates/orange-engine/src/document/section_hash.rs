@@ -75,6 +75,8 @@ impl fmt::Debug for SectionHash {
     }
 }
 
+crate::text_schema::written_as_text!(SectionHash);
+
 impl Serialize for SectionHash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

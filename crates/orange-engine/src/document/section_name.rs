@@ -11,7 +11,7 @@ use super::sections::headings;
 
 /// A section's name: compared by its plain text, blind to ASCII case and to
 /// the amount of white space, and shown as it was written.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SectionName {
     title: String,

@@ -18,7 +18,7 @@ use crate::names::Status;
 use crate::role::Role;
 
 /// What a picture of a workflow shows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Graph {
     /// The states, in the order of the file.
     pub states: Vec<Node>,
@@ -32,7 +32,7 @@ pub struct Graph {
 }
 
 /// A state in a picture.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Node {
     /// Its name.
     pub name: Status,
@@ -45,14 +45,14 @@ pub struct Node {
 }
 
 /// A state in which a task can be created.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Opening {
     /// When this entry is open; nothing means always.
     pub when: Option<When>,
 }
 
 /// Every transition from one state to one other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Arrow {
     /// Where it starts.
     pub from: Status,
@@ -67,7 +67,9 @@ pub struct Arrow {
 }
 
 /// Whether an arrow follows the order of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Course {
     /// To a state further down.
@@ -77,7 +79,7 @@ pub enum Course {
 }
 
 /// One transition of an arrow.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Way {
     /// What is common to it wherever it starts.
     #[serde(flatten)]
@@ -90,7 +92,7 @@ pub struct Way {
 }
 
 /// What must come together for a transition.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Condition {
     /// What sets it off.
     pub trigger: Trigger,

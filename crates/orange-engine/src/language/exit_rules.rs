@@ -9,7 +9,7 @@ use crate::names::Status;
 use crate::role::Role;
 
 /// One rule; the first that matches the status and the role decides.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ExitRule {
     /// The status it is about.
     pub status: Status,
@@ -26,7 +26,7 @@ pub struct ExitRule {
 }
 
 /// What a matching rule does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitOutcome {
     /// Runs the full transition to the first case that holds.
@@ -38,7 +38,7 @@ pub enum ExitOutcome {
 }
 
 /// A target with its guard; no guard means always.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ExitCase {
     /// When it is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +51,7 @@ pub struct ExitCase {
 }
 
 /// What a crash leads to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CrashRule {
     /// This many crashes in one status are too many; never when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +66,7 @@ pub struct CrashRule {
 }
 
 /// What happens to an agent that crashed, but not too often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnCrash {
     /// It is brought back.

@@ -10,7 +10,7 @@ use crate::names::GateName;
 use crate::role::Role;
 
 /// A condition on the document, the report, or the world.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Gate {
     /// Its name, when the file gave it one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -21,7 +21,7 @@ pub struct Gate {
 }
 
 /// The kinds of gate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateKind {
     /// A section of TASK.md.
@@ -37,7 +37,7 @@ pub enum GateKind {
 }
 
 /// What a section must be; it must always exist and have content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SectionGate {
     /// The section.
     pub section: SectionName,
@@ -55,7 +55,7 @@ pub struct SectionGate {
 }
 
 /// What a field of the report must be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ReportGate {
     /// The field.
     pub field: ReportField,
@@ -64,7 +64,7 @@ pub struct ReportGate {
 }
 
 /// The condition on a report's field.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportWanted {
     /// One of these texts.
@@ -74,7 +74,19 @@ pub enum ReportWanted {
 }
 
 /// The fields of a report that a gate can read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportField {
     /// What the run claims.
@@ -123,14 +135,26 @@ impl fmt::Display for ReportField {
 }
 
 /// Which facts about git must hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct GitGate {
     /// The conditions, all of which must hold.
     pub conditions: Vec<GitCondition>,
 }
 
 /// A fact about the branch or the worktree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum GitCondition {
     /// Nothing uncommitted and nothing untracked.
@@ -154,7 +178,7 @@ impl GitCondition {
 }
 
 /// What the pull request must be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct PullRequestGate {
     /// The state it must have.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,7 +189,19 @@ pub struct PullRequestGate {
 }
 
 /// The state of a pull request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PullRequestState {
     /// Open.
@@ -177,7 +213,19 @@ pub enum PullRequestState {
 }
 
 /// How the checks of a pull request stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ChecksState {
     /// All passed.
@@ -189,7 +237,7 @@ pub enum ChecksState {
 }
 
 /// A command whose exit status decides.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CommandGate {
     /// Program and arguments; no shell reads them.
     pub command: Vec<String>,

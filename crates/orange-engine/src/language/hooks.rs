@@ -10,7 +10,7 @@ use crate::names::{FieldName, PromptName};
 use crate::role::Role;
 
 /// One hook with what concerns every hook.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Hook {
     /// What it does.
     #[serde(flatten)]
@@ -26,7 +26,7 @@ pub struct Hook {
 }
 
 /// What the failure of a hook means for those after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnError {
     /// They do not run.
@@ -36,7 +36,7 @@ pub enum OnError {
 }
 
 /// The vocabulary of hooks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
     /// Binds a workspace, and brings rescued work back when asked to.
@@ -106,7 +106,7 @@ pub enum Action {
 }
 
 /// How an agent is started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SpawnHook {
     /// What it is told.
     pub prompt: PromptName,
@@ -126,7 +126,7 @@ pub struct SpawnHook {
 }
 
 /// Which of the task's harnesses a spawn uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HarnessChoice {
     /// The one the work is done with.
@@ -136,7 +136,19 @@ pub enum HarnessChoice {
 }
 
 /// How a person is told something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
     /// A notification of the desktop.

@@ -5,7 +5,9 @@ use std::fmt;
 use serde::Serialize;
 
 /// A place in a source text, both counted from one; columns count characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 pub struct Position {
     /// The line.
     pub line: usize,
@@ -20,7 +22,9 @@ impl fmt::Display for Position {
 }
 
 /// The stable name of a kind of problem; scripts may match on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProblemCode {
     /// The text is not YAML.
@@ -103,7 +107,7 @@ impl ProblemCode {
 }
 
 /// One thing that is wrong, with its place and the source line it stands in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Problem {
     /// What kind of problem it is.
     pub code: ProblemCode,

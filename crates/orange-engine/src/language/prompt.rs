@@ -145,6 +145,8 @@ fn is_name_part(character: char) -> bool {
     character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_'
 }
 
+crate::text_schema::written_as_text!(Prompt);
+
 impl Serialize for Prompt {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)

@@ -11,7 +11,19 @@ use super::workflow::Target;
 pub type Verbs = BTreeMap<Verb, Vec<Target>>;
 
 /// A word that means "take the edge that is usual for this".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+    Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verb {
     /// Start the work.

@@ -127,6 +127,8 @@ impl fmt::Display for When {
     }
 }
 
+crate::text_schema::written_as_text!(When);
+
 impl Serialize for When {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)

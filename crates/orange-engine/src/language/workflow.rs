@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::declared::Declared;
 use super::exit_rules::ExitRule;
@@ -17,7 +18,7 @@ use crate::names::{FieldName, GateName, PromptName, Status, WorkflowName};
 use crate::role::Role;
 
 /// A lifecycle: everything `decide` needs to know about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Workflow {
     /// The name it is bound by.
     pub name: WorkflowName,
@@ -60,7 +61,7 @@ pub struct Workflow {
 }
 
 /// A place a task can be in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct State {
     /// Its name.
     pub name: Status,
@@ -81,7 +82,7 @@ pub struct State {
 }
 
 /// What the dashboard, the counting of slots and the sorting go by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Waits for a slot.
@@ -110,7 +111,7 @@ impl Kind {
 }
 
 /// How an agent is brought back into a state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Respawn {
     /// What it is told.
     pub prompt: PromptName,
@@ -120,7 +121,7 @@ pub struct Respawn {
 
 /// How far a harness lets an agent go without asking.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Permissions {
@@ -131,7 +132,7 @@ pub enum Permissions {
 }
 
 /// A state that may last only so long.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Timeout {
     /// Seconds.
     pub after: u64,
@@ -140,7 +141,7 @@ pub struct Timeout {
 }
 
 /// A state a task can be created in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Entry {
     /// The state.
     pub status: Status,
@@ -157,7 +158,7 @@ pub struct Entry {
 }
 
 /// A way from one state to another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Edge {
     /// Where it starts.
     pub from: Status,
@@ -187,7 +188,7 @@ pub struct Edge {
 }
 
 /// Where an edge leads.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Target {
     /// A state.
@@ -217,7 +218,7 @@ impl std::fmt::Display for Target {
 
 /// What sets an edge off.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, serde::Deserialize,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
@@ -268,7 +269,7 @@ impl Trigger {
 }
 
 /// A change of a numeric field.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Change {
     /// The field.
     pub field: FieldName,
@@ -277,7 +278,7 @@ pub struct Change {
 }
 
 /// What becomes of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NewValue {
     /// This number.

@@ -18,6 +18,20 @@ pub fn age(now: Timestamp, then: Timestamp) -> String {
     format!("{count}{unit}")
 }
 
+/// How many seconds a span such as `90s`, `10m`, `2h` or `3d` has.
+pub fn span(text: &str) -> Option<u64> {
+    let unit = text.chars().last()?;
+    let count: u64 = text.strip_suffix(unit)?.parse().ok()?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => MINUTE,
+        'h' => HOUR,
+        'd' => DAY,
+        _ => return None,
+    };
+    count.checked_mul(seconds)
+}
+
 /// The same in a sentence.
 pub fn ago(now: Timestamp, then: Timestamp) -> String {
     match now.seconds_since(then) {
@@ -46,6 +60,11 @@ mod tests {
             (-5, "0s"),
         ] {
             assert_eq!(age(now, before(seconds)), expected);
+        }
+        assert_eq!(span("10m"), Some(600));
+        assert_eq!(span("2d"), Some(172_800));
+        for bad in ["", "m", "10", "-1m", "1.5h", "10é"] {
+            assert_eq!(span(bad), None, "{bad}");
         }
         assert_eq!(ago(now, before(0)), "just now");
         assert_eq!(ago(now, before(90)), "1m ago");

@@ -8,8 +8,8 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    config, detach, exec_run, gather, help, inbox, perform, project, rebuild, serve, task, usage,
-    workflow, workspace,
+    config, detach, exec_run, gather, help, inbox, log, perform, project, rebuild, schema, serve,
+    task, usage, workflow, workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -43,6 +43,8 @@ pub enum Command {
     Serve(serve::Args),
     #[command(subcommand, disable_help_subcommand = true)]
     Config(config::Command),
+    Log(log::Args),
+    Schema(schema::Args),
     Rebuild(rebuild::Args),
     #[command(hide = true)]
     Perform(perform::Args),
@@ -73,8 +75,10 @@ impl Command {
             Command::Inbox(args) => args.json,
             Command::Workspace(command) => command.is_json(),
             Command::Config(command) => command.is_json(),
+            Command::Log(args) => args.json,
             Command::Rebuild(args) => args.json,
             Command::Serve(_)
+            | Command::Schema(_)
             | Command::ExecRun(_)
             | Command::Detach(_)
             | Command::Perform(_)
@@ -91,6 +95,8 @@ impl Command {
             Command::Inbox(args) => inbox::run(args, environment, output),
             Command::Workspace(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
+            Command::Log(args) => log::run(args, environment, output),
+            Command::Schema(args) => schema::run(args, output),
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Serve(args) => serve::run(args, environment, output),
             Command::Perform(args) => perform::run(args, environment),

@@ -94,16 +94,6 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         DriverError::DatabaseThere { .. } => {
             "if it is damaged, run `orange rebuild --move-aside`: it is renamed and kept".to_owned()
         }
-        DriverError::NobodyThere { task, way, .. } => match way {
-            Way::Spawn => format!("run `orange task spawn {task}` to start the work"),
-            Way::Respawn(None) => {
-                format!("run `orange task respawn {task}` to bring an agent back")
-            }
-            Way::Respawn(Some(role)) => {
-                format!("run `orange task respawn {task} --role {role}` to bring it back")
-            }
-            Way::Look => format!("see what became of it with `orange task show {task}`"),
-        },
         DriverError::Harness(error) => error.hint(),
         DriverError::Supervised { .. } => {
             "end the other one with `orange serve --stop`; agents go on".to_owned()
@@ -180,6 +170,16 @@ fn hints_about_named(error: &DriverError) -> Option<Vec<String>> {
         DriverError::NoOutput { task, .. } => {
             format!("see which agents it has with `orange task show {task}`")
         }
+        DriverError::NobodyThere { task, way, .. } => match way {
+            Way::Spawn => format!("run `orange task spawn {task}` to start the work"),
+            Way::Respawn(None) => {
+                format!("run `orange task respawn {task}` to bring an agent back")
+            }
+            Way::Respawn(Some(role)) => {
+                format!("run `orange task respawn {task} --role {role}` to bring it back")
+            }
+            Way::Look => format!("see what became of it with `orange task show {task}`"),
+        },
         _ => return None,
     };
     Some(vec![hint])

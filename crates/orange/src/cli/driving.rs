@@ -12,9 +12,13 @@ use serde_json::{Value, json};
 use super::error::{Error, hint_paragraph, push_error};
 use super::exit::Exit;
 use super::json::{Answer as JsonAnswer, ErrorFields};
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::{Answer, Changed, Driver, Gathering, GivenUp, Waiting};
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.change/1");
 
 /// Which task is meant, how long to wait, and how to answer.
 #[derive(Debug, clap::Args)]
@@ -56,7 +60,7 @@ impl Patience {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     outcome: &'static str,
     task: &'a Task,
@@ -159,7 +163,7 @@ pub fn print_beginning(
     let exit = not_started.map_or(exit, Error::exit);
     if json {
         let answer = JsonAnswer {
-            schema: "orange.task.change/1",
+            schema: SHAPE.name,
             body: Body {
                 outcome: outcome.code(),
                 task: &changed.task,

@@ -11,12 +11,16 @@ use super::exit::Exit;
 use super::json::{Answer, ErrorBody};
 use super::workflow::{Missing, ProblemBody};
 use super::{driver_error, driver_hints};
+use crate::cli::schemas::Shape;
 use crate::config::{
     CatalogError, Finding, HomeError, NewWorkflowError, ReadError, ScriptError, reason,
 };
 use crate::driver::DriverError;
 use crate::output::{Output, Paragraph, Style, Text};
 use crate::supervisor::SupervisorError;
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<ErrorBody>("orange.error/1");
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +90,12 @@ pub enum Error {
         /// What stood in the way.
         reason: ScriptError,
     },
+    /// No answer has such a shape.
+    #[error("cannot show the schema `{name}`: no answer has it")]
+    SchemaNotFound {
+        /// What was named.
+        name: String,
+    },
     /// The workflow says no.
     #[error(transparent)]
     Refused(Box<Refusal>),
@@ -151,6 +161,7 @@ impl Error {
                 NewWorkflowError::NotWritten { .. } => "workflow-not-written",
             },
             Error::ContextUnreadable { .. } => "context-unreadable",
+            Error::SchemaNotFound { .. } => "schema-not-found",
             Error::Refused(_) => "refused",
             Error::MergeFailed { .. } => "merge-failed",
             Error::NotConfirmed { .. } => "not-confirmed",
@@ -178,7 +189,7 @@ impl Error {
             | Error::WorkflowUnreadable { .. }
             | Error::WorkflowInvalid { .. }
             | Error::WorkflowNotNew(_) => Exit::Refused,
-            Error::WorkflowNotFound(_) => Exit::NotFound,
+            Error::WorkflowNotFound(_) | Error::SchemaNotFound { .. } => Exit::NotFound,
             Error::NotStarted(_) => Exit::OutsideFailed,
             Error::Print(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
             Error::Print(_) | Error::Json(_) => Exit::Unexpected,
@@ -198,6 +209,9 @@ impl Error {
                 vec![format!("run `{look}`: it must be a directory you may read")]
             }
             Error::WorkflowNotFound(missing) => missing.hints(),
+            Error::SchemaNotFound { .. } => {
+                vec!["run `orange schema` to see every name".to_owned()]
+            }
             Error::WorkflowUnreadable { .. } => {
                 vec!["run `orange workflow list` to see what can be shown".to_owned()]
             }
@@ -257,6 +271,7 @@ impl Error {
                 json!({ "name": name, "reason": reason.to_string() })
             }
             Error::Refused(refusal) => json!({ "refusal": refusal }),
+            Error::SchemaNotFound { name } => json!({ "name": name }),
             Error::MergeFailed { task, .. } | Error::NotConfirmed { task } => {
                 json!({ "task": task })
             }
@@ -300,7 +315,7 @@ impl Error {
             return exit;
         }
         let answer = Answer {
-            schema: "orange.error/1",
+            schema: SHAPE.name,
             body: ErrorBody::from(self),
         };
         match answer.to_text() {

@@ -1,11 +1,12 @@
 //! `orange gather`: finds out how the commands of gates end.
 
 use orange_engine::names::TaskId;
+use serde_json::json;
 
 use super::driving::driver;
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::Environment;
+use crate::config::{Environment, LogLevel};
 
 /// Run the commands that the gates of a task wait for.
 ///
@@ -24,7 +25,13 @@ pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
     let task = TaskId::new(&args.task);
     if let Err(error) = driver.gather_wanted(&task) {
         // Nobody listens to this process; a log that cannot be written leaves only its exit code.
-        let _unwritten = driver.log(&task, &format!("asking a gate's command failed: {error}"));
+        let more = json!({ "error": error.to_string() });
+        driver.log(
+            LogLevel::Error,
+            &task,
+            "asking a gate's command failed",
+            more,
+        );
         return Err(error.into());
     }
     Ok(Exit::Ok)

@@ -7,10 +7,14 @@ use super::driving::{driver, meant};
 use super::error::Error;
 use super::exit::Exit;
 use super::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::clock;
 use crate::config::Environment;
 use crate::driver::Message;
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<Message>>("orange.inbox/1");
 
 /// Read the messages that wait for you.
 ///
@@ -26,7 +30,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<Entry> {
     messages: Vec<Entry>,
 }
@@ -59,7 +63,7 @@ fn print(
 ) -> Result<(), Error> {
     if json {
         let answer = Answer {
-            schema: "orange.inbox/1",
+            schema: SHAPE.name,
             body: Body { messages },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::error::Error;
 
 /// An answer under the name and version of its shape.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 pub struct Answer<Body> {
     /// The name of the shape and its version, such as `orange.workflow.list/1`.
     pub schema: &'static str,
@@ -22,13 +22,13 @@ impl<Body: Serialize> Answer<Body> {
 }
 
 /// The body of an answer that is an error.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 pub struct ErrorBody {
     error: ErrorFields,
 }
 
 /// An error as a program reads it.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 pub struct ErrorFields {
     code: &'static str,
     message: String,

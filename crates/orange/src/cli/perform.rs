@@ -1,11 +1,12 @@
 //! `orange perform`: brings about what was planned for a task.
 
 use orange_engine::names::TaskId;
+use serde_json::json;
 
 use super::driving::driver;
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::Environment;
+use crate::config::{Environment, LogLevel};
 
 /// Perform what was planned for a task, until nothing is left.
 ///
@@ -24,7 +25,8 @@ pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
     let task = TaskId::new(&args.task);
     if let Err(error) = driver.perform_to_the_end(&task) {
         // Nobody listens to this process; a log that cannot be written leaves only its exit code.
-        let _unwritten = driver.log(&task, &format!("performing failed: {error}"));
+        let more = json!({ "error": error.to_string() });
+        driver.log(LogLevel::Error, &task, "performing failed", more);
         return Err(error.into());
     }
     Ok(Exit::Ok)

@@ -9,9 +9,13 @@ use super::driving::driver;
 use super::error::{Error, hint_paragraph};
 use super::exit::Exit;
 use super::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::Rebuilt;
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.rebuild/1");
 
 /// Restore a database that is lost.
 ///
@@ -28,7 +32,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     tasks: Vec<Restored<'a>>,
     skipped: Vec<Skipped<'a>>,
@@ -36,14 +40,14 @@ struct Body<'a> {
     old_database: Option<&'a PathBuf>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Restored<'a> {
     task: &'a TaskId,
     version: u64,
     remarks: &'a [String],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Skipped<'a> {
     path: &'a PathBuf,
     reason: &'a str,
@@ -59,7 +63,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     if args.json {
         let answer = Answer {
-            schema: "orange.rebuild/1",
+            schema: SHAPE.name,
             body: body(&rebuilt),
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;

@@ -17,7 +17,7 @@ use super::{Home, WhenFull, projects_text, reason};
 const LONGEST_NAME: usize = 64;
 
 /// Every registered project, in the order of the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Projects {
     /// The projects.
     #[serde(default)]
@@ -28,7 +28,7 @@ pub struct Projects {
 }
 
 /// A repository that tasks are done in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct Project {
     /// What people call it.
     pub name: ProjectName,

@@ -60,7 +60,7 @@ pub struct PoolSettings {
 }
 
 /// What becomes of a start when nothing is free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
     /// It waits.
@@ -116,7 +116,7 @@ pub enum LogLevel {
 }
 
 /// A key, its value, and who said so.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Setting {
     /// Its tables and its name, joined by dots.
     pub key: String,
@@ -127,7 +127,7 @@ pub struct Setting {
 }
 
 /// Who said what a setting is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SettingOrigin {
     /// A variable of the environment.
@@ -308,6 +308,16 @@ fn resolved(all: Vec<Setting>) -> Settings {
 }
 
 impl LogLevel {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info",
+            LogLevel::Debug => "debug",
+        }
+    }
+
     /// The level of this name; `info` where there is none.
     fn named(name: &str) -> LogLevel {
         match name {

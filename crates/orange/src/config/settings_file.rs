@@ -50,7 +50,7 @@ pub enum SettingsError {
 }
 
 /// A mistake at a place in the file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SettingsProblem {
     /// The line, counted from 1.
     pub line: usize,

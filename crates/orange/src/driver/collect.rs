@@ -29,7 +29,7 @@ use crate::store::{
 };
 
 /// What was put in order, and what is left for a person.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Collected {
     /// Tasks whose given-up releases were tried again.
     pub retried: Vec<TaskId>,
@@ -48,7 +48,7 @@ pub struct Collected {
 }
 
 /// What could not be put in order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Problem {
     /// The project.
     pub project: ProjectName,
@@ -59,7 +59,7 @@ pub struct Problem {
 }
 
 /// A workspace that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Left {
     /// The workspace.
     pub workspace: WorkspaceName,
@@ -70,7 +70,7 @@ pub struct Left {
 }
 
 /// What git ignores in an idle workspace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct IgnoredIn {
     /// The workspace.
     pub workspace: WorkspaceName,

@@ -13,7 +13,7 @@ use crate::config::reason;
 use crate::store::{RunRecord, Store};
 
 /// What a run has shown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Shown {
     /// The run.
     pub run: RunId,

@@ -40,6 +40,7 @@ mod project_meant;
 mod projects;
 mod put_away;
 mod queries;
+mod read_log;
 mod rebuild;
 mod repository;
 mod rescues;
@@ -56,7 +57,7 @@ mod workspaces;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::{Environment, Harnesses, Home, Project, Projects, Settings};
+use crate::config::{Environment, Harnesses, Home, LogSettings, Project, Projects, Settings};
 use crate::effects::process::Patience;
 use crate::effects::tmux::{Socket, Tmux};
 use crate::store::Store;
@@ -81,6 +82,7 @@ pub use perform::Performed;
 pub use projects::{Belongings, ProjectSettings};
 pub use put_away::PutAway;
 pub use queries::{Outlook, Shown, Why};
+pub use read_log::LogReader;
 pub use rescues::{Destination, KeptWork};
 pub use store_problem::StoreProblem;
 pub use supervisor_lock::SupervisorLock;
@@ -102,6 +104,7 @@ pub struct Driver {
     tmux: Tmux,
     bounds: Bounds,
     gathering: Gathering,
+    log: LogSettings,
 }
 
 /// How long and how often things are tried.
@@ -129,6 +132,8 @@ impl Driver {
     /// A driver for the home that the environment names; `orange` is this program.
     pub fn new(environment: &Environment, orange: PathBuf) -> Result<Driver, DriverError> {
         let home = Home::resolve(environment)?;
+        // A mistake in the settings is told by what needs them.
+        let log = Settings::load(&home, environment, None).map_or(log::USUAL, |it| it.log);
         let socket = Socket::Private(home.tmux_socket());
         Ok(Driver {
             tmux: Tmux::new("tmux", socket, environment),
@@ -138,6 +143,7 @@ impl Driver {
             orange,
             bounds: Bounds::default(),
             gathering: Gathering::Here,
+            log,
         })
     }
 

@@ -9,12 +9,14 @@ use orange_engine::effect::{Effect, EffectOutcome};
 use orange_engine::input::{Cause, Observation};
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
+use serde_json::json;
 
 use super::act::Failure;
 use super::due::{Next, next};
 use super::lock::Lock;
 use super::{Driver, DriverError};
 use crate::clock;
+use crate::config::LogLevel;
 use crate::steps::reached;
 use crate::store::{Pending, Start, Store};
 
@@ -116,7 +118,11 @@ impl Driver {
             ))),
             Start::Go => {
                 reached("before an effect");
+                let effect = pending.planned.effect.label();
+                self.log(LogLevel::Debug, task, "begun", json!({ "effect": effect }));
+                let began = clock::now();
                 let acted = self.act(store, pending);
+                self.log_outcome(pending, &acted, began);
                 reached("after an effect");
                 acted
             }
@@ -125,6 +131,25 @@ impl Driver {
             Ok(outcome) => self.note_done(store, pending, outcome),
             Err(failure) => self.note_failed(store, pending, &failure),
         }
+    }
+
+    fn log_outcome(
+        &self,
+        pending: &Pending,
+        acted: &Result<EffectOutcome, Failure>,
+        began: Timestamp,
+    ) {
+        let effect = pending.planned.effect.label();
+        let took = clock::now().millis().saturating_sub(began.millis());
+        let (level, what, error) = match acted {
+            Ok(_) => (LogLevel::Info, "performed", None),
+            Err(failure) if failure.is_for_good => {
+                (LogLevel::Error, "failed", Some(&failure.error))
+            }
+            Err(failure) => (LogLevel::Warn, "failed", Some(&failure.error)),
+        };
+        let more = json!({ "effect": effect, "milliseconds": took, "error": error });
+        self.log(level, &pending.task, what, more);
     }
 
     fn note_done(

@@ -13,7 +13,7 @@ use crate::effects::git::{Git, Operation, Rescued, RestoreRefusal, Restored};
 use crate::store::{Store, StoreError, WorkspaceState};
 
 /// A rescue, for who asks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct KeptWork {
     /// The task.
     pub task: TaskId,

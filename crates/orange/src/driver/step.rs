@@ -103,7 +103,10 @@ impl Driver {
                 cause: cause.clone(),
             };
             match decide(workflow, task, &input) {
-                Decision::Refusal(refusal) => return Ok(Some(Stepped::Refused(Box::new(refusal)))),
+                Decision::Refusal(refusal) => {
+                    self.log_refusal(task, cause, &refusal);
+                    return Ok(Some(Stepped::Refused(Box::new(refusal))));
+                }
                 Decision::Needs(needs) => self.gather(store, stored, &needs, &mut known)?,
                 Decision::Plan(plan) if plan.events.is_empty() => {
                     let already = plan.already;
@@ -120,9 +123,11 @@ impl Driver {
                         workflow_text: new_workflow(cause),
                     })?;
                     return Ok(match recorded {
-                        Record::Recorded(_) => Some(Stepped::Recorded {
-                            events: plan.events,
-                        }),
+                        Record::Recorded(_) => {
+                            self.log_decision(task, cause, &plan.events);
+                            let events = plan.events;
+                            Some(Stepped::Recorded { events })
+                        }
                         Record::Stale { .. } | Record::Taken { .. } => None,
                     });
                 }

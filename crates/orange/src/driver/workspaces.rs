@@ -12,7 +12,7 @@ use crate::effects::git::Git;
 use crate::store::{Store, StoreError, WorkspaceRecord, WorkspaceState};
 
 /// A workspace of the pool, for who asks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Pooled {
     /// Its name.
     pub name: WorkspaceName,

@@ -26,7 +26,7 @@ pub struct NewMessage<'a> {
 }
 
 /// A message that was written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct InboxEntry {
     /// Its number.
     pub id: u64,

@@ -15,7 +15,7 @@ use super::Store;
 use super::error::{StoreError, failed};
 
 /// One start of an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct RunRecord {
     /// Its identity within the task.
     pub id: RunId,
@@ -40,7 +40,7 @@ pub struct RunRecord {
 }
 
 /// How a run is started. Of secrets and variables only hashes and names are kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct RunSetup {
     /// Program and arguments.
     pub argv: Vec<String>,
@@ -55,7 +55,7 @@ pub struct RunSetup {
 }
 
 /// Where a run is. An id of tmux counts only together with the server that gave it out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct RunPlace {
     /// The socket of the tmux server.
     pub socket: PathBuf,
@@ -74,7 +74,7 @@ pub struct RunPlace {
 }
 
 /// A process that a later one with the same number is not taken for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
 pub struct ProcessIdentity {
     /// Its number.
     pub pid: u32,

@@ -19,9 +19,10 @@ use std::thread;
 use std::time::Duration;
 
 use orange_engine::names::TaskId;
+use serde_json::json;
 
 use crate::clock::Deadline;
-use crate::config::SupervisorSettings;
+use crate::config::{LogLevel, SupervisorSettings};
 use crate::driver::{Driver, DriverError, Looked, Performed, SupervisorLock, Watcher};
 use crate::effects::process::{Exits, ProcessError};
 use crate::effects::tmux::Heard;
@@ -291,7 +292,8 @@ impl Supervisor {
     }
 
     fn log(&self, task: &TaskId, error: &DriverError) {
-        // Nobody could be told that the log cannot be written.
-        let _unwritten = self.driver.log(task, &error.to_string());
+        let error = json!({ "error": error.to_string() });
+        self.driver
+            .log(LogLevel::Warn, task, "supervise.failed", error);
     }
 }

@@ -16,11 +16,14 @@ mod documentation;
 mod graph;
 mod help;
 mod home;
+#[path = "../judging/mod.rs"]
+mod judging;
 mod list;
 mod new;
 mod printing;
 mod sandbox;
 mod schema;
+mod schemas;
 mod show;
 mod simulate;
 mod simulate_dialogue;

@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::judging::judge;
+
 /// A workflow with three problems, in three places.
 pub const BROKEN: &str = "\
 name: broken
@@ -139,7 +141,9 @@ impl Sandbox {
 
 pub fn parse(output: &Output) -> Value {
     let text = utf8(&output.stdout);
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    let answer = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    judge(&answer);
+    answer
 }
 
 pub fn utf8(bytes: &[u8]) -> String {

@@ -116,7 +116,8 @@ fn an_agent_that_outlives_an_update_of_orange_still_asks() {
     let database = rusqlite::Connection::open(stage.home().database()).unwrap();
     database
         .execute_batch(
-            "DROP TABLE gate_commands;
+            "DROP TABLE task_rows;
+             DROP TABLE gate_commands;
              CREATE TABLE facts (task TEXT NOT NULL, entered INTEGER NOT NULL, head TEXT NOT NULL,
                  facts TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (task, entered, head)) STRICT;
              PRAGMA user_version = 1;",
@@ -129,6 +130,8 @@ fn an_agent_that_outlives_an_update_of_orange_still_asks() {
     asking.envs([("ORANGE_RUN_ID", &run), ("ORANGE_RUN_PROOF", &proof)]);
     let asked = asking.env("ORANGE_TASK_ID", id.as_str()).output().unwrap();
     assert!(asked.status.success(), "{asked:?}");
+    let listed = stage.must(&["task", "list"]);
+    assert!(listed.contains("Add two lines"), "{listed}");
     assert_eq!(stage.task(&id).summary, "Add two lines");
     stage.must(&["task", "list"]);
 }

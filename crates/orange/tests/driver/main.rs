@@ -18,9 +18,12 @@ mod deaths;
 mod hooks;
 mod hostile;
 mod identity;
+#[path = "../judging/mod.rs"]
+mod judging;
 mod lessons;
 mod library;
 mod listing;
+mod logging;
 mod looking;
 mod losses;
 mod merging;

@@ -5,6 +5,7 @@ use std::process::Output;
 use orange_engine::names::TaskId;
 use serde_json::Value;
 
+use crate::judging::judge;
 use crate::stage::Stage;
 
 impl Stage {
@@ -28,6 +29,7 @@ impl Stage {
         let typed: Vec<&str> = typed.copied().collect();
         let output = self.orange(&typed).output().unwrap();
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        judge(&answer);
         TaskId::new(answer["task"]["id"].as_str().unwrap())
     }
 
@@ -36,6 +38,7 @@ impl Stage {
         let output = self.orange(arguments).output().unwrap();
         let answer = serde_json::from_slice(&output.stdout);
         let answer = answer.unwrap_or_else(|error| panic!("{error}: {}", told(&output).1));
+        judge(&answer);
         (output.status.code().unwrap(), answer)
     }
 }

@@ -1,6 +1,6 @@
 //! `orange config`: what is set, and who said so.
 
-mod show;
+pub(super) mod show;
 
 use clap::Subcommand;
 

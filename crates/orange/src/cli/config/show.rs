@@ -9,8 +9,12 @@ use crate::cli::driving::driver;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Home, Setting, SettingOrigin};
 use crate::output::{Alignment, Cell, Output, Style, Table};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.config.show/1");
 
 /// Show every setting and its source.
 ///
@@ -27,7 +31,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     path: String,
     project: Option<ProjectName>,
@@ -42,7 +46,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let settings = driver.settings(project.as_ref())?;
     if args.json {
         let answer = Answer {
-            schema: "orange.config.show/1",
+            schema: SHAPE.name,
             body: Body {
                 path: driver.home().settings().display().to_string(),
                 project: project.map(|it| it.name),

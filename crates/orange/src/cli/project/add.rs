@@ -9,8 +9,12 @@ use crate::cli::driving::driver;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Project};
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.add/1");
 
 /// Register a git repository.
 ///
@@ -38,7 +42,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     is_new: bool,
     project: &'a Project,
@@ -61,7 +65,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     )?;
     if args.json {
         let answer = Answer {
-            schema: "orange.project.add/1",
+            schema: SHAPE.name,
             body: Body {
                 is_new,
                 project: &project,

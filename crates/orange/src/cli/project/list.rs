@@ -6,8 +6,12 @@ use crate::cli::driving::driver;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Project};
 use crate::output::{Alignment, Cell, Output, Style, Table};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body>("orange.project.list/1");
 
 /// List the registered repositories.
 #[derive(Debug, clap::Args)]
@@ -17,7 +21,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body {
     projects: Vec<Project>,
 }
@@ -28,7 +32,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let projects = driver.registered()?;
     if args.json {
         let answer = Answer {
-            schema: "orange.project.list/1",
+            schema: SHAPE.name,
             body: Body { projects },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;

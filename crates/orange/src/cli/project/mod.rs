@@ -1,10 +1,10 @@
 //! `orange project`: the repositories that tasks are done in.
 
-mod add;
-mod list;
-mod remove;
-mod show;
-mod update;
+pub(super) mod add;
+pub(super) mod list;
+pub(super) mod remove;
+pub(super) mod show;
+pub(super) mod update;
 
 use clap::Subcommand;
 

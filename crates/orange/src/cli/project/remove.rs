@@ -8,8 +8,12 @@ use crate::cli::driving::driver;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Project};
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.remove/1");
 
 /// Take a repository off the list.
 ///
@@ -26,7 +30,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     project: &'a Project,
     stays: Vec<String>,
@@ -51,7 +55,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     if args.json {
         let answer = Answer {
-            schema: "orange.project.remove/1",
+            schema: SHAPE.name,
             body: Body {
                 project: &project,
                 stays,

@@ -8,9 +8,13 @@ use crate::cli::driving::driver;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Project};
 use crate::driver::Belongings;
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.show/1");
 
 /// Show how a repository is registered.
 #[derive(Debug, clap::Args)]
@@ -23,7 +27,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     project: &'a Project,
     open_tasks: Vec<&'a str>,
@@ -39,7 +43,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let found = driver.belongings(&project.name)?;
     if args.json {
         let answer = Answer {
-            schema: "orange.project.show/1",
+            schema: SHAPE.name,
             body: Body {
                 project: &project,
                 open_tasks: found.open.iter().map(TaskId::as_str).collect(),

@@ -7,9 +7,13 @@ use crate::cli::driving::driver;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Project};
 use crate::driver::ProjectSettings;
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.update/1");
 
 /// Change a registered repository.
 ///
@@ -59,7 +63,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     project: &'a Project,
 }
@@ -98,7 +102,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let project = driver.update_project(&name, &settings)?;
     if args.json {
         let answer = Answer {
-            schema: "orange.project.update/1",
+            schema: SHAPE.name,
             body: Body { project: &project },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;

@@ -7,9 +7,13 @@ use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::{Driver, PutAway};
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.delete/1");
 
 /// Put an ended task out of sight.
 ///
@@ -31,7 +35,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     task: &'a str,
     is_deleted: bool,
@@ -58,7 +62,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let directory = directory.map(|path| path.display().to_string());
     if args.json {
         let answer = Answer {
-            schema: "orange.task.delete/1",
+            schema: SHAPE.name,
             body: Body {
                 task: task.as_str(),
                 is_deleted: !args.undo,

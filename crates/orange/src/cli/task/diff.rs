@@ -7,9 +7,13 @@ use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::Difference;
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");
 
 /// Show what a task has changed.
 ///
@@ -29,7 +33,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body {
     task: String,
     base: String,
@@ -48,7 +52,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let difference = driver.diff(&task, args.stat, is_coloured)?;
     if args.json {
         let answer = Answer {
-            schema: "orange.task.diff/1",
+            schema: SHAPE.name,
             body: body(task.to_string(), &difference, args.stat),
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;

@@ -8,8 +8,12 @@ use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.history/1");
 
 /// Tell what happened to a task.
 ///
@@ -30,13 +34,13 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     task: &'a str,
     events: Vec<Line<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Line<'a> {
     #[serde(flatten)]
     event: &'a Event,
@@ -54,7 +58,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             told: told(&event.fact, &events),
         });
         let answer = Answer {
-            schema: "orange.task.history/1",
+            schema: SHAPE.name,
             body: Body {
                 task: task.as_str(),
                 events: lines.collect(),

@@ -12,10 +12,14 @@ use crate::cli::driving::driver;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::clock;
 use crate::config::Environment;
 use crate::driver::{AgentState, Overview, TaskRow, Wanted};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.list/1");
 
 /// Below this many columns the branch is left out, and a reason to look takes the place of the
 /// summary.
@@ -48,14 +52,14 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     as_of: u64,
     project: Option<ProjectName>,
     tasks: Vec<TaskBody<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct TaskBody<'a> {
     id: &'a str,
     project: &'a str,
@@ -85,7 +89,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     })?;
     if args.json {
         let answer = Answer {
-            schema: "orange.task.list/1",
+            schema: SHAPE.name,
             body: Body {
                 as_of: overview.sequence,
                 project,

@@ -9,6 +9,7 @@ use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::clock;
 use crate::config::Environment;
 use crate::driver::ShownByRun;
@@ -16,6 +17,9 @@ use crate::output::{Output, Style, Text};
 
 /// How long to look away between two looks.
 const REST: Duration = Duration::from_millis(200);
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.logs/1");
 
 /// Show what an agent has shown.
 ///
@@ -40,7 +44,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     task: &'a str,
     #[serde(flatten)]
@@ -55,7 +59,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let mut shown = driver.logs(&task, role.as_ref())?;
     if args.json {
         let answer = Answer {
-            schema: "orange.task.logs/1",
+            schema: SHAPE.name,
             body: Body {
                 task: task.as_str(),
                 shown: &shown,

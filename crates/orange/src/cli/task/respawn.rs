@@ -10,9 +10,13 @@ use crate::cli::driving::{Target, Wanted, ask, driver};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::BroughtBack;
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.respawn.lost/1");
 
 /// How long is waited for all of them when nobody says.
 const USUAL_WAIT: u64 = 30;
@@ -34,12 +38,12 @@ pub struct Args {
     pub lost: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     tasks: Vec<Line<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Line<'a> {
     task: &'a str,
     brought_back: Vec<&'a str>,
@@ -67,7 +71,7 @@ fn bring_back_all(
     let found = driver(environment)?.respawn_lost(bound)?;
     if patience.json {
         let answer = Answer {
-            schema: "orange.task.respawn.lost/1",
+            schema: SHAPE.name,
             body: Body {
                 tasks: found.iter().map(line).collect(),
             },

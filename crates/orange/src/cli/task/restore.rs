@@ -10,9 +10,16 @@ use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::{Destination, DriverError, KeptWork};
 use crate::output::{Output, Style, Text};
+
+/// The shape of an answer.
+pub const SHAPE: Shape = Shape::of::<Listed<'static>>("orange.task.restore/1");
+
+/// The shape of an answer.
+pub const RESTORED: Shape = Shape::of::<BroughtBack<'static>>("orange.task.restored/1");
 
 /// Bring unsaved work back.
 ///
@@ -46,12 +53,12 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Listed<'a> {
     rescues: &'a [KeptWork],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct BroughtBack<'a> {
     number: u32,
     paths: &'a [String],
@@ -70,7 +77,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
                 number,
                 paths: &paths,
             };
-            return json("orange.task.restored/1", &body, output);
+            return json(RESTORED.name, &body, output);
         }
         let mut text = Text::new();
         text.push(Style::Bold, task.as_str());

@@ -11,10 +11,14 @@ use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::clock;
 use crate::config::Environment;
 use crate::driver::{Observation, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 
 /// Show where a task is, and why.
 ///
@@ -31,7 +35,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     task: &'a Task,
     directory: String,
@@ -52,7 +56,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let why = driver.why(&task)?;
     if args.json {
         let answer = Answer {
-            schema: "orange.task.show/1",
+            schema: SHAPE.name,
             body: body(&shown, why.as_ref())?,
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;

@@ -8,9 +8,13 @@ use crate::cli::driving::{Target, Wanted, ask, driver};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer as JsonAnswer;
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::{Answer, Unblocked};
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body>("orange.task.unblock.all/1");
 
 /// Let a task go on that was blocked.
 ///
@@ -24,12 +28,12 @@ pub struct Args {
     pub all: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body {
     tasks: Vec<Line>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Line {
     task: String,
     from: String,
@@ -50,7 +54,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let exit = if failed { Exit::Refused } else { Exit::Ok };
     if patience.json {
         let answer = JsonAnswer {
-            schema: "orange.task.unblock.all/1",
+            schema: SHAPE.name,
             body: Body { tasks: lines },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;

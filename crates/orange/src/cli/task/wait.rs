@@ -10,9 +10,13 @@ use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::{Awaited, Until};
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.wait/1");
 
 /// Wait until a task is somewhere.
 ///
@@ -42,7 +46,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     outcome: &'static str,
     task: &'a Task,
@@ -61,7 +65,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     if args.json {
         let answer = Answer {
-            schema: "orange.task.wait/1",
+            schema: SHAPE.name,
             body: Body {
                 outcome,
                 task: &task,

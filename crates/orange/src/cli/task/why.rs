@@ -10,9 +10,13 @@ use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::{Observation, Outlook, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.why/1");
 
 /// Say why it is there, and what next.
 ///
@@ -31,7 +35,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     task: &'a str,
     status: &'a str,
@@ -52,7 +56,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let outlook = driver.outlook(&task)?;
     if args.json {
         let answer = Answer {
-            schema: "orange.task.why/1",
+            schema: SHAPE.name,
             body: body(&shown, why.as_ref(), &outlook)?,
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;

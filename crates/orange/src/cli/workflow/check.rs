@@ -14,8 +14,12 @@ use crate::cli::counted::counted;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Examined, Source, examine};
 use crate::output::{Output, Paragraph, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.check/1");
 
 /// Prove that workflows are safe to run.
 ///
@@ -49,13 +53,13 @@ pub struct Args {
     pub format: Format,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     ok: bool,
     workflows: Vec<Report<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Report<'a> {
     #[serde(flatten)]
     source: SourceBody<'a>,
@@ -118,7 +122,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let is_ok = results.iter().all(|result| result.is_ok(args.strict));
     if args.format.json {
         let answer = Answer {
-            schema: "orange.workflow.check/1",
+            schema: SHAPE.name,
             body: Body {
                 ok: is_ok,
                 workflows: results.iter().map(|it| report(it, args.strict)).collect(),

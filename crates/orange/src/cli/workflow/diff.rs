@@ -12,8 +12,12 @@ use crate::cli::counted::counted;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Source, examine};
 use crate::output::{Output, Paragraph, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.diff/1");
 
 /// What is told of several statuses at once is told of at least so many.
 const SEVERAL: usize = 3;
@@ -43,7 +47,7 @@ pub struct Args {
     pub format: Format,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     old: SourceBody<'a>,
     new: SourceBody<'a>,
@@ -51,7 +55,7 @@ struct Body<'a> {
     differences: Vec<Row<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Row<'a> {
     #[serde(flatten)]
     difference: &'a Difference,
@@ -72,7 +76,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let differences = diff(&before, &now);
     if args.format.json {
         let answer = Answer {
-            schema: "orange.workflow.diff/1",
+            schema: SHAPE.name,
             body: Body {
                 old: SourceBody::from(&old),
                 new: SourceBody::from(&new),

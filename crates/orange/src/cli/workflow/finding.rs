@@ -12,7 +12,7 @@ use crate::output::{Paragraph, Style, Text};
 pub const INDENT: usize = 2;
 
 /// A problem, as a program reads it.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 pub struct ProblemBody {
     code: &'static str,
     at: Option<Position>,

@@ -9,8 +9,12 @@ use super::{Format, SourceBody};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, examine};
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.graph/1");
 
 /// Draw one workflow.
 ///
@@ -45,7 +49,7 @@ pub enum Drawing {
     Dot,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     #[serde(flatten)]
     source: SourceBody<'a>,
@@ -64,7 +68,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         })?;
         if args.format.json {
             let answer = Answer {
-                schema: "orange.workflow.graph/1",
+                schema: SHAPE.name,
                 body: Body {
                     source: SourceBody::from(&source),
                     graph: Graph::of(&workflow),

@@ -7,8 +7,12 @@ use crate::cli::counted::counted;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Examined, Home, Source, examine};
 use crate::output::{Alignment, Cell, Output, Style, Table, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.list/1");
 
 /// List shipped workflows and your own.
 ///
@@ -21,12 +25,12 @@ pub struct Args {
     pub format: Format,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     workflows: Vec<Row<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Row<'a> {
     #[serde(flatten)]
     source: SourceBody<'a>,
@@ -49,7 +53,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if args.format.json {
         let workflows = examined.iter().map(row).collect();
         let answer = Answer {
-            schema: "orange.workflow.list/1",
+            schema: SHAPE.name,
             body: Body { workflows },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;

@@ -1,16 +1,16 @@
 //! `orange workflow`: which lifecycles there are, and whether they hold.
 
-mod check;
-mod diff;
+pub(super) mod check;
+pub(super) mod diff;
 mod excerpt;
 mod finding;
-mod graph;
-mod list;
-mod new;
+pub(super) mod graph;
+pub(super) mod list;
+pub(super) mod new;
 mod proof;
-mod schema;
-mod show;
-mod simulate;
+pub(super) mod schema;
+pub(super) mod show;
+pub(super) mod simulate;
 mod target;
 
 use clap::{Args, Subcommand};
@@ -77,7 +77,7 @@ impl Command {
 }
 
 /// Which workflow an answer is about.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct SourceBody<'a> {
     name: &'a str,
     from: &'static str,

@@ -8,8 +8,12 @@ use super::Format;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Home, new_workflow};
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.new/1");
 
 /// Start a workflow of your own.
 ///
@@ -34,7 +38,7 @@ fn shipped_parser() -> impl TypedValueParser<Value = &'static Shipped> {
         .try_map(|name| shipped::named(&name).ok_or("there is no shipped workflow of that name"))
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     name: &'a str,
     path: String,
@@ -48,7 +52,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let path = path.display().to_string();
     if args.format.json {
         let answer = Answer {
-            schema: "orange.workflow.new/1",
+            schema: SHAPE.name,
             body: Body {
                 name: &args.name,
                 path,

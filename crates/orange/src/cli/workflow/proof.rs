@@ -14,7 +14,7 @@ use crate::config::Source;
 use crate::output::{Paragraph, Style, Text};
 
 /// A finding, as a program reads it.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 pub struct FindingBody<'a> {
     code: FindingCode,
     severity: Severity,

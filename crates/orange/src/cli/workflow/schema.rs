@@ -7,7 +7,11 @@ use super::Format;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::output::Output;
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body>("orange.workflow.schema/1");
 
 /// Print a JSON Schema for editors.
 ///
@@ -28,7 +32,7 @@ pub struct Args {
     pub format: Format,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body {
     json_schema: serde_json::Value,
 }
@@ -37,7 +41,7 @@ struct Body {
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
     if args.format.json {
         let answer = Answer {
-            schema: "orange.workflow.schema/1",
+            schema: SHAPE.name,
             body: Body {
                 json_schema: serde_json::from_str(SCHEMA)?,
             },

@@ -8,8 +8,12 @@ use super::{Format, SourceBody};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Source, examine};
 use crate::output::Output;
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.show/1");
 
 /// Show one workflow.
 ///
@@ -28,7 +32,7 @@ pub struct Args {
     pub format: Format,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     #[serde(flatten)]
     source: SourceBody<'a>,
@@ -63,7 +67,7 @@ fn print_resolved(source: &Source, output: &mut Output) -> Result<(), Error> {
         findings: examined.findings,
     })?;
     let answer = Answer {
-        schema: "orange.workflow.show/1",
+        schema: SHAPE.name,
         body: Body {
             source: SourceBody::from(source),
             workflow,

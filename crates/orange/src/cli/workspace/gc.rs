@@ -7,9 +7,13 @@ use crate::cli::driving::driver;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::{Collected, IgnoredIn, Waiting};
 use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Collected>("orange.workspace.gc/1");
 
 /// How many ignored files of a workspace are named.
 const SHOWN: usize = 10;
@@ -40,7 +44,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let collected = driver.collect(project.as_ref(), args.yes, Waiting::USUAL)?;
     if args.json {
         let answer = Answer {
-            schema: "orange.workspace.gc/1",
+            schema: SHAPE.name,
             body: &collected,
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;

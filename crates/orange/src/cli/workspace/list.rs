@@ -8,9 +8,13 @@ use crate::cli::driving::driver;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::Pooled;
 use crate::output::Output;
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workspace.list/1");
 
 /// List the workspaces and their tasks.
 ///
@@ -27,7 +31,7 @@ pub struct Args {
     pub json: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     workspaces: &'a [Pooled],
 }
@@ -39,7 +43,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let workspaces = driver.workspaces(project.as_ref())?;
     if args.json {
         let answer = Answer {
-            schema: "orange.workspace.list/1",
+            schema: SHAPE.name,
             body: Body {
                 workspaces: &workspaces,
             },

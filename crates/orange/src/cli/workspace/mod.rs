@@ -1,8 +1,8 @@
 //! `orange workspace`: the pool of worktrees that tasks are done in.
 
-mod gc;
-mod init;
-mod list;
+pub(super) mod gc;
+pub(super) mod init;
+pub(super) mod list;
 
 use clap::Subcommand;
 

@@ -6,9 +6,11 @@ use orange_engine::Task;
 use orange_engine::effect::{EffectId, EffectOutcome, NotifyRole};
 use orange_engine::language::hooks::Channel;
 use orange_engine::role::Role;
+use serde_json::json;
 
 use super::Failure;
 use crate::clock::{self, Deadline};
+use crate::config::LogLevel;
 use crate::driver::Driver;
 use crate::effects::tmux::{Observation, Pane};
 use crate::store::{NewMessage, Store};
@@ -126,7 +128,8 @@ impl Driver {
         message: &str,
         via: &[Channel],
     ) -> Result<EffectOutcome, Failure> {
-        let written = self.log(&task.id, message);
+        let more = json!({ "message": message });
+        let written = self.try_log(LogLevel::Warn, &task.id, "notified", more);
         written.map_err(Failure::passing)?;
         if via.contains(&Channel::Webhook) {
             return Err(super::not_available("calling a webhook"));

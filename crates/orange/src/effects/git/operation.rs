@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::{GitError, Worktree};
 
 /// Something of git's that takes several steps, and is between two of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
     /// A rebase.

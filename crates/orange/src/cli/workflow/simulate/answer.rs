@@ -27,7 +27,7 @@ pub enum Answer {
 }
 
 /// What follows from a step.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 pub struct Decided {
     /// The statuses that were entered, in order.
     pub entered: Vec<Entered>,
@@ -40,7 +40,7 @@ pub struct Decided {
 }
 
 /// A status that was entered.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Entered {
     /// From where; nothing at the beginning.
     pub from: Option<Status>,
@@ -55,7 +55,7 @@ pub struct Entered {
 }
 
 /// A field that changed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct FieldChange {
     /// The field.
     pub field: FieldName,
@@ -66,7 +66,7 @@ pub struct FieldChange {
 }
 
 /// Something that would be done.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Doing {
     /// The hook's name.
     pub effect: &'static str,
@@ -79,7 +79,7 @@ pub struct Doing {
 }
 
 /// What became of an effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It succeeded.

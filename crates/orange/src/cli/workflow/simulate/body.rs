@@ -13,7 +13,7 @@ use super::script::{Event, Failure, Walk};
 use crate::cli::workflow::SourceBody;
 
 /// The answer about a script.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 pub struct WalkBody<'a> {
     #[serde(flatten)]
     pub source: SourceBody<'a>,
@@ -24,7 +24,7 @@ pub struct WalkBody<'a> {
     situation: Option<Place>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct StepBody<'a> {
     line: usize,
     step: &'a str,
@@ -34,7 +34,7 @@ struct StepBody<'a> {
     note: Option<&'a str>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct RefusalBody<'a> {
     codes: Vec<&'static str>,
     message: String,
@@ -42,14 +42,14 @@ struct RefusalBody<'a> {
     missing: &'a [Missing],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct ExpectationBody<'a> {
     line: usize,
     expected: &'a str,
     held: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct FailedBody<'a> {
     line: usize,
     #[serde(flatten)]
@@ -57,14 +57,14 @@ struct FailedBody<'a> {
 }
 
 /// The answer without a script: how a task can begin, and what can happen then.
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 pub struct StartBody<'a> {
     #[serde(flatten)]
     pub source: SourceBody<'a>,
     beginnings: Vec<BeginningBody>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, schemars::JsonSchema)]
 struct BeginningBody {
     step: String,
     situation: Option<Place>,

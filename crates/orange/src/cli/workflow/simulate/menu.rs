@@ -11,7 +11,7 @@ use orange_engine::role::Role;
 use serde::Serialize;
 
 /// Who or what makes something happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
     /// The person at the keyboard.
@@ -23,7 +23,7 @@ pub enum Group {
 }
 
 /// Something that can happen next.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Choice {
     /// Its line.
     pub line: String,

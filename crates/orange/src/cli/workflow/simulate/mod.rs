@@ -24,11 +24,18 @@ use crate::cli::counted::counted;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
 use crate::config::{Environment, Source, examine, read_script};
 use crate::output::Output;
 use body::{StartBody, WalkBody};
 use script::{Event, Walk};
 use view::View;
+
+/// The shape of an answer.
+pub const SHAPE: Shape = Shape::of::<WalkBody>("orange.workflow.simulate/1");
+
+/// The shape of an answer.
+pub const START: Shape = Shape::of::<StartBody>("orange.workflow.simulate.start/1");
 
 /// Walk a task through a workflow.
 ///
@@ -143,7 +150,7 @@ fn tell(
             return Err(error);
         }
         let answer = Answer {
-            schema: "orange.workflow.simulate/1",
+            schema: SHAPE.name,
             body: WalkBody::of(SourceBody::from(source), &walk),
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
@@ -184,7 +191,7 @@ fn summarize(view: &mut View, walk: &Walk<'_>) {
 
 fn tell_start(source: &Source, workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
     let answer = Answer {
-        schema: "orange.workflow.simulate.start/1",
+        schema: START.name,
         body: StartBody::of(SourceBody::from(source), workflow),
     };
     output.answer_exactly(answer.to_text()?.as_bytes())?;

@@ -11,7 +11,7 @@ use orange_engine::{Workflow, language};
 use serde::Serialize;
 
 /// Everything about a task that decides what can happen to it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Place {
     /// Its status.
     pub status: Status,
@@ -32,7 +32,7 @@ pub struct Place {
 }
 
 /// A number that guards read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Counter {
     /// Its field.
     pub field: FieldName,
@@ -43,7 +43,7 @@ pub struct Counter {
 }
 
 /// A limit and its number.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Limit {
     /// Its name.
     pub name: String,
@@ -52,7 +52,7 @@ pub struct Limit {
 }
 
 /// A section that gates read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Written {
     /// Its name.
     pub section: SectionName,

@@ -52,7 +52,7 @@ pub enum Event {
 }
 
 /// An expectation that did not hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Failure {
     /// What was expected.
     pub expected: String,
