@@ -139,8 +139,11 @@ pub fn hints(error: &DriverError) -> Vec<String> {
              `--directory DIRECTORY`"
         ),
         DriverError::PoolTooSmall { project, .. } => {
-            format!("raise `pool_size` of `{project}` in projects.json, or ask for fewer")
+            format!("run `orange project update {project} --pool-size COUNT`, or ask for fewer")
         }
+        DriverError::FactUnknown { task, .. } => format!(
+            "when that is mended, run the command again; `orange task why {task}` tells what it needs"
+        ),
         DriverError::GateRunning { .. } => {
             "run the same command again in a while: it reads the result".to_owned()
         }
