@@ -158,8 +158,12 @@ pub(super) fn survey(edge: &Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Survey
             Answer::Needs(fact) => found.needs.push(fact),
         }
     }
-    // A confirmation is a person's: an agent's yes answers nothing.
-    let is_answered = asker.confirmed && !asker.role.is_agent();
+    // A confirmation is a person's: an agent's yes answers nothing, and the engine is not asked.
+    let is_answered = match asker.role {
+        Role::Engine => true,
+        Role::Human => asker.confirmed,
+        _ => false,
+    };
     if let Some(question) = edge.confirm.as_ref().filter(|_| !is_answered) {
         let question = question.clone();
         found.missing.push(Missing::ConfirmationNeeded { question });

@@ -30,14 +30,24 @@ impl Asking<'_> {
     /// Only what waits in a queue is started, and only a person who is asked requests changes;
     /// elsewhere the same edges mean something else.
     pub(super) fn out_of_place(&self, verb: Verb) -> Option<Missing> {
-        let state = self.steps.workflow.state(&self.steps.task.status);
+        let here = self.has_place(verb, &self.steps.task.status);
+        (!here).then_some(Missing::VerbUnavailable { verb })
+    }
+
+    /// Whether a verb, and not another request to the same end, may have brought the task here.
+    pub(super) fn may_have_led_here(&self, verb: Verb) -> bool {
+        let from = self.steps.task.entered.from.as_ref();
+        from.is_some_and(|from| self.has_place(verb, from))
+    }
+
+    fn has_place(&self, verb: Verb, status: &Status) -> bool {
+        let state = self.steps.workflow.state(status);
         let kind = state.map(|state| state.kind);
-        let elsewhere = match verb {
-            Verb::Spawn => kind != Some(Kind::Queued),
-            Verb::RequestChanges => kind != Some(Kind::Human),
-            _ => false,
-        };
-        elsewhere.then_some(Missing::VerbUnavailable { verb })
+        match verb {
+            Verb::Spawn => kind == Some(Kind::Queued),
+            Verb::RequestChanges => kind == Some(Kind::Human),
+            _ => true,
+        }
     }
 
     /// What a queue was entered with, routing and releasing, comes before the next start.

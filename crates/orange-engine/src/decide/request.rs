@@ -77,7 +77,8 @@ impl<'a> Asking<'a> {
     fn verb(mut self, verb: Verb) -> Decision {
         let attempt = self.attempt_of(verb);
         let targets = self.targets(verb);
-        let is_already = targets.iter().any(|to| self.is_already_in(to));
+        let is_already =
+            targets.iter().any(|to| self.is_already_in(to)) && self.may_have_led_here(verb);
         let in_the_way = self
             .terminal()
             .or_else(|| self.out_of_place(verb))

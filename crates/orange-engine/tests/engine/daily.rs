@@ -226,6 +226,24 @@ fn an_agent_that_is_being_brought_back_is_not_refused() {
 }
 
 #[test]
+fn a_message_that_nobody_gets_is_not_said_to_be_delivered() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "planning");
+    world.file = Some(task_file(&[("## Plan", "APPROACH: steps")]));
+    world.must(Role::Worker, "working");
+    let nowhere = missing(world.verb(Role::Worker, Verb::RequestChanges));
+    assert!(
+        matches!(&nowhere[..], [Missing::VerbUnavailable { .. }]),
+        "{nowhere:?}"
+    );
+    // Who asked for changes and asks again has got them.
+    let mut world = World::placed(&workflow, "reviewing");
+    world.verb(Role::Human, Verb::RequestChanges);
+    let again = world.verb(Role::Human, Verb::RequestChanges);
+    assert!(matches!(again, Decision::Plan(plan) if plan.already));
+}
+
+#[test]
 fn an_agents_yes_confirms_nothing() {
     let workflow = load_clean(
         "name: asking

@@ -58,21 +58,11 @@ pub fn hints(error: &DriverError) -> Vec<String> {
              `--directory DIRECTORY`"
         ),
         DriverError::PoolTooSmall { project, .. } => {
-            format!("raise `pool_size` of `{project}` in projects.json, or ask for fewer; `orange config show --project {project}` tells what holds")
+            format!("run `orange project update {project} --pool-size COUNT`, or ask for fewer")
         }
-        DriverError::PoolFull {
-            task,
-            project,
-            holders,
-            ..
-        } => {
-            let other = holders.first().map_or("TASK", |(_, holder)| holder.as_str());
-            format!(
-                "finish one of them, or cancel it with `orange task cancel {other}`, then run \
-                 `orange task spawn {task}`; `pool_size` of `{project}` in projects.json says how \
-                 many there are, and `when_full` whether a start waits"
-            )
-        }
+        DriverError::FactUnknown { task, .. } => format!(
+            "when that is mended, run the command again; `orange task why {task}` tells what it needs"
+        ),
         DriverError::GateRunning { .. } => {
             "run the same command again in a while: it reads the result".to_owned()
         }
@@ -180,6 +170,21 @@ fn hints_about_named(error: &DriverError) -> Option<Vec<String>> {
             }
             Way::Look => format!("see what became of it with `orange task show {task}`"),
         },
+        DriverError::PoolFull {
+            task,
+            project,
+            holders,
+            ..
+        } => {
+            let other = holders
+                .first()
+                .map_or("TASK", |(_, holder)| holder.as_str());
+            format!(
+                "finish one of them, or cancel it with `orange task cancel {other}`, then run \
+                 `orange task spawn {task}`; `pool_size` of `{project}` in projects.json says how \
+                 many there are, and `when_full` whether a start waits"
+            )
+        }
         _ => return None,
     };
     Some(vec![hint])

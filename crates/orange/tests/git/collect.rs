@@ -29,7 +29,7 @@ fn the_pool_is_made_lazily_or_ahead_and_never_beyond_its_size() {
     assert_eq!(states(&ground), ["bound"]);
     let (code, said) = ground.call(&["workspace", "init", "4"]);
     assert_eq!(code, 2, "{said}");
-    assert!(said.contains("pool_size"), "{said}");
+    assert!(said.contains("--pool-size"), "{said}");
     for _twice in 0..2 {
         let made = ground.json(&["workspace", "init"]);
         let made = made["workspaces"].as_array().unwrap();

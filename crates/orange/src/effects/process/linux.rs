@@ -121,14 +121,16 @@ fn parse(pid: u32, bytes: &[u8]) -> Option<Stat> {
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     // The fields are numbered from 1 in the manual, and these begin with the third.
     let field = |number: usize| fields.get(number - 3).copied();
-    let number = |at: usize| field(at)?.parse().ok();
+    let number = |at: usize| field(at)?.parse::<i64>().ok();
+    // One that is just being taken away has no group and no session any more.
+    let (group, session) = (number(5)?, number(6)?);
     Some(Stat {
         pid,
-        parent: number(4)?,
-        group: number(5)?,
-        session: number(6)?,
+        parent: number(4)?.try_into().ok()?,
+        group: group.try_into().unwrap_or(0),
+        session: session.try_into().unwrap_or(0),
         start: field(22)?.parse().ok()?,
-        has_ended: matches!(field(3)?, "Z" | "X"),
+        has_ended: matches!(field(3)?, "Z" | "X") || group < 0,
         wait_status: None,
     })
 }
@@ -143,6 +145,8 @@ mod tests {
         let stat = parse(7, line).unwrap();
         assert_eq!((stat.parent, stat.group, stat.session), (1, 2, 3));
         assert_eq!((stat.start, stat.has_ended), (4242, false));
+        let leaving = b"7 (a) X 1 -1 -1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0";
+        assert!(parse(7, leaving).unwrap().has_ended);
         for garbage in [&b""[..], b"7", b"7 (a", b"7 (a) S", b"7 (a) S x y z"] {
             assert_eq!(parse(7, garbage), None);
         }
