@@ -10,6 +10,7 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod completing;
 #[cfg(feature = "crash-points")]
 mod crashes;
 mod deaths;
