@@ -8,8 +8,8 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    config, detach, exec_run, gather, help, inbox, log, perform, project, rebuild, schema, serve,
-    task, usage, workflow, workspace,
+    completions, config, detach, exec_run, gather, help, inbox, log, man, perform, project,
+    rebuild, schema, serve, task, usage, workflow, workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -45,6 +45,8 @@ pub enum Command {
     Config(config::Command),
     Log(log::Args),
     Schema(schema::Args),
+    Completions(completions::Args),
+    Man(man::Args),
     Rebuild(rebuild::Args),
     #[command(hide = true)]
     Perform(perform::Args),
@@ -79,6 +81,8 @@ impl Command {
             Command::Rebuild(args) => args.json,
             Command::Serve(_)
             | Command::Schema(_)
+            | Command::Completions(_)
+            | Command::Man(_)
             | Command::ExecRun(_)
             | Command::Detach(_)
             | Command::Perform(_)
@@ -96,6 +100,8 @@ impl Command {
             Command::Workspace(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),
+            Command::Completions(args) => completions::run(args, output),
+            Command::Man(args) => man::run(args, output),
             Command::Schema(args) => schema::run(args, output),
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Serve(args) => serve::run(args, environment, output),

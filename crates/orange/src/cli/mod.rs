@@ -2,6 +2,8 @@
 
 mod age;
 mod arguments;
+mod complete;
+mod completions;
 mod config;
 mod counted;
 mod detach;
@@ -16,6 +18,7 @@ mod help;
 mod inbox;
 mod json;
 mod log;
+mod man;
 mod perform;
 mod project;
 mod rebuild;
@@ -43,6 +46,9 @@ pub fn main() -> ExitCode {
     let glyphs = Glyphs::of(environment.locale().as_deref());
     let mut output = Output::new(size.map(|(width, _)| width.0.into()), glyphs);
     let typed: Vec<OsString> = std::env::args_os().collect();
+    if complete::answered(&typed, &environment) {
+        return Exit::Ok.into();
+    }
     run(&typed, &environment, &mut output).into()
 }
 

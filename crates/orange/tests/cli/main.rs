@@ -21,6 +21,7 @@ mod judging;
 mod list;
 mod new;
 mod printing;
+mod reference;
 mod sandbox;
 mod schema;
 mod schemas;

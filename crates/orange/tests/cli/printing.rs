@@ -5,8 +5,14 @@ use std::process::Output;
 
 use crate::sandbox::{BROKEN, Sandbox, code, utf8};
 
-const LINES: [&str; 8] = [
+const LINES: [&str; 14] = [
     "--help",
+    "config show",
+    "config show --json",
+    "schema",
+    "schema orange.error/1",
+    "completions bash",
+    "man",
     "workflow list",
     "workflow list --json",
     "workflow show default",
@@ -72,6 +78,7 @@ fn colour_is_shown_only_where_it_is_wanted() {
     };
     let lines = [
         "--help",
+        "config show",
         "workflow list",
         "workflow check broken.yml",
         "workflow show nothing",
@@ -82,10 +89,34 @@ fn colour_is_shown_only_where_it_is_wanted() {
         let refused = [("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")];
         assert!(!has_colour(&run(line, &refused)), "{line}");
     }
-    for line in ["workflow list --json", "workflow show default"] {
+    for line in [
+        "workflow list --json",
+        "workflow show default",
+        "config show --json",
+        "schema orange.error/1",
+        "man",
+    ] {
         assert!(
             !has_colour(&run(line, &[("CLICOLOR_FORCE", "1")])),
             "{line}"
         );
     }
+}
+
+#[test]
+fn a_locale_without_unicode_gets_signs_that_it_can_show() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.home()).unwrap();
+    let config = "harness = \"ä\"\n[notify]\nwebhook = \"https://example.org/hook\"\n";
+    std::fs::write(sandbox.home().join("config.toml"), config).unwrap();
+    let shown = |variable: &str, locale: &str| {
+        let mut command = sandbox.command("config show");
+        utf8(&command.env(variable, locale).output().unwrap().stdout)
+    };
+    for (variable, locale) in [("LANG", "C"), ("LC_ALL", "POSIX"), ("LC_CTYPE", "C")] {
+        let plain = shown(variable, locale);
+        assert!(plain.contains("example.org/~"), "{plain}");
+        assert!(plain.contains('ä'), "what a person wrote stays: {plain}");
+    }
+    assert!(shown("LANG", "C.UTF-8").contains("example.org/…"));
 }

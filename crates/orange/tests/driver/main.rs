@@ -11,6 +11,7 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod completing;
 #[cfg(feature = "crash-points")]
 mod crashes;
 mod creating;

@@ -1,0 +1,31 @@
+//! `orange man`.
+
+use std::path::PathBuf;
+
+use clap::CommandFactory as _;
+
+use super::arguments::Arguments;
+use super::error::Error;
+use super::exit::Exit;
+use crate::output::Output;
+
+/// Print the manual page, or write all.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Write one page per command into this directory, which must exist.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub dir: Option<PathBuf>,
+}
+
+/// Prints or writes.
+pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
+    let command = Arguments::command();
+    if let Some(directory) = &args.dir {
+        clap_mangen::generate_to(command, directory)?;
+        return Ok(Exit::Ok);
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page)?;
+    output.answer_exactly(&page)?;
+    Ok(Exit::Ok)
+}
