@@ -1,5 +1,6 @@
 //! `orange serve`.
 
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -30,12 +31,31 @@ pub struct Args {
     /// End the one that runs; agents go on.
     #[arg(long)]
     pub stop: bool,
+    /// Print what a service manager needs to start it at login.
+    #[arg(long, value_name = "MANAGER", conflicts_with_all = ["detach", "stop"])]
+    pub unit: Option<Manager>,
+}
+
+/// Who starts programs at login.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Manager {
+    /// `~/.config/systemd/user/orange.service`
+    Systemd,
+    /// `~/Library/LaunchAgents/orange.plist`
+    Launchd,
 }
 
 /// Supervises, or starts or ends somebody who does.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     driver.require_person("supervise")?;
+    if let Some(manager) = args.unit {
+        let orange =
+            std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
+        let unit = unit(manager, &orange, driver.home().path())?;
+        output.answer_exactly(unit.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
     if args.stop {
         let said = match driver.stop_supervisor(PATIENCE)? {
             Some(pid) => format!("process {pid} supervises no more; agents go on"),
@@ -76,6 +96,54 @@ fn supervise(driver: Driver, output: &mut Output) -> Result<Exit, Error> {
     let _joined = listener.join();
     ended?;
     Ok(Exit::Ok)
+}
+
+/// The text for a service manager. Agents are not its children, so that ending it ends nobody else.
+fn unit(manager: Manager, orange: &Path, home: &Path) -> Result<String, Error> {
+    let plain = |path: &Path| {
+        let text = path.to_str().filter(|text| text.chars().all(is_plain));
+        text.map(str::to_owned).ok_or_else(|| {
+            let shown = path.display();
+            Error::NotStarted(format!(
+                "`{shown}` has characters that mean something to a service manager; move it"
+            ))
+        })
+    };
+    let (orange, home) = (plain(orange)?, plain(home)?);
+    Ok(match manager {
+        Manager::Systemd => format!(
+            "# Save as ~/.config/systemd/user/orange.service, then run:\n\
+             #   systemctl --user enable --now orange\n\
+             [Unit]\n\
+             Description=orange supervises coding agents\n\n\
+             [Service]\n\
+             Environment=ORANGE_HOME={home}\n\
+             ExecStart={orange} serve\n\
+             Restart=on-failure\n\
+             KillMode=process\n\n\
+             [Install]\n\
+             WantedBy=default.target\n"
+        ),
+        Manager::Launchd => format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+             <!-- Save as ~/Library/LaunchAgents/orange.plist, then run:\n     \
+             launchctl load ~/Library/LaunchAgents/orange.plist -->\n\
+             <plist version=\"1.0\"><dict>\n\
+             <key>Label</key><string>orange</string>\n\
+             <key>ProgramArguments</key>\n\
+             <array><string>{orange}</string><string>serve</string></array>\n\
+             <key>EnvironmentVariables</key>\n\
+             <dict><key>ORANGE_HOME</key><string>{home}</string></dict>\n\
+             <key>RunAtLoad</key><true/>\n\
+             <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n\
+             <key>AbandonProcessGroup</key><true/>\n\
+             </dict></plist>\n"
+        ),
+    })
+}
+
+fn is_plain(character: char) -> bool {
+    character.is_alphanumeric() || "/._-+@".contains(character)
 }
 
 fn say(said: &str, output: &mut Output) -> Result<Exit, Error> {

@@ -68,7 +68,9 @@ impl Files {
 fn meaning(path: &Path, home: &Path, worktrees: &BTreeMap<PathBuf, TaskId>) -> Option<Wake> {
     let folder = path.parent()?;
     if folder == home {
-        return is_database(path).then_some(Wake::Committed);
+        let is_settings = path.file_name().is_some_and(|name| name == "config.toml");
+        let settings = is_settings.then_some(Wake::Settings);
+        return settings.or_else(|| is_database(path).then_some(Wake::Committed));
     }
     let task = worktrees.get(folder).filter(|_| is_task_file(path))?;
     Some(Wake::Written(task.clone()))

@@ -95,6 +95,8 @@ enum Wake {
     Stop,
     /// Somebody has committed something.
     Committed,
+    /// The settings may have changed.
+    Settings,
     /// A task's file may have changed.
     Written(TaskId),
     /// Processes have ended.
@@ -267,6 +269,7 @@ impl Supervisor {
             match wake {
                 Wake::Stop => return true,
                 Wake::Committed => has_committed = true,
+                Wake::Settings => self.read_settings(),
                 Wake::Written(task) => self.readers.add(task),
                 Wake::Ended(pids) => {
                     for task in pids.into_iter().filter_map(|pid| self.tasks.of(pid)) {
@@ -289,6 +292,20 @@ impl Supervisor {
             self.reload();
         }
         false
+    }
+
+    /// Takes the settings as they are now; a mistake in them leaves the last good ones.
+    fn read_settings(&mut self) {
+        if let Ok(settings) = self.driver.settings(None) {
+            self.settings = Settings {
+                performers: self.settings.performers,
+                yields: self.settings.yields,
+                ..Settings::from(&settings.supervisor)
+            };
+            self.starts.set(self.settings.start_rate);
+            self.tick = Deadline::after(self.settings.tick.min(self.tick.left()));
+            self.sweep = Deadline::after(self.settings.sweep.min(self.sweep.left()));
+        }
     }
 
     fn log(&self, task: &TaskId, error: &DriverError) {

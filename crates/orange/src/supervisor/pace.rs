@@ -20,11 +20,18 @@ pub(super) struct Pace {
 impl Pace {
     /// So many starts in a minute, and one at least.
     pub(super) fn new(per_minute: u32) -> Pace {
-        Pace {
-            between: Duration::from_mins(1) / per_minute.max(1),
+        let mut pace = Pace {
+            between: Duration::ZERO,
             free_from: Timestamp::default(),
             waiting: BTreeSet::new(),
-        }
+        };
+        pace.set(per_minute);
+        pace
+    }
+
+    /// Another pace, from the next start on.
+    pub(super) fn set(&mut self, per_minute: u32) {
+        self.between = Duration::from_mins(1) / per_minute.max(1);
     }
 
     /// Whether a task may start now; else when.

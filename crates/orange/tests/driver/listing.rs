@@ -54,14 +54,14 @@ impl Stage {
 #[test]
 fn what_needs_a_person_comes_first_and_what_has_ended_is_left_out() {
     let stage = Stage::new("default");
-    let queued = stage.create(&["Wait"]);
-    let cancelled = stage.create(&["Stop"]);
+    let queued = stage.create(&["Wait here"]);
+    let cancelled = stage.create(&["Stop it"]);
     stage.must(&["task", "cancel", cancelled.as_str(), "--wait", "60"]);
-    let running = stage.create(&["Run"]);
+    let running = stage.create(&["Run it"]);
     stage.must(&["task", "spawn", running.as_str(), "--wait", "60"]);
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
     fs::write(stage.path("home/workflows/asking.yml"), ASKING).unwrap();
-    let asked = stage.create(&["Ask", "--workflow", "asking"]);
+    let asked = stage.create(&["Ask me", "--workflow", "asking"]);
     stage.must(&["task", "update", asked.as_str(), "--status", "held"]);
 
     let open = [&asked, &running, &queued].map(ToString::to_string);

@@ -26,8 +26,8 @@ fn a_project_is_changed_and_the_rest_of_the_file_stays() {
     let text = fs::read_to_string(&file).unwrap();
     let text = text.replacen('{', "{\n  \"note\":   [1,2],", 1);
     let text = text.replace(
-        "\"pool_size\": 8",
-        "\"pool_size\":    8,\n      \"mine\": \"\\u00e4\"",
+        "\"delete_branch\": false",
+        "\"delete_branch\": false,\n      \"pool_size\":    8,\n      \"mine\": \"\\u00e4\"",
     );
     fs::write(&file, &text).unwrap();
     stage.must(&["project", "update", "--pool-size", "3"]);

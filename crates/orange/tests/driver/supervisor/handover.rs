@@ -1,6 +1,12 @@
 //! One supervisor per home, which may come and go.
 
-use super::Serving;
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use orange::supervisor::{Settings, Supervisor};
+
+use super::{Serving, deaths};
 use crate::stage::{Stage, wait_for};
 use crate::stories::{FAIL, FIX, PASS, PLAN_AND_WORK, way};
 
@@ -48,4 +54,96 @@ fn there_is_one_for_a_home() {
     wait_for("its end", || !stage.driver().is_supervised());
     let said = stage.must(&["serve", "--stop"]);
     assert!(said.contains("nobody supervises"), "{said}");
+}
+
+#[test]
+fn who_yields_hands_over_and_who_takes_over_goes_on() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "pause go\nexit 7");
+    stage.script("worker-2", "hang");
+    let yielding = Settings {
+        yields: true,
+        tick: Duration::from_millis(100),
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::new(stage.driver(), yielding).unwrap();
+    let first = thread::spawn(move || supervisor.run());
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let _serving = Serving::on(&stage);
+    wait_for("the first one's end", || first.is_finished());
+    first.join().unwrap().unwrap();
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    wait_for("the death", || deaths(&stage, &id) == 1);
+}
+
+#[test]
+fn a_status_that_lasts_too_long_is_left() {
+    let stage = Stage::new("default");
+    fs::create_dir_all(stage.path("home/workflows")).unwrap();
+    fs::write(stage.path("home/workflows/hurried.yml"), HURRIED).unwrap();
+    stage.must(&["workflow", "check", "hurried"]);
+    let _serving = Serving::on(&stage);
+    let id = stage.create(&["Add a line", "--workflow", "hurried"]);
+    assert_eq!(stage.task(&id).status.as_str(), "asked");
+    stage.wait_for_status(&id, "closed");
+}
+
+/// A question that nobody answers in time.
+const HURRIED: &str = "\
+version: 1
+name: hurried
+states:
+  asked: { kind: human, timeout: { after: 1s, then: closed } }
+  closed: { terminal: true }
+transitions:
+  - { from: asked, to: closed, trigger: timeout }
+  - { from: asked, to: closed, by: human }
+verbs: { cancel: closed, merge: [] }
+";
+
+#[test]
+fn a_status_written_by_hand_is_followed_at_once() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "hang");
+    let _serving = Serving::on(&stage);
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_rest(&id);
+    let file = stage.worktree(&id).join("TASK.md");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(
+        &file,
+        text.replace("status: planning", "status: clarification"),
+    )
+    .unwrap();
+    stage.wait_for_status(&id, "clarification");
+}
+
+#[test]
+fn a_service_manager_gets_what_it_needs() {
+    let stage = Stage::new("default");
+    let unit = stage.must(&["serve", "--unit", "systemd"]);
+    assert!(unit.contains("KillMode=process"), "{unit}");
+    let home = stage.home().path().display().to_string();
+    assert!(unit.contains(&format!("ORANGE_HOME={home}\n")), "{unit}");
+    let unit = stage.must(&["serve", "--unit", "launchd"]);
+    assert!(unit.contains(&format!("<string>{home}</string>")), "{unit}");
+    assert!(!stage.driver().is_supervised(), "it was only asked");
+}
+
+#[test]
+fn settings_with_a_mistake_leave_the_last_good_ones() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "pause go\nexit 7");
+    let _serving = Serving::on(&stage);
+    let file = stage.path("home/config.toml");
+    fs::write(&file, "[supervisor]\ntick = \"5s\"\n").unwrap();
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_rest(&id);
+    fs::write(&file, "[supervisor]\ntick = \"nonsense\n").unwrap();
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    wait_for("the death", || deaths(&stage, &id) == 1);
+    assert!(stage.driver().is_supervised());
 }
