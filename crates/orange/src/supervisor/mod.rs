@@ -24,7 +24,7 @@ use serde_json::json;
 use crate::clock::Deadline;
 use crate::config::{LogLevel, SupervisorSettings};
 use crate::driver::{Driver, DriverError, Looked, Performed, SupervisorLock, Watcher};
-use crate::effects::process::{Exits, ProcessError};
+use crate::effects::process::{Exits, ProcessError, allow_many_open_files};
 use crate::effects::tmux::Heard;
 use files::Files;
 use pace::Pace;
@@ -154,6 +154,7 @@ pub struct Supervisor {
 impl Supervisor {
     /// Takes supervision of the driver's home; nobody else may have it.
     pub fn new(driver: Driver, settings: Settings) -> Result<Supervisor, SupervisorError> {
+        allow_many_open_files();
         let watcher = driver.watcher()?;
         let lock = driver.take_supervision()?;
         let (sender, wakes) = mpsc::channel();

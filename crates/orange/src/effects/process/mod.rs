@@ -10,6 +10,7 @@ mod ending;
 mod linux;
 #[cfg(target_os = "linux")]
 mod linux_exits;
+mod open_files;
 mod table;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
@@ -26,6 +27,7 @@ pub use unsupported::Exits;
 
 pub use ancestry::run_above;
 pub use ending::{Ended, Patience, ask_to_end, end};
+pub use open_files::allow_many_open_files;
 pub use table::{carrying, members, working_in};
 
 use std::os::unix::process::ExitStatusExt as _;

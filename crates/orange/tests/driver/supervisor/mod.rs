@@ -2,6 +2,7 @@
 
 mod exits;
 mod handover;
+mod lessons;
 mod probes;
 
 use std::process::{Child, Stdio};

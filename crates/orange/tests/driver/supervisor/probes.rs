@@ -58,22 +58,21 @@ case "$*" in
 esac
 "#;
 
-fn real_tmux() -> String {
+pub fn real_tmux() -> String {
     let path = std::env::var_os("PATH").unwrap();
     let mut folders = std::env::split_paths(&path);
     let found = folders.find(|folder| folder.join("tmux").is_file());
     found.unwrap().join("tmux").display().to_string()
 }
 
-/// A stage whose tmux cannot be relied on, from now on.
-fn made_unsure(stage: &mut Stage) {
+/// Puts a script before tmux, from now on; `ROOT` in it is the stage's folder.
+pub fn with_tmux(stage: &mut Stage, script: &str) {
     let root = stage.path("");
     let root = root.to_str().unwrap().trim_end_matches('/');
-    let folder = stage.path("unsure");
+    let folder = stage.path("before");
     fs::create_dir(&folder).unwrap();
-    let script = UNSURE.replace("REAL", &real_tmux()).replace("ROOT", root);
     let path = folder.join("tmux");
-    fs::write(&path, script).unwrap();
+    fs::write(&path, script.replace("ROOT", root)).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     stage.environment = environment(&stage.path(""), &[("PATH", &path)]);
@@ -99,7 +98,7 @@ fn lesson_12_a_hundred_thousand_unsure_looks_end_nobody() {
     let panes = || stage_panes(&stage);
     let before = panes();
     let versions: Vec<u64> = tasks.iter().map(|id| stage.task(id).version).collect();
-    made_unsure(&mut stage);
+    with_tmux(&mut stage, &UNSURE.replace("REAL", &real_tmux()));
     let settings = Settings {
         tick: Duration::from_micros(100),
         ..Settings::default()
