@@ -59,6 +59,7 @@ impl Driver {
         if store.require(id)?.task.is_deleted {
             return Err(DriverError::TaskDeleted { task: id.clone() });
         }
+        self.keep_for_supervisor()?;
         if !is_urgent(&asked.request.ask) {
             self.observe_in(store, id)?;
         }

@@ -117,7 +117,7 @@ impl Driver {
         let mut called = Called::none();
         let is_apart = matches!(waiting, Waiting::Detached(_));
         if is_apart && store.pending(id)?.iter().any(is_waiting) {
-            if self.is_left_to_supervisor()? {
+            if self.is_supervised() {
                 return Ok(Called::awaited());
             }
             called.note(self.start_performer(id)?);
@@ -147,19 +147,19 @@ impl Driver {
 
     /// Makes sure that somebody performs what is left when this process ends.
     pub(super) fn leave_to_performer(&self, store: &Store, id: &TaskId) -> Result<(), DriverError> {
-        if store.pending(id)?.iter().any(is_waiting) && !self.is_left_to_supervisor()? {
+        if store.pending(id)?.iter().any(is_waiting) && !self.is_supervised() {
             self.start_performer(id)?;
         }
         Ok(())
     }
 
-    /// Whether a supervisor performs, with the variables that the person has now.
-    fn is_left_to_supervisor(&self) -> Result<bool, DriverError> {
-        let is_supervised = self.is_supervised();
-        if is_supervised {
+    /// Keeps the variables that the person has now for the supervisor, who performs with them from
+    /// the moment of the commit on.
+    pub(super) fn keep_for_supervisor(&self) -> Result<(), DriverError> {
+        if self.is_supervised() {
             self.person_variables()?;
         }
-        Ok(is_supervised)
+        Ok(())
     }
 }
 

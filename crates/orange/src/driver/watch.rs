@@ -1,6 +1,6 @@
 //! What a supervisor has to know of each task.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use orange_engine::Workflow;
@@ -11,7 +11,7 @@ use orange_engine::role::Role;
 use orange_engine::task::RunState;
 use orange_engine::time::Timestamp;
 
-use super::due::{Next, next};
+use super::due::{Next, is_waiting, next};
 use super::step::{Stepped, pinned};
 use super::{Driver, DriverError, place};
 use crate::clock;
@@ -65,6 +65,8 @@ pub struct Watcher {
     /// A workflow is read once, however many tasks are pinned to it.
     workflows: BTreeMap<String, Workflow>,
     sequence: u64,
+    /// Tasks that could not be read; they are tried again with every call.
+    unread: BTreeSet<TaskId>,
 }
 
 impl Driver {
@@ -77,6 +79,7 @@ impl Driver {
             store: Store::open_read_only(&self.home)?,
             workflows: BTreeMap::new(),
             sequence: 0,
+            unread: BTreeSet::new(),
         })
     }
 
@@ -95,8 +98,16 @@ impl Driver {
         let state = workflow.state(&stored.task.status);
         if state.is_some_and(|state| state.timeout.is_some()) {
             let cause = Cause::Observation(Observation::TimedOut);
-            if let Stepped::Recorded { .. } = self.step(&mut store, task, &cause)? {
-                self.project_files(&mut store, task)?;
+            match self.step(&mut store, task, &cause) {
+                Ok(Stepped::Recorded { .. }) => self.project_files(&mut store, task)?,
+                // It is asked again, when whatever stood in the way is over.
+                Ok(_)
+                | Err(
+                    DriverError::DocumentUnknown { .. }
+                    | DriverError::FactUnknown { .. }
+                    | DriverError::GateRunning { .. },
+                ) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -106,10 +117,20 @@ impl Driver {
 impl Watcher {
     /// The tasks that have changed since the last call.
     pub fn changes(&mut self) -> Result<Vec<Change>, DriverError> {
+        if self.store.is_replaced() {
+            // A rebuild has put another database in its place, and counts anew.
+            self.store = Store::open_read_only(&self.driver.home)?;
+            self.sequence = 0;
+        }
         let (sequence, changed) = self.store.changed_since(self.sequence)?;
+        let mut all = std::mem::take(&mut self.unread);
+        all.extend(changed);
         let mut tasks = Vec::new();
-        for id in changed {
+        for id in all {
             let watched = self.watched(&id);
+            if watched.is_err() {
+                self.unread.insert(id.clone());
+            }
             tasks.push(Change { task: id, watched });
         }
         self.sequence = sequence;
@@ -140,11 +161,8 @@ impl Watcher {
         }
         let (due, starts) = match next(&self.store, id, clock::now())? {
             Next::Never => (None, None),
-            Next::At(then) => (Some(then), None),
-            Next::Now(pending) => (
-                Some(Timestamp::default()),
-                self.start_after(&pending.planned.effect, id)?,
-            ),
+            Next::At(then) => (Some(then), self.start_in(id)?),
+            Next::Now(_) => (Some(Timestamp::default()), self.start_in(id)?),
         };
         let worktree = self.store.workspace_of(id)?.map(|it| it.path);
         let workflow = self.workflow(&stored)?;
@@ -161,13 +179,17 @@ impl Watcher {
         })
     }
 
-    /// The run that is started once this effect, which is the next, is done.
-    fn start_after(&self, next: &Effect, id: &TaskId) -> Result<Option<RunId>, DriverError> {
-        if !matches!(next, Effect::Spawn(_) | Effect::AcquireWorkspace { .. }) {
+    /// The run that would be started, unless something else has to be done first.
+    fn start_in(&self, id: &TaskId) -> Result<Option<RunId>, DriverError> {
+        let pending = self.store.pending(id)?;
+        let mut waiting = pending.into_iter().filter(is_waiting).peekable();
+        let is_start =
+            |effect: &Effect| matches!(effect, Effect::Spawn(_) | Effect::AcquireWorkspace { .. });
+        let first = waiting.peek();
+        if !first.is_some_and(|first| is_start(&first.planned.effect)) {
             return Ok(None);
         }
-        let pending = self.store.pending(id)?.into_iter();
-        let mut starts = pending.filter_map(|pending| match pending.planned.effect {
+        let mut starts = waiting.filter_map(|pending| match pending.planned.effect {
             Effect::Spawn(spawn) => Some(spawn.run),
             _ => None,
         });

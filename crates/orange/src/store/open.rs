@@ -121,6 +121,11 @@ impl Store {
         self.identity
     }
 
+    /// Whether another database has taken the place of the one that was opened.
+    pub fn is_replaced(&self) -> bool {
+        identity(&self.path()).is_ok_and(|now| now != self.identity)
+    }
+
     /// The path of the file that was opened.
     pub(super) fn path(&self) -> PathBuf {
         self.connection

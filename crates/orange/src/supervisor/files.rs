@@ -1,6 +1,6 @@
 //! Notices when somebody commits, or writes into a TASK.md.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
@@ -16,6 +16,8 @@ use crate::config::Home;
 pub(super) struct Files {
     watcher: RecommendedWatcher,
     worktrees: Arc<Mutex<BTreeMap<PathBuf, TaskId>>>,
+    /// Those of which the system really tells.
+    told: BTreeSet<PathBuf>,
 }
 
 impl Files {
@@ -24,9 +26,13 @@ impl Files {
         let worktrees: Arc<Mutex<BTreeMap<PathBuf, TaskId>>> = Arc::default();
         let (watched, root) = (Arc::clone(&worktrees), home.path().to_owned());
         let notice = move |event: notify::Result<notify::Event>| {
-            let Ok(event) = event else {
-                // Something was missed; a look at everything that has changed finds it.
+            let whole = event.ok().filter(|event| !event.need_rescan());
+            let Some(event) = whole else {
+                // Something was missed; a look at everything finds it.
                 let _ended = sender.send(Wake::Committed);
+                for task in lock(&watched).values() {
+                    let _ended = sender.send(Wake::Written(task.clone()));
+                }
                 return;
             };
             if matches!(event.kind, EventKind::Access(_)) {
@@ -43,23 +49,34 @@ impl Files {
         watcher
             .watch(home.path(), RecursiveMode::NonRecursive)
             .map_err(failed)?;
-        Ok(Files { watcher, worktrees })
+        Ok(Files {
+            watcher,
+            worktrees,
+            told: BTreeSet::new(),
+        })
     }
 
     /// Watches the worktree of a task instead of an earlier one.
     ///
-    /// One that cannot be watched is looked at by the sweep alone.
+    /// One that is only being made cannot be watched yet; asking again tries again.
     pub(super) fn follow(&mut self, task: &TaskId, before: Option<&Path>, now: Option<&Path>) {
-        if before == now {
-            return;
+        if let Some(before) = before.filter(|before| Some(*before) != now) {
+            let mut worktrees = lock(&self.worktrees);
+            // Another task may have it by now.
+            if worktrees.get(before) == Some(task) {
+                worktrees.remove(before);
+                drop(worktrees);
+                self.told.remove(before);
+                let _gone = self.watcher.unwatch(before);
+            }
         }
-        if let Some(before) = before {
-            lock(&self.worktrees).remove(before);
-            let _gone = self.watcher.unwatch(before);
-        }
-        if let Some(now) = now {
-            lock(&self.worktrees).insert(now.to_owned(), task.clone());
-            let _unwatched = self.watcher.watch(now, RecursiveMode::NonRecursive);
+        let Some(now) = now else { return };
+        lock(&self.worktrees).insert(now.to_owned(), task.clone());
+        if !self.told.contains(now) && now.is_dir() {
+            let watched = self.watcher.watch(now, RecursiveMode::NonRecursive);
+            if watched.is_ok() {
+                self.told.insert(now.to_owned());
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ use serde_json::json;
 
 use crate::clock::Deadline;
 use crate::config::{LogLevel, SupervisorSettings};
-use crate::driver::{Driver, DriverError, Looked, Performed, SupervisorLock, Watcher};
+use crate::driver::{Driver, DriverError, Gathering, Looked, Performed, SupervisorLock, Watcher};
 use crate::effects::process::{Exits, ProcessError, allow_many_open_files};
 use crate::effects::tmux::Heard;
 use files::Files;
@@ -158,9 +158,13 @@ impl Supervisor {
         let watcher = driver.watcher()?;
         let lock = driver.take_supervision()?;
         let (sender, wakes) = mpsc::channel();
+        // A gate's command may take minutes; whoever looks asks again when it has ended.
+        let looking = driver
+            .clone()
+            .gathering(Gathering::Detached(Duration::ZERO));
         let exits = Arc::new(Exits::new()?);
         let looks = {
-            let (driver, sender) = (driver.clone(), sender.clone());
+            let (driver, sender) = (looking.clone(), sender.clone());
             // All that wait are looked at by one look at the server.
             Workers::new("look", 1, usize::MAX, move |tasks| {
                 let looked = driver.observe_each(tasks);
@@ -172,7 +176,7 @@ impl Supervisor {
             })
         };
         let readers = {
-            let (driver, sender) = (driver.clone(), sender.clone());
+            let (driver, sender) = (looking, sender.clone());
             Workers::new("read", 1, 1, move |tasks| {
                 for task in tasks {
                     if let Err(error) = driver.catch_up(task) {

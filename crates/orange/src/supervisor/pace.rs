@@ -1,6 +1,6 @@
 //! How fast agents are started after one another.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use orange_engine::names::TaskId;
@@ -13,8 +13,8 @@ use crate::clock;
 pub(super) struct Pace {
     between: Duration,
     free_from: Timestamp,
-    /// Who has an instant and waits for it.
-    waiting: BTreeSet<TaskId>,
+    /// Who waits for which instant.
+    waiting: BTreeMap<TaskId, Timestamp>,
 }
 
 impl Pace {
@@ -23,7 +23,7 @@ impl Pace {
         let mut pace = Pace {
             between: Duration::ZERO,
             free_from: Timestamp::default(),
-            waiting: BTreeSet::new(),
+            waiting: BTreeMap::new(),
         };
         pace.set(per_minute);
         pace
@@ -36,18 +36,28 @@ impl Pace {
 
     /// Whether a task may start now; else when.
     pub(super) fn ask(&mut self, task: &TaskId) -> Result<(), Timestamp> {
-        if self.waiting.remove(task) {
-            return Ok(());
-        }
         let now = clock::now();
+        match self.waiting.get(task) {
+            Some(at) if *at > now => return Err(*at),
+            Some(_) => {
+                self.waiting.remove(task);
+                return Ok(());
+            }
+            None => {}
+        }
         let at = self.free_from.max(now);
         let between = i64::try_from(self.between.as_millis()).unwrap_or(i64::MAX);
         self.free_from = Timestamp::from_millis(at.millis().saturating_add(between));
         if at <= now {
             return Ok(());
         }
-        self.waiting.insert(task.clone());
+        self.waiting.insert(task.clone(), at);
         Err(at)
+    }
+
+    /// Gives up the instant of a task that starts nobody any more.
+    pub(super) fn forget(&mut self, task: &TaskId) {
+        self.waiting.remove(task);
     }
 }
 
@@ -56,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn starts_are_spread_and_none_waits_twice() {
+    fn starts_are_spread_and_each_has_one_instant() {
         let mut pace = Pace::new(120);
         let tasks: Vec<TaskId> = (0..4).map(|it| TaskId::new(format!("t{it}"))).collect();
         assert_eq!(pace.ask(&tasks[0]), Ok(()));
@@ -65,6 +75,10 @@ mod tests {
             .map(|task| pace.ask(task).unwrap_err().millis())
             .collect();
         assert_eq!([later[1] - later[0], later[2] - later[1]], [500, 500]);
-        assert_eq!(pace.ask(&tasks[3]), Ok(()), "it has its instant");
+        let again = pace.ask(&tasks[3]).unwrap_err().millis();
+        assert_eq!(again, later[2], "asking again changes nothing");
+        pace.forget(&tasks[3]);
+        let anew = pace.ask(&tasks[3]).unwrap_err().millis();
+        assert_eq!(anew - later[2], 500);
     }
 }

@@ -18,6 +18,10 @@ pub(super) struct Server {
     connection: Option<Control>,
     /// Counts connections: what an earlier one says late is about another server.
     number: u64,
+    /// One that was given up and has not ended yet; there is never more than one.
+    leaving: Option<Control>,
+    /// Whether the connection has ever answered.
+    has_answered: bool,
     /// Set while an answer is waited for.
     asked: Option<Deadline>,
     /// Whether something changed while an answer was waited for.
@@ -32,7 +36,10 @@ pub(super) enum Meaning {
     /// This is how it is now.
     Shown(Listing),
     /// The connection has ended; who was on it has to be looked at.
-    Lost,
+    Lost {
+        /// Whether there was somebody at the other end.
+        had_answered: bool,
+    },
 }
 
 impl Server {
@@ -40,6 +47,8 @@ impl Server {
         Server {
             sender,
             connection: None,
+            leaving: None,
+            has_answered: false,
             number: 0,
             asked: None,
             is_wanted_again: false,
@@ -55,6 +64,11 @@ impl Server {
     }
 
     fn connect(&mut self, driver: &Driver) {
+        if self.leaving.as_mut().is_some_and(|it| !it.has_ended()) {
+            return;
+        }
+        self.leaving = None;
+        self.has_answered = false;
         self.number += 1;
         let (number, sender) = (self.number, self.sender.clone());
         let tell = move |heard| {
@@ -87,6 +101,7 @@ impl Server {
         match heard {
             Heard::Listing(answer) => {
                 self.asked = None;
+                self.has_answered |= answer.is_ok();
                 if std::mem::take(&mut self.is_wanted_again) {
                     self.ask();
                 }
@@ -100,14 +115,18 @@ impl Server {
             }
             Heard::Ended => {
                 self.disconnect();
-                Meaning::Lost
+                let had_answered = self.has_answered;
+                Meaning::Lost { had_answered }
             }
         }
     }
 
     /// Ends the connection, for a while.
     pub(super) fn disconnect(&mut self) {
-        self.connection = None;
+        if let Some(mut connection) = self.connection.take() {
+            connection.leave();
+            self.leaving = Some(connection);
+        }
         self.asked = None;
         self.is_wanted_again = false;
     }

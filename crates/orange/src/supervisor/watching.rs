@@ -27,9 +27,12 @@ impl Supervisor {
 
     fn update(&mut self, watched: Watched) {
         let (task, due) = (watched.task.clone(), watched.due);
-        match watched.times_out.filter(|_| !watched.is_over) {
-            Some(at) => self.timeouts.set(&task, at),
-            None => self.timeouts.clear(&task),
+        self.timeouts.clear(&task);
+        if let Some(at) = watched.times_out.filter(|_| !watched.is_over) {
+            self.timeouts.set(&task, at);
+        }
+        if watched.starts.is_none() {
+            self.starts.forget(&task);
         }
         let worktree = watched.worktree.clone();
         let is_missing = self.watch_processes(&watched);
@@ -67,7 +70,8 @@ impl Supervisor {
     pub(super) fn have_done_what_is_due(&mut self) {
         for task in self.timers.due() {
             let is_start = self.tasks.is_start(&task);
-            let asked = if is_start {
+            // One that is being performed is not started twice, so it needs no second instant.
+            let asked = if is_start && !self.performers.has(&task) {
                 self.starts.ask(&task)
             } else {
                 Ok(())
@@ -105,8 +109,11 @@ impl Supervisor {
                     self.performers.add(task);
                 }
             }
-            Meaning::Lost => {
-                self.tick = Deadline::after(Duration::ZERO);
+            Meaning::Lost { had_answered } => {
+                // Where nobody is at the other end, nobody will be in a moment.
+                if had_answered {
+                    self.tick = Deadline::after(Duration::ZERO);
+                }
                 for task in self.tasks.with_runs() {
                     self.looks.add(task.clone());
                 }
@@ -148,6 +155,8 @@ impl Supervisor {
     pub(super) fn sweep_all(&mut self) {
         self.reload();
         for task in self.tasks.all() {
+            let worktree = task.worktree.as_deref();
+            self.files.follow(&task.task, worktree, worktree);
             if task.worktree.is_some() || task.times_out.is_some() {
                 self.readers.add(task.task.clone());
             }

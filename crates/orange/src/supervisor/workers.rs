@@ -65,6 +65,11 @@ impl Workers {
         })
     }
 
+    /// Whether a task waits or is worked on.
+    pub(super) fn has(&self, task: &TaskId) -> bool {
+        self.shared.lock().known.contains_key(task)
+    }
+
     /// Has a task worked on: soon, or once more after what is being done for it.
     pub(super) fn add(&self, task: TaskId) {
         let mut queue = self.shared.lock();

@@ -47,6 +47,16 @@ impl Conversation {
             .map(|output| Lines(BufReader::new(output)))
     }
 
+    /// Says nothing more, which is how the program is asked to end.
+    pub fn fall_silent(&mut self) {
+        self.input = None;
+    }
+
+    /// Whether the program has ended.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Says one line.
     pub fn say(&mut self, line: &str) -> io::Result<()> {
         let Some(input) = &mut self.input else {
@@ -78,7 +88,6 @@ impl Drop for Conversation {
         drop(self.input.take());
         drop(self.output.take());
         // One that does not end is left to itself rather than waited for or killed.
-        let child = &mut self.child;
-        Deadline::after(FAREWELL).wait_for(|| !matches!(child.try_wait(), Ok(None)));
+        Deadline::after(FAREWELL).wait_for(|| self.has_ended());
     }
 }

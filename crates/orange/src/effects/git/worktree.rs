@@ -65,8 +65,9 @@ impl Git {
         for entry in entries.into_iter().flatten() {
             let record = entry.ok()?.path();
             // One that says no place is being made, or is broken, and git does not list it.
-            let Ok(place) = fs::read(record.join("gitdir")) else {
-                continue;
+            let place = match fs::read(record.join("gitdir")) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                place => place.ok()?,
             };
             let place = record.join(path(place.trim_ascii_end()));
             if !place.ends_with(".git") {

@@ -65,6 +65,16 @@ impl Tmux {
 }
 
 impl Control {
+    /// Ends the connection without waiting for its end.
+    pub fn leave(&mut self) {
+        self.conversation.fall_silent();
+    }
+
+    /// Whether the client has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.conversation.has_ended()
+    }
+
     /// Asks for every pane; the answer is heard.
     pub fn ask_for_listing(&mut self) -> Result<(), TmuxError> {
         let said = self

@@ -1,10 +1,10 @@
 //! One supervisor per home, which may come and go.
 
 use std::fs;
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use orange::supervisor::{Settings, Supervisor};
+use orange::supervisor::{Settings, Stopper, Supervisor, SupervisorError};
 
 use super::{Serving, deaths};
 use crate::stage::{Stage, wait_for};
@@ -102,11 +102,22 @@ transitions:
 verbs: { cancel: closed, merge: [] }
 ";
 
+/// A supervisor that never sweeps while a test runs, so that nothing is seen by luck.
+fn without_sweeps(stage: &Stage) -> (Stopper, JoinHandle<Result<(), SupervisorError>>) {
+    let settings = Settings {
+        sweep: Duration::from_hours(1),
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::new(stage.driver(), settings).unwrap();
+    let stopper = supervisor.stopper();
+    (stopper, thread::spawn(move || supervisor.run()))
+}
+
 #[test]
 fn a_status_written_by_hand_is_followed_at_once() {
     let stage = Stage::new("default");
     stage.script("worker-1", "hang");
-    let _serving = Serving::on(&stage);
+    let (stopper, supervising) = without_sweeps(&stage);
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_rest(&id);
@@ -118,6 +129,46 @@ fn a_status_written_by_hand_is_followed_at_once() {
     )
     .unwrap();
     stage.wait_for_status(&id, "clarification");
+    stopper.stop();
+    supervising.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_database_that_was_made_anew_is_watched_too() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "pause go\nexit 7");
+    let (stopper, supervising) = without_sweeps(&stage);
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["rebuild", "--move-aside"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_rest(&id);
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    wait_for("the death", || deaths(&stage, &id) == 1);
+    stopper.stop();
+    supervising.join().unwrap().unwrap();
+}
+
+/// An exit rule that asks a command which takes as long as the test wants.
+const PATIENT: &str = include_str!("patient.yml");
+
+#[test]
+fn a_gate_that_takes_long_delays_no_look() {
+    let stage = Stage::new("default");
+    fs::create_dir_all(stage.path("home/workflows")).unwrap();
+    fs::write(stage.path("home/workflows/patient.yml"), PATIENT).unwrap();
+    stage.script("worker-1", "pause go\nexit 0");
+    stage.script("worker-2", "pause go\nexit 7");
+    let _serving = Serving::on(&stage);
+    let slow = stage.create(&["Add a line", "--workflow", "patient"]);
+    stage.must(&["task", "spawn", slow.as_str(), "--wait", "60"]);
+    let other = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", other.as_str(), "--wait", "60"]);
+    stage.wait_for_rest(&other);
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    wait_for("the other's death", || deaths(&stage, &other) == 1);
+    assert_eq!(deaths(&stage, &slow), 0, "its gate cannot have ended yet");
+    fs::write(stage.worktree(&slow).join("gate-go"), "").unwrap();
+    stage.wait_for_status(&slow, "checked");
 }
 
 #[test]
