@@ -32,6 +32,24 @@ pub fn rest_until(then: Timestamp, longest: Duration) {
     thread::sleep(Duration::from_millis(millis).min(longest));
 }
 
+/// How long something takes; a clock that somebody sets does not change it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// From now on.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// How long it has been.
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    pub fn elapsed(self) -> Duration {
+        Instant::now().saturating_duration_since(self.0)
+    }
+}
+
 /// When waiting ends; a clock that somebody sets does not move it.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline(Instant);

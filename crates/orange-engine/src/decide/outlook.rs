@@ -78,9 +78,9 @@ fn command(edge: &Edge, to: &Status, steps: &Steps<'_>) -> Option<String> {
     match edge.trigger {
         Trigger::Merged if means(Verb::Merge) => Some(format!("orange task merge {task}{yes}")),
         Trigger::Request if kind == Some(Kind::Queued) && means(Verb::Spawn) => {
-            Some(format!("orange task spawn {task}"))
+            Some(format!("orange task spawn {task}{yes}"))
         }
-        Trigger::Request if means(Verb::Cancel) => Some(format!("orange task cancel {task}")),
+        Trigger::Request if means(Verb::Cancel) => Some(format!("orange task cancel {task}{yes}")),
         Trigger::Request => Some(format!("orange task update {task} --status {to}{yes}")),
         _ => None,
     }

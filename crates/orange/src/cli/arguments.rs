@@ -24,6 +24,9 @@ use crate::output::{Output, Text};
 #[derive(Debug, Parser)]
 #[command(name = "orange", version, args_override_self = true)]
 pub struct Arguments {
+    /// Print only answers and errors: no hints, no progress.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
     #[command(subcommand)]
     pub command: Command,
 }

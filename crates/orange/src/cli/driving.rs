@@ -6,11 +6,15 @@ use orange_engine::Task;
 use orange_engine::event::{Event, Fact};
 use orange_engine::input::{Ask, Request};
 use orange_engine::names::TaskId;
+use orange_engine::refusal::Missing;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::attending::{Manner, attend};
+use super::confirming::{Consent, consent};
 use super::error::{Error, hint_paragraph, push_error};
 use super::exit::Exit;
+use super::interrupted::{Interrupted, Waited};
 use super::json::{Answer as JsonAnswer, ErrorFields};
 use crate::cli::schemas::Shape;
 use crate::config::Environment;
@@ -27,6 +31,9 @@ pub struct Target {
     /// task's worktree, its own when left out.
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
+    /// Answer the question of the workflow, if it has one, with yes.
+    #[arg(long)]
+    pub yes: bool,
     #[command(flatten)]
     pub patience: Patience,
 }
@@ -89,46 +96,91 @@ pub fn ask(
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let answer = answer(target, request, environment)?;
+    let answer = answer(target, request, environment, output)?;
     print(answer, target.patience.json, output)
 }
 
-/// Asks for something, and says what came of it.
+/// Asks for something, and says what came of it. Where the question of an edge alone stands in the
+/// way, a person is asked it.
 pub fn answer(
     target: &Target,
-    request: Wanted,
+    wanted: Wanted,
     environment: &Environment,
+    output: &mut Output,
+) -> Result<Answer, Error> {
+    let came = attempt(target, wanted.clone(), target.yes, environment, output)?;
+    let Some(question) = question(&came) else {
+        return Ok(came);
+    };
+    match consent(&question, target.patience.json, output)? {
+        Consent::Given => attempt(target, wanted, true, environment, output),
+        Consent::Denied | Consent::Nobody => Ok(came),
+    }
+}
+
+/// The same, and nobody is asked.
+pub fn answer_unasked(
+    target: &Target,
+    wanted: Wanted,
+    environment: &Environment,
+    output: &Output,
+) -> Result<Answer, Error> {
+    attempt(target, wanted, target.yes, environment, output)
+}
+
+fn attempt(
+    target: &Target,
+    wanted: Wanted,
+    confirmed: bool,
+    environment: &Environment,
+    output: &Output,
 ) -> Result<Answer, Error> {
     let driver = driver(environment)?.gathering(target.patience.gathering());
     let task = meant(&driver, target.task.as_deref())?;
     let request = |by| Request {
         by,
-        ask: request.ask,
-        confirmed: request.confirmed,
-        message: request.message,
+        ask: wanted.ask,
+        confirmed,
+        message: wanted.message,
     };
-    Ok(driver.ask_as_caller(&task, request, target.patience.waiting())?)
+    let waiting = target.patience.waiting();
+    let manner = Manner::waiting(target.patience.json, output);
+    let (came, signal) = attend(driver.meanwhile(), manner, || {
+        driver.ask_as_caller(&task, request, waiting)
+    });
+    match (came, signal) {
+        (Ok(Answer::StillRunning(_)) | Err(_), Some(signal)) => {
+            let waited = Waited::Effects(task);
+            Err(Interrupted { signal, waited }.into())
+        }
+        (came, _) => Ok(came?),
+    }
+}
+
+/// The question that alone stands in the way.
+fn question(answer: &Answer) -> Option<String> {
+    let Answer::Refused(refusal) = answer else {
+        return None;
+    };
+    match refusal.missing.as_slice() {
+        [Missing::ConfirmationNeeded { question }] => Some(question.clone()),
+        _ => None,
+    }
 }
 
 /// What is asked for, whoever asks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Wanted {
     /// What.
     pub ask: Ask,
-    /// Whether the question of the edge was answered with yes.
-    pub confirmed: bool,
     /// What is said with it.
     pub message: Option<String>,
 }
 
 impl Wanted {
-    /// With nothing said and nothing confirmed.
+    /// With nothing said.
     pub fn plain(ask: Ask) -> Wanted {
-        Wanted {
-            ask,
-            confirmed: false,
-            message: None,
-        }
+        Wanted { ask, message: None }
     }
 }
 
@@ -185,10 +237,11 @@ pub fn print_beginning(
         let mut text = Text::new();
         let width = output.narration_width();
         push_error(&mut text, &error.to_string(), &error.hints(), width, 0);
-        output.narrate(&text);
+        output.complain(&text);
         return Ok(exit);
     }
-    output.narrate(&narration(&changed, exit, output.narration_width()));
+    output.complain(&complaint(&changed, output.narration_width()));
+    output.narrate(&narration(&changed.task, exit, output.narration_width()));
     Ok(exit)
 }
 
@@ -196,8 +249,8 @@ fn told_to_programs(given_up: &GivenUp) -> Value {
     json!({ "effect": given_up.effect, "error": given_up.error })
 }
 
-/// What a person should know besides the answer.
-fn narration(changed: &Changed, exit: Exit, width: Option<usize>) -> Text {
+/// What went wrong besides the answer.
+fn complaint(changed: &Changed, width: Option<usize>) -> Text {
     let (task, given_up) = (&changed.task, &changed.given_up);
     let mut text = Text::new();
     for failed in given_up {
@@ -211,6 +264,12 @@ fn narration(changed: &Changed, exit: Exit, width: Option<usize>) -> Text {
         text.push(Style::Plain, &format!(" {reason}"));
         text.end_line();
     }
+    text
+}
+
+/// What a person should know besides the answer.
+fn narration(task: &Task, exit: Exit, width: Option<usize>) -> Text {
+    let mut text = Text::new();
     let show = format!("`orange task show {}`", task.id);
     let hint = match exit {
         Exit::Busy => format!("what this needs is still being done; {show} tells how far it is"),

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::counted::counted;
 use super::exit::Exit;
+use super::interrupted::Interrupted;
 use super::json::{Answer, ErrorBody};
 use super::workflow::{Missing, ProblemBody};
 use super::{driver_error, driver_hints};
@@ -110,11 +111,20 @@ pub enum Error {
         hint: Option<String>,
     },
     /// Nobody said yes.
-    #[error("cannot delete task `{task}`: nobody has confirmed it")]
+    #[error("cannot delete task `{task}`: {}", if *is_denied {
+        "the answer was no"
+    } else {
+        "nobody has confirmed it"
+    })]
     NotConfirmed {
         /// The task.
         task: TaskId,
+        /// Whether somebody was asked.
+        is_denied: bool,
     },
+    /// Somebody ended the waiting.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     /// The step could not be taken.
     #[error(transparent)]
     Driver(#[from] DriverError),
@@ -165,6 +175,7 @@ impl Error {
             Error::Refused(_) => "refused",
             Error::MergeFailed { .. } => "merge-failed",
             Error::NotConfirmed { .. } => "not-confirmed",
+            Error::Interrupted(_) => "interrupted",
             Error::Driver(error) => driver_error::code(error),
             Error::NotStarted(_) => "program-not-started",
             Error::Print(_) => "answer-not-printed",
@@ -181,6 +192,7 @@ impl Error {
             | Error::ContextUnreadable { .. }
             | Error::ScriptLine { .. }
             | Error::WorkflowNotNew(NewWorkflowError::NameInvalid(_)) => Exit::Usage,
+            Error::Interrupted(interrupted) => interrupted.signal.into(),
             Error::Driver(error) => driver_error::exit(error),
             Error::Catalog(_)
             | Error::Refused(_)
@@ -239,10 +251,12 @@ impl Error {
             Error::WorkflowNotNew(error) => error.hints(),
             Error::Refused(refusal) => refusal.hints.clone(),
             Error::MergeFailed { hint, .. } => hint.iter().cloned().collect(),
-            Error::NotConfirmed { task } => vec![format!(
+            Error::NotConfirmed { is_denied, .. } if *is_denied => Vec::new(),
+            Error::NotConfirmed { task, .. } => vec![format!(
                 "run `orange task delete {task} --yes`; its directory is moved to the trash, and \
                  its branch, kept work and history stay"
             )],
+            Error::Interrupted(interrupted) => vec![interrupted.hint()],
             Error::Driver(error) => driver_hints::hints(error),
             Error::ContextUnreadable { .. } => {
                 vec!["name a text file: `orange task create --context @FILE`".to_owned()]
@@ -272,9 +286,10 @@ impl Error {
             }
             Error::Refused(refusal) => json!({ "refusal": refusal }),
             Error::SchemaNotFound { name } => json!({ "name": name }),
-            Error::MergeFailed { task, .. } | Error::NotConfirmed { task } => {
+            Error::MergeFailed { task, .. } | Error::NotConfirmed { task, .. } => {
                 json!({ "task": task })
             }
+            Error::Interrupted(interrupted) => interrupted.details(),
             Error::Driver(error) => driver_error::details(error),
             Error::ScriptLine {
                 script,
@@ -321,7 +336,7 @@ impl Error {
         match answer.to_text() {
             // Who does not hear the answer still sees the exit code.
             Ok(text) if is_json && output.answer_exactly(text.as_bytes()).is_ok() => {}
-            _ => output.narrate(&self.to_text(output.narration_width())),
+            _ => output.complain(&self.to_text(output.narration_width())),
         }
         exit
     }

@@ -5,12 +5,16 @@ use std::time::Duration;
 use clap::ValueEnum;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::age::span;
-use super::driving::driver;
+use super::attending::{Manner, attend};
+use super::driving::{driver, meant};
 use super::error::Error;
 use super::exit::Exit;
+use super::json::Answer;
+use super::schemas::Shape;
 use crate::clock;
 use crate::config::Environment;
 use crate::driver::LogReader;
@@ -19,8 +23,8 @@ use crate::output::{Output, Style, Text};
 /// How long one who follows rests between two looks.
 const REST: Duration = Duration::from_millis(250);
 
-/// What every line has, and is not told again.
-const USUAL: [&str; 5] = ["at", "level", "pid", "task", "what"];
+/// The shape of a line for programs.
+pub const SHAPE: Shape = Shape::of::<Line>("orange.log/1");
 
 /// Read what was decided and done.
 ///
@@ -40,9 +44,27 @@ pub struct Args {
     /// Wait for more, until interrupted.
     #[arg(long, short)]
     pub follow: bool,
-    /// The lines as they are, for programs.
+    /// One object in JSON per line, for programs.
     #[arg(long)]
     pub json: bool,
+}
+
+/// A line of the log.
+#[derive(Debug, Deserialize, Serialize, schemars::JsonSchema)]
+struct Line {
+    /// When it happened, an instant in UTC.
+    at: String,
+    /// `error`, `warn`, `info` or `debug`.
+    level: String,
+    /// The process that wrote it.
+    pid: u32,
+    /// The task it is about.
+    task: String,
+    /// What happened, such as `decided`, `refused`, `performed` or `failed`.
+    what: String,
+    /// Whatever belongs to that: who asked, from where to where, which effect, how long it took.
+    #[serde(flatten)]
+    more: Map<String, Value>,
 }
 
 /// How important a line is.
@@ -71,50 +93,77 @@ fn since(text: &str) -> Result<Timestamp, String> {
 /// Prints what is wanted.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let task = args.task.as_deref().map(TaskId::new);
-    let mut reader = LogReader::default();
-    loop {
-        for line in driver.log_lines(&mut reader)? {
-            if is_wanted(&line, args, task.as_ref()) {
-                if args.json {
-                    output.answer_exactly(format!("{line}\n").as_bytes())?;
-                } else {
-                    output.answer(&told(&line))?;
-                }
-            }
-        }
-        if !args.follow {
-            return Ok(Exit::Ok);
-        }
-        clock::rest_until(clock::after(REST), REST);
+    let task = args.task.as_deref();
+    let task = task.map(|name| meant(&driver, Some(name))).transpose()?;
+    if let Some(task) = &task {
+        // A name that is none is told, rather than that nothing has happened to it.
+        driver.show(task)?;
     }
+    let mut reader = LogReader::default();
+    if !args.follow {
+        let lines = driver.log_lines(&mut reader)?;
+        print(lines, args, task.as_ref(), output)?;
+        return Ok(Exit::Ok);
+    }
+    // Interrupting it is how it ends; nothing else has to be said.
+    let (followed, signal) = attend(driver.meanwhile(), Manner::printing(), || {
+        while !driver.meanwhile().is_over() {
+            let lines = driver.log_lines(&mut reader)?;
+            print(lines, args, task.as_ref(), output)?;
+            clock::rest_until(clock::after(REST), REST);
+        }
+        Ok::<(), Error>(())
+    });
+    followed?;
+    Ok(signal.map_or(Exit::Ok, Exit::from))
 }
 
-fn is_wanted(line: &Value, args: &Args, task: Option<&TaskId>) -> bool {
-    let text = |key: &str| line[key].as_str().unwrap_or_default();
-    let level = Level::from_str(text("level"), false).unwrap_or(Level::Info);
-    let at = Timestamp::parse(text("at")).unwrap_or_default();
+fn print(
+    lines: Vec<Value>,
+    args: &Args,
+    task: Option<&TaskId>,
+    output: &mut Output,
+) -> Result<(), Error> {
+    // A line that is none is skipped, as one that is no JSON is.
+    let lines = lines.into_iter();
+    let lines = lines.filter_map(|line| serde_json::from_value::<Line>(line).ok());
+    for line in lines.filter(|line| is_wanted(line, args, task)) {
+        if args.json {
+            let answer = Answer {
+                schema: SHAPE.name,
+                body: line,
+            };
+            let text = serde_json::to_string(&answer)? + "\n";
+            output.answer_exactly(text.as_bytes())?;
+        } else {
+            output.answer(&told(&line))?;
+        }
+    }
+    Ok(())
+}
+
+fn is_wanted(line: &Line, args: &Args, task: Option<&TaskId>) -> bool {
+    let level = Level::from_str(&line.level, false).unwrap_or(Level::Info);
+    let at = Timestamp::parse(&line.at).unwrap_or_default();
     level <= args.level
-        && task.is_none_or(|task| text("task") == task.as_str())
+        && task.is_none_or(|task| line.task == task.as_str())
         && args.since.is_none_or(|since| at >= since)
 }
 
-fn told(line: &Value) -> Text {
-    let word = |key: &str| line[key].as_str().unwrap_or_default();
-    let style = match word("level") {
+fn told(line: &Line) -> Text {
+    let style = match line.level.as_str() {
         "error" => Style::Bad,
         "warn" => Style::Warn,
         "debug" => Style::Dim,
         _ => Style::Plain,
     };
     let mut text = Text::new();
-    text.push(Style::Dim, word("at"));
+    text.push(Style::Dim, &line.at);
     text.push(Style::Plain, " ");
-    text.push(style, &format!("{:<5}", word("level")));
-    text.push(Style::Bold, &format!(" {}", word("task")));
-    text.push(Style::Plain, &format!(" {}", word("what")));
-    let more = line.as_object().into_iter().flatten();
-    for (key, value) in more.filter(|(key, _)| !USUAL.contains(&key.as_str())) {
+    text.push(style, &format!("{:<5}", line.level));
+    text.push(Style::Bold, &format!(" {}", line.task));
+    text.push(Style::Plain, &format!(" {}", line.what));
+    for (key, value) in &line.more {
         let value = match value {
             Value::Null => continue,
             Value::String(text) => text.clone(),

@@ -2,9 +2,11 @@
 
 mod age;
 mod arguments;
+mod attending;
 mod complete;
 mod completions;
 mod config;
+mod confirming;
 mod counted;
 mod detach;
 mod driver_error;
@@ -16,6 +18,7 @@ pub mod exit;
 mod gather;
 mod help;
 mod inbox;
+mod interrupted;
 mod json;
 mod log;
 mod man;
@@ -54,10 +57,13 @@ pub fn main() -> ExitCode {
 
 fn run(typed: &[OsString], environment: &Environment, output: &mut Output) -> Exit {
     let (is_json, result) = match Arguments::parse(typed, output) {
-        Ok(arguments) => (
-            arguments.command.is_json(),
-            arguments.command.run(environment, output),
-        ),
+        Ok(arguments) => {
+            if arguments.quiet {
+                output.be_quiet();
+            }
+            let command = &arguments.command;
+            (command.is_json(), command.run(environment, output))
+        }
         Err(Stopped::Help(text)) => {
             let answered = output.answer(&text).map_err(Error::Print);
             (false, answered.map(|()| Exit::Ok))

@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::{config, driving, error, inbox, project, rebuild, task, workflow, workspace};
+use super::{config, driving, error, inbox, log, project, rebuild, task, workflow, workspace};
 
 /// The shape of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,7 @@ pub const ALL: &[&Shape] = &[
     &config::show::SHAPE,
     &error::SHAPE,
     &inbox::SHAPE,
+    &log::SHAPE,
     &project::add::SHAPE,
     &project::list::SHAPE,
     &project::remove::SHAPE,

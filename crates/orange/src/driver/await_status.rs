@@ -37,7 +37,7 @@ pub enum Awaited {
 }
 
 impl Driver {
-    /// Waits until a task is in one of these, has ended elsewhere, or the time is over.
+    /// Waits until a task is in one of these, has ended elsewhere, the time is over, or waiting shall end.
     pub fn await_status(
         &self,
         task: &TaskId,
@@ -54,8 +54,10 @@ impl Driver {
                 if let Some(awaited) = judge(&stored, wanted)? {
                     return Ok(awaited);
                 }
+                let told = format!("{task}: in `{}`", stored.task.status);
+                self.meanwhile.note(told);
             }
-            if deadline.is_some_and(Deadline::has_passed) {
+            if deadline.is_some_and(Deadline::has_passed) || self.meanwhile.is_over() {
                 return Ok(Awaited::NotYet(Box::new(stored.task)));
             }
             let rest = deadline.map_or(REST, |deadline| REST.min(deadline.left()));

@@ -117,6 +117,8 @@ impl Driver {
         collected.note(project, None, retried);
         let git = self.open_repository(project)?;
         for record in store.workspaces(&project.name)? {
+            self.meanwhile
+                .note(format!("looking after {}", record.name));
             let done = self.collect_one(store, &git, project, &record, collected);
             collected.note(project, Some(&record.name), done);
         }

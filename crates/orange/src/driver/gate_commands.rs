@@ -71,18 +71,20 @@ impl Driver {
     ) -> Result<Results, DriverError> {
         // A worktree that cannot be read is told at once: a gatherer would only fail out of sight.
         self.head(task, workspace)?;
+        let commands: Vec<String> = wanted.iter().map(|it| it.command.join(" ")).collect();
+        let commands = commands.join("`, `");
+        self.meanwhile.note(format!("{}: `{commands}`", task.id));
         let mut called = Called::none();
         let mut outcome = None;
         deadline.wait_for(|| {
             let looked = self.look_for_answers(store, task, wanted, workspace, &mut called);
             outcome = looked.transpose();
-            outcome.is_some()
+            outcome.is_some() || self.meanwhile.is_over()
         });
         outcome.unwrap_or_else(|| {
-            let commands: Vec<String> = wanted.iter().map(|it| it.command.join(" ")).collect();
             Err(DriverError::GateRunning {
                 task: task.id.clone(),
-                command: commands.join("`, `"),
+                command: commands,
             })
         })
     }

@@ -28,6 +28,7 @@ mod lock;
 mod log;
 mod logs;
 mod lost;
+mod meanwhile;
 mod observe;
 mod observe_each;
 mod perform;
@@ -76,6 +77,7 @@ pub use identity::Identity;
 pub use list::{AgentState, Overview, Wanted};
 pub use logs::Shown as ShownByRun;
 pub use lost::BroughtBack;
+pub use meanwhile::Meanwhile;
 pub use observe::Seen;
 pub use observe_each::Looked;
 pub use perform::Performed;
@@ -105,6 +107,7 @@ pub struct Driver {
     bounds: Bounds,
     gathering: Gathering,
     log: LogSettings,
+    meanwhile: Meanwhile,
 }
 
 /// How long and how often things are tried.
@@ -144,6 +147,7 @@ impl Driver {
             bounds: Bounds::default(),
             gathering: Gathering::Here,
             log,
+            meanwhile: Meanwhile::default(),
         })
     }
 
@@ -171,6 +175,11 @@ impl Driver {
     /// The home.
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// What who looks on shares with who waits.
+    pub fn meanwhile(&self) -> &Meanwhile {
+        &self.meanwhile
     }
 
     /// Where it is asked from.

@@ -12,7 +12,7 @@ use crate::clock::{self, Deadline};
 use crate::config::ORANGE_HOME;
 use crate::effects::command::{Invocation, detached};
 use crate::effects::process::{Life, ProcessIdentity};
-use crate::store::Store;
+use crate::store::{Pending, Store};
 
 /// How long effects may lie untouched before another performer is started.
 const UNTOUCHED: Duration = Duration::from_secs(1);
@@ -87,12 +87,16 @@ impl Driver {
     ) -> Result<(), DriverError> {
         let mut failure = None;
         deadline.wait_for(|| {
-            let looked = is_settled(store, id, last).and_then(|settled| {
-                if !settled && called.is_another_due() {
+            let looked = first_unsettled(store, id, last).and_then(|left| {
+                let Some(left) = left else {
+                    return Ok(true);
+                };
+                self.meanwhile.note(told(&left));
+                if called.is_another_due() {
                     // One that finds another at work ends at once; only the lock tells that.
                     called.note(self.start_performer(id)?);
                 }
-                Ok(settled)
+                Ok(self.meanwhile.is_over())
             });
             looked.unwrap_or_else(|error| {
                 failure = Some(error);
@@ -218,11 +222,26 @@ impl Called {
 
 /// Whether nothing is left to wait for of what was planned up to this version.
 fn is_settled(store: &Store, id: &TaskId, last: u64) -> Result<bool, DriverError> {
+    Ok(first_unsettled(store, id, last)?.is_none())
+}
+
+/// What is waited for first of what was planned up to this version.
+fn first_unsettled(store: &Store, id: &TaskId, last: u64) -> Result<Option<Pending>, DriverError> {
     let now = clock::now();
     for pending in store.pending(id)? {
         if pending.planned.id.0 <= last && is_awaited(store, &pending, now)? {
-            return Ok(false);
+            return Ok(Some(pending));
         }
     }
-    Ok(true)
+    Ok(None)
+}
+
+/// What is being done, for who looks on.
+fn told(pending: &Pending) -> String {
+    let (task, effect) = (&pending.task, pending.planned.effect.label());
+    match pending.attempts {
+        0 => format!("{task}: {effect}"),
+        1 => format!("{task}: {effect}, failed once"),
+        times => format!("{task}: {effect}, failed {times} times"),
+    }
 }

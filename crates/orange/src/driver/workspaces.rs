@@ -130,6 +130,7 @@ impl Driver {
         project: &Project,
         record: &WorkspaceRecord,
     ) -> Result<(), DriverError> {
+        self.meanwhile.note(format!("making {}", record.name));
         let _lock = self.lock_workspace(&record.name)?;
         if !is_unchanged(store, record)? {
             return Ok(());

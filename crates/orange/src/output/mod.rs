@@ -7,6 +7,7 @@ mod fold;
 mod foreign;
 mod glyphs;
 mod grid;
+mod progress;
 mod style;
 mod table;
 mod text;
@@ -18,6 +19,7 @@ use anstream::{AutoStream, ColorChoice};
 pub use glyphs::Glyphs;
 use grid::Look;
 pub use grid::{Column, Grid};
+pub use progress::Progress;
 pub use style::Style;
 pub use table::{Alignment, Cell, Table};
 pub use text::{Paragraph, Text};
@@ -29,6 +31,7 @@ pub struct Output {
     stderr: AutoStream<Stderr>,
     terminal_width: Option<usize>,
     glyphs: Glyphs,
+    is_quiet: bool,
 }
 
 impl Output {
@@ -39,7 +42,13 @@ impl Output {
             stderr: anstream::stderr(),
             terminal_width,
             glyphs,
+            is_quiet: false,
         }
+    }
+
+    /// From now on only answers and errors are printed.
+    pub fn be_quiet(&mut self) {
+        self.is_quiet = true;
     }
 
     /// How many columns an answer has, when a terminal shows it.
@@ -123,8 +132,21 @@ impl Output {
         self.answer_exactly(bytes)
     }
 
-    /// Prints what accompanies the answer. Nobody may be listening, and that is no failure.
+    /// A line that tells how far something is, where a person looks on.
+    pub fn progress(&self) -> Option<Progress> {
+        let width = self.narration_width().filter(|_| !self.is_quiet);
+        width.map(Progress::new)
+    }
+
+    /// Prints what accompanies the answer, unless nobody wants it.
     pub fn narrate(&mut self, text: &Text) {
+        if !self.is_quiet {
+            self.complain(text);
+        }
+    }
+
+    /// Prints what went wrong. Nobody may be listening, and that is no failure.
+    pub fn complain(&mut self, text: &Text) {
         let shown = self.glyphs.shown(text.as_str(), self.stderr.is_terminal());
         let written = self.stderr.write_all(shown.as_bytes());
         let _unheard = written.and_then(|()| self.stderr.flush());

@@ -1,9 +1,13 @@
 //! `orange.log`: what it tells, and what it never does.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+use std::thread;
 
 use serde_json::Value;
 
+use crate::judging::judge;
 use crate::stage::Stage;
 
 impl Stage {
@@ -11,10 +15,58 @@ impl Stage {
         let log = [&["log", "--json"], arguments].concat();
         let said = self.must(&log);
         let lines = said.lines();
-        lines
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        lines.map(judged).collect()
     }
+}
+
+/// A line of the answer, which has the published shape.
+fn judged(line: &str) -> Value {
+    let line: Value = serde_json::from_str(line).unwrap();
+    assert_eq!(line["schema"], "orange.log/1");
+    judge(&line);
+    line
+}
+
+#[test]
+fn one_who_follows_hears_every_writer() {
+    const WRITES: usize = 8;
+    let stage = Stage::new("default");
+    fs::write(stage.path("home/config.toml"), "[log]\nlevel = \"debug\"\n").unwrap();
+    let tasks = ["one", "two"].map(|branch| stage.create(&[branch, "Mend it"]));
+    let mut follow = stage.orange(&["log", "--follow", "--json"]);
+    let mut follow = follow.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines();
+    let is_amendment = |line: &Value| line["cause"] == "amend" && line["what"] == "decided";
+    let heard = thread::scope(|scope| {
+        for task in &tasks {
+            let stage = &stage;
+            scope.spawn(move || {
+                for number in 0..WRITES {
+                    let summary = format!("Mend {number}");
+                    stage.must(&["task", "update", task.as_str(), "--summary", &summary]);
+                }
+            });
+        }
+        let heard = lines.by_ref().map(|line| judged(&line.unwrap()));
+        let heard = heard.filter(is_amendment);
+        heard.take(2 * WRITES).collect::<Vec<Value>>()
+    });
+    for task in &tasks {
+        let own = heard.iter().filter(|line| line["task"] == task.as_str());
+        let versions: Vec<u64> = own.map(|it| it["version"].as_u64().unwrap()).collect();
+        assert_eq!(versions.len(), WRITES);
+        assert!(versions.is_sorted(), "each once, in order: {versions:?}");
+        assert!(versions.windows(2).all(|it| it[0] != it[1]), "{versions:?}");
+        // A task is named here as everywhere.
+        let branch = stage.task(task).branch.to_string();
+        let named = stage.log(&["--task", &branch]);
+        assert!(named.iter().all(|line| line["task"] == task.as_str()));
+        assert!(named.iter().filter(|line| is_amendment(line)).count() == WRITES);
+    }
+    let (code, _) = stage.call(&["log", "--task", "nowhere"]);
+    assert_eq!(code, 4);
+    follow.kill().unwrap();
+    follow.wait().unwrap();
 }
 
 #[test]

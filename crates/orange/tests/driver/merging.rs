@@ -34,7 +34,7 @@ impl Stage {
     }
 
     /// A bare remote that has what the repository has, and gets merges first.
-    fn add_remote(&self) -> PathBuf {
+    pub fn add_remote(&self) -> PathBuf {
         let root = self.path("");
         let clone = self.git_in(&root, "clone -q --bare repo remote.git");
         assert!(clone.status.success());

@@ -25,7 +25,7 @@ pub struct Args {
 /// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let wanted = Wanted::plain(Ask::Verb(Verb::Cancel));
-    let came = answer(&args.target, wanted, environment)?;
+    let came = answer(&args.target, wanted, environment, output)?;
     let ended = match &came {
         Answer::Done(changed) => Some(changed.task.id.clone()),
         _ => None,

@@ -5,9 +5,11 @@ use std::path::Path;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status};
 use orange_engine::task::Tuning;
 
+use crate::cli::attending::{Manner, attend};
 use crate::cli::driving::{Patience, driver, print_beginning};
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
+use crate::cli::interrupted::{Interrupted, Waited};
 use crate::config::{Environment, Project, read_script};
 use crate::driver::{Answer, Begun, NewWork, Start, can_be_branch};
 use crate::output::{Output, Style, Text};
@@ -93,11 +95,37 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             review_effort: args.review_effort.clone(),
         },
     };
-    let begun = driver.begin(&new, !args.no_spawn, args.patience.waiting())?;
+    let manner = Manner::waiting(args.patience.json, output);
+    let (begun, signal) = attend(driver.meanwhile(), manner, || {
+        driver.begin(&new, !args.no_spawn, args.patience.waiting())
+    });
+    if let Some(signal) = signal {
+        let waited = match &begun {
+            Ok(begun) => unfinished(begun),
+            Err(_) => Some(Waited::Creation),
+        };
+        if let Some(waited) = waited {
+            return Err(Interrupted { signal, waited }.into());
+        }
+    }
+    let begun = begun?;
     if let Some(project) = &begun.registered {
         output.narrate(&registered(project));
     }
     tell(begun, args.patience.json, output)
+}
+
+/// What is still to be waited for.
+fn unfinished(begun: &Begun) -> Option<Waited> {
+    let is_started = match &begun.start {
+        Start::Asked(came) => matches!(came, Ok(Answer::Done(_) | Answer::Refused(_))),
+        Start::NotWanted | Start::ForAPerson => true,
+    };
+    match &begun.created {
+        Answer::StillRunning(changed) => Some(Waited::Effects(changed.task.id.clone())),
+        Answer::Done(changed) if !is_started => Some(Waited::Effects(changed.task.id.clone())),
+        Answer::Done(_) | Answer::Already(_) | Answer::Refused(_) => None,
+    }
 }
 
 /// Which word is the branch, and which the summary.

@@ -3,6 +3,7 @@
 use orange_engine::names::TaskId;
 use serde::Serialize;
 
+use crate::cli::confirming::{Consent, consent};
 use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -47,8 +48,12 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, Some(&args.task))?;
-    if !args.undo && !args.yes && !confirmed(&driver, &task, args, output)? {
-        return Err(Error::NotConfirmed { task });
+    if !args.undo && !args.yes {
+        let consent = consent(&question(&driver, &task)?, args.json, output)?;
+        if consent != Consent::Given {
+            let is_denied = consent == Consent::Denied;
+            return Err(Error::NotConfirmed { task, is_denied });
+        }
     }
     let came = if args.undo {
         driver.undelete(&task)?
@@ -96,24 +101,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-/// Whether a person says yes, having heard what becomes of the task. One that cannot be deleted is
-/// refused without a question.
-fn confirmed(
-    driver: &Driver,
-    task: &TaskId,
-    args: &Args,
-    output: &mut Output,
-) -> Result<bool, Error> {
-    if args.json || !output.has_person() {
-        return Ok(false);
-    }
-    let shown = driver.show(task)?;
-    let task = &shown.stored.task;
+/// What becomes of the task, for who is asked.
+fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
+    let task = driver.show(task)?.stored.task;
     let (id, branch, summary) = (&task.id, &task.branch, &task.summary);
-    let question = format!(
+    Ok(format!(
         "Delete {id}, `{summary}`? Its directory goes to the trash; branch `{branch}`, kept work \
-         and history stay. [y/N] "
-    );
-    let typed = output.ask(&question)?.unwrap_or_default();
-    Ok(matches!(typed.trim().to_lowercase().as_str(), "y" | "yes"))
+         and history stay."
+    ))
 }

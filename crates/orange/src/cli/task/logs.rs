@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
+use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use serde::Serialize;
 
+use crate::cli::attending::{Manner, attend};
 use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
+use crate::cli::interrupted::{Interrupted, Waited};
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
 use crate::clock;
 use crate::config::Environment;
-use crate::driver::ShownByRun;
+use crate::driver::{Driver, ShownByRun};
 use crate::output::{Output, Style, Text};
 
 /// How long to look away between two looks.
@@ -56,7 +59,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
     let role = args.role.as_deref().map(Role::named);
-    let mut shown = driver.logs(&task, role.as_ref())?;
+    let shown = driver.logs(&task, role.as_ref())?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,
@@ -68,18 +71,50 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.answer_exactly(answer.to_text()?.as_bytes())?;
         return Ok(Exit::Ok);
     }
+    if !args.follow {
+        print(&whole_lines(&shown.text, true), output)?;
+        return Ok(Exit::Ok);
+    }
+    let (followed, signal) = attend(driver.meanwhile(), Manner::printing(), || {
+        follow(&driver, &task, shown, output)
+    });
+    match (followed?, signal) {
+        (Followed::Stopped, Some(signal)) => {
+            let waited = Waited::Agent(task);
+            Err(Interrupted { signal, waited }.into())
+        }
+        _ => Ok(Exit::Ok),
+    }
+}
+
+/// How following ended.
+enum Followed {
+    /// With the agent.
+    Ended,
+    /// Before it.
+    Stopped,
+}
+
+fn follow(
+    driver: &Driver,
+    task: &TaskId,
+    mut shown: ShownByRun,
+    output: &mut Output,
+) -> Result<Followed, Error> {
     let mut printed: Vec<String> = Vec::new();
     loop {
-        let is_last = !args.follow || !shown.is_running;
-        let lines = whole_lines(&shown.text, is_last);
+        let lines = whole_lines(&shown.text, !shown.is_running);
         let known = overlap(&printed, &lines);
         print(lines.get(known..).unwrap_or_default(), output)?;
         printed = lines;
-        if is_last {
-            return Ok(Exit::Ok);
+        if !shown.is_running {
+            return Ok(Followed::Ended);
+        }
+        if driver.meanwhile().is_over() {
+            return Ok(Followed::Stopped);
         }
         clock::rest_until(clock::after(REST), REST);
-        shown = driver.logs_of(&task, &shown.run)?;
+        shown = driver.logs_of(task, &shown.run)?;
     }
 }
 

@@ -4,10 +4,9 @@ use clap::ValueEnum;
 use orange_engine::Task;
 use orange_engine::effect::{Effect, MergeStrategy};
 use orange_engine::input::Ask;
-use orange_engine::refusal::Missing;
 use orange_engine::task::PendingState;
 
-use crate::cli::driving::{Target, Wanted, answer, print};
+use crate::cli::driving::{Target, Wanted, answer, answer_unasked, print};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::config::Environment;
@@ -32,9 +31,6 @@ pub struct Args {
     /// Also where the workflow asks first, such as before the review; you are asked then.
     #[arg(long)]
     pub force: bool,
-    /// Answer the question of the workflow, if it has one, with yes.
-    #[arg(long)]
-    pub yes: bool,
 }
 
 /// How a branch is merged.
@@ -60,39 +56,21 @@ impl From<Strategy> for MergeStrategy {
 
 /// Asks for it, and answers with an error when it did not come about.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let wanted = |confirmed: bool| Wanted {
-        confirmed,
-        ..Wanted::plain(Ask::Merge {
-            strategy: args.strategy.into(),
-            local: args.local,
-        })
+    let wanted = Wanted::plain(Ask::Merge {
+        strategy: args.strategy.into(),
+        local: args.local,
+    });
+    let came = if args.force {
+        answer(&args.target, wanted, environment, output)?
+    } else {
+        answer_unasked(&args.target, wanted, environment, output)?
     };
-    let mut came = answer(&args.target, wanted(args.yes), environment)?;
-    let is_dialogue = args.force && !args.target.patience.json && output.has_person();
-    if let Some(question) = question(&came).filter(|_| is_dialogue) {
-        let typed = output.ask(&format!("{question} [y/N] "))?;
-        let typed = typed.unwrap_or_default().trim().to_lowercase();
-        if matches!(typed.as_str(), "y" | "yes") {
-            came = answer(&args.target, wanted(true), environment)?;
-        }
-    }
     if let Answer::Done(changed) = &came {
         require_merged(&changed.task)?;
     } else if let Answer::Already(task) = &came {
         require_merged(task)?;
     }
     print(came, args.target.patience.json, output)
-}
-
-/// The question that alone stands in the way.
-fn question(answer: &Answer) -> Option<String> {
-    let Answer::Refused(refusal) = answer else {
-        return None;
-    };
-    match refusal.missing.as_slice() {
-        [Missing::ConfirmationNeeded { question }] => Some(question.clone()),
-        _ => None,
-    }
 }
 
 fn require_merged(task: &Task) -> Result<(), Error> {

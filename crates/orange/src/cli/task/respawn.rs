@@ -6,6 +6,7 @@ use orange_engine::input::Ask;
 use orange_engine::role::Role;
 use serde::Serialize;
 
+use crate::cli::attending::{Manner, attend};
 use crate::cli::driving::{Target, Wanted, ask, driver};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -68,7 +69,10 @@ fn bring_back_all(
 ) -> Result<Exit, Error> {
     let patience = &args.target.patience;
     let bound = Duration::from_secs(patience.wait.unwrap_or(USUAL_WAIT));
-    let found = driver(environment)?.respawn_lost(bound)?;
+    let driver = driver(environment)?;
+    let manner = Manner::waiting(patience.json, output);
+    let (found, signal) = attend(driver.meanwhile(), manner, || driver.respawn_lost(bound));
+    let found = found?;
     if patience.json {
         let answer = Answer {
             schema: SHAPE.name,
@@ -83,7 +87,7 @@ fn bring_back_all(
     Ok(if found.iter().any(|it| !it.problems.is_empty()) {
         Exit::Refused
     } else if found.iter().any(|it| !it.is_settled) {
-        Exit::Busy
+        signal.map_or(Exit::Busy, Exit::from)
     } else {
         Exit::Ok
     })

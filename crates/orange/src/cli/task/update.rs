@@ -36,9 +36,6 @@ pub struct Args {
     /// What to say with it.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
-    /// Answer the question of the edge, if it has one, with yes.
-    #[arg(long)]
-    pub yes: bool,
 }
 
 /// Asks for it.
@@ -59,7 +56,6 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     let wanted = Wanted {
         ask: request,
-        confirmed: args.yes,
         message: args.message.clone(),
     };
     ask(&args.target, wanted, environment, output)

@@ -6,9 +6,11 @@ use orange_engine::Task;
 use orange_engine::names::Status;
 use serde::Serialize;
 
+use crate::cli::attending::{Manner, attend};
 use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
+use crate::cli::interrupted::{Interrupted, Waited};
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
 use crate::config::Environment;
@@ -58,7 +60,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let task = meant(&driver, args.task.as_deref())?;
     let wanted: Vec<Until> = args.until.iter().map(|word| until(word)).collect();
     let bound = args.timeout.map(Duration::from_secs);
-    let (outcome, task, told, exit) = match driver.await_status(&task, &wanted, bound)? {
+    let manner = Manner::waiting(args.json, output);
+    let (awaited, signal) = attend(driver.meanwhile(), manner, || {
+        driver.await_status(&task, &wanted, bound)
+    });
+    if let (Ok(Awaited::NotYet(_)), Some(signal)) = (&awaited, signal) {
+        let waited = Waited::Status(task);
+        return Err(Interrupted { signal, waited }.into());
+    }
+    let (outcome, task, told, exit) = match awaited? {
         Awaited::Reached(task) => ("reached", task, "in", Exit::Ok),
         Awaited::Ended(task) => ("ended", task, "has ended in", Exit::Refused),
         Awaited::NotYet(task) => ("not_yet", task, "still in", Exit::Busy),

@@ -10,12 +10,14 @@ use super::finding::{self, ProblemBody};
 use super::proof::{self, FindingBody};
 use super::target::{self, Target, resolve};
 use super::{Format, SourceBody};
+use crate::cli::attending::{Manner, attend};
 use crate::cli::counted::counted;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
 use crate::config::{Environment, Examined, Source, examine};
+use crate::driver::Meanwhile;
 use crate::output::{Output, Paragraph, Style, Text};
 
 /// The shape of its answer.
@@ -118,7 +120,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     } else {
         resolve("check", &args.workflows, environment)?
     };
-    let results: Vec<Outcome> = sources.into_iter().map(Outcome::new).collect();
+    let meanwhile = Meanwhile::default();
+    let manner = Manner::working(args.format.json, output);
+    let (results, _) = attend(&meanwhile, manner, || {
+        let outcomes = sources.into_iter().map(|source| {
+            meanwhile.note(format!("checking {}", source.name));
+            Outcome::new(source)
+        });
+        outcomes.collect::<Vec<Outcome>>()
+    });
     let is_ok = results.iter().all(|result| result.is_ok(args.strict));
     if args.format.json {
         let answer = Answer {

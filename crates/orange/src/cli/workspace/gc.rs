@@ -2,6 +2,8 @@
 
 use orange_engine::names::ProjectName;
 
+use crate::cli::attending::{Manner, attend};
+use crate::cli::confirming::{Consent, consent};
 use crate::cli::counted::counted;
 use crate::cli::driving::driver;
 use crate::cli::error::{Error, hint_paragraph};
@@ -21,15 +23,15 @@ const SHOWN: usize = 10;
 /// Put the pool of workspaces in order.
 ///
 /// Releases that were given up are tried again, and retired workspaces that you have put in order
-/// come back into the pool. Files that git ignores in idle workspaces are listed; with `--yes` they
-/// are moved aside, and rescues that are merged byte for byte are forgotten. Nothing that is unsaved
+/// come back into the pool. Files that git ignores in idle workspaces are listed, and you are asked:
+/// with yes they are moved aside, and rescues that are merged byte for byte are forgotten. Nothing that is unsaved
 /// is deleted, and worktrees that somebody else made are not touched.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only those of this project.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Move what is listed aside, and forget merged rescues.
+    /// Do not ask: move what is listed aside, and forget merged rescues.
     #[arg(long)]
     pub yes: bool,
     /// Answer in JSON, for programs.
@@ -41,7 +43,14 @@ pub struct Args {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
-    let collected = driver.collect(project.as_ref(), args.yes, Waiting::USUAL)?;
+    let collect = |confirmed: bool, output: &Output| {
+        let manner = Manner::working(args.json, output);
+        let (collected, _) = attend(driver.meanwhile(), manner, || {
+            driver.collect(project.as_ref(), confirmed, Waiting::USUAL)
+        });
+        collected
+    };
+    let collected = collect(args.yes, output)?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,
@@ -52,7 +61,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     output.answer(&text(&collected))?;
     let is_asked = !collected.ignored.is_empty() || !collected.merged_rescues.is_empty();
-    if is_asked && !args.yes {
+    if !is_asked || args.yes {
+        return Ok(exit(&collected));
+    }
+    let consent = consent(&question(&collected), args.json, output)?;
+    if consent == Consent::Given {
+        let collected = collect(true, output)?;
+        output.answer(&text(&collected))?;
+        return Ok(exit(&collected));
+    }
+    if consent == Consent::Nobody {
         let mut narration = Text::new();
         let hint = "run `orange workspace gc --yes` to move ignored files aside and forget merged \
                     rescues";
@@ -60,6 +78,25 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.narrate(&narration);
     }
     Ok(exit(&collected))
+}
+
+/// What would be touched, for who is asked.
+fn question(collected: &Collected) -> String {
+    let ignored = collected.ignored.iter().map(|it| it.entries.len()).sum();
+    let rescues = collected.merged_rescues.len();
+    let moved = format!(
+        "Move {} aside, where you can look at them",
+        counted(ignored, "ignored path")
+    );
+    let forgotten = format!(
+        "forget {}, which the default branch holds byte for byte",
+        counted(rescues, "rescue")
+    );
+    match (ignored, rescues) {
+        (_, 0) => format!("{moved}?"),
+        (0, _) => format!("F{}?", forgotten.trim_start_matches('f')),
+        _ => format!("{moved}, and {forgotten}?"),
+    }
 }
 
 /// What could not be looked after makes it no success, whatever else was done.

@@ -4,6 +4,7 @@ use orange_engine::names::ProjectName;
 use serde::Serialize;
 
 use super::table;
+use crate::cli::attending::{Manner, attend};
 use crate::cli::driving::driver;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -42,7 +43,11 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
-    let workspaces = driver.init_workspaces(project.as_ref(), args.count)?;
+    let manner = Manner::working(args.json, output);
+    let (workspaces, _) = attend(driver.meanwhile(), manner, || {
+        driver.init_workspaces(project.as_ref(), args.count)
+    });
+    let workspaces = workspaces?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,

@@ -1,0 +1,172 @@
+//! Looks on while something takes its time: progress and signals.
+//!
+//! Who waits is asked to come to an end, so that what was decided has somebody who performs it. One
+//! that does not come to an end soon, or is asked twice, is ended as any program is.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::register_conditional_default;
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use super::interrupted::Signal;
+use crate::clock::{Deadline, Stopwatch};
+use crate::driver::Meanwhile;
+use crate::output::{Output, Progress};
+
+/// How often is looked.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What is done sooner is not worth a word.
+const SOON: Duration = Duration::from_secs(1);
+
+/// How long who waits may take to come to an end.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Whether a signal does what it does to any program. The handlers stay when they are used no more,
+/// and without this they would swallow it.
+static IS_UNATTENDED: AtomicBool = AtomicBool::new(true);
+
+static PREPARED: Once = Once::new();
+
+/// How something is done.
+#[derive(Debug)]
+pub struct Manner {
+    progress: Option<Progress>,
+    /// Whether it looks at what it was told meanwhile and can end in between.
+    can_stop: bool,
+}
+
+impl Manner {
+    /// It waits, and can end in between; nobody sees progress where a program reads the answer.
+    pub fn waiting(is_json: bool, output: &Output) -> Self {
+        Self {
+            progress: output.progress().filter(|_| !is_json),
+            can_stop: true,
+        }
+    }
+
+    /// It works, and may be ended whenever.
+    pub fn working(is_json: bool, output: &Output) -> Self {
+        Self {
+            can_stop: false,
+            ..Self::waiting(is_json, output)
+        }
+    }
+
+    /// It prints as it goes, and can end in between.
+    pub fn printing() -> Self {
+        Self {
+            progress: None,
+            can_stop: true,
+        }
+    }
+}
+
+/// Does something; also says which signal asked it to end.
+pub fn attend<T>(
+    meanwhile: &Meanwhile,
+    manner: Manner,
+    work: impl FnOnce() -> T,
+) -> (T, Option<Signal>) {
+    // Who cannot hear signals is ended by them, as any program is.
+    let signals = Signals::new([SIGINT, SIGTERM]).ok();
+    PREPARED.call_once(|| {
+        for signal in [SIGINT, SIGTERM] {
+            let _swallowed = register_conditional_default(signal, &IS_UNATTENDED);
+        }
+    });
+    let (done, finished) = mpsc::channel::<()>();
+    IS_UNATTENDED.store(signals.is_none(), Ordering::SeqCst);
+    let result = thread::scope(|scope| {
+        let looker = scope.spawn(|| {
+            let finished = finished;
+            Looker {
+                signals,
+                progress: manner.progress,
+                meanwhile,
+                can_stop: manner.can_stop,
+            }
+            .look_on(&finished)
+        });
+        let result = work();
+        drop(done);
+        (result, looker.join().unwrap_or_default())
+    });
+    IS_UNATTENDED.store(true, Ordering::SeqCst);
+    result
+}
+
+struct Looker<'a> {
+    signals: Option<Signals>,
+    progress: Option<Progress>,
+    meanwhile: &'a Meanwhile,
+    can_stop: bool,
+}
+
+impl Looker<'_> {
+    fn look_on(mut self, finished: &Receiver<()>) -> Option<Signal> {
+        let began = Stopwatch::start();
+        let mut doing = (None, began);
+        let mut asked: Option<(Signal, Deadline)> = None;
+        loop {
+            let pending = self.signals.as_mut().map(Signals::pending);
+            for number in pending.into_iter().flatten() {
+                self.clear();
+                if asked.is_some() || !self.can_stop {
+                    end_by(number);
+                }
+                let signal = if number == SIGINT {
+                    Signal::Interrupt
+                } else {
+                    Signal::Terminate
+                };
+                asked = Some((signal, Deadline::after(GRACE)));
+                self.meanwhile.end_waiting();
+            }
+            match asked {
+                Some((signal, deadline)) if deadline.has_passed() => end_by(match signal {
+                    Signal::Interrupt => SIGINT,
+                    Signal::Terminate => SIGTERM,
+                }),
+                Some(_) => {}
+                None => self.tell(&mut doing, began),
+            }
+            if finished.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
+                self.clear();
+                return asked.map(|(signal, _)| signal);
+            }
+        }
+    }
+
+    /// Shows what is being done, and for how long.
+    fn tell(&mut self, doing: &mut (Option<String>, Stopwatch), began: Stopwatch) {
+        let now = self.meanwhile.doing();
+        if doing.0 != now {
+            *doing = (now, Stopwatch::start());
+        }
+        let (Some(progress), (Some(what), since)) = (&mut self.progress, doing) else {
+            return;
+        };
+        if began.elapsed() >= SOON {
+            progress.show(&format!("{what}, {} s", since.elapsed().as_secs()));
+        }
+    }
+
+    fn clear(&mut self) {
+        if let Some(progress) = &mut self.progress {
+            progress.clear();
+        }
+    }
+}
+
+/// Ends this process as the signal ends any other.
+fn end_by(signal: i32) {
+    // It does not come back from a signal that ends processes.
+    let _alive = emulate_default_handler(signal);
+}

@@ -1,0 +1,61 @@
+//! One line on stderr that is rewritten, and erased in the end.
+
+use std::io::{self, Stderr, Write as _};
+
+use super::fold::count;
+use super::grid::shortened;
+use super::text::visible;
+
+/// The line, while a terminal shows it. Nobody may be listening, and that is no failure.
+#[derive(Debug)]
+pub struct Progress {
+    stderr: Stderr,
+    width: usize,
+    /// How many columns are taken now.
+    taken: usize,
+}
+
+impl Progress {
+    #[expect(clippy::disallowed_methods, reason = "this folder prints")]
+    pub(super) fn new(width: usize) -> Self {
+        Self {
+            stderr: io::stderr(),
+            width,
+            taken: 0,
+        }
+    }
+
+    /// Shows a text in place of the one before; only its beginning where it does not fit.
+    pub fn show(&mut self, text: &str) {
+        // The last column stays empty: a cursor behind it would be in the next line.
+        let room = self.width.saturating_sub(1);
+        let mut shown = visible(text).into_owned();
+        if count(&shown) > room {
+            shown = shortened(&shown, room);
+        }
+        let taken = count(&shown);
+        let rest = " ".repeat(self.taken.saturating_sub(taken));
+        self.write(&format!("\r{shown}{rest}"));
+        self.taken = taken;
+    }
+
+    /// Leaves nothing behind.
+    pub fn clear(&mut self) {
+        if self.taken > 0 {
+            let rest = " ".repeat(self.taken);
+            self.write(&format!("\r{rest}\r"));
+            self.taken = 0;
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        let written = self.stderr.write_all(text.as_bytes());
+        let _unheard = written.and_then(|()| self.stderr.flush());
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
