@@ -170,6 +170,25 @@ pub enum DriverError {
         /// The workspaces that hold something.
         workspaces: Vec<WorkspaceName>,
     },
+    /// What has ended gets no new parts.
+    #[error("cannot create a part of task `{task}`: it has ended as `{status}`")]
+    ParentEnded {
+        /// The task.
+        task: TaskId,
+        /// How it ended.
+        status: Status,
+    },
+    /// A parent waits for its children, so that none can wait for it.
+    #[error(
+        "cannot create a part of task `{parent}` that comes after `{}`: they would wait for one \
+         another for ever", joined(.way)
+    )]
+    WaitsForItself {
+        /// The parent.
+        parent: TaskId,
+        /// From what the new task comes after to the parent.
+        way: Vec<TaskId>,
+    },
     /// Nobody says which harness is meant.
     #[error(
         "cannot create a task in `{project}`: neither the project nor the command names a harness"
@@ -388,4 +407,10 @@ fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
         .map(|(workspace, task)| format!("`{task}` has `{workspace}`"))
         .collect();
     held.join(", ")
+}
+
+/// Tasks that wait for one another, in order.
+fn joined(way: &[TaskId]) -> String {
+    let names: Vec<&str> = way.iter().map(TaskId::as_str).collect();
+    names.join("`, which waits for `")
 }

@@ -40,6 +40,7 @@ fn race(store: &mut Store, me: &str) -> Vec<u64> {
             events: &[event],
             document: None,
             reserve: None,
+            limits: None,
             workflow_text: None,
         };
         match store.record(&commit).unwrap() {
