@@ -340,14 +340,7 @@ impl Missing {
             Missing::NoWorkspace => "no-workspace",
             Missing::NoEntry { .. } => "no-entry",
             Missing::NothingToDo => "nothing-to-do",
-            Missing::HeldBack { wait } => match wait {
-                Wait::Agents { .. }
-                | Wait::Project { .. }
-                | Wait::Harness { .. }
-                | Wait::Status { .. }
-                | Wait::Pool { .. } => "limit-reached",
-                _ => "dependency-open",
-            },
+            Missing::HeldBack { .. } => "held-back",
             Missing::NotEnded { .. } => "not-ended",
             Missing::HoldsWorkspace => "holds-workspace",
             Missing::StatusAbsent { .. } => "status-absent",

@@ -46,7 +46,7 @@ fn race(store: &mut Store, me: &str) -> Vec<u64> {
         match store.record(&commit).unwrap() {
             Record::Recorded(recorded) => won.push(recorded.task.version),
             Record::Stale { version: now } => assert!(now > version),
-            Record::Taken { .. } => unreachable!(),
+            Record::Taken { .. } | Record::HeldBack { .. } => unreachable!(),
         }
     }
 }
