@@ -53,7 +53,7 @@ pub fn schedule(all: &[Standing], limits: &Limits, now: Timestamp) -> Schedule {
     let mut tally = Tally::of(known.values().copied(), limits);
     let mut found = Schedule::default();
     for (standing, queued) in in_order(known.values().copied()) {
-        let mut waits = own_waits(standing, queued, now);
+        let mut waits = own_waits(queued, now);
         waits.extend(open_dependencies(standing, &known));
         // Who could not start anyway does not care for limits, and keeps nobody else from starting.
         if waits.is_empty() {
@@ -92,12 +92,11 @@ fn in_order<'a>(all: impl Iterator<Item = &'a Standing>) -> Vec<(&'a Standing, &
     queued
 }
 
-fn own_waits(standing: &Standing, queued: &Queued, now: Timestamp) -> Vec<Wait> {
-    let task = || standing.task.clone();
+fn own_waits(queued: &Queued, now: Timestamp) -> Vec<Wait> {
     match queued.starter {
         Starter::Engine => {}
-        Starter::Person => return vec![Wait::Person { task: task() }],
-        Starter::Unwanted => return vec![Wait::Unwanted { task: task() }],
+        Starter::Person => return vec![Wait::Person],
+        Starter::Unwanted => return vec![Wait::Unwanted],
     }
     if queued.is_unsettled {
         return vec![Wait::Unsettled];

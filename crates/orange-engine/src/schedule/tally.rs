@@ -53,21 +53,21 @@ impl<'a> Tally<'a> {
     /// The limits that leave no room for this task.
     pub(super) fn reached(&self, task: &Standing) -> Vec<Wait> {
         let Limits {
-            agents,
+            agents: all,
             per_project,
             harness,
             status,
             pools,
         } = self.limits;
         let mut waits = Vec::new();
-        if let Some(limit) = *agents
-            && let Some(held_by) = self.full(limit, |it| it.agents())
+        if let Some(limit) = *all
+            && let Some(held_by) = self.full(limit, agents)
         {
             waits.push(Wait::Agents { limit, held_by });
         }
         let is_near = |holder: &Holder<'_>| holder.standing.project == task.project;
         if let Some(limit) = *per_project
-            && let Some(held_by) = self.full(limit, |it| if is_near(it) { it.agents() } else { 0 })
+            && let Some(held_by) = self.full(limit, |it| if is_near(it) { agents(it) } else { 0 })
         {
             let project = task.project.clone();
             waits.push(Wait::Project {
@@ -77,7 +77,7 @@ impl<'a> Tally<'a> {
             });
         }
         if let Some(limit) = harness.get(&task.harness).copied()
-            && let Some(held_by) = self.full(limit, |it| it.agents_of(&task.harness))
+            && let Some(held_by) = self.full(limit, |it| agents_of(&task.harness, it))
         {
             let harness = task.harness.clone();
             waits.push(Wait::Harness {
@@ -125,16 +125,14 @@ impl<'a> Tally<'a> {
     }
 }
 
-impl Holder<'_> {
-    fn agents(&self) -> u32 {
-        let there = self.standing.agents.values();
-        let there = there.fold(0u32, |sum, count| sum.saturating_add(*count));
-        there.saturating_add(u32::from(self.starts))
-    }
+fn agents(holder: &Holder<'_>) -> u32 {
+    let there = holder.standing.agents.values();
+    let there = there.fold(0u32, |sum, count| sum.saturating_add(*count));
+    there.saturating_add(u32::from(holder.starts))
+}
 
-    fn agents_of(&self, harness: &HarnessName) -> u32 {
-        let there = self.standing.agents.get(harness).copied().unwrap_or(0);
-        let comes = self.starts && self.standing.harness == *harness;
-        there.saturating_add(u32::from(comes))
-    }
+fn agents_of(harness: &HarnessName, holder: &Holder<'_>) -> u32 {
+    let there = holder.standing.agents.get(harness).copied().unwrap_or(0);
+    let comes = holder.starts && holder.standing.harness == *harness;
+    there.saturating_add(u32::from(comes))
 }

@@ -1,4 +1,4 @@
-//! What a task in a queue waits for, as data, with one wording.
+//! What a queued task waits for, as data, with one wording.
 
 use std::fmt;
 
@@ -82,15 +82,9 @@ pub enum Wait {
         until: Timestamp,
     },
     /// The workflow leaves the start to a person.
-    Person {
-        /// The task itself.
-        task: TaskId,
-    },
+    Person,
     /// Nobody has asked for its start.
-    Unwanted {
-        /// The task itself.
-        task: TaskId,
-    },
+    Unwanted,
 }
 
 impl Wait {
@@ -109,10 +103,7 @@ impl Wait {
                 "`{task}` will never be done: cancel this task, and create it anew without `--after \
                  {task}`"
             ),
-            Wait::Person { task } | Wait::Unwanted { task } => {
-                format!("start it with `orange task spawn {task}`")
-            }
-            Wait::Unsettled | Wait::Pause { .. } => return None,
+            Wait::Unsettled | Wait::Pause { .. } | Wait::Person | Wait::Unwanted => return None,
         })
     }
 }
@@ -193,8 +184,8 @@ impl fmt::Display for Wait {
                     "its start has failed and is tried again at {until}"
                 )
             }
-            Wait::Person { .. } => formatter.write_str("its workflow leaves the start to a person"),
-            Wait::Unwanted { .. } => formatter.write_str("nobody has asked for its start"),
+            Wait::Person => formatter.write_str("its workflow leaves the start to a person"),
+            Wait::Unwanted => formatter.write_str("nobody has asked for its start"),
         }
     }
 }

@@ -9,6 +9,7 @@ use orange_engine::task::{Queueing, Tuning};
 use orange_engine::{Decision, Workflow, create};
 
 use super::answer::Answer;
+use super::family::queueing_of_new;
 use super::wait::{Called, Waiting};
 use super::{Driver, DriverError, ids};
 use crate::clock;
@@ -75,7 +76,7 @@ impl Driver {
     ) -> Result<(Answer, Option<Project>), DriverError> {
         let mut prepared = self.prepare_beginning(new)?;
         let mut store = self.store()?;
-        prepared.queueing = self.queueing_of_new(&store, &new.queueing)?;
+        prepared.queueing = queueing_of_new(&store, &new.queueing)?;
         let mut registered = None;
         if prepared.is_new {
             let (project, is_new) = Projects::add(&self.home, prepared.project.clone())?;

@@ -7,6 +7,7 @@ use orange_engine::names::{BranchName, ProjectName, RunId, Status, TaskId, Works
 use orange_engine::role::Role;
 use serde::Serialize;
 
+use super::error_wording::{held, in_use, joined, listed};
 use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError, SettingsError};
 use crate::effects::command::CommandError;
 use crate::effects::git::GitError;
@@ -351,23 +352,6 @@ pub struct Candidate {
     pub summary: String,
 }
 
-fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
-    let quoted = |what: &str, names: Vec<String>| {
-        (!names.is_empty()).then(|| format!("{what} `{}`", names.join("`, `")))
-    };
-    let tasks = tasks.iter().map(ToString::to_string).collect();
-    let held = workspaces.iter().map(ToString::to_string).collect();
-    let tasks = quoted("it has open tasks,", tasks);
-    let held = quoted("workspaces hold something,", held);
-    let both: Vec<String> = tasks.into_iter().chain(held).collect();
-    both.join("; ")
-}
-
-fn listed(candidates: &[Candidate]) -> String {
-    let ids = candidates.iter().map(|it| format!("`{}`", it.task));
-    ids.collect::<Vec<_>>().join(" or ")
-}
-
 /// What may bring an agent to a task that has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -398,19 +382,4 @@ impl From<GitError> for DriverError {
             error => DriverError::Git(error),
         }
     }
-}
-
-/// Which task has which workspace, in words.
-fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
-    let held = holders.iter();
-    let held: Vec<String> = held
-        .map(|(workspace, task)| format!("`{task}` has `{workspace}`"))
-        .collect();
-    held.join(", ")
-}
-
-/// Tasks that wait for one another, in order.
-fn joined(way: &[TaskId]) -> String {
-    let names: Vec<&str> = way.iter().map(TaskId::as_str).collect();
-    names.join("`, which waits for `")
 }

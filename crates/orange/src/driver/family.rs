@@ -32,39 +32,6 @@ impl Driver {
         }
     }
 
-    /// What a new task waits for, checked; a part of another is as urgent as that one when nothing
-    /// else was said.
-    pub(super) fn queueing_of_new(
-        &self,
-        store: &Store,
-        new: &Queueing,
-    ) -> Result<Queueing, DriverError> {
-        let mut queueing = new.clone();
-        for after in &new.after {
-            store.require(after)?;
-        }
-        let Some(parent) = &new.parent else {
-            return Ok(queueing);
-        };
-        let stored = store.require(parent)?;
-        if pinned(&stored)?.is_terminal(&stored.task.status) {
-            return Err(DriverError::ParentEnded {
-                task: parent.clone(),
-                status: stored.task.status,
-            });
-        }
-        if let Some(way) = circle(&store.standings()?, Some(parent), &new.after) {
-            return Err(DriverError::WaitsForItself {
-                parent: parent.clone(),
-                way,
-            });
-        }
-        if queueing.priority == 0 {
-            queueing.priority = stored.task.queueing.priority;
-        }
-        Ok(queueing)
-    }
-
     /// Tells a task of every child that began or ended without its knowing; whether there was one.
     ///
     /// Beginnings come first, so that it does not wake while a child is left that it has not heard
@@ -103,4 +70,33 @@ impl Driver {
         }
         Ok(has_changed)
     }
+}
+
+/// What a new task waits for, checked; a part of another is as urgent as that one when nothing
+/// else was said.
+pub(super) fn queueing_of_new(store: &Store, new: &Queueing) -> Result<Queueing, DriverError> {
+    let mut queueing = new.clone();
+    for after in &new.after {
+        store.require(after)?;
+    }
+    let Some(parent) = &new.parent else {
+        return Ok(queueing);
+    };
+    let stored = store.require(parent)?;
+    if pinned(&stored)?.is_terminal(&stored.task.status) {
+        return Err(DriverError::ParentEnded {
+            task: parent.clone(),
+            status: stored.task.status,
+        });
+    }
+    if let Some(way) = circle(&store.standings()?, Some(parent), &new.after) {
+        return Err(DriverError::WaitsForItself {
+            parent: parent.clone(),
+            way,
+        });
+    }
+    if queueing.priority == 0 {
+        queueing.priority = stored.task.queueing.priority;
+    }
+    Ok(queueing)
 }

@@ -18,6 +18,7 @@ mod create;
 mod diff;
 mod due;
 mod error;
+mod error_wording;
 mod facts;
 mod family;
 mod gate_commands;

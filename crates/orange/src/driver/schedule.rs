@@ -31,7 +31,7 @@ impl Driver {
             let noticed = self.notice_dead_ends(&mut store, task, waits);
             self.log_failure(task, noticed);
         }
-        self.start_each(&mut store, &found.starts, usize::MAX)
+        Ok(self.start_each(&mut store, &found.starts, usize::MAX))
     }
 
     /// Starts the next one of a project.
@@ -47,7 +47,7 @@ impl Driver {
                 starts.push(task);
             }
         }
-        self.start_each(store, &starts, 1)
+        Ok(self.start_each(store, &starts, 1))
     }
 
     /// What a task in a queue waits for; nothing when it is next, or in no queue.
@@ -100,12 +100,7 @@ impl Driver {
         Ok(None)
     }
 
-    fn start_each(
-        &self,
-        store: &mut Store,
-        tasks: &[TaskId],
-        most: usize,
-    ) -> Result<Vec<TaskId>, DriverError> {
+    fn start_each(&self, store: &mut Store, tasks: &[TaskId], most: usize) -> Vec<TaskId> {
         let mut started = Vec::new();
         for task in tasks {
             if started.len() >= most {
@@ -117,7 +112,7 @@ impl Driver {
                 Err(error) => self.log_failure(task, Err(error)),
             }
         }
-        Ok(started)
+        started
     }
 
     /// Starts one, unless something stands in its way; what was read then is no import, because
