@@ -88,6 +88,7 @@ pub fn workflow(data: &[u8]) {
         harness: HarnessName::new("claude"),
         review_harness: HarnessName::new("codex"),
         tuning: orange_engine::task::Tuning::default(),
+        queueing: orange_engine::task::Queueing::default(),
     };
     let Decision::Plan(plan) = create(
         &workflow,

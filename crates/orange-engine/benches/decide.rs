@@ -97,6 +97,7 @@ fn working_task(workflow: &Workflow) -> Task {
         harness: HarnessName::new("claude"),
         review_harness: HarnessName::new("codex"),
         tuning: orange_engine::task::Tuning::default(),
+        queueing: orange_engine::task::Queueing::default(),
     };
     let Decision::Plan(plan) = create(
         workflow,

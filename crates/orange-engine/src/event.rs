@@ -14,7 +14,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
-use crate::task::Tuning;
+use crate::task::{Queueing, Tuning};
 use crate::time::Timestamp;
 
 /// Something that happened to a task.
@@ -36,7 +36,7 @@ pub enum Fact {
     /// The task began.
     #[serde(rename = "task.created")]
     TaskCreated(Created),
-    /// Summary or branch were changed.
+    /// Summary, branch or priority were changed.
     #[serde(rename = "task.amended")]
     TaskAmended {
         /// Who asked.
@@ -47,6 +47,9 @@ pub enum Fact {
         /// The new branch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<BranchName>,
+        /// The new priority.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        priority: Option<i64>,
     },
     /// The task goes on by another workflow.
     #[serde(rename = "workflow.changed")]
@@ -251,6 +254,9 @@ pub struct Created {
     /// How its agents are set, where somebody said so.
     #[serde(default, skip_serializing_if = "Tuning::is_unset")]
     pub tuning: Tuning,
+    /// When its work is started, compared with others.
+    #[serde(flatten)]
+    pub queueing: Queueing,
     /// The first values of its fields.
     pub fields: BTreeMap<FieldName, i64>,
     /// The sections that were there already; they decide nothing.

@@ -15,11 +15,13 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
             by,
             summary,
             branch,
+            priority,
         } => {
             let summary = summary.as_ref().map(|it| format!("the summary to `{it}`"));
             let branch = branch.as_ref().map(|it| format!("the branch to `{it}`"));
-            let both: Vec<String> = summary.into_iter().chain(branch).collect();
-            format!("the {by} changed {}", both.join(" and "))
+            let priority = priority.map(|it| format!("the priority to {it}"));
+            let all: Vec<String> = [summary, branch, priority].into_iter().flatten().collect();
+            format!("the {by} changed {}", all.join(" and "))
         }
         Fact::WorkflowChanged { by, from, to, .. } => {
             format!("the {by} moved it from the workflow `{from}` to `{to}`")

@@ -15,7 +15,7 @@ use crate::names::{
 };
 use crate::report::Report;
 use crate::role::Role;
-use crate::task::Tuning;
+use crate::task::{Queueing, Tuning};
 use crate::time::Timestamp;
 
 /// Everything `decide` may know besides the workflow and the task.
@@ -84,12 +84,14 @@ pub enum Ask {
         /// The version that stood beside it.
         version: u64,
     },
-    /// Another summary or branch.
+    /// Another summary, branch or priority.
     Amend {
         /// The new summary.
         summary: Option<String>,
         /// The new branch.
         branch: Option<BranchName>,
+        /// The new priority.
+        priority: Option<i64>,
     },
     /// Another workflow.
     Adopt {
@@ -268,4 +270,6 @@ pub struct NewTask {
     pub review_harness: HarnessName,
     /// How its agents are set.
     pub tuning: Tuning,
+    /// When its work is started, compared with others.
+    pub queueing: Queueing,
 }

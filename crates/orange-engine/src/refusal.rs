@@ -13,6 +13,7 @@ use crate::language::verbs::Verb;
 use crate::language::workflow::Kind;
 use crate::names::{FieldName, Status, TaskId, WorkflowName};
 use crate::role::Role;
+use crate::schedule::Wait;
 
 /// Why a request is not followed. It changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -171,6 +172,11 @@ pub enum Missing {
     },
     /// There is nothing to change or to try again.
     NothingToDo,
+    /// The start has to wait.
+    HeldBack {
+        /// For what.
+        wait: Wait,
+    },
     /// The task has not ended.
     NotEnded {
         /// Where it is.
@@ -334,6 +340,7 @@ impl Missing {
             Missing::NoWorkspace => "no-workspace",
             Missing::NoEntry { .. } => "no-entry",
             Missing::NothingToDo => "nothing-to-do",
+            Missing::HeldBack { .. } => "held-back",
             Missing::NotEnded { .. } => "not-ended",
             Missing::HoldsWorkspace => "holds-workspace",
             Missing::StatusAbsent { .. } => "status-absent",

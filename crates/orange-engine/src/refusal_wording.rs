@@ -129,6 +129,7 @@ impl fmt::Display for Missing {
                 )
             }
             Missing::NothingToDo => formatter.write_str("nothing was given up"),
+            Missing::HeldBack { wait } => wait.fmt(formatter),
             Missing::NotEnded { status } => {
                 write!(formatter, "it has not ended, it is in `{status}`")
             }

@@ -45,6 +45,9 @@ pub struct Task {
     /// How its agents are set, where somebody said so.
     #[serde(default, skip_serializing_if = "Tuning::is_unset")]
     pub tuning: Tuning,
+    /// When its work is started, compared with others.
+    #[serde(flatten)]
+    pub queueing: Queueing,
     /// The fields a workflow counts in.
     pub fields: BTreeMap<FieldName, i64>,
     /// Crashes in the present status, or in the one before until its hooks have finished.
@@ -88,6 +91,33 @@ pub struct Tuning {
     /// How hard the reviewer thinks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_effort: Option<String>,
+}
+
+/// When the work of a task is started, compared with others.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct Queueing {
+    /// The larger, the sooner.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub priority: i64,
+    /// The tasks that have to be done first.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub after: BTreeSet<TaskId>,
+    /// The task that it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    /// Whether its first start happens by itself, as soon as nothing stands in the way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub starts_itself: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes what it may skip by reference"
+)]
+fn is_zero(number: &i64) -> bool {
+    *number == 0
 }
 
 impl Tuning {

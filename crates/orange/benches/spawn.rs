@@ -139,6 +139,7 @@ impl Bench {
             review_harness: None,
             status: None,
             tuning: Tuning::default(),
+            queueing: orange_engine::task::Queueing::default(),
         };
         match self.driver().create(&new, Waiting::Here).unwrap() {
             Answer::Done(changed) => changed.task.id,

@@ -108,6 +108,7 @@ impl Bench {
             review_harness: None,
             status: None,
             tuning: Tuning::default(),
+            queueing: orange_engine::task::Queueing::default(),
         };
         let Answer::Done(created) = self.driver().create(&new, Waiting::Here).unwrap() else {
             panic!("task {number} was not created");

@@ -24,13 +24,19 @@ pub(crate) fn fold(task: &mut Task, event: &Event) {
     match &event.fact {
         Fact::TaskCreated(created) => *task = begin(created, event),
         Fact::TaskAmended {
-            summary, branch, ..
+            summary,
+            branch,
+            priority,
+            ..
         } => {
             if let Some(summary) = summary {
                 task.summary.clone_from(summary);
             }
             if let Some(branch) = branch {
                 task.branch = branch.clone();
+            }
+            if let Some(priority) = priority {
+                task.queueing.priority = *priority;
             }
         }
         Fact::WorkflowChanged {
@@ -169,6 +175,7 @@ pub(crate) fn begin(created: &Created, event: &Event) -> Task {
         harness: created.harness.clone(),
         review_harness: created.review_harness.clone(),
         tuning: created.tuning.clone(),
+        queueing: created.queueing.clone(),
         fields: created.fields.clone(),
         crash_count: 0,
         crashes_are_old: false,

@@ -64,6 +64,7 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, input: &Input) -
         harness: new.harness.clone(),
         review_harness: new.review_harness.clone(),
         tuning: new.tuning.clone(),
+        queueing: new.queueing.clone(),
         fields: workflow.fields.clone(),
         sections: existing_sections(workflow, input),
     };

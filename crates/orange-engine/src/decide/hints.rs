@@ -66,6 +66,7 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
         | Missing::NotSettled => {
             format!("see what the task waits for with `orange task why {task}`")
         }
+        Missing::HeldBack { wait } => return wait.hint(),
         Missing::NotEnded { .. } => {
             format!("end it first: `orange task cancel {task}` gives it up and keeps its work")
         }

@@ -10,6 +10,7 @@ mod create;
 mod edges;
 mod exit;
 mod gates;
+mod held_back;
 mod hints;
 mod hooks;
 mod merge;
@@ -28,6 +29,7 @@ use crate::language::Workflow;
 use crate::task::Task;
 
 pub use create::create;
+pub use held_back::held_back;
 pub use outlook::outlook;
 
 /// Decides what an input means for a task.

@@ -19,6 +19,18 @@ impl Asking<'_> {
             && edges::leading(&self.steps, to, Trigger::Request).is_empty()
     }
 
+    /// Whether the engine has just started what a person wants to start.
+    pub(super) fn is_started(&self, verb: Verb, to: &Status) -> bool {
+        let entered = &self.steps.task.entered;
+        let from = entered.from.as_ref();
+        let from = from.and_then(|from| self.steps.workflow.state(from));
+        verb == Verb::Spawn
+            && self.request.by == Role::Human
+            && entered.by == Role::Engine
+            && *to == self.steps.task.status
+            && from.is_some_and(|state| state.kind == Kind::Queued)
+    }
+
     pub(super) fn terminal(&self) -> Option<Missing> {
         let status = &self.steps.task.status;
         let over = self.steps.workflow.is_terminal(status);

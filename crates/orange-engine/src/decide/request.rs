@@ -35,7 +35,11 @@ pub(super) fn decide(
         Ask::Merge { strategy, local } => asking.merge(*strategy, *local),
         Ask::Respawn { role } => asking.respawn(role.as_ref()),
         Ask::HandEdit { to, version } => asking.hand_edit(to, *version),
-        Ask::Amend { summary, branch } => asking.amend(summary.as_deref(), branch.as_ref()),
+        Ask::Amend {
+            summary,
+            branch,
+            priority,
+        } => asking.amend(summary.as_deref(), branch.as_ref(), *priority),
         Ask::Adopt { workflow, .. } => asking.adopt(workflow),
         Ask::Delete => asking.delete(),
         Ask::BringBack => asking.bring_back(),
@@ -77,8 +81,9 @@ impl<'a> Asking<'a> {
     fn verb(mut self, verb: Verb) -> Decision {
         let attempt = self.attempt_of(verb);
         let targets = self.targets(verb);
-        let is_already =
-            targets.iter().any(|to| self.is_already_in(to)) && self.may_have_led_here(verb);
+        let is_already = targets.iter().any(|to| {
+            self.is_already_in(to) && self.may_have_led_here(verb) || self.is_started(verb, to)
+        });
         let in_the_way = self
             .terminal()
             .or_else(|| self.out_of_place(verb))
@@ -178,14 +183,23 @@ impl<'a> Asking<'a> {
     }
 
     /// An agent may rename what it works on, while it works on it, and never to the default branch.
-    fn amend(mut self, summary: Option<&str>, branch: Option<&BranchName>) -> Decision {
+    /// What comes before what is a person's to say.
+    fn amend(
+        mut self,
+        summary: Option<&str>,
+        branch: Option<&BranchName>,
+        priority: Option<i64>,
+    ) -> Decision {
         let task = &self.steps.task;
         let summary = summary.filter(|summary| *summary != task.summary);
         let branch = branch.filter(|branch| **branch != task.branch);
-        if let Some(missing) = self.terminal().or_else(|| self.not_expected()) {
+        let priority = priority.filter(|priority| *priority != task.queueing.priority);
+        let not_allowed = || self.only_human().filter(|_| priority.is_some());
+        let in_the_way = self.terminal().or_else(|| self.not_expected());
+        if let Some(missing) = in_the_way.or_else(not_allowed) {
             return self.refuse(Attempt::Amend, closed_by(missing));
         }
-        if summary.is_none() && branch.is_none() {
+        if summary.is_none() && branch.is_none() && priority.is_none() {
             return already();
         }
         if branch.is_some() {
@@ -204,6 +218,7 @@ impl<'a> Asking<'a> {
             by: self.request.by.clone(),
             summary: summary.map(str::to_owned),
             branch: branch.cloned(),
+            priority,
         });
         self.steps.finish()
     }

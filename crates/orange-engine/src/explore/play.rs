@@ -18,7 +18,7 @@ use crate::names::{
 };
 use crate::refusal::Refusal;
 use crate::role::Role;
-use crate::task::{PendingState, Task, Tuning};
+use crate::task::{PendingState, Queueing, Task, Tuning};
 use crate::time::Timestamp;
 
 /// Why a step leads nowhere.
@@ -108,6 +108,7 @@ pub fn beginning(step: &Step) -> Option<(NewTask, Input)> {
         harness: HarnessName::new("harness"),
         review_harness: HarnessName::new("harness"),
         tuning: Tuning::default(),
+        queueing: Queueing::default(),
     };
     // Creating reads no cause; any will do.
     let cause = Cause::Observation(Observation::TimedOut);
@@ -210,6 +211,7 @@ fn cause(task: &Task, happening: &Happening) -> Option<Cause> {
             Ask::Amend {
                 summary: Some("x".repeat(*length)),
                 branch: None,
+                priority: None,
             },
         ),
         Happening::Die { role, evidence } => Cause::Observation(Observation::RunEnded {

@@ -8,7 +8,7 @@ use crate::names::{
     BranchName, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
 };
 use crate::role::Role;
-use crate::task::{Entered, LastError, Run, RunState, Task, Tuning, Workspace};
+use crate::task::{Entered, LastError, Queueing, Run, RunState, Task, Tuning, Workspace};
 use crate::time::Timestamp;
 
 /// Tasks in one situation have one future.
@@ -110,6 +110,7 @@ impl Situation {
             harness: HarnessName::new("harness"),
             review_harness: HarnessName::new("harness"),
             tuning: Tuning::default(),
+            queueing: Queueing::default(),
             fields,
             crash_count: self.crashes,
             crashes_are_old: false,

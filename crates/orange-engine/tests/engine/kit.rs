@@ -19,7 +19,7 @@ use orange_engine::names::{
 };
 use orange_engine::refusal::Missing;
 use orange_engine::role::Role;
-use orange_engine::task::{PendingState, Task, Tuning, Workspace};
+use orange_engine::task::{PendingState, Queueing, Task, Tuning, Workspace};
 use orange_engine::time::Timestamp;
 use orange_engine::{Plan, Refusal, Workflow, apply, create, decide, load, replay, shipped};
 
@@ -61,6 +61,7 @@ pub fn new_task(summary: &str, entry: Option<&str>) -> NewTask {
         harness: HarnessName::new("claude"),
         review_harness: HarnessName::new("codex"),
         tuning: Tuning::default(),
+        queueing: Queueing::default(),
     }
 }
 

@@ -208,7 +208,16 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
         Happening::Amend(by, text) => {
             let summary = Some(text.clone());
             let branch = Some(BranchName::new(text));
-            asked(by, Ask::Amend { summary, branch }, false)
+            let priority = None;
+            asked(
+                by,
+                Ask::Amend {
+                    summary,
+                    branch,
+                    priority,
+                },
+                false,
+            )
         }
         Happening::Retry(by, true) => asked(by, Ask::RetryEffects, false),
         Happening::Retry(by, false) => asked(by, Ask::RetryReleases, false),

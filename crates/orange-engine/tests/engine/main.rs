@@ -25,6 +25,7 @@ mod mutations;
 mod prompts;
 mod races;
 mod sane;
+mod scheduling;
 mod seeds;
 mod shipped;
 mod stories;

@@ -316,6 +316,7 @@ fn an_empty_summary_is_clarified_first() {
         Ask::Amend {
             summary,
             branch: None,
+            priority: None,
         },
     );
     assert_eq!(world.task.summary, "Add a thing");
@@ -985,7 +986,8 @@ fn repeating_ones_own_request_is_a_success_without_events() {
             Role::Human,
             Ask::Amend {
                 summary: Some(String::from("y")),
-                branch: None
+                branch: None,
+                priority: None
             }
         )),
         "refused terminal"
@@ -999,6 +1001,7 @@ fn summary_and_branch_can_be_changed() {
     let amend = |summary: Option<&str>, branch: Option<&str>| Ask::Amend {
         summary: summary.map(str::to_owned),
         branch: branch.map(BranchName::new),
+        priority: None,
     };
     assert_eq!(
         shown(&world.ask(Role::Worker, amend(None, Some("fix-v1.2")))),

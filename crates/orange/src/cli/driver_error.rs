@@ -32,6 +32,8 @@ pub fn code(error: &DriverError) -> &'static str {
         },
         DriverError::Harness(_) => "harness-unusable",
         DriverError::HarnessUnset { .. } => "harness-unset",
+        DriverError::ParentEnded { .. } => "parent-ended",
+        DriverError::WaitsForItself { .. } => "waits-for-itself",
         DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
             "program-failed"
         }
@@ -104,6 +106,8 @@ pub fn details(error: &DriverError) -> Value {
             json!({ "name": name, "names": names })
         }
         DriverError::ProjectUnclear { names, .. } => json!({ "names": names }),
+        DriverError::ParentEnded { task, status } => json!({ "task": task, "status": status }),
+        DriverError::WaitsForItself { parent, way } => json!({ "parent": parent, "way": way }),
         DriverError::Settings(error) => match error {
             SettingsError::Unreadable { path, reason } => {
                 json!({ "path": path.to_string_lossy(), "reason": reason })

@@ -25,6 +25,12 @@ pub fn hints(error: &DriverError) -> Vec<String> {
             format!("correct `{}`; nothing was changed", path.display())
         }
         DriverError::Settings(error) => return settings_hints(error),
+        DriverError::ParentEnded { .. } => {
+            "create it on its own: `orange task create` without `--parent`".to_owned()
+        }
+        DriverError::WaitsForItself { .. } => {
+            "leave out `--after`, or create it without `--parent`, outside of that task".to_owned()
+        }
         DriverError::NoRepository { .. } => {
             "run `git init` and make a first commit, then run `orange project add`".to_owned()
         }

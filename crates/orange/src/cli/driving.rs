@@ -7,6 +7,7 @@ use orange_engine::event::{Event, Fact};
 use orange_engine::input::{Ask, Request};
 use orange_engine::names::TaskId;
 use orange_engine::refusal::Missing;
+use orange_engine::schedule::Wait;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -17,6 +18,7 @@ use super::exit::Exit;
 use super::interrupted::{Interrupted, Waited};
 use super::json::{Answer as JsonAnswer, ErrorFields};
 use crate::cli::schemas::Shape;
+use crate::cli::waits::{ToldWait, told_waits};
 use crate::config::Environment;
 use crate::driver::{Answer, Changed, Driver, Gathering, GivenUp, Waiting};
 use crate::output::{Output, Style, Text};
@@ -75,6 +77,9 @@ struct Body<'a> {
     given_up: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_started: Option<ErrorFields>,
+    /// What keeps its start back, which happens by itself once that is gone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    waits: Vec<ToldWait<'a>>,
 }
 
 /// The driver for this process.
@@ -186,13 +191,14 @@ impl Wanted {
 
 /// Prints what asking came to.
 pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Error> {
-    print_beginning(answer, None, json, output)
+    print_beginning(answer, None, &[], json, output)
 }
 
 /// Prints what asking came to, and why the work was not started in the end.
 pub fn print_beginning(
     answer: Answer,
     not_started: Option<&Error>,
+    waits: &[Wait],
     json: bool,
     output: &mut Output,
 ) -> Result<Exit, Error> {
@@ -222,6 +228,7 @@ pub fn print_beginning(
                 events: &changed.events,
                 given_up: changed.given_up.iter().map(told_to_programs).collect(),
                 not_started: not_started.map(ErrorFields::from),
+                waits: told_waits(waits),
             },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
@@ -232,6 +239,10 @@ pub fn print_beginning(
     text.push(Style::Bold, task.id.as_str());
     text.push(Style::Plain, &format!(": {}", outcome.told(&changed)));
     text.end_line();
+    for wait in waits {
+        text.push(Style::Plain, &format!("  waits: {wait}"));
+        text.end_line();
+    }
     output.answer(&text)?;
     if let Some(error) = not_started {
         let mut text = Text::new();
@@ -334,13 +345,17 @@ impl Outcome {
 fn amended(fact: &Fact) -> String {
     match fact {
         Fact::TaskAmended {
-            summary, branch, ..
+            summary,
+            branch,
+            priority,
+            ..
         } => {
             let summary = summary
                 .as_ref()
                 .map(|_| String::from(", with another summary"));
             let branch = branch.as_ref().map(|it| format!(", on branch `{it}`"));
-            summary.unwrap_or_default() + &branch.unwrap_or_default()
+            let priority = priority.map(|it| format!(", with priority {it}"));
+            [summary, branch, priority].into_iter().flatten().collect()
         }
         Fact::WorkflowChanged { to, .. } => format!(", by the workflow `{to}`"),
         _ => String::new(),

@@ -30,6 +30,7 @@ mod schemas;
 mod serve;
 mod task;
 mod usage;
+mod waits;
 mod workflow;
 mod workspace;
 

@@ -3,11 +3,11 @@
 //! Precedence, stated once: a variable of the environment, then the project in `projects.json`,
 //! then `config.toml`, then what is built in.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use orange_engine::names::{HarnessName, Status};
+use orange_engine::schedule::Limits;
 use serde::{Deserialize, Serialize};
 
 use super::settings_file::{self, Given, SettingsError};
@@ -35,19 +35,6 @@ pub struct Settings {
     /// What is written to `orange.log`.
     pub log: LogSettings,
     all: Vec<Setting>,
-}
-
-/// How many agents or tasks there may be at once; no limit where absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Agents over all projects.
-    pub agents: Option<u32>,
-    /// Agents of one project.
-    pub per_project: Option<u32>,
-    /// Agents of a harness.
-    pub harness: BTreeMap<HarnessName, u32>,
-    /// Tasks in a status.
-    pub status: BTreeMap<Status, u32>,
 }
 
 /// The worktrees of a project.
@@ -280,6 +267,7 @@ fn resolved(all: Vec<Setting>) -> Settings {
             status: family("limits.status.")
                 .map(|(name, count)| (Status::new(name), count))
                 .collect(),
+            ..Limits::default()
         },
         pool: PoolSettings {
             size: count("pool.size").unwrap_or_default(),

@@ -82,7 +82,7 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "limits.status.*",
-        meaning: "How many tasks may be in the status of that name at once.",
+        meaning: "No work is started while so many tasks are in the status of that name.",
         ..PLAIN
     },
     Key {

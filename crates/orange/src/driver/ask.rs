@@ -51,7 +51,10 @@ impl Driver {
 
     fn ask_in(&self, store: &mut Store, asked: &Asked) -> Result<Answer, DriverError> {
         refuse_nul("message", asked.request.message.as_ref())?;
-        if let Ask::Amend { summary, branch } = &asked.request.ask {
+        if let Ask::Amend {
+            summary, branch, ..
+        } = &asked.request.ask
+        {
             refuse_nul("summary", summary.as_ref())?;
             branch.as_ref().map_or(Ok(()), require_branch)?;
         }
@@ -62,6 +65,7 @@ impl Driver {
         self.keep_for_supervisor()?;
         if !is_urgent(&asked.request.ask) {
             self.observe_in(store, id)?;
+            self.meet_children(store, id)?;
         }
         let read = self.follow_hand_edit(store, id)?;
         let cause = Cause::Request(asked.request.clone());
@@ -176,6 +180,12 @@ impl Driver {
             message: None,
         };
         match self.step(store, id, &Cause::Request(request)) {
+            // Whoever wrote it is not there to be told.
+            Ok(Stepped::Refused(refusal)) => {
+                let what = refusal.to_string();
+                let held_back = Cause::Observation(Observation::Noticed { what });
+                self.step(store, id, &held_back).map(|_| true)
+            }
             Ok(_) => Ok(true),
             Err(
                 DriverError::DocumentUnknown { .. }

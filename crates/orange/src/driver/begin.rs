@@ -1,14 +1,16 @@
 //! A new task, and then the start of its work.
 
-use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::TaskId;
+use orange_engine::refusal::Missing;
 use orange_engine::role::Role;
+use orange_engine::schedule::Wait;
 
 use super::answer::Answer;
 use super::ask::Asked;
 use super::create::NewWork;
+use super::schedule::spawn;
 use super::step::pinned;
 use super::wait::Waiting;
 use super::{Driver, DriverError};
@@ -32,6 +34,8 @@ pub enum Start {
     NotWanted,
     /// Only a person may ask for it, and an agent created the task.
     ForAPerson,
+    /// Something keeps it back; it happens by itself once that is gone.
+    Waits(Vec<Wait>),
     /// It was asked for; the task is there whatever came of it.
     Asked(Result<Answer, DriverError>),
 }
@@ -45,16 +49,12 @@ impl Driver {
         starts: bool,
         waiting: Waiting,
     ) -> Result<Begun, DriverError> {
-        let (created, registered) = self.create_registering(new, waiting)?;
+        let mut new = new.clone();
+        new.queueing.starts_itself = starts;
+        let (created, registered) = self.create_registering(&new, waiting)?;
         let start = match &created {
-            Answer::Done(changed) | Answer::StillRunning(changed)
-                if starts && self.can_be_started(&changed.task.id)? =>
-            {
-                if new.by == Role::Human {
-                    Start::Asked(self.ask(&spawn(&changed.task.id, waiting)))
-                } else {
-                    Start::ForAPerson
-                }
+            Answer::Done(changed) | Answer::StillRunning(changed) if starts => {
+                self.begin_work(&changed.task.id, &new.by, waiting)?
             }
             _ => Start::NotWanted,
         };
@@ -65,6 +65,44 @@ impl Driver {
         })
     }
 
+    /// What an agent creates is started as the engine would, if its workflow allows that.
+    fn begin_work(&self, task: &TaskId, by: &Role, waiting: Waiting) -> Result<Start, DriverError> {
+        if !self.can_be_started(task)? {
+            return Ok(Start::NotWanted);
+        }
+        let by = match by {
+            Role::Human => Role::Human,
+            _ => Role::Engine,
+        };
+        let is_person = by == Role::Human;
+        let asked = self.ask(&Asked {
+            task: task.clone(),
+            request: spawn(by),
+            waiting,
+        });
+        let refusal = match asked {
+            Ok(Answer::Refused(refusal)) => refusal,
+            asked => return Ok(Start::Asked(asked)),
+        };
+        let waits = refusal.missing.iter().filter_map(|missing| match missing {
+            Missing::HeldBack { wait } => Some(wait.clone()),
+            _ => None,
+        });
+        let waits: Vec<Wait> = waits.collect();
+        if !waits.is_empty() {
+            return Ok(Start::Waits(waits));
+        }
+        // A supervisor may have been faster.
+        if !self.can_be_started(task)? {
+            return Ok(Start::NotWanted);
+        }
+        let is_barred = |it: &Missing| matches!(it, Missing::NotAllowed { .. });
+        if !is_person && refusal.missing.iter().any(is_barred) {
+            return Ok(Start::ForAPerson);
+        }
+        Ok(Start::Asked(Ok(Answer::Refused(refusal))))
+    }
+
     /// Whether a task waits in a queue that the verb `spawn` leads out of.
     fn can_be_started(&self, task: &TaskId) -> Result<bool, DriverError> {
         let stored = self.store()?.require(task)?;
@@ -73,18 +111,5 @@ impl Driver {
         let is_queued = state.is_some_and(|state| state.kind == Kind::Queued);
         let targets = workflow.verbs.get(&Verb::Spawn);
         Ok(is_queued && targets.is_some_and(|targets| !targets.is_empty()))
-    }
-}
-
-fn spawn(task: &TaskId, waiting: Waiting) -> Asked {
-    Asked {
-        task: task.clone(),
-        request: Request {
-            by: Role::Human,
-            ask: Ask::Verb(Verb::Spawn),
-            confirmed: false,
-            message: None,
-        },
-        waiting,
     }
 }

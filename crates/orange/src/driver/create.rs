@@ -5,10 +5,11 @@ use orange_engine::input::{Cause, Facts, Input, NewTask, Observation};
 use orange_engine::language::load;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
-use orange_engine::task::Tuning;
+use orange_engine::task::{Queueing, Tuning};
 use orange_engine::{Decision, Workflow, create};
 
 use super::answer::Answer;
+use super::family::queueing_of_new;
 use super::wait::{Called, Waiting};
 use super::{Driver, DriverError, ids};
 use crate::clock;
@@ -45,6 +46,8 @@ pub struct NewWork {
     pub status: Option<Status>,
     /// How its agents are set.
     pub tuning: Tuning,
+    /// When its work is started, compared with others.
+    pub queueing: Queueing,
 }
 
 /// A beginning with everything it needs, found and checked.
@@ -56,6 +59,7 @@ struct Prepared {
     workflow_text: String,
     harness: HarnessName,
     review_harness: HarnessName,
+    queueing: Queueing,
 }
 
 impl Driver {
@@ -70,8 +74,9 @@ impl Driver {
         new: &NewWork,
         waiting: Waiting,
     ) -> Result<(Answer, Option<Project>), DriverError> {
-        let prepared = self.prepare_beginning(new)?;
+        let mut prepared = self.prepare_beginning(new)?;
         let mut store = self.store()?;
+        prepared.queueing = queueing_of_new(&store, &new.queueing)?;
         let mut registered = None;
         if prepared.is_new {
             let (project, is_new) = Projects::add(&self.home, prepared.project.clone())?;
@@ -120,6 +125,7 @@ impl Driver {
             workflow_text,
             harness,
             review_harness,
+            queueing: Queueing::default(),
         })
     }
 
@@ -155,6 +161,7 @@ impl Driver {
                 harness: prepared.harness.clone(),
                 review_harness: prepared.review_harness.clone(),
                 tuning: new.tuning.clone(),
+                queueing: prepared.queueing.clone(),
             };
             let plan = match create(&prepared.workflow, &task, &input) {
                 Decision::Plan(plan) => plan,
@@ -168,6 +175,10 @@ impl Driver {
             });
             match created {
                 Ok(_) => {
+                    if let Some(parent) = &prepared.queueing.parent {
+                        let met = self.meet_children(store, parent);
+                        self.log_failure(parent, met.map(|_| ()));
+                    }
                     self.project_files(store, &id)?;
                     return self.settle(store, &id, plan.events, waiting, Called::none());
                 }

@@ -7,6 +7,7 @@ use orange_engine::names::{BranchName, ProjectName, RunId, Status, TaskId, Works
 use orange_engine::role::Role;
 use serde::Serialize;
 
+use super::error_wording::{held, in_use, joined, listed};
 use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError, SettingsError};
 use crate::effects::command::CommandError;
 use crate::effects::git::GitError;
@@ -170,6 +171,25 @@ pub enum DriverError {
         /// The workspaces that hold something.
         workspaces: Vec<WorkspaceName>,
     },
+    /// What has ended gets no new parts.
+    #[error("cannot create a part of task `{task}`: it has ended as `{status}`")]
+    ParentEnded {
+        /// The task.
+        task: TaskId,
+        /// How it ended.
+        status: Status,
+    },
+    /// A parent waits for its children, so that none can wait for it.
+    #[error(
+        "cannot create a part of task `{parent}` that comes after `{}`: they would wait for one \
+         another for ever", joined(.way)
+    )]
+    WaitsForItself {
+        /// The parent.
+        parent: TaskId,
+        /// From what the new task comes after to the parent.
+        way: Vec<TaskId>,
+    },
     /// Nobody says which harness is meant.
     #[error(
         "cannot create a task in `{project}`: neither the project nor the command names a harness"
@@ -332,23 +352,6 @@ pub struct Candidate {
     pub summary: String,
 }
 
-fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
-    let quoted = |what: &str, names: Vec<String>| {
-        (!names.is_empty()).then(|| format!("{what} `{}`", names.join("`, `")))
-    };
-    let tasks = tasks.iter().map(ToString::to_string).collect();
-    let held = workspaces.iter().map(ToString::to_string).collect();
-    let tasks = quoted("it has open tasks,", tasks);
-    let held = quoted("workspaces hold something,", held);
-    let both: Vec<String> = tasks.into_iter().chain(held).collect();
-    both.join("; ")
-}
-
-fn listed(candidates: &[Candidate]) -> String {
-    let ids = candidates.iter().map(|it| format!("`{}`", it.task));
-    ids.collect::<Vec<_>>().join(" or ")
-}
-
 /// What may bring an agent to a task that has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -379,13 +382,4 @@ impl From<GitError> for DriverError {
             error => DriverError::Git(error),
         }
     }
-}
-
-/// Which task has which workspace, in words.
-fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
-    let held = holders.iter();
-    let held: Vec<String> = held
-        .map(|(workspace, task)| format!("`{task}` has `{workspace}`"))
-        .collect();
-    held.join(", ")
 }

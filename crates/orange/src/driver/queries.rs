@@ -4,6 +4,8 @@ use orange_engine::event::Event;
 use orange_engine::input::{Cause, Facts, Input, Observation};
 use orange_engine::names::TaskId;
 use orange_engine::outlook;
+use orange_engine::role::Role;
+use orange_engine::schedule::Wait;
 use orange_engine::way::Way;
 use orange_engine::why::{Explanation, why};
 
@@ -30,6 +32,8 @@ pub struct Shown {
     pub inbox: Vec<InboxEntry>,
     /// What a look at the agents showed that are believed alive; it changed nothing.
     pub seen: Vec<Seen>,
+    /// What its start waits for, if it is in a queue.
+    pub waits: Vec<Wait>,
 }
 
 /// Where a task can go, and what each way still needs.
@@ -56,6 +60,8 @@ impl Driver {
             pending: store.pending(task)?,
             runs,
             seen,
+            // Settings with a mistake keep nobody from looking; the outlook tells of them.
+            waits: self.waits(&store, task).unwrap_or_default(),
             workspace: store.workspace_of(task)?,
             inbox: store.inbox(task)?,
         })
@@ -87,6 +93,9 @@ impl Driver {
                 None
             }
         };
+        if let Err(error) = self.limits(&Role::Engine) {
+            unknown.push(format!("limits: {error}"));
+        }
         let mut input = Input {
             at: clock::now(),
             fresh: ids::fresh()?,

@@ -6,7 +6,8 @@ use orange_engine::input::{Ask, Cause, Facts, Input, Observation, Request};
 use orange_engine::language::load;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, TaskId};
-use orange_engine::{Decision, Refusal, Workflow, decide};
+use orange_engine::schedule::Standing;
+use orange_engine::{Decision, Refusal, Task, Workflow, decide, held_back};
 
 use super::{Driver, DriverError, ids};
 use crate::clock;
@@ -114,6 +115,7 @@ impl Driver {
                 }
                 Decision::Plan(plan) => {
                     let reserve = self.workspace_to_reserve(store, task, &plan.events, cause)?;
+                    let limits = self.limits_of_start(workflow, &plan.events, cause)?;
                     let recorded = store.record(&Commit {
                         task: &task.id,
                         version: task.version,
@@ -121,19 +123,35 @@ impl Driver {
                         document: known.document.as_ref(),
                         reserve: reserve.as_ref(),
                         workflow_text: new_workflow(cause),
+                        limits: limits.as_ref(),
                     })?;
-                    return Ok(match recorded {
-                        Record::Recorded(_) => {
+                    return Ok(match (recorded, cause) {
+                        (Record::Recorded(recorded), _) => {
                             self.log_decision(task, cause, &plan.events);
                             let events = plan.events;
+                            if recorded.task.entered.version > task.version {
+                                self.follow_end(store, workflow, &recorded.task);
+                            }
                             Some(Stepped::Recorded { events })
                         }
-                        Record::Stale { .. } | Record::Taken { .. } => None,
+                        (Record::HeldBack { waits }, Cause::Request(request)) => {
+                            let refusal = held_back(task, request, waits);
+                            self.log_refusal(task, cause, &refusal);
+                            Some(Stepped::Refused(Box::new(refusal)))
+                        }
+                        _ => None,
                     });
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Tells others of the end of a task, if this is one.
+    fn follow_end(&self, store: &mut Store, workflow: &Workflow, task: &Task) {
+        if workflow.is_terminal(&task.status) {
+            self.tell_of_end(store, &Standing::of(workflow, task));
+        }
     }
 
     /// Brings the files of a task up to date, and follows a status that was written by hand.

@@ -21,6 +21,7 @@ mod open;
 mod pending;
 mod placement;
 mod projection;
+mod queue;
 mod reading;
 mod rebuild;
 mod record;

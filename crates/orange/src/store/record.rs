@@ -12,12 +12,13 @@ use orange_engine::document::Document;
 use orange_engine::effect::{EffectId, PlannedEffect};
 use orange_engine::event::{Event, Fact};
 use orange_engine::names::{TaskId, WorkspaceName};
+use orange_engine::schedule::{Limits, Wait};
 use rusqlite::Connection;
 
 use super::error::StoreError;
 use super::task_directory::TaskDirectory;
 use super::workspaces::Reservation;
-use super::{Store, events, imports, pending, runs, tasks, texts, workspaces};
+use super::{Store, events, imports, pending, queue, runs, tasks, texts, workspaces};
 
 /// What is to be recorded, and the version it was decided for.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,8 @@ pub struct Commit<'a> {
     pub reserve: Option<&'a WorkspaceName>,
     /// The text of the workflow; an event that changes it needs it.
     pub workflow_text: Option<&'a str>,
+    /// The limits that a start keeps; nothing for what starts nothing.
+    pub limits: Option<&'a Limits>,
 }
 
 /// A task that begins.
@@ -61,6 +64,11 @@ pub enum Record {
     Taken {
         /// Who holds it; nobody when it is retired.
         by: Option<TaskId>,
+    },
+    /// A limit or a dependency stands in the way of the start.
+    HeldBack {
+        /// Everything that does.
+        waits: Vec<Wait>,
     },
 }
 
@@ -103,6 +111,12 @@ impl Store {
         if task.version != commit.version {
             let version = task.version;
             return Ok(Record::Stale { version });
+        }
+        if let Some(limits) = commit.limits {
+            let waits = queue::obstacles(connection, &task, limits)?;
+            if !waits.is_empty() {
+                return Ok(Record::HeldBack { waits });
+            }
         }
         if let Some(workspace) = commit.reserve
             && let Reservation::Taken { by } = workspaces::reserve(connection, workspace, id)?

@@ -203,8 +203,9 @@ pub(super) fn insert(
     connection
         .execute(
             "INSERT INTO tasks
-             (id, project, version, status, workflow, workflow_hash, snapshot, directory, sequence)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+             (id, project, version, status, workflow, workflow_hash, snapshot, directory, sequence,
+              parent)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
                 task.id.as_str(),
                 task.project.as_str(),
@@ -215,6 +216,7 @@ pub(super) fn insert(
                 snapshot_of(task)?,
                 directory,
                 sequence,
+                task.queueing.parent.as_ref().map(TaskId::as_str),
             ],
         )
         .map_err(failed("create a task"))?;

@@ -7,6 +7,7 @@
 
 mod files;
 mod pace;
+mod scheduling;
 mod server;
 mod tasks;
 mod timers;
@@ -28,6 +29,7 @@ use crate::effects::process::{Exits, ProcessError, allow_many_open_files};
 use crate::effects::tmux::Heard;
 use files::Files;
 use pace::Pace;
+use scheduling::Scheduling;
 use server::Server;
 use tasks::Tasks;
 use timers::Timers;
@@ -132,6 +134,7 @@ pub struct Supervisor {
     looks: Workers,
     readers: Workers,
     performers: Workers,
+    scheduling: Scheduling,
     driver: Driver,
     settings: Settings,
     watcher: Watcher,
@@ -198,6 +201,7 @@ impl Supervisor {
             looks: looks.map_err(SupervisorError::Thread)?,
             readers: readers.map_err(SupervisorError::Thread)?,
             performers: performers.map_err(SupervisorError::Thread)?,
+            scheduling: Scheduling::new(driver.clone()).map_err(SupervisorError::Thread)?,
             files: Files::new(driver.home(), sender.clone())?,
             server: Server::new(sender.clone()),
             tasks: Tasks::default(),

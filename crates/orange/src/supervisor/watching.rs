@@ -14,8 +14,9 @@ use crate::effects::tmux::Heard;
 const AGAIN: Duration = Duration::from_secs(2);
 
 impl Supervisor {
-    /// Reads what has changed, and has done what is due.
+    /// Reads what has changed, and has done what is due; what waits may be next now.
     pub(super) fn reload(&mut self) {
+        self.scheduling.look();
         // A database that is busy is no news: the next commit or sweep tries again.
         for change in self.watcher.changes().unwrap_or_default() {
             match change.watched {

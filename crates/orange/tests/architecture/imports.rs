@@ -154,8 +154,15 @@ fn broken_engine_rule(row: &Row, path: &PathUse, rest: &[String]) -> Option<Stri
     let folder = row.folder;
     let forbidden: &[&str] = match row.engine {
         Engine::Nothing => return Some(format!("{folder}/ must not import the engine")),
-        Engine::Types => &["decide", "create", "outlook", "apply", "replay"],
-        Engine::TypesAndApply => &["decide", "create", "outlook"],
+        Engine::Types => &[
+            "decide",
+            "create",
+            "outlook",
+            "held_back",
+            "apply",
+            "replay",
+        ],
+        Engine::TypesAndApply => &["decide", "create", "outlook", "held_back"],
         Engine::Everything => return None,
     };
     if rest.is_empty() && path.hides {

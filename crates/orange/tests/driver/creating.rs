@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use orange_engine::names::TaskId;
+use orange_engine::role::Role;
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -175,20 +176,40 @@ verbs:
 }
 
 #[test]
-fn an_agent_may_create_a_task_and_a_person_starts_it() {
+fn an_agent_may_create_a_part_of_its_task_and_it_starts_by_itself() {
     let stage = Stage::new("default");
     stage.script("worker-1", "ask task create more 'More to do'");
+    stage.must(&["task", "create", "fix", "Mend it", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let calls = stage.calls();
+    assert!(calls.contains("-> 0"), "{calls}");
+    let more = stage.driver().meant(Some("more")).unwrap();
+    stage.wait_for_status(&more, "planning");
+    let task = stage.task(&more);
+    assert_eq!(task.project.as_str(), "app");
+    assert_eq!(
+        task.queueing.parent,
+        Some(stage.driver().meant(Some("fix")).unwrap())
+    );
+    assert_eq!(task.entered.by, Role::Engine, "no agent starts another");
+}
+
+#[test]
+fn what_only_a_person_may_start_is_left_to_one() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "ask task create more 'More to do' --workflow sides",
+    );
+    fs::create_dir_all(stage.path("home/workflows")).unwrap();
+    fs::write(stage.path("home/workflows/sides.yml"), crate::racing::SIDES).unwrap();
     stage.must(&["task", "create", "fix", "Mend it", "--wait", "60"]);
     stage.wait_for_turn("worker-1");
     let calls = stage.calls().replace("\n      ", " ");
     assert!(calls.contains("-> 0"), "{calls}");
     assert!(calls.contains("only a person may start it"), "{calls}");
     let more = stage.driver().meant(Some("more")).unwrap();
-    let task = stage.task(&more);
-    assert_eq!(
-        (task.status.as_str(), task.project.as_str()),
-        ("pending", "app")
-    );
+    assert_eq!(stage.task(&more).status.as_str(), "open");
 }
 
 #[test]

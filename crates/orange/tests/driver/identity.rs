@@ -116,8 +116,10 @@ fn an_agent_that_outlives_an_update_of_orange_still_asks() {
     let database = rusqlite::Connection::open(stage.home().database()).unwrap();
     database
         .execute_batch(
-            "DROP TABLE task_rows;
+            "DROP INDEX tasks_by_parent;
+             ALTER TABLE tasks DROP COLUMN parent;
              DROP INDEX tasks_by_sequence;
+             DROP TABLE task_rows;
              DROP TABLE gate_commands;
              CREATE TABLE facts (task TEXT NOT NULL, entered INTEGER NOT NULL, head TEXT NOT NULL,
                  facts TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (task, entered, head)) STRICT;

@@ -21,6 +21,7 @@ pub fn work(summary: &str) -> NewWork {
         review_harness: None,
         status: None,
         tuning: Tuning::default(),
+        queueing: orange_engine::task::Queueing::default(),
     }
 }
 

@@ -41,6 +41,7 @@ mod racing;
 mod rebuilding;
 mod restarts;
 mod rounds;
+mod scheduling;
 mod settings;
 mod stage;
 mod stories;

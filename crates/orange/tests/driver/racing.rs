@@ -20,7 +20,7 @@ use crate::stage::{SOON, Stage};
 use crate::stories::way;
 
 /// Two sides of a person's mind, and nothing that happens on the way.
-const SIDES: &str = r#"
+pub const SIDES: &str = r#"
 name: sides
 version: 1
 states:

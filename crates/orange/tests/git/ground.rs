@@ -142,6 +142,7 @@ impl Ground {
             review_harness: None,
             status: None,
             tuning: Tuning::default(),
+            queueing: orange_engine::task::Queueing::default(),
         };
         match self.driver().create(&new, Waiting::Here).unwrap() {
             Answer::Done(changed) => changed.task.id,

@@ -213,6 +213,7 @@ fn a_file_that_is_deleted_comes_back_from_the_last_import() {
         events: &world.events[2..],
         document: Some(&read.document),
         reserve: None,
+        limits: None,
         workflow_text: None,
     };
     store.record(&commit).unwrap();

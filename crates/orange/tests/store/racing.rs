@@ -40,12 +40,13 @@ fn race(store: &mut Store, me: &str) -> Vec<u64> {
             events: &[event],
             document: None,
             reserve: None,
+            limits: None,
             workflow_text: None,
         };
         match store.record(&commit).unwrap() {
             Record::Recorded(recorded) => won.push(recorded.task.version),
             Record::Stale { version: now } => assert!(now > version),
-            Record::Taken { .. } => unreachable!(),
+            Record::Taken { .. } | Record::HeldBack { .. } => unreachable!(),
         }
     }
 }

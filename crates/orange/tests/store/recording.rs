@@ -31,6 +31,7 @@ fn plain(task: &Task, events: &[Event]) -> Commit<'static> {
         events: Box::leak(events.to_vec().into_boxed_slice()),
         document: None,
         reserve: None,
+        limits: None,
         workflow_text: None,
     }
 }
@@ -243,6 +244,7 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
     let new = &life.world.events[usize::try_from(task.version).unwrap()..];
     let commit = Commit {
         reserve: Some(&name),
+        limits: None,
         workflow_text: None,
         ..plain(&task, new)
     };
@@ -260,6 +262,7 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
     let other = Life::of(&mut store, other).world.task;
     let commit = Commit {
         reserve: Some(&name),
+        limits: None,
         workflow_text: None,
         ..plain(&other, &[attention(&other)])
     };

@@ -87,6 +87,7 @@ pub fn nudge(store: &mut Store, task: &TaskId) -> Task {
         events: &[event],
         document: None,
         reserve: None,
+        limits: None,
         workflow_text: None,
     };
     match store.record(&commit).unwrap() {
@@ -162,6 +163,7 @@ fn commit(
         events,
         document: Some(document),
         reserve: None,
+        limits: None,
         workflow_text: None,
     });
     match answer.unwrap() {

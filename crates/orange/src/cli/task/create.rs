@@ -1,9 +1,10 @@
 //! `orange task create`.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use orange_engine::names::{BranchName, HarnessName, ProjectName, Status};
-use orange_engine::task::Tuning;
+use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
+use orange_engine::task::{Queueing, Tuning};
 
 use crate::cli::attending::{Manner, attend};
 use crate::cli::driving::{Patience, driver, print_beginning};
@@ -17,7 +18,8 @@ use crate::output::{Output, Style, Text};
 /// Create a task and start its work.
 ///
 /// It begins where the workflow lets tasks begin, usually in a queue; then its work is started as
-/// `orange task spawn` does it, unless `--no-spawn` is given. The task keeps the workflow as it is
+/// `orange task spawn` does it, unless `--no-spawn` is given. While a limit of config.toml or a task
+/// of `--after` stands in the way, it waits in its queue. The task keeps the workflow as it is
 /// now, whatever becomes of the file.
 ///
 /// The first task in a git repository that is no project yet registers it, as `orange project add`
@@ -68,6 +70,22 @@ pub struct Args {
     /// Where it begins; the first entry of the workflow that is open when left out.
     #[arg(long, value_name = "STATUS")]
     pub status: Option<String>,
+    /// Start it only after these tasks are done: ended, and not cancelled.
+    #[arg(long, value_name = "TASK", num_args = 1..)]
+    pub after: Vec<String>,
+    /// The task that it is a part of; a worker's own when left out. A task that waits for its parts
+    /// goes on once they have all ended.
+    #[arg(long, value_name = "TASK")]
+    pub parent: Option<String>,
+    /// The larger, the sooner it is started; that of the parent, else 0, when left out.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        allow_negative_numbers = true,
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    pub priority: i64,
     /// Leave it where it begins; `orange task spawn` starts the work.
     #[arg(long)]
     pub no_spawn: bool,
@@ -79,9 +97,12 @@ pub struct Args {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let (branch, summary) = named(args)?;
+    let asker = driver.identify()?;
+    let after = args.after.iter().map(|it| driver.meant(Some(it)));
+    let after: Result<BTreeSet<TaskId>, _> = after.collect();
     let new = NewWork {
         project: args.project.as_deref().map(ProjectName::new),
-        by: driver.identify()?.role,
+        by: asker.role.clone(),
         summary,
         context: args.context.as_deref().map(context).transpose()?,
         branch: branch.map(BranchName::new),
@@ -93,6 +114,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             model: args.model.clone(),
             effort: args.effort.clone(),
             review_effort: args.review_effort.clone(),
+        },
+        queueing: Queueing {
+            priority: args.priority,
+            after: after?,
+            parent: driver.parent_meant(args.parent.as_deref(), &asker)?,
+            starts_itself: false,
         },
     };
     let manner = Manner::waiting(args.patience.json, output);
@@ -119,7 +146,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 fn unfinished(begun: &Begun) -> Option<Waited> {
     let is_started = match &begun.start {
         Start::Asked(came) => matches!(came, Ok(Answer::Done(_) | Answer::Refused(_))),
-        Start::NotWanted | Start::ForAPerson => true,
+        Start::NotWanted | Start::ForAPerson | Start::Waits(_) => true,
     };
     match &begun.created {
         Answer::StillRunning(changed) => Some(Waited::Effects(changed.task.id.clone())),
@@ -184,30 +211,38 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
     let task = match &begun.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
         Answer::Already(_) | Answer::Refused(_) => {
-            return print_beginning(begun.created, None, json, output);
+            return print_beginning(begun.created, None, &[], json, output);
         }
     };
     let again = format!("`orange task spawn {task}` starts the work");
     let stays = format!("the task stays; when that is mended, {again}");
     let (exit, hint) = match begun.start {
-        Start::NotWanted => return print_beginning(begun.created, None, json, output),
+        Start::NotWanted => return print_beginning(begun.created, None, &[], json, output),
         Start::ForAPerson => {
-            let exit = print_beginning(begun.created, None, json, output)?;
+            let exit = print_beginning(begun.created, None, &[], json, output)?;
             (exit, Some(format!("only a person may start it: {again}")))
+        }
+        Start::Waits(waits) => {
+            let exit = print_beginning(begun.created, None, &waits, json, output)?;
+            let hint = format!(
+                "it starts by itself once that is gone, if `orange serve` runs; `orange task why \
+                 {task}` tells what it waits for"
+            );
+            (exit, Some(hint))
         }
         Start::Asked(Err(error)) => {
             let error = Error::from(error);
-            let exit = print_beginning(begun.created, Some(&error), json, output)?;
+            let exit = print_beginning(begun.created, Some(&error), &[], json, output)?;
             (exit, Some(stays))
         }
         Start::Asked(Ok(Answer::Refused(refusal))) => {
             let error = Error::Refused(refusal);
-            let exit = print_beginning(begun.created, Some(&error), json, output)?;
+            let exit = print_beginning(begun.created, Some(&error), &[], json, output)?;
             (exit, Some(stays))
         }
         Start::Asked(Ok(started)) => {
             let both = joined(begun.created, started);
-            let exit = print_beginning(both, None, json, output)?;
+            let exit = print_beginning(both, None, &[], json, output)?;
             (exit, (exit == Exit::OutsideFailed).then_some(stays))
         }
     };

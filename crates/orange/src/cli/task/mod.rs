@@ -35,7 +35,7 @@ use crate::output::Output;
 /// what the workflow allows its role.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Create(create::Args),
+    Create(Box<create::Args>),
     List(list::Args),
     Show(show::Args),
     Why(why::Args),

@@ -12,6 +12,7 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
+use crate::cli::waits::{ToldWait, told_waits};
 use crate::clock;
 use crate::config::Environment;
 use crate::driver::{Observation, Seen, Shown, Why};
@@ -46,6 +47,8 @@ struct Body<'a> {
     seen: Vec<Value>,
     inbox: Value,
     why: Option<&'a Why>,
+    /// What its start waits for, if it is in a queue.
+    waits: Vec<ToldWait<'a>>,
 }
 
 /// Prints it.
@@ -89,6 +92,7 @@ fn body<'a>(shown: &'a Shown, why: Option<&'a Why>) -> Result<Body<'a>, Error> {
         seen: shown.seen.iter().map(seen).collect(),
         inbox: inbox(shown)?,
         why,
+        waits: told_waits(&shown.waits),
     })
 }
 
@@ -156,6 +160,9 @@ fn text(shown: &Shown, why: Option<&Why>) -> Text {
     line("since", &ago(now, task.entered.at));
     for told in why.map(ToString::to_string).unwrap_or_default().lines() {
         line("", told);
+    }
+    for wait in &shown.waits {
+        line("waits", &wait.to_string());
     }
     line("branch", task.branch.as_str());
     if let Some(workspace) = &shown.workspace {

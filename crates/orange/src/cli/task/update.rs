@@ -11,17 +11,17 @@ use crate::output::Output;
 
 /// Change status, branch or workflow.
 ///
-/// The summary, too.
+/// The summary and the priority, too.
 ///
 /// A status is reached only by an edge of the workflow whose gates hold; a refusal says what is
 /// missing. TASK.md is read first, so write what the gate asks for before you ask.
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("change").required(true).multiple(true).args(["status", "branch", "summary", "workflow"]))]
+#[command(group = clap::ArgGroup::new("change").required(true).multiple(true).args(["status", "branch", "summary", "priority", "workflow"]))]
 pub struct Args {
     #[command(flatten)]
     pub target: Target,
     /// Where the task should go.
-    #[arg(long, value_name = "STATUS", conflicts_with_all = ["branch", "summary", "workflow"])]
+    #[arg(long, value_name = "STATUS", conflicts_with_all = ["branch", "summary", "priority", "workflow"])]
     pub status: Option<String>,
     /// The branch's new name; without a value, the branch that the worktree is on.
     #[arg(long, value_name = "BRANCH", num_args = 0..=1, default_missing_value = "")]
@@ -29,9 +29,12 @@ pub struct Args {
     /// What is to be done, in a sentence.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub summary: Option<String>,
+    /// The larger, the sooner it is started.
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub priority: Option<i64>,
     /// The workflow it goes on by, if `orange workflow check` finds no error in it and it has the
     /// present status with the same meaning.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["branch", "summary"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["branch", "summary", "priority"])]
     pub workflow: Option<String>,
     /// What to say with it.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
@@ -52,6 +55,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         (None, None) => Ask::Amend {
             summary: args.summary.clone(),
             branch: branch(args, environment)?,
+            priority: args.priority,
         },
     };
     let wanted = Wanted {

@@ -11,6 +11,7 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
+use crate::cli::waits::{ToldWait, told_waits};
 use crate::config::Environment;
 use crate::driver::{Observation, Outlook, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
@@ -40,6 +41,8 @@ struct Body<'a> {
     task: &'a str,
     status: &'a str,
     why: Option<&'a Why>,
+    /// What its start waits for, if it is in a queue.
+    waits: Vec<ToldWait<'a>>,
     agents: Vec<Value>,
     ways: Vec<Value>,
     unknown: &'a [String],
@@ -93,6 +96,7 @@ fn body<'a>(
         task: task.id.as_str(),
         status: task.status.as_str(),
         why,
+        waits: told_waits(&shown.waits),
         agents: agents.collect(),
         ways,
         unknown: &outlook.unknown,
@@ -116,6 +120,15 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook) -> Text {
             Style::Plain
         };
         line(style, told);
+    }
+    if !shown.waits.is_empty() {
+        line(Style::Bold, "waits");
+    }
+    for wait in &shown.waits {
+        line(Style::Plain, &format!("  {wait}"));
+        if let Some(hint) = wait.hint() {
+            line(Style::Plain, &format!("    {hint}"));
+        }
     }
     if !task.runs.is_empty() {
         line(Style::Bold, "agents");

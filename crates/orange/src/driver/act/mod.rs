@@ -77,9 +77,7 @@ impl Driver {
                 self.run_command(store, &task, &pending.planned, command)
             }
             Effect::Notify { message, via } => self.notify_person(&task, message, via),
-            // A wish for the scheduler, which looks at the queue itself; without one nothing waits
-            // for it.
-            Effect::SpawnNext => Ok(EffectOutcome::Done),
+            Effect::SpawnNext => self.spawn_next(store, &task),
             // One harness is named for each task, so there is one way to go.
             Effect::Route => Ok(EffectOutcome::Routed(task.harness.clone())),
             Effect::PushBranch { branch } => self.push(&task, branch),

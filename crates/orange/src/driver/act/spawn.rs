@@ -15,6 +15,20 @@ use crate::effects::tmux::Start;
 use crate::store::{RunSetup, Store, WorkspaceRecord, WorkspaceState};
 
 impl Driver {
+    /// A wish for the supervisor, which looks at the queue after every commit; without one, the next
+    /// of the project is started from here.
+    pub(super) fn spawn_next(
+        &self,
+        store: &mut Store,
+        task: &Task,
+    ) -> Result<EffectOutcome, Failure> {
+        if !self.is_supervised() {
+            let started = self.start_next(store, &task.project);
+            started.map_err(Failure::passing)?;
+        }
+        Ok(EffectOutcome::Done)
+    }
+
     /// Makes sure that the run has a pane; one that is there is not made again.
     pub(super) fn spawn(
         &self,

@@ -98,6 +98,7 @@ impl Stage {
             harness: HarnessName::new("h"),
             review_harness: HarnessName::new("h"),
             tuning: orange_engine::task::Tuning::default(),
+            queueing: orange_engine::task::Queueing::default(),
             fields: BTreeMap::new(),
             sections: BTreeMap::new(),
         };
@@ -126,6 +127,7 @@ impl Stage {
             events: &events,
             document: None,
             reserve: None,
+            limits: None,
             workflow_text: None,
         };
         let answer = self.store().record(&commit).unwrap();

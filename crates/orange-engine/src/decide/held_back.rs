@@ -1,0 +1,39 @@
+//! A start that was open, and has to wait.
+
+use super::hints;
+use crate::input::{Ask, Request};
+use crate::refusal::{Attempt, Missing, Refusal};
+use crate::schedule::Wait;
+use crate::task::Task;
+
+/// The refusal of a start that limits or dependencies hold back.
+///
+/// They are judged in the transaction that would record the start, because only there nobody else
+/// can start in between.
+pub fn held_back(task: &Task, request: &Request, waits: Vec<Wait>) -> Refusal {
+    let from = task.status.clone();
+    let attempt = match &request.ask {
+        Ask::Verb(verb) => Attempt::Verb {
+            verb: *verb,
+            from,
+            strategy: None,
+            local: false,
+        },
+        Ask::Move { to } | Ask::HandEdit { to, .. } => Attempt::Move {
+            from,
+            to: to.clone(),
+        },
+        _ => Attempt::Respawn { from },
+    };
+    let waits = waits.into_iter().map(|wait| Missing::HeldBack { wait });
+    let mut refusal = Refusal {
+        task: task.id.clone(),
+        by: request.by.clone(),
+        attempt,
+        missing: waits.collect(),
+        unchecked: Vec::new(),
+        hints: Vec::new(),
+    };
+    refusal.hints = hints::for_refusal(&refusal);
+    refusal
+}

@@ -1,0 +1,49 @@
+//! Tasks that would wait for one another for ever.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Place, Standing};
+use crate::names::TaskId;
+
+/// The way from a dependency of a new task back to its parent, which waits for the new one.
+///
+/// Nothing can come after a task that is not there yet, so a circle can only close through the
+/// parent: one that waits for its children, some of which wait for it.
+pub fn circle(
+    all: &[Standing],
+    parent: Option<&TaskId>,
+    after: &BTreeSet<TaskId>,
+) -> Option<Vec<TaskId>> {
+    let parent = parent?;
+    let known: BTreeMap<&TaskId, &Standing> = all.iter().map(|it| (&it.task, it)).collect();
+    let mut children: BTreeMap<&TaskId, Vec<&TaskId>> = BTreeMap::new();
+    for standing in all {
+        if let Some(above) = &standing.parent {
+            children.entry(above).or_default().push(&standing.task);
+        }
+    }
+    let mut ways: Vec<Vec<&TaskId>> = after.iter().map(|it| vec![it]).collect();
+    let mut seen: BTreeSet<&TaskId> = BTreeSet::new();
+    while let Some(way) = ways.pop() {
+        let Some(last) = way.last().copied() else {
+            continue;
+        };
+        if last == parent {
+            return Some(way.into_iter().cloned().collect());
+        }
+        let standing = known.get(last).copied();
+        let Some(standing) = standing.filter(|it| !matches!(it.place, Place::Ended { .. })) else {
+            continue;
+        };
+        if !seen.insert(last) {
+            continue;
+        }
+        let below = children.get(last).into_iter().flatten().copied();
+        for next in standing.after.iter().chain(below) {
+            let mut longer = way.clone();
+            longer.push(next);
+            ways.push(longer);
+        }
+    }
+    None
+}

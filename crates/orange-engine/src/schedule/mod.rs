@@ -1,0 +1,124 @@
+//! What is started next, and what everything else waits for.
+//!
+//! Pure, as all of the engine: the tasks, the limits and the time come in, an order comes out, and
+//! the order in which the tasks come in means nothing. Limits hold starts back and nothing else: a
+//! task that is under way is never stopped by one.
+
+mod cycle;
+mod standing;
+mod tally;
+mod wait;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::names::{HarnessName, ProjectName, Status, TaskId};
+use crate::time::Timestamp;
+use tally::Tally;
+
+pub use cycle::circle;
+pub use standing::{Place, Queued, Standing, Starter};
+pub use wait::Wait;
+
+/// How many agents or tasks there may be at once; no limit where absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Agents over all projects.
+    pub agents: Option<u32>,
+    /// Agents of one project.
+    pub per_project: Option<u32>,
+    /// Agents of a harness.
+    pub harness: BTreeMap<HarnessName, u32>,
+    /// Tasks in a status.
+    pub status: BTreeMap<Status, u32>,
+    /// Tasks of a project that have a workspace.
+    pub pools: BTreeMap<ProjectName, u32>,
+}
+
+/// What follows for everything that waits in a queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    /// What is started now, in this order.
+    pub starts: Vec<TaskId>,
+    /// What every other one waits for.
+    pub waits: BTreeMap<TaskId, Vec<Wait>>,
+}
+
+/// Which tasks are started now, and what the others wait for.
+///
+/// A queue that tasks come back to goes before one in which they begin, so that what was begun is
+/// finished first; then the larger priority, then who has waited longest, then the id.
+pub fn schedule(all: &[Standing], limits: &Limits, now: Timestamp) -> Schedule {
+    let known: BTreeMap<&TaskId, &Standing> = all.iter().map(|it| (&it.task, it)).collect();
+    let mut tally = Tally::of(known.values().copied(), limits);
+    let mut found = Schedule::default();
+    for (standing, queued) in in_order(known.values().copied()) {
+        let mut waits = own_waits(queued, now);
+        waits.extend(open_dependencies(standing, &known));
+        // Who could not start anyway does not care for limits, and keeps nobody else from starting.
+        if waits.is_empty() {
+            waits = tally.reached(standing);
+        }
+        if waits.is_empty() {
+            tally.start(standing, queued);
+            found.starts.push(standing.task.clone());
+        } else {
+            found.waits.insert(standing.task.clone(), waits);
+        }
+    }
+    found
+}
+
+/// What keeps a start of this task back, whoever asks for it: its dependencies and the limits.
+pub fn in_the_way(task: &Standing, all: &[Standing], limits: &Limits) -> Vec<Wait> {
+    let known: BTreeMap<&TaskId, &Standing> = all.iter().map(|it| (&it.task, it)).collect();
+    let mut waits = open_dependencies(task, &known);
+    let others = known.values().copied();
+    let others = others.filter(|it| it.task != task.task);
+    waits.extend(Tally::of(others, limits).reached(task));
+    waits
+}
+
+fn in_order<'a>(all: impl Iterator<Item = &'a Standing>) -> Vec<(&'a Standing, &'a Queued)> {
+    let queued = all.filter_map(|it| match &it.place {
+        Place::Queued(queued) => Some((it, queued)),
+        _ => None,
+    });
+    let mut queued: Vec<(&Standing, &Queued)> = queued.collect();
+    queued.sort_by_key(|(it, queued)| {
+        let is_first_queue = !queued.is_return;
+        (is_first_queue, Reverse(it.priority), it.since, &it.task)
+    });
+    queued
+}
+
+fn own_waits(queued: &Queued, now: Timestamp) -> Vec<Wait> {
+    match queued.starter {
+        Starter::Engine => {}
+        Starter::Person => return vec![Wait::Person],
+        Starter::Unwanted => return vec![Wait::Unwanted],
+    }
+    if queued.is_unsettled {
+        return vec![Wait::Unsettled];
+    }
+    match queued.not_before.filter(|then| *then > now) {
+        Some(until) => vec![Wait::Pause { until }],
+        None => Vec::new(),
+    }
+}
+
+fn open_dependencies(task: &Standing, known: &BTreeMap<&TaskId, &Standing>) -> Vec<Wait> {
+    let waits = task.after.iter().filter_map(|after| {
+        let Some(standing) = known.get(after) else {
+            let task = after.clone();
+            return Some(Wait::Missing { task });
+        };
+        let (task, status) = (after.clone(), standing.status.clone());
+        match standing.place {
+            Place::Ended { cancelled: false } => None,
+            Place::Ended { cancelled: true } => Some(Wait::Cancelled { task, status }),
+            _ => Some(Wait::Dependency { task, status }),
+        }
+    });
+    waits.collect()
+}

@@ -1,0 +1,182 @@
+//! A task, as far as the order of starts needs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::language::Workflow;
+use crate::language::verbs::Verb;
+use crate::language::workflow::{Edge, Kind, Target, Trigger};
+use crate::names::{HarnessName, ProjectName, Status, TaskId};
+use crate::role::Role;
+use crate::task::{PendingState, Task, Workspace};
+use crate::time::Timestamp;
+
+/// How long a task whose start has failed is left alone, in milliseconds.
+const PAUSE: i64 = 60_000;
+
+/// A task, as far as the order of starts needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The task.
+    pub task: TaskId,
+    /// Its project.
+    pub project: ProjectName,
+    /// With what it is done.
+    pub harness: HarnessName,
+    /// Where it is.
+    pub status: Status,
+    /// What that means here.
+    pub place: Place,
+    /// How many agents it has, by their harness.
+    pub agents: BTreeMap<HarnessName, u32>,
+    /// Whether it has a workspace, or still has it.
+    pub has_workspace: bool,
+    /// The larger, the sooner.
+    pub priority: i64,
+    /// Since when it is there.
+    pub since: Timestamp,
+    /// What has to be done first.
+    pub after: BTreeSet<TaskId>,
+    /// What it is a part of.
+    pub parent: Option<TaskId>,
+}
+
+/// What a status means for the order of starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It waits for its start.
+    Queued(Queued),
+    /// It is under way.
+    Active,
+    /// It has ended.
+    Ended {
+        /// Whether it was given up.
+        cancelled: bool,
+    },
+}
+
+/// How a task waits for its start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// Whether no task begins in this queue, so that it came back to it.
+    pub is_return: bool,
+    /// Who may start it.
+    pub starter: Starter,
+    /// Where the start leads, as far as that can be told.
+    pub to: Option<Status>,
+    /// Whether what this queue was entered with is still going on.
+    pub is_unsettled: bool,
+    /// When its start is tried again, if one has failed.
+    pub not_before: Option<Timestamp>,
+}
+
+/// Who may start a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starter {
+    /// It starts by itself.
+    Engine,
+    /// The workflow leaves it to a person.
+    Person,
+    /// Nobody has asked for its start.
+    Unwanted,
+}
+
+impl Standing {
+    /// Where a task stands.
+    pub fn of(workflow: &Workflow, task: &Task) -> Standing {
+        let kind = workflow.state(&task.status).map(|state| state.kind);
+        let place = match kind {
+            Some(Kind::Queued) => Place::Queued(queued(workflow, task)),
+            Some(Kind::Terminal) => Place::Ended {
+                cancelled: is_cancelled(workflow, task),
+            },
+            _ => Place::Active,
+        };
+        Standing {
+            task: task.id.clone(),
+            project: task.project.clone(),
+            harness: task.harness.clone(),
+            status: task.status.clone(),
+            place,
+            agents: agents(kind, task),
+            has_workspace: task.workspace != Workspace::None,
+            priority: task.queueing.priority,
+            since: task.entered.at,
+            after: task.queueing.after.clone(),
+            parent: task.queueing.parent.clone(),
+        }
+    }
+}
+
+fn queued(workflow: &Workflow, task: &Task) -> Queued {
+    let to = opened_to_engine(workflow, task);
+    let has_begun = task.entered.from.is_some();
+    let starter = match &to {
+        _ if !has_begun && !task.queueing.starts_itself => Starter::Unwanted,
+        Some(_) => Starter::Engine,
+        None => Starter::Person,
+    };
+    let failed = task.entered.trigger == Some(Trigger::SpawnFailed);
+    let again = Timestamp::from_millis(task.entered.at.millis().saturating_add(PAUSE));
+    let is_unsettled = task.pending.iter().any(|pending| {
+        task.unsettled == Some(pending.planned.plan) && pending.state == PendingState::Waiting
+    });
+    Queued {
+        is_return: !workflow.entries.iter().any(|it| it.status == task.status),
+        starter,
+        to,
+        is_unsettled,
+        not_before: failed.then_some(again),
+    }
+}
+
+/// Where the verb leads that starts a task, if the engine may ask for it now.
+fn opened_to_engine(workflow: &Workflow, task: &Task) -> Option<Status> {
+    let targets = workflow.verbs.get(&Verb::Spawn).into_iter().flatten();
+    let mut targets = targets.filter_map(|target| match target {
+        Target::Status(status) => Some(status),
+        Target::Previous => task.entered.from.as_ref(),
+    });
+    let is_open = |edge: &Edge, to: &Status| {
+        let leads = match &edge.to {
+            Target::Status(status) => status == to,
+            Target::Previous => task.entered.from.as_ref() == Some(to),
+        };
+        let when = edge.when.as_ref();
+        leads
+            && edge.trigger == Trigger::Request
+            && edge.is_open_to(&Role::Engine)
+            && when.is_none_or(|when| when.holds(|field| task.value(field)))
+    };
+    let found = targets.find(|to| {
+        let mut edges = workflow.edges_from(&task.status);
+        edges.any(|edge| is_open(edge, to))
+    });
+    found.cloned()
+}
+
+/// Whether the verb `cancel` ends here, and a merge does not.
+fn is_cancelled(workflow: &Workflow, task: &Task) -> bool {
+    let leads_here = |verb: Verb| {
+        let mut targets = workflow.verbs.get(&verb).into_iter().flatten();
+        targets.any(|target| *target == Target::Status(task.status.clone()))
+    };
+    leads_here(Verb::Cancel) && !leads_here(Verb::Merge)
+}
+
+/// Who runs, or will. A task whose agent is between two runs keeps its place.
+fn agents(kind: Option<Kind>, task: &Task) -> BTreeMap<HarnessName, u32> {
+    let mut agents = BTreeMap::new();
+    for (role, run) in &task.runs {
+        if run.state.is_live() {
+            let harness = match role {
+                Role::Reviewer => &task.review_harness,
+                _ => &task.harness,
+            };
+            *agents.entry(harness.clone()).or_insert(0) += 1;
+        }
+    }
+    if agents.is_empty() && kind == Some(Kind::Agent) {
+        agents.insert(task.harness.clone(), 1);
+    }
+    agents
+}

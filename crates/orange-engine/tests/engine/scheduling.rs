@@ -1,0 +1,462 @@
+//! Which task is started next: the order, the limits, the dependencies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use orange_engine::input::{Ask, Observation};
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::{HarnessName, ProjectName, Status, TaskId};
+use orange_engine::role::Role;
+use orange_engine::schedule::{
+    Limits, Place, Queued, Schedule, Standing, Starter, Wait, circle, in_the_way, schedule,
+};
+use orange_engine::time::Timestamp;
+use proptest::collection::{btree_set, vec};
+use proptest::prelude::*;
+
+use crate::kit::{World, shipped_workflow, status};
+
+fn now() -> Timestamp {
+    Timestamp::from_millis(1_000_000)
+}
+
+fn id(number: usize) -> TaskId {
+    TaskId::new(format!("t{number:02}"))
+}
+
+fn waiting(number: usize) -> Standing {
+    Standing {
+        task: id(number),
+        project: ProjectName::new("app"),
+        harness: HarnessName::new("claude"),
+        status: status("pending"),
+        place: Place::Queued(Queued {
+            is_return: false,
+            starter: Starter::Engine,
+            to: Some(status("planning")),
+            is_unsettled: false,
+            not_before: None,
+        }),
+        agents: BTreeMap::new(),
+        has_workspace: false,
+        priority: 0,
+        since: Timestamp::from_millis(0),
+        after: BTreeSet::new(),
+        parent: None,
+    }
+}
+
+fn active(number: usize, place: &str) -> Standing {
+    let harness = HarnessName::new("claude");
+    Standing {
+        status: status(place),
+        place: Place::Active,
+        agents: BTreeMap::from([(harness, 1)]),
+        has_workspace: true,
+        ..waiting(number)
+    }
+}
+
+fn ended(number: usize, cancelled: bool) -> Standing {
+    Standing {
+        status: status("over"),
+        place: Place::Ended { cancelled },
+        ..waiting(number)
+    }
+}
+
+fn started(found: &Schedule) -> Vec<&str> {
+    found.starts.iter().map(TaskId::as_str).collect()
+}
+
+fn told(found: &Schedule, number: usize) -> Vec<String> {
+    let waits = found.waits.get(&id(number)).into_iter().flatten();
+    waits.map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_came_back_goes_first_then_priority_then_age_then_id() {
+    let mut back = waiting(9);
+    if let Place::Queued(queued) = &mut back.place {
+        queued.is_return = true;
+    }
+    let urgent = Standing {
+        priority: 5,
+        since: Timestamp::from_millis(900),
+        ..waiting(8)
+    };
+    let old = Standing {
+        since: Timestamp::from_millis(10),
+        ..waiting(7)
+    };
+    let young = |number| Standing {
+        since: Timestamp::from_millis(20),
+        ..waiting(number)
+    };
+    let minor = Standing {
+        priority: -1,
+        ..waiting(0)
+    };
+    let all = [minor, young(4), young(3), old, urgent, back];
+    let found = schedule(&all, &Limits::default(), now());
+    assert_eq!(started(&found), ["t09", "t08", "t07", "t03", "t04", "t00"]);
+}
+
+#[test]
+fn four_that_wait_for_review_stop_every_start() {
+    let limits = Limits {
+        status: BTreeMap::from([(status("reviewing"), 4)]),
+        ..Limits::default()
+    };
+    let mut all: Vec<Standing> = (0..3).map(|it| active(it, "reviewing")).collect();
+    all.push(waiting(9));
+    assert_eq!(started(&schedule(&all, &limits, now())), ["t09"]);
+    all.push(active(3, "reviewing"));
+    let found = schedule(&all, &limits, now());
+    assert!(found.starts.is_empty());
+    assert_eq!(
+        told(&found, 9),
+        [
+            "nothing is started while 4 or more tasks are in `reviewing`, held by `t00`, `t01`, \
+             `t02` and `t03`"
+        ]
+    );
+}
+
+#[test]
+fn a_limit_of_one_harness_or_project_holds_nobody_else_back() {
+    let other = |number| Standing {
+        project: ProjectName::new("other"),
+        harness: HarnessName::new("codex"),
+        ..waiting(number)
+    };
+    let all = [active(0, "working"), waiting(1), other(2), other(3)];
+    for limits in [
+        Limits {
+            per_project: Some(1),
+            ..Limits::default()
+        },
+        Limits {
+            harness: [("claude", 1), ("codex", 1)]
+                .map(|(name, limit)| (HarnessName::new(name), limit))
+                .into(),
+            ..Limits::default()
+        },
+    ] {
+        let found = schedule(&all, &limits, now());
+        assert_eq!(started(&found), ["t02"]);
+        assert!(told(&found, 1)[0].contains("held by `t00`"), "{found:?}");
+        assert!(told(&found, 3)[0].contains("held by `t02`"), "{found:?}");
+    }
+}
+
+#[test]
+fn a_queue_or_an_end_with_a_limit_blocks_nothing() {
+    let limits = Limits {
+        status: BTreeMap::from([(status("pending"), 1), (status("over"), 1)]),
+        ..Limits::default()
+    };
+    let all = [waiting(1), waiting(2), ended(3, false)];
+    assert_eq!(started(&schedule(&all, &limits, now())), ["t01", "t02"]);
+}
+
+#[test]
+fn a_dependency_is_done_when_it_ended_and_was_not_given_up() {
+    let after = |number| Standing {
+        after: BTreeSet::from([id(number)]),
+        ..waiting(9)
+    };
+    let limits = Limits::default();
+    let wait = |all: &[Standing]| in_the_way(&all[0], all, &limits);
+    assert_eq!(wait(&[after(1), ended(1, false)]), []);
+    let over = || status("over");
+    assert_eq!(
+        wait(&[after(1), ended(1, true)]),
+        [Wait::Cancelled {
+            task: id(1),
+            status: over()
+        }]
+    );
+    assert_eq!(wait(&[after(1)]), [Wait::Missing { task: id(1) }]);
+    let waits = wait(&[after(1), waiting(1)]);
+    assert_eq!(
+        waits[0].to_string(),
+        "task `t01` has to be done first, and is in `pending`"
+    );
+    assert!(waits[0].hint().unwrap().contains("orange task show t01"));
+}
+
+#[test]
+fn parents_and_children_do_not_wait_for_one_another_for_ever() {
+    let parent = active(1, "working");
+    let child = Standing {
+        parent: Some(id(1)),
+        ..waiting(2)
+    };
+    let later = Standing {
+        after: BTreeSet::from([id(1)]),
+        ..waiting(3)
+    };
+    let all = [parent, child, later];
+    let after = |numbers: &[usize]| numbers.iter().map(|it| id(*it)).collect::<BTreeSet<_>>();
+    let found = |parent: usize, numbers: &[usize]| circle(&all, Some(&id(parent)), &after(numbers));
+    assert_eq!(found(1, &[1]), Some(vec![id(1)]), "after its own parent");
+    assert_eq!(found(1, &[3]), Some(vec![id(3), id(1)]));
+    assert_eq!(found(2, &[1]), Some(vec![id(1), id(2)]), "a grandchild");
+    assert_eq!(found(1, &[2]), None, "after a sibling");
+    assert_eq!(circle(&all, None, &after(&[1, 2, 3])), None);
+}
+
+#[test]
+fn the_default_lifecycle_stands_where_it_should() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::begin(&workflow);
+    let stands = |world: &World<'_>| Standing::of(&workflow, &world.task);
+    let Place::Queued(queued) = stands(&world).place else {
+        panic!("{world:?}", world = world.task)
+    };
+    assert_eq!(queued.starter, Starter::Unwanted, "nobody asked for it");
+    world.task.queueing.starts_itself = true;
+    let Place::Queued(queued) = stands(&world).place else {
+        panic!("{:?}", world.task)
+    };
+    assert_eq!(queued.starter, Starter::Engine);
+    assert_eq!(queued.to, Some(status("planning")));
+    assert!(!queued.is_return);
+    world.ask(Role::Engine, Ask::Verb(Verb::Spawn));
+    let standing = stands(&world);
+    assert_eq!(standing.place, Place::Active);
+    assert_eq!(standing.agents.values().sum::<u32>(), 1);
+    assert!(standing.has_workspace);
+    world.settle();
+    world.observe(Observation::ChildAdded { child: id(1) });
+    world.task.status = status("working");
+    world.ask(
+        Role::Human,
+        Ask::Move {
+            to: status("delegated"),
+        },
+    );
+    world.settle();
+    let standing = stands(&world);
+    assert!(standing.agents.is_empty(), "its slot is released");
+    assert!(!standing.has_workspace);
+    world.observe(Observation::ChildEnded {
+        child: id(1),
+        status: status("done"),
+    });
+    let Place::Queued(queued) = stands(&world).place else {
+        panic!("{:?}", world.task)
+    };
+    assert!(queued.is_return, "what was begun is finished first");
+    assert_eq!(queued.starter, Starter::Engine);
+    assert_eq!(queued.to, Some(status("working")));
+    world.ask(Role::Human, Ask::Verb(Verb::Cancel));
+    assert_eq!(stands(&world).place, Place::Ended { cancelled: true });
+}
+
+fn any_standing(number: usize) -> impl Strategy<Value = Standing> {
+    let numbers = (0..3usize, 0..2usize, -2..3i64, 0..4i64);
+    (numbers, 0..10u8, any::<bool>(), btree_set(0..24usize, 0..3)).prop_map(
+        move |((project, harness, priority, since), place, is_return, after)| {
+            let mut standing = match place {
+                0 | 1 => active(number, ["working", "reviewing"][usize::from(place)]),
+                2 => ended(number, false),
+                3 => ended(number, is_return),
+                _ => waiting(number),
+            };
+            standing.project = ProjectName::new(["a", "b", "c"][project]);
+            standing.harness = HarnessName::new(["claude", "codex"][harness]);
+            if standing.place == Place::Active {
+                standing.agents = BTreeMap::from([(standing.harness.clone(), 1)]);
+            }
+            standing.priority = priority;
+            standing.since = Timestamp::from_millis(since);
+            // Only earlier ones, as with tasks that are created one after the other.
+            standing.after = after
+                .into_iter()
+                .filter(|it| *it < number)
+                .map(id)
+                .collect();
+            if let Place::Queued(queued) = &mut standing.place {
+                queued.is_return = is_return;
+            }
+            standing
+        },
+    )
+}
+
+fn any_tasks() -> impl Strategy<Value = Vec<Standing>> {
+    (0..24usize).prop_flat_map(|count| (0..count).map(any_standing).collect::<Vec<_>>())
+}
+
+fn any_limits() -> impl Strategy<Value = Limits> {
+    let limit = || proptest::option::of(1..5u32);
+    let pool = proptest::option::of(1..3u32);
+    (limit(), limit(), limit(), limit(), limit(), pool).prop_map(
+        |(agents, per_project, claude, planning, reviewing, pool)| Limits {
+            agents,
+            per_project,
+            harness: claude
+                .map(|it| (HarnessName::new("claude"), it))
+                .into_iter()
+                .collect(),
+            status: [("planning", planning), ("reviewing", reviewing)]
+                .into_iter()
+                .filter_map(|(name, limit)| Some((status(name), limit?)))
+                .collect(),
+            pools: pool
+                .map(|it| (ProjectName::new("a"), it))
+                .into_iter()
+                .collect(),
+        },
+    )
+}
+
+/// What the tasks are once these were started.
+fn after_start(all: &[Standing], starts: &[TaskId]) -> Vec<Standing> {
+    let follow = |it: &Standing| match &it.place {
+        Place::Queued(queued) if starts.contains(&it.task) => Standing {
+            status: queued.to.clone().unwrap(),
+            place: Place::Active,
+            agents: BTreeMap::from([(it.harness.clone(), 1)]),
+            has_workspace: true,
+            ..it.clone()
+        },
+        _ => it.clone(),
+    };
+    all.iter().map(follow).collect()
+}
+
+/// How much of each limit is taken up, with the limit.
+fn taken(all: &[Standing], limits: &Limits) -> Vec<(String, u32, u32)> {
+    let agents = |is_meant: &dyn Fn(&Standing) -> bool| -> u32 {
+        let meant = all.iter().filter(|it| is_meant(it));
+        meant.flat_map(|it| it.agents.values()).sum()
+    };
+    let count = |is_meant: &dyn Fn(&Standing) -> bool| {
+        u32::try_from(all.iter().filter(|it| is_meant(it)).count()).unwrap()
+    };
+    let mut found = Vec::new();
+    if let Some(limit) = limits.agents {
+        found.push((String::from("agents"), agents(&|_| true), limit));
+    }
+    if let Some(limit) = limits.per_project {
+        for name in ["a", "b", "c"] {
+            let here = agents(&|it| it.project.as_str() == name);
+            found.push((name.to_owned(), here, limit));
+        }
+    }
+    for (harness, limit) in &limits.harness {
+        found.push((
+            harness.to_string(),
+            agents(&|it| it.harness == *harness),
+            *limit,
+        ));
+    }
+    for (name, limit) in &limits.status {
+        let there = |it: &Standing| it.place == Place::Active && it.status == *name;
+        found.push((name.to_string(), count(&there), *limit));
+    }
+    for (project, limit) in &limits.pools {
+        let slots = count(&|it| it.has_workspace && it.project == *project);
+        found.push((format!("pool {project}"), slots, *limit));
+    }
+    found
+}
+
+proptest! {
+    #[test]
+    fn no_start_goes_beyond_a_limit(all in any_tasks(), limits in any_limits()) {
+        let found = schedule(&all, &limits, now());
+        let before = taken(&all, &limits);
+        let after = taken(&after_start(&all, &found.starts), &limits);
+        for ((name, then, _), (_, now, limit)) in before.into_iter().zip(after) {
+            prop_assert!(now <= limit || now == then, "{name}: {then}, {now} of {limit}");
+        }
+    }
+
+    #[test]
+    fn whoever_waits_is_told_why_and_nobody_twice(all in any_tasks(), limits in any_limits()) {
+        let found = schedule(&all, &limits, now());
+        for standing in &all {
+            let is_queued = matches!(standing.place, Place::Queued(_));
+            let starts = found.starts.iter().filter(|it| **it == standing.task).count();
+            let waits = found.waits.get(&standing.task);
+            prop_assert!(waits.is_none_or(|it| !it.is_empty()));
+            prop_assert_eq!(starts + usize::from(waits.is_some()), usize::from(is_queued));
+            for wait in waits.into_iter().flatten() {
+                prop_assert!(!wait.to_string().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_in_which_tasks_come_in_means_nothing(
+        all in any_tasks(), limits in any_limits(), turns in vec(any::<prop::sample::Index>(), 24),
+    ) {
+        let mut shuffled = all.clone();
+        for (at, turn) in turns.iter().enumerate().take(all.len()) {
+            shuffled.swap(at, turn.index(all.len()));
+        }
+        prop_assert_eq!(schedule(&shuffled, &limits, now()), schedule(&all, &limits, now()));
+    }
+
+    #[test]
+    fn nothing_starts_before_what_it_comes_after(all in any_tasks(), limits in any_limits()) {
+        let is_done = |task: &TaskId| {
+            let mut found = all.iter().filter(|it| it.task == *task);
+            found.any(|it| it.place == Place::Ended { cancelled: false })
+        };
+        for started in schedule(&all, &limits, now()).starts {
+            let standing = all.iter().find(|it| it.task == started).unwrap();
+            prop_assert!(standing.after.iter().all(is_done));
+        }
+    }
+
+    /// The person's start and the scheduler's are judged alike.
+    #[test]
+    fn the_first_to_start_has_nothing_in_its_way(all in any_tasks(), limits in any_limits()) {
+        let found = schedule(&all, &limits, now());
+        if let Some(first) = found.starts.first() {
+            let standing = all.iter().find(|it| it.task == *first).unwrap();
+            prop_assert_eq!(in_the_way(standing, &all, &limits), []);
+        }
+        if found.starts.is_empty() {
+            for task in found.waits.keys() {
+                let standing = all.iter().find(|it| it.task == *task).unwrap();
+                prop_assert!(!in_the_way(standing, &all, &limits).is_empty());
+            }
+        }
+    }
+
+    /// Whatever is under way ends some day; then everything that can be done is done.
+    #[test]
+    fn nobody_starves(all in any_tasks(), limits in any_limits()) {
+        let mut all = all;
+        let mut began: BTreeSet<TaskId> = BTreeSet::new();
+        for _ in 0..=2 * all.len() {
+            let starts = schedule(&all, &limits, now()).starts;
+            began.extend(starts.iter().cloned());
+            all = after_start(&all, &starts);
+            for standing in &mut all {
+                if standing.place == Place::Active {
+                    standing.place = Place::Ended { cancelled: false };
+                    standing.status = Status::new("over");
+                    standing.agents.clear();
+                    standing.has_workspace = false;
+                }
+            }
+        }
+        let found = schedule(&all, &limits, now());
+        for (task, waits) in &found.waits {
+            // Only what comes after something that was given up, or after such a one.
+            let is_lost = |wait: &Wait| match wait {
+                Wait::Cancelled { .. } | Wait::Missing { .. } => true,
+                Wait::Dependency { task, .. } => found.waits.contains_key(task),
+                _ => false,
+            };
+            prop_assert!(waits.iter().any(is_lost), "{task}: {waits:?}");
+        }
+        prop_assert!(found.starts.is_empty());
+    }
+}

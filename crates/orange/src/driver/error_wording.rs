@@ -1,0 +1,39 @@
+//! Lists of names in the messages of errors.
+
+use orange_engine::names::{TaskId, WorkspaceName};
+
+use super::error::Candidate;
+
+/// What keeps a project in use.
+pub(super) fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
+    let quoted = |what: &str, names: Vec<String>| {
+        (!names.is_empty()).then(|| format!("{what} `{}`", names.join("`, `")))
+    };
+    let tasks = tasks.iter().map(ToString::to_string).collect();
+    let held = workspaces.iter().map(ToString::to_string).collect();
+    let tasks = quoted("it has open tasks,", tasks);
+    let held = quoted("workspaces hold something,", held);
+    let both: Vec<String> = tasks.into_iter().chain(held).collect();
+    both.join("; ")
+}
+
+/// The tasks that may have been meant.
+pub(super) fn listed(candidates: &[Candidate]) -> String {
+    let ids = candidates.iter().map(|it| format!("`{}`", it.task));
+    ids.collect::<Vec<_>>().join(" or ")
+}
+
+/// Which task has which workspace, in words.
+pub(super) fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
+    let held = holders.iter();
+    let held: Vec<String> = held
+        .map(|(workspace, task)| format!("`{task}` has `{workspace}`"))
+        .collect();
+    held.join(", ")
+}
+
+/// Tasks that wait for one another, in order.
+pub(super) fn joined(way: &[TaskId]) -> String {
+    let names: Vec<&str> = way.iter().map(TaskId::as_str).collect();
+    names.join("`, which waits for `")
+}
