@@ -16,6 +16,7 @@ mod completing;
 mod crashes;
 mod creating;
 mod deaths;
+mod first_session;
 mod hooks;
 mod hostile;
 mod identity;
