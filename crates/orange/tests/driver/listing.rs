@@ -57,7 +57,7 @@ fn what_needs_a_person_comes_first_and_what_has_ended_is_left_out() {
     let queued = stage.create(&["Wait"]);
     let cancelled = stage.create(&["Stop"]);
     stage.must(&["task", "cancel", cancelled.as_str(), "--wait", "60"]);
-    let running = stage.create(&["Run"]);
+    let running = stage.create(&["Run it"]);
     stage.must(&["task", "spawn", running.as_str(), "--wait", "60"]);
     fs::create_dir_all(stage.path("home/workflows")).unwrap();
     fs::write(stage.path("home/workflows/asking.yml"), ASKING).unwrap();
