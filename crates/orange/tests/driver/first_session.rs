@@ -38,10 +38,9 @@ fn the_first_session_is_as_the_readme_shows_it() {
         .filter_map(|it| it.strip_prefix("$ "))
         .collect();
     assert!((5..10).contains(&commands.len()), "{commands:?}");
-    let script: String = commands
-        .iter()
-        .map(|command| format!("cat <<'END'\n$ {command}\nEND\n{command} || exit\n"))
-        .collect();
+    let told = |command: &&str| format!("cat <<'END'\n$ {command}\nEND\n{command} || exit\n");
+    let script: Vec<String> = commands.iter().map(told).collect();
+    let script = script.concat();
     let orange = std::path::Path::new(env!("CARGO_BIN_EXE_orange"));
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", orange.parent().unwrap().display());
