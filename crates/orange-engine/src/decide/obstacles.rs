@@ -19,16 +19,17 @@ impl Asking<'_> {
             && edges::leading(&self.steps, to, Trigger::Request).is_empty()
     }
 
-    /// Whether the engine has just started what a person wants to start.
+    /// Whether the engine has just started what a person wants to start: it waits in no queue any
+    /// more, the next one of the same way included.
     pub(super) fn is_started(&self, verb: Verb, to: &Status) -> bool {
-        let entered = &self.steps.task.entered;
-        let from = entered.from.as_ref();
-        let from = from.and_then(|from| self.steps.workflow.state(from));
+        let task = &self.steps.task;
+        let is_queue = |status: &Status| self.has_place(Verb::Spawn, status);
         verb == Verb::Spawn
             && self.request.by == Role::Human
-            && entered.by == Role::Engine
-            && *to == self.steps.task.status
-            && from.is_some_and(|state| state.kind == Kind::Queued)
+            && task.entered.by == Role::Engine
+            && *to == task.status
+            && !is_queue(&task.status)
+            && task.entered.from.as_ref().is_some_and(is_queue)
     }
 
     pub(super) fn terminal(&self) -> Option<Missing> {
