@@ -32,8 +32,12 @@ fn live(scene: &Scene, deaths: &[usize]) -> (Picture, Vec<String>) {
     // Who asked may be gone long before everything is done, or before the first death.
     let first = deaths.iter().min().copied();
     crate::stage::wait_for("a death, or rest", || {
-        let is_dead = first.is_some_and(|first| life.reached().len() > first);
-        is_dead || life.stage.task(&life.id).pending.is_empty()
+        let rests = life.stage.task(&life.id).pending.is_empty();
+        let reached = life.reached();
+        let is_dead = first.is_some_and(|first| reached.len() > first);
+        // What is kept can be seen a moment before the mark that says so.
+        let is_midway = reached.last().is_some_and(|mark| mark.contains("before"));
+        is_dead || rests && !is_midway
     });
     let reached = life.reached();
     life.give_one_further_command(deaths.len());
