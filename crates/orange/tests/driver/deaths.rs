@@ -36,7 +36,7 @@ pub fn next(state: &mut u64) -> u64 {
 }
 
 /// Processes of this home that ask or perform; agents and the tmux server are not among them.
-fn callers(stage: &Stage) -> Vec<u32> {
+pub fn callers(stage: &Stage) -> Vec<u32> {
     let home = format!("ORANGE_HOME={}", stage.home().path().display());
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -60,7 +60,7 @@ fn callers(stage: &Stage) -> Vec<u32> {
     found
 }
 
-fn kill(pid: u32) {
+pub fn kill(pid: u32) {
     let mut kill = Command::new("kill");
     let _gone = kill.args(["-9", &pid.to_string()]).output();
 }

@@ -7,6 +7,7 @@
 
 mod life;
 mod picture;
+mod restart;
 mod table;
 
 use life::Life;

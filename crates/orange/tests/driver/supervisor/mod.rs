@@ -1,5 +1,6 @@
 //! The real `orange serve`: nothing dies unseen, nothing alive is called dead.
 
+mod chaos;
 mod exits;
 mod handover;
 mod lessons;

@@ -1,0 +1,99 @@
+//! A supervisor that starts where everything was left half-way.
+//!
+//! `RESTARTS` says how many tasks; a thousand are waited for within five seconds by
+//! `RESTARTS=1000 cargo nextest run --release -p orange --features crash-points --test driver restart`.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use orange::driver::{Answer, Asked, Waiting};
+use orange_engine::input::{Ask, Request};
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+
+use super::life::order;
+use crate::stage::{Stage, wait_for};
+use crate::supervisor::Serving;
+
+/// How many starts have happened without anybody having recorded it.
+const HALF_WAY: usize = 40;
+
+/// How many have not happened at all.
+const AHEAD: usize = 6;
+
+/// How long a thousand may take.
+const SOON: Duration = Duration::from_secs(5);
+
+/// Plans a start that nobody performs.
+fn plan(stage: &Stage) -> TaskId {
+    let id = stage.create(&["Add a line"]);
+    let asked = Asked {
+        task: id.clone(),
+        request: Request {
+            by: Role::Human,
+            ask: Ask::Verb(Verb::Spawn),
+            confirmed: false,
+            message: None,
+        },
+        waiting: Waiting::Not,
+    };
+    let answer = stage.driver().ask(&asked).unwrap();
+    assert!(matches!(answer, Answer::StillRunning(_)), "{answer:?}");
+    id
+}
+
+/// Performs the start, and dies before that is recorded.
+fn die_after_starting(stage: &Stage, id: &TaskId) {
+    let _absent = fs::remove_file(stage.path("home/crash-points/reached"));
+    let performed = stage.orange(&["perform", id.as_str()]).status().unwrap();
+    assert!(!performed.success(), "it should have died");
+    assert_eq!(stage.task(id).pending.len(), 1, "{}", stage.told(id));
+}
+
+#[test]
+fn what_has_happened_is_recorded_at_once_and_the_rest_at_its_pace() {
+    let asked = std::env::var("RESTARTS").ok();
+    let half_way = asked.map_or(HALF_WAY, |text| text.parse().unwrap());
+    let stage = Stage::new("minimal");
+    // One start a second.
+    let size = half_way + AHEAD;
+    let settings = format!("[pool]\nsize = {size}\n[supervisor]\nstart_rate = 60\n");
+    fs::write(stage.path("home/config.toml"), settings).unwrap();
+    let begun: Vec<TaskId> = (0..half_way).map(|_| plan(&stage)).collect();
+    // The workspace is acquired, the agent is started, and that is the end.
+    order(&stage, &["after an effect"], &[1]);
+    for id in &begun {
+        die_after_starting(&stage, id);
+    }
+    fs::remove_dir_all(stage.path("home/crash-points")).unwrap();
+    let ahead: Vec<TaskId> = (0..AHEAD).map(|_| plan(&stage)).collect();
+    assert_eq!(stage.panes().len(), half_way);
+
+    let started = Instant::now();
+    let serving = Serving::on(&stage);
+    let is_settled = |id: &TaskId| stage.task(id).pending.is_empty();
+    wait_for("what has happened", || begun.iter().all(is_settled));
+    let took = started.elapsed();
+    let early = ahead.iter().filter(|id| is_settled(id)).count();
+    println!("{half_way} starts that had happened: recorded after {took:.2?}");
+    assert!(took < SOON, "{took:?}");
+    assert!(
+        early <= usize::try_from(took.as_secs()).unwrap() + 1,
+        "{early} starts within {took:?}"
+    );
+    wait_for("the rest", || ahead.iter().all(is_settled));
+    let took = started.elapsed();
+    assert!(took >= Duration::from_secs(5), "six starts within {took:?}");
+    drop(serving);
+
+    let panes = stage.tmux(&["list-panes", "-a", "-F", "#{@orange_run}"]);
+    let mut runs: Vec<&str> = panes.lines().collect();
+    runs.sort_unstable();
+    runs.dedup();
+    assert_eq!(runs.len(), size, "one agent for each");
+    assert_eq!(panes.lines().count(), size, "and none twice");
+    for id in begun.iter().chain(&ahead) {
+        assert_eq!(stage.store().runs(id).unwrap().len(), 1);
+    }
+}

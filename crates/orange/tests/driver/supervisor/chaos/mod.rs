@@ -1,0 +1,161 @@
+//! Many tasks, agents of every kind, everything killed at random: nothing is lost.
+//!
+//! `CHAOS_SEED` draws what agents do and what is killed when; `CHAOS_TASKS` and `CHAOS_SECONDS`
+//! say how many and for how long. A short life is lived in every run of the tests; the long one is
+//! `CHAOS_TASKS=200 CHAOS_SECONDS=900 cargo nextest run -p orange --test driver chaos`.
+
+mod after;
+mod killer;
+mod person;
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use orange::clock::Deadline;
+use orange::store::TaskFilter;
+use orange_engine::Task;
+
+use self::killer::Killer;
+use self::person::Person;
+use crate::deaths::next;
+use crate::stage::Stage;
+
+const AGENT: &str = include_str!("agent.sh");
+
+/// What a worker does in a turn before it works honestly, or instead.
+const WORKERS: [&str; 13] = [
+    "slow",
+    "crash",
+    "kill",
+    "segv",
+    "quit",
+    "hang",
+    "forge",
+    "rewrite",
+    "survivors",
+    "dirty",
+    "ask",
+    "stuck",
+    "quota",
+];
+
+/// The same for a reviewer.
+const REVIEWERS: [&str; 7] = ["fail", "fail", "slow", "crash", "kill", "quit", "hang"];
+
+/// How many turns of a plan may go wrong.
+const MOST_TURNS: u64 = 3;
+
+fn number(name: &str, usual: u64) -> u64 {
+    std::env::var(name).map_or(usual, |text| text.parse().unwrap())
+}
+
+/// The stage of a chaos: who is on it, and what they will do.
+struct World {
+    stage: Stage,
+    seed: u64,
+    tasks: u64,
+}
+
+impl World {
+    fn new(seed: u64, tasks: u64) -> World {
+        let stage = Stage::new("default");
+        fs::create_dir_all(stage.path("world/plans")).unwrap();
+        let agent = stage.path("chaos-agent");
+        fs::write(&agent, AGENT).unwrap();
+        fs::set_permissions(&agent, fs::Permissions::from_mode(0o700)).unwrap();
+        let harness = format!(
+            "name = \"script\"\nbinary = \"{}\"\n[args]\n\
+             full = [\"--prompt-file\", \"{{prompt_file}}\"]\n\
+             reduced = [\"--prompt-file\", \"{{prompt_file}}\"]\n",
+            agent.display()
+        );
+        fs::write(stage.path("home/harnesses/script.toml"), harness).unwrap();
+        let settings = "[limits]\nagents = 10\n[pool]\nsize = 12\n[supervisor]\nsweep = \"5s\"\n";
+        fs::write(stage.path("home/config.toml"), settings).unwrap();
+        let world = World { stage, seed, tasks };
+        world.draw_plans();
+        world
+    }
+
+    fn draw_plans(&self) {
+        let mut state = self.seed;
+        for number in 0..self.tasks {
+            for (role, acts) in [("worker", &WORKERS[..]), ("reviewer", &REVIEWERS[..])] {
+                let turns = next(&mut state) % (MOST_TURNS + 1);
+                let drawn = (0..turns).map(|_| {
+                    let chosen = usize::try_from(next(&mut state)).unwrap();
+                    format!("{}\n", acts[chosen % acts.len()])
+                });
+                let plan: String = drawn.collect();
+                let path = self.stage.path(&format!("world/plans/{number}-{role}"));
+                fs::write(path, plan).unwrap();
+            }
+        }
+    }
+
+    fn create_tasks(&self) {
+        for number in 0..self.tasks {
+            let summary = format!("Write line number {number}");
+            let created = ["task", "create", &summary, "--no-spawn", "--json"];
+            self.stage.must(&created);
+        }
+    }
+
+    /// Keeps what a person was told.
+    fn keep(&self, line: &str) {
+        let path = self.stage.path("world/told");
+        let file = fs::OpenOptions::new().append(true).create(true).open(path);
+        writeln!(file.unwrap(), "{line}").unwrap();
+    }
+
+    /// What a person was told about a task.
+    fn told(&self, task: &Task) -> String {
+        let told = fs::read_to_string(self.stage.path("world/told")).unwrap_or_default();
+        let parts = told.split("task ");
+        let own = parts.filter(|part| {
+            part.lines()
+                .next()
+                .is_some_and(|it| it.contains(task.id.as_str()))
+        });
+        own.collect::<Vec<_>>().join("task ")
+    }
+
+    fn all(&self) -> Vec<Task> {
+        let listing = self.stage.store().list(&TaskFilter::default()).unwrap();
+        listing.tasks.into_iter().map(|it| it.task).collect()
+    }
+}
+
+#[test]
+fn nothing_is_lost_in_chaos() {
+    let seed = number("CHAOS_SEED", 1);
+    let tasks = number("CHAOS_TASKS", 12);
+    let seconds = number("CHAOS_SECONDS", 30);
+    let world = World::new(seed, tasks);
+    world.create_tasks();
+    let killer = Killer::new(&world.stage);
+    killer.serve();
+    let is_calm = AtomicBool::new(false);
+    let is_over = AtomicBool::new(false);
+    // Calm needs its time too: what was begun is ended, by people as well.
+    let patience = Duration::from_secs(180 + 4 * tasks);
+    let rest = thread::scope(|scope| {
+        scope.spawn(|| killer.rage(seed, &is_calm));
+        for hand in 0..3 {
+            let (world, is_over) = (&world, &is_over);
+            scope.spawn(move || Person::new(world, hand, 3).live(is_over));
+        }
+        Deadline::after(Duration::from_secs(seconds)).wait_for(|| world.has_ended());
+        fs::write(world.stage.path("world/calm"), "").unwrap();
+        is_calm.store(true, Ordering::Relaxed);
+        let rest = Deadline::after(patience).wait_for(|| world.has_ended());
+        is_over.store(true, Ordering::Relaxed);
+        rest
+    });
+    println!("{}", killer.told());
+    after::look(&world, rest);
+}
