@@ -59,9 +59,13 @@ impl Text {
                 self.end_line();
                 self.push(Style::Plain, &" ".repeat(room.later));
             }
-            for (number, (style, word)) in line.into_iter().enumerate() {
+            // What has one style is pushed as a whole: a sentence from right to left reads in its
+            // order only so.
+            for (number, alike) in line.chunk_by(|one, other| one.0 == other.0).enumerate() {
                 self.push(Style::Plain, if number > 0 { " " } else { "" });
-                self.push(style, word);
+                let words: Vec<&str> = alike.iter().map(|(_, word)| *word).collect();
+                let style = alike.first().map_or(Style::Plain, |(style, _)| *style);
+                self.push(style, &words.join(" "));
             }
         }
     }
