@@ -20,7 +20,7 @@ use super::json::{Answer as JsonAnswer, ErrorFields};
 use crate::cli::schemas::Shape;
 use crate::cli::waits::{ToldWait, told_waits};
 use crate::config::Environment;
-use crate::driver::{Answer, Changed, Driver, Gathering, GivenUp, Waiting};
+use crate::driver::{Answer, Changed, Driver, DriverError, Gathering, GivenUp, Waiting};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.
@@ -154,6 +154,10 @@ fn attempt(
         driver.ask_as_caller(&task, request, waiting)
     });
     match (came, signal) {
+        (Err(DriverError::GateRunning { .. }), Some(signal)) => {
+            let waited = Waited::Gate(task);
+            Err(Interrupted { signal, waited }.into())
+        }
         (Ok(Answer::StillRunning(_)) | Err(_), Some(signal)) => {
             let waited = Waited::Effects(task);
             Err(Interrupted { signal, waited }.into())
