@@ -91,11 +91,14 @@ pub struct Paragraph<'a> {
 /// The text with every character replaced that would move the cursor or turn the line around; what
 /// is written from right to left is kept apart from its neighbours.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    if is_plain(text) {
+    let acts = |character: char| character.is_control() || is_direction(character);
+    let is_shown = |character: char| !acts(character) && !is_right_to_left(character);
+    // Almost every text is shown as it is, and a list has tens of thousands.
+    if is_plain(text) || text.chars().all(is_shown) {
         return Cow::Borrowed(text);
     }
     let shown = |character: char| {
-        if character.is_control() || is_direction(character) {
+        if acts(character) {
             '\u{fffd}'
         } else {
             character

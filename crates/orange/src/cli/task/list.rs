@@ -224,7 +224,7 @@ fn since(now: Timestamp, entered_at: Option<Timestamp>) -> Cow<'static, str> {
 /// What to say when there is nothing to list.
 fn nothing(project: Option<&ProjectName>, with_ended: bool, width: Option<usize>) -> Text {
     let place = project.map_or(String::new(), |name| format!(" in project `{name}`"));
-    let mut hints = Vec::new();
+    let mut hints = vec!["`orange task create BRANCH \"SUMMARY\"` creates one"];
     if !with_ended {
         hints.push("`--all-statuses` also lists those that have ended");
     }
@@ -232,11 +232,7 @@ fn nothing(project: Option<&ProjectName>, with_ended: bool, width: Option<usize>
         hints.push("`--all` also lists those of other projects");
     }
     let mut text = Text::new();
-    let mut told = format!("no tasks{place}");
-    if !hints.is_empty() {
-        told.push_str("; ");
-        told.push_str(&hints.join(", "));
-    }
+    let told = format!("no tasks{place}; {}", hints.join(", "));
     text.push_line(&[(Style::Plain, &told)], 4, width);
     text
 }
