@@ -1,10 +1,13 @@
 //! Effects: hooks with every parameter filled in, ready to perform.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::document::SectionName;
 use crate::language::hooks::{Channel, OnError};
 use crate::language::workflow::Permissions;
+use crate::merged::Merged;
 use crate::names::{BranchName, CommitId, HarnessName, RunId, Status, TaskId, WorkspaceName};
 use crate::report::Delegation;
 use crate::role::Role;
@@ -25,8 +28,8 @@ use crate::role::Role;
 )]
 pub struct EffectId(pub u64);
 
-impl std::fmt::Display for EffectId {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for EffectId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
     }
 }
@@ -267,8 +270,8 @@ pub enum EffectOutcome {
     Bound(WorkspaceName),
     /// Nobody was there to be told, so the agent was started.
     SpawnedInstead,
-    /// The commit the merge made.
-    Merged(CommitId),
+    /// What was merged where.
+    Merged(Merged),
     /// The harness that was chosen.
     Routed(HarnessName),
     /// The child tasks that were created.

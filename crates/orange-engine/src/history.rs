@@ -1,6 +1,6 @@
 //! What happened to a task, in words.
 
-use crate::effect::{EffectId, MergeStrategy};
+use crate::effect::{EffectId, EffectOutcome, MergeStrategy};
 use crate::event::{Event, Fact, StatusChanged};
 use crate::language::workflow::Trigger;
 
@@ -61,6 +61,10 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
         Fact::PullRequestObserved { .. } => String::from("the forge told of the pull request"),
         Fact::MergeObserved { commit } => format!("the branch was found merged in {commit}"),
         Fact::EffectPlanned(planned) => format!("{} was planned", planned.effect.label()),
+        Fact::EffectDone {
+            outcome: EffectOutcome::Merged(merged),
+            ..
+        } => merged.to_string(),
         Fact::EffectDone { effect, .. } => format!("{} was done", label(*effect, events)),
         Fact::EffectGivenUp { effect, error } => {
             format!("{} was given up: {error}", label(*effect, events))

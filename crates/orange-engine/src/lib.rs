@@ -17,6 +17,7 @@ pub mod graph;
 pub mod history;
 pub mod input;
 pub mod language;
+pub mod merged;
 pub mod names;
 pub mod refusal;
 mod refusal_wording;

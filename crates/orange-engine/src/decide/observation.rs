@@ -112,10 +112,10 @@ fn finish_effect(
         // A merge that was asked for since will find it.
         let mut pending = steps.task.pending.iter();
         let is_asked_anew = pending.any(|it| matches!(it.planned.effect, Effect::Merge(_)));
-        if let EffectOutcome::Merged(commit) = outcome
+        if let EffectOutcome::Merged(merged) = outcome
             && !is_asked_anew
         {
-            let branch = &steps.task.branch;
+            let (branch, commit) = (&steps.task.branch, &merged.commit);
             steps.raise_attention(format!(
                 "`{branch}` was merged as {commit}, although that had been called off"
             ));
@@ -132,7 +132,7 @@ fn finish_effect(
         Effect::Merge(merge) => {
             steps.import_seen(&Role::Engine);
             let commit = match outcome {
-                EffectOutcome::Merged(commit) => commit,
+                EffectOutcome::Merged(merged) => &merged.commit,
                 _ => &merge.head,
             };
             merge::finish(steps, merge, format!("the branch was merged as {commit}"))?;

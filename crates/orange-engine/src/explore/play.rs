@@ -13,6 +13,7 @@ use crate::event::Event;
 use crate::input::{Ask, Cause, Facts, Input, NewTask, Observation, Request};
 use crate::language::Workflow;
 use crate::language::verbs::Verb;
+use crate::merged::Merged;
 use crate::names::{
     BranchName, CommitId, FreshId, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
 };
@@ -308,7 +309,7 @@ fn outcome(task: &Task, effect: &Effect) -> EffectOutcome {
         Effect::NotifyRole(notify) if !task.is_live(&notify.role) && notify.otherwise.is_some() => {
             EffectOutcome::SpawnedInstead
         }
-        Effect::Merge(merge) => EffectOutcome::Merged(merge.head.clone()),
+        Effect::Merge(merge) => EffectOutcome::Merged(Merged::at(merge.head.clone())),
         Effect::Route => EffectOutcome::Routed(task.harness.clone()),
         Effect::CreateChildren { delegations } => {
             let first = task.children.len();

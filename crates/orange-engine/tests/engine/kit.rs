@@ -13,6 +13,7 @@ use orange_engine::input::{
 use orange_engine::language::gates::GitCondition;
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Trigger;
+use orange_engine::merged::Merged;
 use orange_engine::names::{
     BranchName, CommitId, FieldName, FreshId, HarnessName, ProjectName, RunId, Status, TaskId,
     WorkspaceName,
@@ -296,7 +297,7 @@ impl<'a> World<'a> {
                 self.file = archived.map(|document| document.text().to_owned());
                 EffectOutcome::Done
             }
-            Effect::Merge(merge) => EffectOutcome::Merged(merge.head.clone()),
+            Effect::Merge(merge) => EffectOutcome::Merged(Merged::at(merge.head.clone())),
             Effect::Route => EffectOutcome::Routed(HarnessName::new("codex")),
             Effect::CreateChildren { delegations } => {
                 let children = (0..delegations.len()).map(|n| TaskId::new(format!("child{n}")));

@@ -10,6 +10,7 @@ use orange_engine::input::{
 use orange_engine::language::gates::{ChecksState, GitCondition, PullRequestState};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Permissions;
+use orange_engine::merged::Merged;
 use orange_engine::names::{BranchName, CommitId, FieldName, TaskId, WorkspaceName};
 use orange_engine::report::{Delegation, Report};
 use orange_engine::role::Role;
@@ -96,7 +97,7 @@ fn a_merge_is_remembered_by_the_commit_it_made() {
     world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
     world.verb(Role::Human, Verb::Merge);
     let effect = world.task.merging().unwrap();
-    let outcome = EffectOutcome::Merged(CommitId::new("abc123"));
+    let outcome = EffectOutcome::Merged(Merged::at(CommitId::new("abc123")));
     world.observe(Observation::EffectDone { effect, outcome });
     let because = why(&world.events).unwrap().because;
     assert_eq!(because, ["the branch was merged as abc123"]);

@@ -82,9 +82,9 @@ impl Command {
             Command::Config(command) => command.is_json(),
             Command::Log(args) => args.json,
             Command::Rebuild(args) => args.json,
-            Command::Serve(_)
-            | Command::Schema(_)
-            | Command::Completions(_)
+            Command::Serve(args) => args.json,
+            Command::Schema(args) => args.json,
+            Command::Completions(_)
             | Command::Man(_)
             | Command::ExecRun(_)
             | Command::Detach(_)

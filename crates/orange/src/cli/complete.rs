@@ -78,12 +78,19 @@ impl Asked {
     }
 }
 
+/// By their ids; by their branches too where a word is begun, so that none is listed twice before.
 fn tasks(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
     let overview = asked.driver()?.list(&Wanted::default()).ok()?;
-    let candidate = |row: &crate::driver::TaskRow| {
-        CompletionCandidate::new(row.id.as_str()).help(Some(row.summary.clone().into()))
-    };
-    Some(overview.tasks.iter().map(candidate).collect())
+    let is_begun = asked.typed.last().is_some_and(|word| !word.is_empty());
+    let mut candidates = Vec::new();
+    for row in &overview.tasks {
+        let branch = is_begun.then_some(row.branch.as_str());
+        for name in [row.id.as_str()].into_iter().chain(branch) {
+            let help = Some(row.summary.clone().into());
+            candidates.push(CompletionCandidate::new(name).help(help));
+        }
+    }
+    Some(candidates)
 }
 
 fn branches(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
@@ -98,11 +105,12 @@ fn branches(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
 fn statuses(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
     let driver = asked.driver()?;
     let overview = driver.list(&Wanted::default()).ok()?;
-    let is_typed = |id: &TaskId| asked.typed.iter().any(|it| it == id.as_str());
-    let ids = overview.tasks.iter().map(|row| &row.id);
-    let named: Vec<&TaskId> = ids.clone().filter(|id| is_typed(id)).collect();
+    let is_typed = |name: &str| asked.typed.iter().any(|it| it == name);
+    let rows = overview.tasks.iter();
+    let named = rows.filter(|row| is_typed(row.id.as_str()) || is_typed(row.branch.as_str()));
+    let named: Vec<&TaskId> = named.map(|row| &row.id).collect();
     let meant = if named.is_empty() {
-        ids.collect()
+        overview.tasks.iter().map(|row| &row.id).collect()
     } else {
         named
     };

@@ -21,6 +21,11 @@ pub fn hints(error: &DriverError) -> Vec<String> {
             "a name has letters, digits, `-` and `_`; choose one with `orange project add --name NAME`"
                 .to_owned()
         }
+        DriverError::Projects(ProjectsError::Exists { found, .. }) => format!(
+            "`orange project show {}` tells about it; for another repository choose another name \
+             with `orange project add --name NAME`",
+            found.name
+        ),
         DriverError::Projects(ProjectsError::Invalid { path, .. }) => {
             format!("correct `{}`; nothing was changed", path.display())
         }

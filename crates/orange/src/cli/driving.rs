@@ -5,6 +5,7 @@ use std::time::Duration;
 use orange_engine::Task;
 use orange_engine::event::{Event, Fact};
 use orange_engine::input::{Ask, Request};
+use orange_engine::merged::Merged;
 use orange_engine::names::TaskId;
 use orange_engine::refusal::Missing;
 use orange_engine::schedule::Wait;
@@ -20,7 +21,7 @@ use super::json::{Answer as JsonAnswer, ErrorFields};
 use crate::cli::schemas::Shape;
 use crate::cli::waits::{ToldWait, told_waits};
 use crate::config::Environment;
-use crate::driver::{Answer, Changed, Driver, Gathering, GivenUp, Waiting};
+use crate::driver::{Answer, Changed, Driver, DriverError, Gathering, GivenUp, Waiting};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.
@@ -80,6 +81,20 @@ struct Body<'a> {
     /// What keeps its start back, which happens by itself once that is gone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waits: Vec<ToldWait<'a>>,
+    /// What a merge came to: which commit is where now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merged: Option<&'a Merged>,
+}
+
+/// What is told besides what asking came to.
+#[derive(Default)]
+pub struct Besides<'a> {
+    /// Why the work was not started in the end.
+    pub not_started: Option<&'a Error>,
+    /// What keeps its start back.
+    pub waits: &'a [Wait],
+    /// What a merge came to.
+    pub merged: Option<&'a Merged>,
 }
 
 /// The driver for this process.
@@ -154,6 +169,10 @@ fn attempt(
         driver.ask_as_caller(&task, request, waiting)
     });
     match (came, signal) {
+        (Err(DriverError::GateRunning { .. }), Some(signal)) => {
+            let waited = Waited::Gate(task);
+            Err(Interrupted { signal, waited }.into())
+        }
         (Ok(Answer::StillRunning(_)) | Err(_), Some(signal)) => {
             let waited = Waited::Effects(task);
             Err(Interrupted { signal, waited }.into())
@@ -191,17 +210,17 @@ impl Wanted {
 
 /// Prints what asking came to.
 pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Error> {
-    print_beginning(answer, None, &[], json, output)
+    print_with(answer, &Besides::default(), json, output)
 }
 
-/// Prints what asking came to, and why the work was not started in the end.
-pub fn print_beginning(
+/// Prints what asking came to, and what else there is to tell.
+pub fn print_with(
     answer: Answer,
-    not_started: Option<&Error>,
-    waits: &[Wait],
+    besides: &Besides<'_>,
     json: bool,
     output: &mut Output,
 ) -> Result<Exit, Error> {
+    let not_started = besides.not_started;
     let (outcome, changed, exit) = match answer {
         Answer::Refused(refusal) => return Err(Error::Refused(refusal)),
         Answer::Done(changed) | Answer::StillRunning(changed) if !changed.given_up.is_empty() => {
@@ -228,20 +247,24 @@ pub fn print_beginning(
                 events: &changed.events,
                 given_up: changed.given_up.iter().map(told_to_programs).collect(),
                 not_started: not_started.map(ErrorFields::from),
-                waits: told_waits(waits),
+                waits: told_waits(besides.waits),
+                merged: besides.merged,
             },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
         return Ok(exit);
     }
     let task = &changed.task;
+    let width = output.answer_width();
     let mut text = Text::new();
-    text.push(Style::Bold, task.id.as_str());
-    text.push(Style::Plain, &format!(": {}", outcome.told(&changed)));
-    text.end_line();
-    for wait in waits {
-        text.push(Style::Plain, &format!("  waits: {wait}"));
-        text.end_line();
+    let told = format!(": {}", outcome.told(&changed));
+    let parts = [(Style::Bold, task.id.as_str()), (Style::Plain, &told)];
+    text.push_line(&parts, 4, width);
+    if let Some(merged) = besides.merged {
+        text.push_line(&[(Style::Plain, &format!("  {merged}"))], 4, width);
+    }
+    for wait in besides.waits {
+        text.push_line(&[(Style::Plain, &format!("  waits: {wait}"))], 4, width);
     }
     output.answer(&text)?;
     if let Some(error) = not_started {
@@ -271,9 +294,9 @@ fn complaint(changed: &Changed, width: Option<usize>) -> Text {
     // What was given up is often a reason for attention too; once is enough.
     let is_new = |reason: &&String| !given_up.iter().any(|it| reason.ends_with(&it.error));
     for reason in task.attention.iter().filter(is_new) {
-        text.push(Style::Bad, "attention:");
-        text.push(Style::Plain, &format!(" {reason}"));
-        text.end_line();
+        let reason = format!(" {reason}");
+        let parts = [(Style::Bad, "attention:"), (Style::Plain, &reason)];
+        text.push_line(&parts, 4, width);
     }
     text
 }

@@ -160,8 +160,7 @@ impl Error {
             Error::Home(HomeError::Relative(_)) => "home-not-absolute",
             Error::Catalog(_) => "home-unreadable",
             Error::WorkflowNotFound(_) => "workflow-not-found",
-            Error::WorkflowUnreadable { .. } => "workflow-unreadable",
-            Error::WorkflowInvalid { .. } => "workflow-invalid",
+            Error::WorkflowUnreadable { .. } | Error::WorkflowInvalid { .. } => "workflow-invalid",
             Error::ScriptUnreadable { .. } => "script-unreadable",
             Error::ScriptLine { .. } => "script-line-unknown",
             Error::WorkflowNotNew(error) => match error {
@@ -178,8 +177,7 @@ impl Error {
             Error::Interrupted(_) => "interrupted",
             Error::Driver(error) => driver_error::code(error),
             Error::NotStarted(_) => "program-not-started",
-            Error::Print(_) => "answer-not-printed",
-            Error::Json(_) => "answer-not-json",
+            Error::Print(_) | Error::Json(_) => "answer-not-printed",
         }
     }
 

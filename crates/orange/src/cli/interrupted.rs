@@ -33,6 +33,8 @@ pub enum Waited {
     Creation,
     /// What was decided about a task is done.
     Effects(TaskId),
+    /// The command of a gate answers; nothing is decided before.
+    Gate(TaskId),
     /// A task comes somewhere.
     Status(TaskId),
     /// An agent shows something.
@@ -68,6 +70,10 @@ impl Interrupted {
             Waited::Effects(task) => format!(
                 "what was begun goes on by itself; `orange task show {task}` tells how far it is"
             ),
+            Waited::Gate(task) => format!(
+                "the command of the gate goes on by itself, and nothing was decided; repeat yours \
+                 to read its result, or see with `orange task why {task}` what is needed"
+            ),
             Waited::Status(task) => {
                 format!("the task goes on by itself; `orange task show {task}` tells where it is")
             }
@@ -81,7 +87,10 @@ impl Interrupted {
     pub fn details(&self) -> Value {
         let task = match &self.waited {
             Waited::Creation => None,
-            Waited::Effects(task) | Waited::Status(task) | Waited::Agent(task) => Some(task),
+            Waited::Effects(task)
+            | Waited::Gate(task)
+            | Waited::Status(task)
+            | Waited::Agent(task) => Some(task),
         };
         json!({ "task": task })
     }
@@ -92,6 +101,7 @@ impl fmt::Display for Waited {
         match self {
             Waited::Creation => formatter.write_str("creating a task"),
             Waited::Effects(task) => write!(formatter, "waiting for what task `{task}` needs"),
+            Waited::Gate(task) => write!(formatter, "waiting for a gate of task `{task}`"),
             Waited::Status(task) => write!(formatter, "waiting for task `{task}`"),
             Waited::Agent(task) => write!(formatter, "following the agent of task `{task}`"),
         }

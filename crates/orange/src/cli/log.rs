@@ -136,7 +136,7 @@ fn print(
             let text = serde_json::to_string(&answer)? + "\n";
             output.answer_exactly(text.as_bytes())?;
         } else {
-            output.answer(&told(&line))?;
+            output.answer(&told(&line, output.answer_width()))?;
         }
     }
     Ok(())
@@ -150,28 +150,33 @@ fn is_wanted(line: &Line, args: &Args, task: Option<&TaskId>) -> bool {
         && args.since.is_none_or(|since| at >= since)
 }
 
-fn told(line: &Line) -> Text {
+fn told(line: &Line, width: Option<usize>) -> Text {
     let style = match line.level.as_str() {
         "error" => Style::Bad,
         "warn" => Style::Warn,
         "debug" => Style::Dim,
         _ => Style::Plain,
     };
-    let mut text = Text::new();
-    text.push(Style::Dim, &line.at);
-    text.push(Style::Plain, " ");
-    text.push(style, &format!("{:<5}", line.level));
-    text.push(Style::Bold, &format!(" {}", line.task));
-    text.push(Style::Plain, &format!(" {}", line.what));
+    let (level, task) = (format!(" {:<5}", line.level), format!(" {}", line.task));
+    let mut parts = vec![
+        (Style::Dim, line.at.clone()),
+        (style, level),
+        (Style::Bold, task),
+        (Style::Plain, format!(" {}", line.what)),
+    ];
     for (key, value) in &line.more {
         let value = match value {
             Value::Null => continue,
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        text.push(Style::Dim, &format!(" {key}="));
-        text.push(Style::Plain, &value);
+        parts.extend([(Style::Dim, format!(" {key}=")), (Style::Plain, value)]);
     }
-    text.end_line();
+    let parts: Vec<(Style, &str)> = parts
+        .iter()
+        .map(|(it, part)| (*it, part.as_str()))
+        .collect();
+    let mut text = Text::new();
+    text.push_line(&parts, 4, width);
     text
 }

@@ -1,7 +1,5 @@
 //! `orange rebuild`.
 
-use std::path::PathBuf;
-
 use orange_engine::names::{TaskId, WorkspaceName};
 use serde::Serialize;
 
@@ -37,7 +35,7 @@ struct Body<'a> {
     tasks: Vec<Restored<'a>>,
     skipped: Vec<Skipped<'a>>,
     workspaces: &'a [WorkspaceName],
-    old_database: Option<&'a PathBuf>,
+    old_database: Option<String>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -49,7 +47,7 @@ struct Restored<'a> {
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Skipped<'a> {
-    path: &'a PathBuf,
+    path: String,
     reason: &'a str,
 }
 
@@ -69,7 +67,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.answer_exactly(answer.to_text()?.as_bytes())?;
         return Ok(exit);
     }
-    output.answer(&text(&rebuilt))?;
+    output.answer(&text(&rebuilt, output.answer_width()))?;
     let mut narration = Text::new();
     for hint in hints(&rebuilt) {
         narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
@@ -85,34 +83,35 @@ fn body(rebuilt: &Rebuilt) -> Body<'_> {
         remarks: &it.remarks,
     });
     let skipped = rebuilt.skipped.iter().map(|it| Skipped {
-        path: &it.path,
+        path: it.path.display().to_string(),
         reason: &it.reason,
     });
     Body {
         tasks: tasks.collect(),
         skipped: skipped.collect(),
         workspaces: &rebuilt.workspaces,
-        old_database: rebuilt.old_database.as_ref(),
+        old_database: rebuilt
+            .old_database
+            .as_ref()
+            .map(|it| it.display().to_string()),
     }
 }
 
-fn text(rebuilt: &Rebuilt) -> Text {
+fn text(rebuilt: &Rebuilt, width: Option<usize>) -> Text {
     let mut text = Text::new();
     for task in &rebuilt.tasks {
-        text.push(Style::Bold, task.task.as_str());
-        text.push(
-            Style::Plain,
-            &format!(": restored, version {}", task.version),
-        );
+        let mut told = format!(": restored, version {}", task.version);
         for remark in &task.remarks {
-            text.push(Style::Plain, &format!("; {remark}"));
+            told.push_str("; ");
+            told.push_str(remark);
         }
-        text.end_line();
+        let parts = [(Style::Bold, task.task.as_str()), (Style::Plain, &told)];
+        text.push_line(&parts, 4, width);
     }
     for skipped in &rebuilt.skipped {
-        text.push(Style::Bad, &skipped.path.display().to_string());
-        text.push(Style::Plain, &format!(": left alone, {}", skipped.reason));
-        text.end_line();
+        let path = skipped.path.display().to_string();
+        let told = format!(": left alone, {}", skipped.reason);
+        text.push_line(&[(Style::Bad, &path), (Style::Plain, &told)], 4, width);
     }
     for name in &rebuilt.workspaces {
         text.push(Style::Bold, name.as_str());
@@ -124,11 +123,8 @@ fn text(rebuilt: &Rebuilt) -> Text {
         text.end_line();
     }
     if let Some(old) = &rebuilt.old_database {
-        text.push(
-            Style::Plain,
-            &format!("the old database is now `{}`", old.display()),
-        );
-        text.end_line();
+        let told = format!("the old database is now `{}`", old.display());
+        text.push_line(&[(Style::Plain, &told)], 4, width);
     }
     text
 }

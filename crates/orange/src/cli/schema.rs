@@ -1,8 +1,12 @@
 //! `orange schema`.
 
+use serde::Serialize;
+use serde_json::Value;
+
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::schemas::ALL;
+use crate::cli::json::Answer;
+use crate::cli::schemas::{ALL, Shape};
 use crate::output::{Output, Style, Text};
 
 /// Print the JSON Schemas of answers.
@@ -14,11 +18,48 @@ pub struct Args {
     /// The name, with its version.
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
+    /// Answer in JSON, for programs: the schema under `json_schema`, or every name under `names`.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body>("orange.schema/1");
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body {
+    /// What was asked for, or everything there is.
+    names: Vec<&'static str>,
+    /// The schema that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    json_schema: Option<Value>,
 }
 
 /// Prints the schema, or the names.
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
-    let Some(name) = &args.name else {
+    let found = match &args.name {
+        Some(name) => {
+            let found = ALL.iter().find(|shape| shape.name == name);
+            Some(found.ok_or_else(|| Error::SchemaNotFound { name: name.clone() })?)
+        }
+        None => None,
+    };
+    if args.json {
+        let names = found.map_or_else(
+            || ALL.iter().map(|shape| shape.name).collect(),
+            |shape| vec![shape.name],
+        );
+        let answer = Answer {
+            schema: SHAPE.name,
+            body: Body {
+                names,
+                json_schema: found.map(|shape| shape.schema()),
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let Some(shape) = found else {
         let mut text = Text::new();
         for shape in ALL {
             text.push(Style::Plain, shape.name);
@@ -27,8 +68,6 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
         output.answer(&text)?;
         return Ok(Exit::Ok);
     };
-    let found = ALL.iter().find(|shape| shape.name == name);
-    let shape = found.ok_or_else(|| Error::SchemaNotFound { name: name.clone() })?;
     let schema = serde_json::to_string_pretty(&shape.schema())? + "\n";
     output.answer_exactly(schema.as_bytes())?;
     Ok(Exit::Ok)

@@ -7,7 +7,9 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::{config, driving, error, inbox, log, project, rebuild, task, workflow, workspace};
+use super::{
+    config, driving, error, inbox, log, project, rebuild, schema, serve, task, workflow, workspace,
+};
 
 /// The shape of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +58,8 @@ pub const ALL: &[&Shape] = &[
     &project::show::SHAPE,
     &project::update::SHAPE,
     &rebuild::SHAPE,
+    &schema::SHAPE,
+    &serve::SHAPE,
     &driving::SHAPE,
     &task::delete::SHAPE,
     &task::diff::SHAPE,

@@ -4,12 +4,15 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::driving::driver;
 use super::error::Error;
 use super::exit::Exit;
+use super::json::Answer;
+use super::schemas::Shape;
 use crate::config::Environment;
 use crate::driver::Driver;
 use crate::output::{Output, Style, Text};
@@ -34,6 +37,23 @@ pub struct Args {
     /// Print what a service manager needs to start it at login.
     #[arg(long, value_name = "MANAGER", conflicts_with_all = ["detach", "stop"])]
     pub unit: Option<Manager>,
+    /// Answer in JSON, for programs: who supervises, or what stood in the way.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body>("orange.serve/1");
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body {
+    /// Whether somebody supervises this home now.
+    is_supervised: bool,
+    /// The process that was started, or ended.
+    pid: Option<u32>,
+    /// What a service manager needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<String>,
 }
 
 /// Who starts programs at login.
@@ -53,19 +73,39 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let orange =
             std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
         let unit = unit(manager, &orange, driver.home().path())?;
-        output.answer_exactly(unit.as_bytes())?;
-        return Ok(Exit::Ok);
+        if !args.json {
+            output.answer_exactly(unit.as_bytes())?;
+            return Ok(Exit::Ok);
+        }
+        let body = Body {
+            is_supervised: driver.is_supervised(),
+            pid: None,
+            unit: Some(unit),
+        };
+        return answer(body, output);
     }
     if args.stop {
-        let said = match driver.stop_supervisor(PATIENCE)? {
+        let pid = driver.stop_supervisor(PATIENCE)?;
+        let said = match pid {
             Some(pid) => format!("process {pid} supervises no more; agents go on"),
             None => String::from("nobody supervises this home"),
         };
-        return say(&said, output);
+        let body = Body {
+            is_supervised: false,
+            pid,
+            unit: None,
+        };
+        return say(&said, body, args.json, output);
     }
     if args.detach {
         let pid = driver.start_supervisor(PATIENCE)?;
-        return say(&format!("process {pid} supervises this home"), output);
+        let body = Body {
+            is_supervised: true,
+            pid: Some(pid),
+            unit: None,
+        };
+        let said = format!("process {pid} supervises this home");
+        return say(&said, body, args.json, output);
     }
     supervise(driver, output)
 }
@@ -146,7 +186,19 @@ fn is_plain(character: char) -> bool {
     character.is_alphanumeric() || "/._-+@".contains(character)
 }
 
-fn say(said: &str, output: &mut Output) -> Result<Exit, Error> {
+fn answer(body: Body, output: &mut Output) -> Result<Exit, Error> {
+    let answer = Answer {
+        schema: SHAPE.name,
+        body,
+    };
+    output.answer_exactly(answer.to_text()?.as_bytes())?;
+    Ok(Exit::Ok)
+}
+
+fn say(said: &str, body: Body, is_json: bool, output: &mut Output) -> Result<Exit, Error> {
+    if is_json {
+        return answer(body, output);
+    }
     let mut text = Text::new();
     text.push(Style::Plain, said);
     text.end_line();

@@ -1,6 +1,7 @@
 //! Registered projects: `projects.json`, a file a person may edit.
 //!
-//! Keys that orange does not know survive a rewrite, in every project and beside them.
+//! What a person wrote stays byte for byte, keys that orange does not know among it: only what a
+//! command is about changes.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -192,7 +193,7 @@ impl Projects {
         require_name(project.name.as_str())?;
         let path = home.projects();
         let _lock = lock(home)?;
-        let mut projects = Projects::load(home)?;
+        let projects = Projects::load(home)?;
         let taken = |it: &&Project| it.name == project.name || it.path == project.path;
         if let Some(found) = projects.projects.iter().find(taken) {
             if found.name == project.name && found.path == project.path {
@@ -203,8 +204,15 @@ impl Projects {
                 found: Box::new(found.clone()),
             });
         }
-        projects.projects.push(project.clone());
-        projects.write(&path)?;
+        let text = if path.exists() {
+            read(&path)?
+        } else {
+            String::from("{}\n")
+        };
+        let text = serde_json::to_value(&project)
+            .and_then(|project| projects_text::with_project(&text, &project))
+            .map_err(|error| invalid(&path, &error))?;
+        write(&path, &text)?;
         Ok((project, true))
     }
 
@@ -248,15 +256,6 @@ impl Projects {
             name: name.clone(),
             names: self.names(),
         })
-    }
-
-    /// Writes the file whole or not at all.
-    fn write(&self, path: &Path) -> Result<(), ProjectsError> {
-        let json = serde_json::to_string_pretty(self).map_err(|error| ProjectsError::Invalid {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
-        write(path, &format!("{json}\n"))
     }
 }
 

@@ -43,6 +43,51 @@ pub fn with_key(
     Ok(edited)
 }
 
+/// The text with one more project, behind the others and laid out as they are.
+pub fn with_project(text: &str, project: &Value) -> Result<String, serde_json::Error> {
+    let top: Top<'_> = serde_json::from_str(text)?;
+    let keys: Keys<'_> = serde_json::from_str(text)?;
+    let mut edited = text.to_owned();
+    if let Some(last) = top.projects.last() {
+        let place = place(text, last);
+        let margin = margin(text, place.start);
+        let more = match margin {
+            Some(margin) => format!(",\n{margin}{}", laid_out(project, margin)?),
+            None => format!(", {}", serde_json::to_string(project)?),
+        };
+        edited.insert_str(place.end, &more);
+        return Ok(edited);
+    }
+    // There is none yet: the list is empty, or not even there.
+    let list = format!("[\n    {}\n  ]", laid_out(project, "    ")?);
+    if let Some(old) = keys.0.get("projects") {
+        edited.replace_range(place(text, old), &list);
+        return Ok(edited);
+    }
+    let last = keys.0.values().map(|it| place(text, it).end).max();
+    match (last, text.find('{')) {
+        (Some(last), _) => {
+            edited.insert_str(last, &format!(",{}\"projects\": {list}", lead(text.trim())));
+        }
+        (None, Some(brace)) => edited.insert_str(brace + 1, &format!("\n  \"projects\": {list}\n")),
+        (None, None) => {}
+    }
+    Ok(edited)
+}
+
+/// The spaces before what begins a line; nothing when something else stands before it.
+fn margin(text: &str, start: usize) -> Option<&str> {
+    let before = text.get(..start)?;
+    let line = before.get(before.rfind('\n')? + 1..)?;
+    line.trim().is_empty().then_some(line)
+}
+
+/// A value with a line for each key, the later ones behind a margin.
+fn laid_out(value: &Value, margin: &str) -> Result<String, serde_json::Error> {
+    let text = serde_json::to_string_pretty(value)?;
+    Ok(text.replace('\n', &format!("\n{margin}")))
+}
+
 /// The text without one project.
 pub fn without(text: &str, index: usize) -> Result<String, serde_json::Error> {
     let top: Top<'_> = serde_json::from_str(text)?;
@@ -117,6 +162,33 @@ mod tests {
         let short = r#"{"projects":[{"name":"a"}]}"#;
         let edited = with_key(short, 0, "push", &json!(true)).unwrap();
         assert_eq!(edited, r#"{"projects":[{"name":"a", "push": true}]}"#);
+    }
+
+    #[test]
+    fn one_more_stands_behind_the_others_and_they_stay() {
+        let tea = json!({ "name": "milk", "push": true });
+        let added = with_project(TEXT, &tea).unwrap();
+        let expected = "    },\n    {\n      \"name\": \"milk\",\n      \"push\": true\n    }\n  ]";
+        assert_eq!(added, TEXT.replace("    }\n  ]", expected));
+        let short = r#"{"projects":[{"name":"a"}], "note": 1}"#;
+        assert_eq!(
+            with_project(short, &tea).unwrap(),
+            r#"{"projects":[{"name":"a"}, {"name":"milk","push":true}], "note": 1}"#
+        );
+        let list = "[\n    {\n      \"name\": \"milk\",\n      \"push\": true\n    }\n  ]";
+        for (before, after) in [
+            ("{}", format!("{{\n  \"projects\": {list}\n}}")),
+            (
+                "{\n  \"projects\": [ ]\n}\n",
+                format!("{{\n  \"projects\": {list}\n}}\n"),
+            ),
+            (
+                "{\n  \"note\":   1\n}\n",
+                format!("{{\n  \"note\":   1,\n  \"projects\": {list}\n}}\n"),
+            ),
+        ] {
+            assert_eq!(with_project(before, &tea).unwrap(), after);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use orange_engine::time::Timestamp;
 use super::observe::Seen;
 use super::{Driver, DriverError};
 use crate::effects::tmux::{Listing, Observation, TmuxError};
-use crate::store::{RowFilter, Store, TaskRow};
+use crate::store::{RowFilter, Store, StoreError, TaskRow};
 
 /// Which tasks are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Wanted {
 }
 
 /// Tasks as of one commit, in the order in which they want to be looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overview {
     /// The last commit that is seen in it.
     pub sequence: u64,
@@ -58,7 +58,11 @@ pub enum AgentState {
 impl Driver {
     /// The tasks that are wanted, with one look at all agents; nothing is written.
     pub fn list(&self, wanted: &Wanted) -> Result<Overview, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = match Store::open_read_only(&self.home) {
+            // Where nothing was ever stored, nothing is wrong with asking.
+            Err(StoreError::Missing { .. }) => return Ok(Overview::default()),
+            store => store?,
+        };
         let listed = store.rows(&RowFilter {
             project: wanted.project.clone(),
             status: wanted.status.clone(),

@@ -18,6 +18,7 @@ impl Driver {
         workflow: Option<String>,
         harness: Option<HarnessName>,
     ) -> Result<(Project, bool), DriverError> {
+        let is_named = name.is_some();
         let project = self.described_project(directory, name, workflow.clone(), harness.clone())?;
         let settings = ProjectSettings {
             workflow,
@@ -25,6 +26,12 @@ impl Driver {
             ..ProjectSettings::default()
         };
         self.check_settings(&project, &settings)?;
+        // Who names nothing means whatever is registered there.
+        let mut known = self.projects()?.projects.into_iter();
+        let known = known.find(|it| it.path == project.path && !is_named);
+        if let Some(known) = known {
+            return Ok((known, false));
+        }
         Ok(Projects::add(&self.home, project)?)
     }
 

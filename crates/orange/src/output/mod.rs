@@ -7,6 +7,7 @@ mod fold;
 mod foreign;
 mod glyphs;
 mod grid;
+mod line;
 mod progress;
 mod style;
 mod table;

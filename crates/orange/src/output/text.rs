@@ -59,9 +59,13 @@ impl Text {
                 self.end_line();
                 self.push(Style::Plain, &" ".repeat(room.later));
             }
-            for (number, (style, word)) in line.into_iter().enumerate() {
+            // What has one style is pushed as a whole: a sentence from right to left reads in its
+            // order only so.
+            for (number, alike) in line.chunk_by(|one, other| one.0 == other.0).enumerate() {
                 self.push(Style::Plain, if number > 0 { " " } else { "" });
-                self.push(style, word);
+                let words: Vec<&str> = alike.iter().map(|(_, word)| *word).collect();
+                let style = alike.first().map_or(Style::Plain, |(style, _)| *style);
+                self.push(style, &words.join(" "));
             }
         }
     }
@@ -87,11 +91,14 @@ pub struct Paragraph<'a> {
 /// The text with every character replaced that would move the cursor or turn the line around; what
 /// is written from right to left is kept apart from its neighbours.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    if is_plain(text) {
+    let acts = |character: char| character.is_control() || is_direction(character);
+    let is_shown = |character: char| !acts(character) && !is_right_to_left(character);
+    // Almost every text is shown as it is, and a list has tens of thousands.
+    if is_plain(text) || text.chars().all(is_shown) {
         return Cow::Borrowed(text);
     }
     let shown = |character: char| {
-        if character.is_control() || is_direction(character) {
+        if acts(character) {
             '\u{fffd}'
         } else {
             character

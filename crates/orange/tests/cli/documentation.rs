@@ -1,6 +1,8 @@
 //! `docs/errors.md` names every code, and no other.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 const PAGE: &str = include_str!("../../../../docs/errors.md");
 
@@ -40,6 +42,68 @@ fn every_error_code_is_explained() {
     let explained: BTreeSet<_> = first_columns().filter(|cell| is_code(cell)).collect();
     assert!(given().len() > 25, "the codes were not found");
     assert_eq!(explained, given());
+}
+
+/// Codes that no program can read, with the test that reaches them by their words.
+const UNREAD: &[(&str, &str)] = &[(
+    "answer-not-printed",
+    "fn an_answer_that_cannot_be_printed_is_unexpected()",
+)];
+
+/// Every test and snapshot of the workspace, but this file, which names codes itself.
+fn tests() -> Vec<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders: Vec<PathBuf> = fs::read_dir(crates)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("tests"))
+        .collect();
+    let mut texts = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let end = path.extension().and_then(|end| end.to_str());
+            if path.is_dir() {
+                folders.push(path);
+            } else if matches!(end, Some("rs" | "snap")) && !path.ends_with(file!()) {
+                texts.push(fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    texts
+}
+
+/// `then-when-not-exhaustive` as the sources write it.
+fn variant(code: &str) -> String {
+    let capital = |word: &str| {
+        let (first, rest) = word.split_at(1);
+        first.to_uppercase() + rest
+    };
+    let words: String = code.split('-').map(capital).collect();
+    format!("ProblemCode::{words}")
+}
+
+#[test]
+fn every_error_code_is_reached_by_a_test() {
+    let tests = tests();
+    assert!(tests.len() > 100, "the tests were not found");
+    let is_read = |code: &str| {
+        // As a test compares it, as a test finds it in JSON, and as `workflow check` prints it.
+        let shapes = [
+            format!("\"{code}\""),
+            format!("\\\"{code}\\\""),
+            format!("[{code}]"),
+            variant(code),
+        ];
+        let mut tests = tests.iter();
+        tests.any(|test| shapes.iter().any(|shape| test.contains(shape)))
+    };
+    let unreached: Vec<&str> = given().into_iter().filter(|code| !is_read(code)).collect();
+    let excused: Vec<&str> = UNREAD.iter().map(|(code, _)| *code).collect();
+    assert_eq!(unreached, excused, "no test reaches these codes");
+    for (code, test) in UNREAD {
+        let is_there = tests.iter().any(|text| text.contains(test));
+        assert!(is_there, "`{test}` reaches `{code}` no more");
+    }
 }
 
 #[test]

@@ -56,6 +56,11 @@ fn the_first_session_is_as_the_readme_shows_it() {
         .lines()
         .find_map(|line| line.split_once(": from `pending`"));
     let said = said.replace(id.unwrap().0, "tp7a");
+    let said = said.replace(home.to_str().unwrap(), "/home/ada");
+    let commit = said.split_once("merged as ").unwrap().1;
+    let commit = commit.split(' ').next().unwrap().to_owned();
+    assert!(commit.len() == 12, "{said}");
+    let said = said.replace(&commit, "5d0c2f9e41ab");
     // The agent may be faster than the answer.
     let said = said.replace(", by now in `reviewing`", "");
     assert_eq!(said, shown);

@@ -131,7 +131,7 @@ fn a_gate_asks_a_command_while_others_ask_the_task() {
 pub const COUNTED: &str = "echo asked >> $OUT/asked\nuntil [ -e $OUT/answer ]; do sleep 0.02; done\n\
                        exit $(cat $OUT/answer)";
 
-fn times_asked(stage: &Stage) -> usize {
+pub fn times_asked(stage: &Stage) -> usize {
     let asked = fs::read_to_string(stage.path("scripts/asked"));
     asked.unwrap_or_default().lines().count()
 }

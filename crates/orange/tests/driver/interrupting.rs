@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use orange_engine::names::TaskId;
 use serde_json::json;
 
+use crate::hooks::{COUNTED, staged, times_asked};
 use crate::stage::{Stage, wait_for};
 use crate::terminal::Terminal;
 
@@ -108,6 +109,59 @@ fn a_merge_that_nobody_waits_for_any_more_goes_on() {
         stage.wait_for_rest(&id);
         stage.wait_for_status(&id, "done");
     }
+}
+
+#[test]
+fn a_gate_that_nobody_waits_for_any_more_answers_who_asks_again() {
+    for (signal, code) in SIGNALS {
+        let (stage, id) = staged("exit 0", COUNTED);
+        stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        let close = ["task", "update", id.as_str(), "--status", "closed"];
+        let close = [&close[..], &["--wait", "600"]].concat();
+        let child = stage.start(&close);
+        wait_for("the gate", || times_asked(&stage) == 1);
+        let (ended, said) = ask_to_end(child, signal);
+        assert_eq!(ended, Some(code), "{said}");
+        require_gate_goes_on(&stage, &id, &said);
+        stage.must(&close);
+        assert_eq!(stage.task(&id).status.as_str(), "closed");
+        assert_eq!(times_asked(&stage), 1, "it was not asked anew");
+    }
+}
+
+#[test]
+fn keys_end_the_wait_for_a_gate_and_not_the_gate() {
+    let (stage, id) = staged("exit 0", COUNTED);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let close = format!("orange task update {id} --status closed --wait 600");
+    let terminal = Terminal::start(&stage, "gate", 80, &close);
+    wait_for("the gate", || times_asked(&stage) == 1);
+    // It goes to every process of the terminal, as from a keyboard.
+    terminal.press(&["C-c"]);
+    let screen = terminal.finish();
+    assert!(screen.contains("[exit 130]"), "{screen}");
+    require_gate_goes_on(&stage, &id, &screen);
+    stage.must(&["task", "update", id.as_str(), "--status", "closed"]);
+    assert_eq!(stage.task(&id).status.as_str(), "closed");
+    assert_eq!(times_asked(&stage), 1, "it was not asked anew");
+}
+
+/// Nothing was decided, the gate still runs, and then it answers.
+fn require_gate_goes_on(stage: &Stage, id: &TaskId, said: &str) {
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let said = words.join(" ");
+    assert!(said.contains("a gate of task"), "{said}");
+    assert!(said.contains("nothing was decided"), "{said}");
+    assert!(said.contains(&format!("`orange task why {id}`")), "{said}");
+    assert_eq!(stage.task(id).status.as_str(), "held");
+    let answers = || {
+        let known = stage.store().gate_commands(id).unwrap();
+        assert_eq!(known.len(), 1, "{known:?}");
+        known.iter().all(|it| it.answer.is_some())
+    };
+    assert!(!answers(), "it has ended before");
+    stage.script("answer", "0");
+    wait_for("the gate's answer", answers);
 }
 
 #[test]

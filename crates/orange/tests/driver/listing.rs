@@ -52,6 +52,18 @@ impl Stage {
 }
 
 #[test]
+fn a_home_in_which_nothing_was_stored_has_no_tasks() {
+    let stage = Stage::new("default");
+    assert!(!stage.home().database().exists());
+    let said = stage.must(&["task", "list"]);
+    assert!(said.starts_with("no tasks in project `app`; "), "{said}");
+    assert!(said.contains("`orange task create BRANCH"), "{said}");
+    let (code, listed) = stage.json(&["task", "list", "--json"]);
+    assert_eq!((code, &listed["tasks"]), (0, &serde_json::json!([])));
+    assert!(!stage.home().database().exists(), "looking stores nothing");
+}
+
+#[test]
 fn what_needs_a_person_comes_first_and_what_has_ended_is_left_out() {
     let stage = Stage::new("default");
     let queued = stage.create(&["Wait here"]);

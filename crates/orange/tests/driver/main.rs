@@ -11,6 +11,8 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod codes;
+mod commands;
 mod completing;
 #[cfg(feature = "crash-points")]
 mod crashes;

@@ -140,6 +140,48 @@ fn with_a_remote_each_strategy_reaches_it_and_its_copy_of_the_branch_goes() {
 }
 
 #[test]
+fn the_answer_says_what_is_where_now() {
+    for (has_remote, is_on_default) in [(false, true), (false, false), (true, true)] {
+        let stage = Stage::new("default");
+        if has_remote {
+            stage.add_remote();
+        }
+        let id = stage.reviewed();
+        if !is_on_default {
+            stage.said("repo", "checkout -q -b mine");
+        }
+        let (code, said) = stage.merge(&id, &[]);
+        assert_eq!(code, 0, "{said}");
+        let commit = stage.said("repo", "rev-parse main");
+        let repository = stage.path("repo").display().to_string();
+        let pushed = if has_remote {
+            "pushed to `origin`"
+        } else {
+            "not pushed"
+        };
+        let forwarded = if is_on_default {
+            format!("forwarded `{repository}`")
+        } else {
+            String::from("no checkout is on `main`")
+        };
+        let short = commit.trim().get(..12).unwrap();
+        let told = format!("\n  merged as {short} into `main`, {pushed}; {forwarded}\n");
+        assert!(said.contains(&told), "{told}: {said}");
+        // Whoever asks again, or asks for the history, is told the same.
+        let (code, answer) = stage.json(&["task", "merge", id.as_str(), "--json"]);
+        assert_eq!((code, &answer["outcome"]), (0, &"already".into()));
+        let merged = &answer["merged"];
+        assert_eq!(merged["commit"], commit.trim());
+        assert_eq!(merged["into"], "main");
+        assert_eq!(merged["pushed_to"].as_str(), has_remote.then_some("origin"));
+        let forwarded = is_on_default.then(|| json!([repository]));
+        assert_eq!(merged.get("forwarded"), forwarded.as_ref());
+        let history = stage.must(&["task", "history", id.as_str()]);
+        assert!(history.contains(told.trim()), "{history}");
+    }
+}
+
+#[test]
 fn a_remote_that_says_no_leaves_the_task_in_review_and_says_why() {
     let stage = Stage::new("default");
     let remote = stage.add_remote();

@@ -75,15 +75,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return Ok(Exit::Ok);
     }
     let mut text = Text::new();
-    text.push(Style::Bold, project.name.as_str());
     let word = if is_new {
         "registered"
     } else {
         "registered before"
     };
     let path = project.path.display();
-    text.push(Style::Plain, &format!(": {word}, `{path}`"));
-    text.end_line();
+    let told = format!(": {word}, `{path}`");
+    let parts = [(Style::Bold, project.name.as_str()), (Style::Plain, &told)];
+    text.push_line(&parts, 4, output.answer_width());
     output.answer(&text)?;
     Ok(Exit::Ok)
 }

@@ -69,8 +69,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     text.push(Style::Plain, ": off the list; nothing was deleted");
     text.end_line();
     for stays in stays {
-        text.push(Style::Plain, &format!("  stays: {stays}"));
-        text.end_line();
+        let told = format!("  stays: {stays}");
+        text.push_line(&[(Style::Plain, &told)], 4, output.answer_width());
     }
     output.answer(&text)?;
     Ok(Exit::Ok)

@@ -54,17 +54,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.answer_exactly(answer.to_text()?.as_bytes())?;
         return Ok(Exit::Ok);
     }
-    output.answer(&text(&project, &found)?)?;
+    let width = output.answer_width();
+    output.answer(&text(&project, &found, width)?)?;
     Ok(Exit::Ok)
 }
 
 /// The keys of the file by their own names, because they are what `update` and an editor change.
-fn text(project: &Project, found: &Belongings) -> Result<Text, Error> {
+fn text(project: &Project, found: &Belongings, width: Option<usize>) -> Result<Text, Error> {
     let mut text = Text::new();
     let mut line = |name: &str, value: &str| {
-        text.push(Style::Bold, &format!("{name:<18}"));
-        text.push(Style::Plain, value);
-        text.end_line();
+        let name = format!("{name:<18}");
+        let parts = [(Style::Bold, name.as_str()), (Style::Plain, value)];
+        text.push_line(&parts, name.len(), width);
     };
     let keys = serde_json::to_value(project)?;
     let first = ["name", "path", "default_branch", "workflow"];

@@ -7,7 +7,7 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId}
 use orange_engine::task::{Queueing, Tuning};
 
 use crate::cli::attending::{Manner, attend};
-use crate::cli::driving::{Patience, driver, print_beginning};
+use crate::cli::driving::{Besides, Patience, driver, print, print_with};
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::cli::interrupted::{Interrupted, Waited};
@@ -137,7 +137,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let begun = begun?;
     if let Some(project) = &begun.registered {
-        output.narrate(&registered(project));
+        output.narrate(&registered(project, output.narration_width()));
     }
     tell(begun, args.patience.json, output)
 }
@@ -192,7 +192,7 @@ fn context(given: &str) -> Result<String, Error> {
     })
 }
 
-fn registered(project: &Project) -> Text {
+fn registered(project: &Project, width: Option<usize>) -> Text {
     let (name, path) = (&project.name, project.path.display());
     let harness = project.harness.as_ref().map(ToString::to_string);
     let harness = harness.unwrap_or_default();
@@ -201,8 +201,7 @@ fn registered(project: &Project) -> Text {
         "registered `{path}` as project `{name}` with the harness `{harness}`; `orange project \
          update {name}` changes that"
     );
-    text.push(Style::Plain, &told);
-    text.end_line();
+    text.push_line(&[(Style::Plain, &told)], 4, width);
     text
 }
 
@@ -211,19 +210,23 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
     let task = match &begun.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
         Answer::Already(_) | Answer::Refused(_) => {
-            return print_beginning(begun.created, None, &[], json, output);
+            return print(begun.created, json, output);
         }
     };
     let again = format!("`orange task spawn {task}` starts the work");
     let stays = format!("the task stays; when that is mended, {again}");
     let (exit, hint) = match begun.start {
-        Start::NotWanted => return print_beginning(begun.created, None, &[], json, output),
+        Start::NotWanted => return print(begun.created, json, output),
         Start::ForAPerson => {
-            let exit = print_beginning(begun.created, None, &[], json, output)?;
+            let exit = print(begun.created, json, output)?;
             (exit, Some(format!("only a person may start it: {again}")))
         }
         Start::Waits(waits) => {
-            let exit = print_beginning(begun.created, None, &waits, json, output)?;
+            let besides = Besides {
+                waits: &waits,
+                ..Besides::default()
+            };
+            let exit = print_with(begun.created, &besides, json, output)?;
             let hint = format!(
                 "it starts by itself once that is gone, if `orange serve` runs; `orange task why \
                  {task}` tells what it waits for"
@@ -232,17 +235,17 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
         }
         Start::Asked(Err(error)) => {
             let error = Error::from(error);
-            let exit = print_beginning(begun.created, Some(&error), &[], json, output)?;
+            let exit = print_with(begun.created, &not_started(&error), json, output)?;
             (exit, Some(stays))
         }
         Start::Asked(Ok(Answer::Refused(refusal))) => {
             let error = Error::Refused(refusal);
-            let exit = print_beginning(begun.created, Some(&error), &[], json, output)?;
+            let exit = print_with(begun.created, &not_started(&error), json, output)?;
             (exit, Some(stays))
         }
         Start::Asked(Ok(started)) => {
             let both = joined(begun.created, started);
-            let exit = print_beginning(both, None, &[], json, output)?;
+            let exit = print(both, json, output)?;
             (exit, (exit == Exit::OutsideFailed).then_some(stays))
         }
     };
@@ -252,6 +255,13 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
         output.narrate(&text);
     }
     Ok(exit)
+}
+
+fn not_started(error: &Error) -> Besides<'_> {
+    Besides {
+        not_started: Some(error),
+        ..Besides::default()
+    }
 }
 
 /// One answer for both steps: the later one, with what was recorded for the first before it.

@@ -86,10 +86,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     let place = directory.map(|it| format!(", its directory is `{it}`"));
     let mut text = Text::new();
-    text.push(Style::Bold, task.as_str());
     let told = format!(": {word}{}", place.unwrap_or_default());
-    text.push(Style::Plain, &told);
-    text.end_line();
+    let parts = [(Style::Bold, task.as_str()), (Style::Plain, &told)];
+    text.push_line(&parts, 4, output.answer_width());
     output.answer(&text)?;
     if !args.undo {
         let mut narration = Text::new();

@@ -1,5 +1,6 @@
 //! `orange task history`.
 
+use orange_engine::effect::EffectOutcome;
 use orange_engine::event::{Event, Fact};
 use orange_engine::history::told;
 use serde::Serialize;
@@ -67,6 +68,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.answer_exactly(answer.to_text()?.as_bytes())?;
         return Ok(Exit::Ok);
     }
+    let width = output.answer_width();
     let mut text = Text::new();
     for event in events.iter().filter(|it| args.all || matters(&it.fact)) {
         let told = told(&event.fact, &events);
@@ -76,12 +78,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             Fact::AttentionRaised { .. } | Fact::EffectGivenUp { .. } => Style::Bad,
             _ => Style::Plain,
         };
-        text.push(Style::Plain, &format!("{}  ", event.at));
-        text.push(style, lines.next().unwrap_or_default());
-        text.end_line();
+        let at = format!("{}  ", event.at);
+        let first = lines.next().unwrap_or_default();
+        text.push_line(&[(Style::Plain, &at), (style, first)], 6, width);
         for line in lines {
-            text.push(Style::Plain, &format!("    {line}"));
-            text.end_line();
+            let line = format!("    {line}");
+            text.push_line(&[(Style::Plain, &line)], 6, width);
         }
     }
     output.answer(&text)?;
@@ -90,7 +92,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 
 /// Whether a person who asks what happened wants to hear of it.
 fn matters(fact: &Fact) -> bool {
-    !matches!(
+    let is_merge = matches!(
+        fact,
+        Fact::EffectDone {
+            outcome: EffectOutcome::Merged(_),
+            ..
+        }
+    );
+    let is_counted = matches!(
         fact,
         Fact::DocumentImported { .. }
             | Fact::FieldSet { .. }
@@ -98,5 +107,6 @@ fn matters(fact: &Fact) -> bool {
             | Fact::EffectDone { .. }
             | Fact::EffectCancelled { .. }
             | Fact::HooksFinished
-    )
+    );
+    is_merge || !is_counted
 }

@@ -106,7 +106,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let is_narrow = output.answer_width().is_some_and(|width| width < WIDE);
     let grid = grid(&overview, project.is_some(), is_narrow);
     if overview.tasks.is_empty() {
-        output.narrate(&nothing(project.as_ref(), args.all_statuses));
+        let width = output.narration_width();
+        output.narrate(&nothing(project.as_ref(), args.all_statuses, width));
         return Ok(Exit::Ok);
     }
     output.answer_grid(&grid)?;
@@ -221,9 +222,9 @@ fn since(now: Timestamp, entered_at: Option<Timestamp>) -> Cow<'static, str> {
 }
 
 /// What to say when there is nothing to list.
-fn nothing(project: Option<&ProjectName>, with_ended: bool) -> Text {
+fn nothing(project: Option<&ProjectName>, with_ended: bool, width: Option<usize>) -> Text {
     let place = project.map_or(String::new(), |name| format!(" in project `{name}`"));
-    let mut hints = Vec::new();
+    let mut hints = vec!["`orange task create BRANCH \"SUMMARY\"` creates one"];
     if !with_ended {
         hints.push("`--all-statuses` also lists those that have ended");
     }
@@ -231,10 +232,7 @@ fn nothing(project: Option<&ProjectName>, with_ended: bool) -> Text {
         hints.push("`--all` also lists those of other projects");
     }
     let mut text = Text::new();
-    text.push(Style::Plain, &format!("no tasks{place}"));
-    if !hints.is_empty() {
-        text.push(Style::Plain, &format!("; {}", hints.join(", ")));
-    }
-    text.end_line();
+    let told = format!("no tasks{place}; {}", hints.join(", "));
+    text.push_line(&[(Style::Plain, &told)], 4, width);
     text
 }

@@ -2,11 +2,15 @@
 
 use clap::ValueEnum;
 use orange_engine::Task;
-use orange_engine::effect::{Effect, MergeStrategy};
+use orange_engine::effect::{Effect, EffectOutcome, MergeStrategy};
+use orange_engine::event::{Event, Fact};
 use orange_engine::input::Ask;
+use orange_engine::merged::Merged;
 use orange_engine::task::PendingState;
 
-use crate::cli::driving::{Target, Wanted, answer, answer_unasked, print};
+use crate::cli::driving::{
+    Besides, Target, Wanted, answer, answer_unasked, driver, print, print_with,
+};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::config::Environment;
@@ -17,7 +21,8 @@ use crate::output::Output;
 ///
 /// It becomes part of the default branch. Where the project says `"push": true`, the remote gets the result first, and its no is final. A
 /// checkout that is on the default branch is forwarded when it is clean; otherwise nothing is
-/// merged. The status changes when the merge has happened.
+/// merged. The status changes when the merge has happened. The answer says which commit is where
+/// now, whether it was pushed, and which checkout was forwarded.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -65,12 +70,33 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     } else {
         answer_unasked(&args.target, wanted, environment, output)?
     };
-    if let Answer::Done(changed) = &came {
-        require_merged(&changed.task)?;
-    } else if let Answer::Already(task) = &came {
-        require_merged(task)?;
-    }
-    print(came, args.target.patience.json, output)
+    let task = match &came {
+        Answer::Done(changed) => &changed.task,
+        Answer::Already(task) => task,
+        Answer::StillRunning(_) | Answer::Refused(_) => {
+            return print(came, args.target.patience.json, output);
+        }
+    };
+    require_merged(task)?;
+    // It has happened, whether or not that can be read just now.
+    let events = driver(environment)?.history(&task.id, 0);
+    let events = events.unwrap_or_default();
+    let besides = Besides {
+        merged: merged(&events),
+        ..Besides::default()
+    };
+    print_with(came, &besides, args.target.patience.json, output)
+}
+
+/// What the latest merge came to.
+fn merged(events: &[Event]) -> Option<&Merged> {
+    events.iter().rev().find_map(|event| match &event.fact {
+        Fact::EffectDone {
+            outcome: EffectOutcome::Merged(merged),
+            ..
+        } => Some(merged),
+        _ => None,
+    })
 }
 
 fn require_merged(task: &Task) -> Result<(), Error> {

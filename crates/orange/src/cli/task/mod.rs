@@ -72,7 +72,7 @@ impl Command {
             Command::Update(args) => args.target.patience.json,
             Command::Spawn(args) => args.target.patience.json,
             Command::Respawn(args) => args.target.patience.json,
-            Command::Attach(_) => false,
+            Command::Attach(args) => args.json,
             Command::Diff(args) => args.json,
             Command::Complete(args) => args.target.patience.json,
             Command::Stuck(args) => args.target.patience.json,

@@ -82,7 +82,7 @@ fn bring_back_all(
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
     } else {
-        output.answer(&text(&found))?;
+        output.answer(&text(&found, output.answer_width()))?;
     }
     Ok(if found.iter().any(|it| !it.problems.is_empty()) {
         Exit::Refused
@@ -102,7 +102,7 @@ fn line(brought: &BroughtBack) -> Line<'_> {
     }
 }
 
-fn text(found: &[BroughtBack]) -> Text {
+fn text(found: &[BroughtBack], width: Option<usize>) -> Text {
     let mut text = Text::new();
     if found.is_empty() {
         text.push(Style::Plain, "no agent is lost");
@@ -123,9 +123,9 @@ fn text(found: &[BroughtBack]) -> Text {
             ));
         }
         told.extend(brought.problems.iter().cloned());
-        text.push(Style::Bold, brought.task.as_str());
-        text.push(Style::Plain, &format!(": {}", told.join("; ")));
-        text.end_line();
+        let told = format!(": {}", told.join("; "));
+        let parts = [(Style::Bold, brought.task.as_str()), (Style::Plain, &told)];
+        text.push_line(&parts, 4, width);
     }
     text
 }

@@ -101,7 +101,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             output,
         );
     }
-    output.answer(&text(&rescues, args.number.is_some()))?;
+    let width = output.answer_width();
+    output.answer(&text(&rescues, args.number.is_some(), width))?;
     Ok(Exit::Ok)
 }
 
@@ -118,10 +119,9 @@ fn json(schema: &'static str, body: &impl Serialize, output: &mut Output) -> Res
     Ok(Exit::Ok)
 }
 
-fn text(rescues: &[KeptWork], with_files: bool) -> Text {
+fn text(rescues: &[KeptWork], with_files: bool, width: Option<usize>) -> Text {
     let mut text = Text::new();
     for kept in rescues {
-        text.push(Style::Bold, &format!("{}", kept.number));
         let branch = kept.branch.as_ref().map(ToString::to_string);
         let branch = branch.unwrap_or_else(|| String::from("no branch"));
         let mut told = format!("  {branch}, {}", counted(kept.paths.len(), "file"));
@@ -132,8 +132,8 @@ fn text(rescues: &[KeptWork], with_files: bool) -> Text {
         if kept.is_brought_back {
             told.push_str(", brought back");
         }
-        text.push(Style::Plain, &told);
-        text.end_line();
+        let number = kept.number.to_string();
+        text.push_line(&[(Style::Bold, &number), (Style::Plain, &told)], 4, width);
         if with_files {
             for path in &kept.paths {
                 text.push(Style::Plain, &format!("   {}", path.escape_debug()));

@@ -64,7 +64,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
     } else {
-        output.answer(&text(&shown, why.as_ref()))?;
+        let width = output.answer_width();
+        output.answer(&text(&shown, why.as_ref(), width))?;
     }
     Ok(Exit::Ok)
 }
@@ -145,14 +146,14 @@ fn inbox(shown: &Shown) -> Result<Value, Error> {
     Ok(inbox)
 }
 
-fn text(shown: &Shown, why: Option<&Why>) -> Text {
+fn text(shown: &Shown, why: Option<&Why>, width: Option<usize>) -> Text {
     let task = &shown.stored.task;
     let now = clock::now();
     let mut text = Text::new();
     let mut line = |name: &str, value: &str| {
-        text.push(Style::Bold, &format!("{name:<12}"));
-        text.push(Style::Plain, value);
-        text.end_line();
+        let name = format!("{name:<12}");
+        let parts = [(Style::Bold, name.as_str()), (Style::Plain, value)];
+        text.push_line(&parts, name.len(), width);
     };
     line("task", &format!("{} ({})", task.id, task.project));
     line("summary", &task.summary);

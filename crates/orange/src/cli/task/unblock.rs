@@ -71,9 +71,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             (Some(status), None) => format!("from `{}` to `{status}`", line.from),
             (None, None) => String::new(),
         };
-        text.push(Style::Bold, &line.task);
-        text.push(Style::Plain, &format!(": {told}"));
-        text.end_line();
+        let told = format!(": {told}");
+        let parts = [(Style::Bold, line.task.as_str()), (Style::Plain, &told)];
+        text.push_line(&parts, 4, output.answer_width());
     }
     output.answer(&text)?;
     Ok(exit)

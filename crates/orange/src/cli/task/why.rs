@@ -16,6 +16,9 @@ use crate::config::Environment;
 use crate::driver::{Observation, Outlook, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
 
+/// What a command to run stands behind.
+const RUN: &str = "run: ";
+
 /// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.why/1");
 
@@ -64,7 +67,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
     } else {
-        output.answer(&text(&shown, why.as_ref(), &outlook))?;
+        let width = output.answer_width();
+        output.answer(&text(&shown, why.as_ref(), &outlook, width))?;
     }
     Ok(Exit::Ok)
 }
@@ -105,12 +109,14 @@ fn body<'a>(
     })
 }
 
-fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook) -> Text {
+fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize>) -> Text {
     let task = &shown.stored.task;
     let mut text = Text::new();
     let mut line = |style: Style, told: &str| {
-        text.push(style, told);
-        text.end_line();
+        let margin = told.len() - told.trim_start().len();
+        // A command that is folded cannot be copied.
+        let width = width.filter(|_| !told.trim_start().starts_with(RUN));
+        text.push_line(&[(style, told)], margin + 4, width);
     };
     let told = why.map(ToString::to_string).unwrap_or_default();
     for (number, told) in told.lines().enumerate() {
@@ -193,7 +199,7 @@ fn push_way(way: &Way, line: &mut impl FnMut(Style, &str)) {
         );
     }
     if let Some(command) = &way.command {
-        line(Style::Plain, &format!("    run: {command}"));
+        line(Style::Plain, &format!("    {RUN}{command}"));
     }
 }
 

@@ -59,7 +59,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.answer_exactly(answer.to_text()?.as_bytes())?;
         return Ok(exit(&collected));
     }
-    output.answer(&text(&collected))?;
+    output.answer(&text(&collected, output.answer_width()))?;
     let is_asked = !collected.ignored.is_empty() || !collected.merged_rescues.is_empty();
     if !is_asked || args.yes {
         return Ok(exit(&collected));
@@ -67,7 +67,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let consent = consent(&question(&collected), args.json, output)?;
     if consent == Consent::Given {
         let collected = collect(true, output)?;
-        output.answer(&text(&collected))?;
+        output.answer(&text(&collected, output.answer_width()))?;
         return Ok(exit(&collected));
     }
     if consent == Consent::Nobody {
@@ -108,7 +108,7 @@ fn exit(collected: &Collected) -> Exit {
     }
 }
 
-fn text(collected: &Collected) -> Text {
+fn text(collected: &Collected, width: Option<usize>) -> Text {
     let mut text = Text::new();
     if *collected
         == (Collected {
@@ -120,9 +120,8 @@ fn text(collected: &Collected) -> Text {
         text.end_line();
     }
     let mut line = |name: &str, told: &str| {
-        text.push(Style::Bold, name);
-        text.push(Style::Plain, &format!(": {told}"));
-        text.end_line();
+        let told = format!(": {told}");
+        text.push_line(&[(Style::Bold, name), (Style::Plain, &told)], 4, width);
     };
     for task in &collected.retried {
         line(task.as_str(), "what was given up is tried again");

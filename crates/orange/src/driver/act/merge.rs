@@ -2,6 +2,7 @@
 
 use orange_engine::Task;
 use orange_engine::effect::{EffectOutcome, Merge};
+use orange_engine::merged::Merged;
 
 use super::Failure;
 use crate::driver::Driver;
@@ -37,7 +38,20 @@ impl Driver {
             is_called_off: &|| is_called_off(store, pending),
         });
         match merging {
-            Ok(Merging::Merged { commit, .. }) => Ok(EffectOutcome::Merged(commit)),
+            Ok(Merging::Merged {
+                commit,
+                pushed_to,
+                forwarded,
+                ..
+            }) => {
+                let forwarded = forwarded.iter().map(|it| it.display().to_string());
+                Ok(EffectOutcome::Merged(Merged {
+                    commit,
+                    into: Some(project.default_branch),
+                    pushed_to,
+                    forwarded: forwarded.collect(),
+                }))
+            }
             Ok(Merging::Refused(refusal)) => Err(Failure::for_good(refusal)),
             Err(error @ (GitError::NoIdentity(_) | GitError::TooOld { .. })) => {
                 Err(Failure::for_good(error))

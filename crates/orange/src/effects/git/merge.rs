@@ -6,6 +6,7 @@
 //! branch that has the result already, which is what a repeat looks for first.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::path::PathBuf;
 
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::{BranchName, CommitId, TaskId};
@@ -55,6 +56,10 @@ pub enum Merging {
         commit: CommitId,
         /// Whether it had it before.
         was_there: bool,
+        /// The remote that has it too.
+        pushed_to: Option<String>,
+        /// The checkouts that are on the default branch, and have its files.
+        forwarded: Vec<PathBuf>,
     },
     /// Nothing moved in this repository.
     Refused(Box<MergeRefusal>),
@@ -95,7 +100,7 @@ impl Git {
         {
             let is_everywhere = self.is_merged(local, merge)? && self.is_merged(theirs, merge)?;
             return Ok(if is_everywhere {
-                Ok(merged(local.clone(), true))
+                Ok(self.merged(merge, remote, local.clone(), true)?)
             } else {
                 Err(MergeObstacle::Diverged.into())
             });
@@ -113,8 +118,27 @@ impl Git {
                 Err(obstacle) => return Ok(Err(obstacle.into())),
             }
         };
-        let moved = self.bring(merge, remote, &now, &to)?;
-        Ok(moved.map(|()| merged(to, was_there)))
+        match self.bring(merge, remote, &now, &to)? {
+            Ok(()) => self.merged(merge, remote, to, was_there).map(Ok),
+            Err(stopped) => Ok(Err(stopped)),
+        }
+    }
+
+    /// What the world looks like now. Whoever repeats what another has done sees the same.
+    fn merged(
+        &self,
+        merge: &MergeBranch<'_>,
+        remote: Option<&str>,
+        commit: CommitId,
+        was_there: bool,
+    ) -> Result<Merging, GitError> {
+        let checkouts = self.checkouts(merge.default)?.into_iter().flatten();
+        Ok(Merging::Merged {
+            commit,
+            was_there,
+            pushed_to: remote.map(str::to_owned),
+            forwarded: checkouts.map(|it| it.path().to_owned()).collect(),
+        })
     }
 
     fn fetch_for(&self, merge: &MergeBranch<'_>) -> Result<Freshness, GitError> {
@@ -199,8 +223,4 @@ impl From<MergeObstacle> for Stopped {
             has_it: None,
         }
     }
-}
-
-fn merged(commit: CommitId, was_there: bool) -> Merging {
-    Merging::Merged { commit, was_there }
 }

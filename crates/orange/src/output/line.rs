@@ -1,0 +1,168 @@
+//! One line of several styles, folded only where it does not fit.
+
+use super::fold::count;
+use super::text::visible;
+use super::{Style, Text};
+
+/// What stands together: parts without white space between them, and the white space before them.
+struct Word<'a> {
+    space: &'a str,
+    parts: Vec<(Style, &'a str)>,
+}
+
+impl Word<'_> {
+    fn width(&self) -> usize {
+        let widths = self.parts.iter().map(|(_, part)| count(&visible(part)));
+        widths.sum()
+    }
+}
+
+impl Text {
+    /// Adds a line of parts, and its end. Where it fits, or where nobody says how much does, every
+    /// space stays; otherwise it goes on below, at `indent`.
+    pub fn push_line(&mut self, parts: &[(Style, &str)], indent: usize, width: Option<usize>) {
+        let needed: usize = parts.iter().map(|(_, part)| count(&visible(part))).sum();
+        let Some(end) = width.filter(|end| needed > *end) else {
+            for (style, part) in parts {
+                self.push(*style, part);
+            }
+            self.end_line();
+            return;
+        };
+        let mut line: Vec<(Style, String)> = Vec::new();
+        let mut column = 0;
+        for (number, word) in words(parts).into_iter().enumerate() {
+            let mut space = word.space.to_owned();
+            // The space at the start is a margin, after which something stands in any case.
+            if number > 0 && column + count(&space) + word.width() > end && column > indent {
+                self.push_joined(&mut line);
+                space = " ".repeat(indent);
+                column = 0;
+            }
+            column += count(&space) + word.width();
+            push_part(&mut line, &space, &word);
+        }
+        self.push_joined(&mut line);
+    }
+
+    fn push_joined(&mut self, line: &mut Vec<(Style, String)>) {
+        for (style, part) in line.drain(..) {
+            self.push(style, &part);
+        }
+        self.end_line();
+    }
+}
+
+/// Adds a word to a line. What has one style stays one part, because a sentence from right to left
+/// reads in its order only where it is kept apart as a whole.
+fn push_part(line: &mut Vec<(Style, String)>, space: &str, word: &Word) {
+    let mut space = space;
+    for (style, part) in &word.parts {
+        match line.last_mut() {
+            Some((last, text)) if last == style => {
+                text.push_str(space);
+                text.push_str(part);
+            }
+            _ => {
+                if !space.is_empty() {
+                    line.push((Style::Plain, space.to_owned()));
+                }
+                line.push((*style, (*part).to_owned()));
+            }
+        }
+        space = "";
+    }
+}
+
+/// Splits at white space. What stands in backticks is one word, because a command that is folded
+/// cannot be copied.
+fn words<'a>(parts: &[(Style, &'a str)]) -> Vec<Word<'a>> {
+    let mut words: Vec<Word> = Vec::new();
+    let mut is_quoted = false;
+    let mut space = "";
+    let mut is_open = false;
+    for (style, part) in parts {
+        let mut rest = *part;
+        while !rest.is_empty() {
+            let blank = rest.len() - rest.trim_start().len();
+            if blank > 0 && !is_quoted {
+                (space, rest) = rest.split_at(blank);
+                is_open = false;
+                continue;
+            }
+            let is_end = |it: char| {
+                is_quoted ^= it == '`';
+                it.is_whitespace() && !is_quoted
+            };
+            let (word, later) = rest.split_at(rest.find(is_end).unwrap_or(rest.len()));
+            match words.last_mut() {
+                Some(last) if is_open => last.parts.push((*style, word)),
+                _ => words.push(Word {
+                    space: std::mem::take(&mut space),
+                    parts: vec![(*style, word)],
+                }),
+            }
+            is_open = true;
+            rest = later;
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folded(parts: &[(Style, &str)], indent: usize, width: Option<usize>) -> String {
+        let mut text = Text::new();
+        text.push_line(parts, indent, width);
+        text.as_str().to_owned()
+    }
+
+    #[test]
+    fn what_fits_is_as_it_was_written() {
+        let parts = [(Style::Plain, "  a  b"), (Style::Plain, "   c ")];
+        assert_eq!(folded(&parts, 4, None), "  a  b   c \n");
+        assert_eq!(folded(&parts, 4, Some(11)), "  a  b   c \n");
+    }
+
+    #[test]
+    fn what_does_not_fit_goes_on_below() {
+        let parts = [(Style::Plain, "name  "), (Style::Plain, "one two  three")];
+        assert_eq!(folded(&parts, 6, Some(14)), "name  one two\n      three\n");
+        assert_eq!(
+            folded(&parts, 6, Some(8)),
+            "name  one\n      two\n      three\n",
+            "a word that is too long stays whole"
+        );
+        let margin = [(Style::Plain, "    wherever it stands")];
+        assert_eq!(
+            folded(&margin, 6, Some(12)),
+            "    wherever\n      it\n      stands\n"
+        );
+    }
+
+    #[test]
+    fn parts_without_space_between_them_stay_together() {
+        let parts = [
+            (Style::Plain, "at"),
+            (Style::Dim, " key="),
+            (Style::Plain, "value"),
+            (Style::Dim, " k="),
+            (Style::Plain, "`a b` c"),
+        ];
+        assert_eq!(
+            folded(&parts, 1, Some(14)),
+            "at \u{1b}[2mkey=\u{1b}[0mvalue\n \u{1b}[2mk=\u{1b}[0m`a b` c\n"
+        );
+    }
+
+    #[test]
+    fn each_line_from_right_to_left_is_kept_apart_as_a_whole() {
+        let parts = [(Style::Bold, "to "), (Style::Plain, "שלום עולם שלום")];
+        assert_eq!(
+            folded(&parts, 3, Some(12)),
+            "\u{1b}[1mto\u{1b}[0m \u{2068}שלום עולם\u{2069}\n   \u{2068}שלום\u{2069}\n"
+        );
+    }
+}
