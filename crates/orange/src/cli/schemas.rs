@@ -7,7 +7,9 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::{config, driving, error, inbox, log, project, rebuild, task, workflow, workspace};
+use super::{
+    config, driving, error, harness, inbox, log, project, rebuild, task, workflow, workspace,
+};
 
 /// The shape of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +50,8 @@ impl Shape {
 pub const ALL: &[&Shape] = &[
     &config::show::SHAPE,
     &error::SHAPE,
+    &harness::list::SHAPE,
+    &harness::unpark::SHAPE,
     &inbox::SHAPE,
     &log::SHAPE,
     &project::add::SHAPE,

@@ -137,6 +137,12 @@ impl Watcher {
         Ok(tasks)
     }
 
+    /// When the next parked harness can be used again, if one will by itself.
+    pub fn next_unparking(&self) -> Result<Option<Timestamp>, DriverError> {
+        let parked = self.store.parked(clock::now())?.into_iter();
+        Ok(parked.filter_map(|parking| parking.until).min())
+    }
+
     fn watched(&mut self, id: &TaskId) -> Result<Watched, DriverError> {
         let stored = self.store.require(id)?;
         let task = &stored.task;

@@ -20,6 +20,7 @@ use std::thread;
 use std::time::Duration;
 
 use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
 use serde_json::json;
 
 use crate::clock::Deadline;
@@ -143,6 +144,8 @@ pub struct Supervisor {
     timers: Timers,
     /// When a status has lasted too long.
     timeouts: Timers,
+    /// When the next parked harness can be used again.
+    unparking: Option<Timestamp>,
     starts: Pace,
     server: Server,
     files: Files,
@@ -207,6 +210,7 @@ impl Supervisor {
             tasks: Tasks::default(),
             timers: Timers::default(),
             timeouts: Timers::default(),
+            unparking: None,
             starts: Pace::new(settings.start_rate),
             tick: Deadline::after(Duration::ZERO),
             sweep: Deadline::after(settings.sweep),
@@ -235,6 +239,7 @@ impl Supervisor {
                 self.sweep.left(),
                 self.timers.rest(),
                 self.timeouts.rest(),
+                timers::left(self.unparking),
             ];
             let rest = rests.into_iter().min().unwrap_or_default();
             // Whatever has happened meanwhile is taken together.

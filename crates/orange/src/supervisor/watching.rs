@@ -18,6 +18,7 @@ impl Supervisor {
     pub(super) fn reload(&mut self) {
         self.scheduling.look();
         // A database that is busy is no news: the next commit or sweep tries again.
+        self.unparking = self.watcher.next_unparking().unwrap_or_default();
         for change in self.watcher.changes().unwrap_or_default() {
             match change.watched {
                 Ok(watched) => self.update(watched),
@@ -84,6 +85,10 @@ impl Supervisor {
         }
         for task in self.timeouts.due() {
             self.readers.add(task);
+        }
+        if self.unparking.is_some_and(|at| at <= clock::now()) {
+            self.unparking = self.watcher.next_unparking().unwrap_or_default();
+            self.scheduling.look();
         }
     }
 

@@ -3,6 +3,7 @@
 mod exits;
 mod handover;
 mod lessons;
+mod parking;
 mod probes;
 
 use std::process::{Child, Stdio};
