@@ -51,9 +51,17 @@ impl Driver {
         let mut store = self.store()?;
         let directory = store.require(task)?.directory;
         loop {
+            if store.require(task)?.task.is_deleted {
+                return Ok((Performed::All, Ok(())));
+            }
             let Some(lock) = Lock::to_perform(&directory)? else {
                 return Ok((Performed::Elsewhere, Ok(())));
             };
+            // Taking the lock makes the directory, which was put away in between.
+            if store.require(task)?.task.is_deleted {
+                lock.undo(&directory);
+                return Ok((Performed::All, Ok(())));
+            }
             let drained = self.drain(&mut store, task);
             drop(lock);
             let copies = drained?;

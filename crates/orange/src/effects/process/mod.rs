@@ -27,8 +27,8 @@ pub use unsupported::Exits;
 
 pub use ancestry::run_above;
 pub use ending::{Ended, Patience, ask_to_end, end};
-pub use open_files::allow_many_open_files;
-pub use table::{carrying, members, working_in};
+pub use open_files::{allow_many_open_files, limit_open_files, usual_open_files};
+pub use table::{carrying, marked, members, working_in};
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;

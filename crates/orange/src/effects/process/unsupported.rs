@@ -78,9 +78,6 @@ impl Exits {
         Err(ProcessError::Unsupported("wait for the end of a process"))
     }
 
-    /// There is nobody to forget.
-    pub fn forget(&self, _pid: u32) {}
-
     /// Waits until it is stopped.
     pub fn wait(&self) -> Option<Vec<u32>> {
         let stopped = self.is_stopped.lock();

@@ -1,8 +1,10 @@
 //! The real `orange serve`: nothing dies unseen, nothing alive is called dead.
 
+mod burdens;
 mod exits;
 mod handover;
 mod lessons;
+mod orphans;
 mod parking;
 mod probes;
 
