@@ -12,7 +12,11 @@ use super::{Driver, DriverError, place};
 use crate::clock;
 use crate::config::LogLevel;
 use crate::effects::command::Invocation;
-use crate::store::Store;
+use crate::effects::process::ended_for_memory;
+use crate::store::{RunRecord, Store};
+
+/// The signal that the kernel ends a process with when memory runs out, as anybody may.
+const KILL: i32 = 9;
 
 impl Driver {
     /// Judges how a run ended by what it has shown; nothing when that cannot be read just now.
@@ -27,12 +31,19 @@ impl Driver {
             evidence: evidence.clone(),
             said: None,
         };
-        let is_recorded = matches!(evidence, Evidence::Exit { .. } | Evidence::Signal { .. });
-        let rules = if is_recorded {
-            self.rules_of(store, id, run)?
-        } else {
-            Vec::new()
+        if !matches!(evidence, Evidence::Exit { .. } | Evidence::Signal { .. }) {
+            return Ok(Some(plain));
+        }
+        let records = store.runs(id)?;
+        let Some(record) = records.iter().find(|record| record.id == *run) else {
+            return Ok(Some(plain));
         };
+        // This holds for every program.
+        if *evidence == (Evidence::Signal { signal: KILL }) && ran_out_of_memory(record) {
+            let evidence = Evidence::OutOfMemory;
+            return Ok(Some(Judged { evidence, ..plain }));
+        }
+        let rules = self.rules_of(id, record);
         if rules.is_empty() {
             return Ok(Some(plain));
         }
@@ -45,33 +56,26 @@ impl Driver {
         } else {
             String::new()
         };
+        let offset = reads_clock(&rules).then(|| self.clock_offset()).flatten();
         let ending = Ending {
             evidence,
             shown: &shown,
             at: clock::now(),
-            offset: if reads_clock(&rules) {
-                self.clock_offset()
-            } else {
-                None
-            },
+            offset,
         };
         Ok(Some(judged(&rules, &ending)))
     }
 
     /// What deaths of its harness look like. A definition that is gone or wrong by now says
     /// nothing, because a death that nobody judges would be worse.
-    fn rules_of(&self, store: &Store, id: &TaskId, run: &RunId) -> Result<Vec<Rule>, DriverError> {
-        let records = store.runs(id)?;
-        let Some(record) = records.iter().find(|record| record.id == *run) else {
-            return Ok(Vec::new());
-        };
+    fn rules_of(&self, id: &TaskId, record: &RunRecord) -> Vec<Rule> {
         let harnesses = self.harnesses();
         let found = harnesses.and_then(|all| Ok(all.require(&record.harness)?.deaths.clone()));
-        Ok(found.unwrap_or_else(|error| {
+        found.unwrap_or_else(|error| {
             let error = json!({ "error": error.to_string(), "harness": record.harness });
             self.log(LogLevel::Warn, id, "death.unclassified", error);
             Vec::new()
-        }))
+        })
     }
 
     /// What the pane of a run has shown, or what was kept of it when it was closed.
@@ -90,6 +94,12 @@ impl Driver {
         let told = date.require_success().ok()?;
         minutes(String::from_utf8_lossy(&told.stdout.bytes).trim())
     }
+}
+
+fn ran_out_of_memory(record: &RunRecord) -> bool {
+    let process = record.place.as_ref().map(|place| &place.process);
+    let process = process.and_then(|it| Some((it.pid, it.started.parse().ok()?)));
+    process.is_some_and(|(pid, start)| ended_for_memory(pid, start))
 }
 
 fn reads_clock(rules: &[Rule]) -> bool {

@@ -258,3 +258,22 @@ fn a_message_that_would_start_somebody_waits_too() {
     assert!(stage.is_alive(&id));
     drop(serving);
 }
+
+#[test]
+fn the_commands_tell_what_is_parked() {
+    let stage = Stage::with_rules("default");
+    stage.script("worker-1", "echo \"You've hit your limit\"\nexit 1");
+    stage.script("worker-2", "hang");
+    let id = stage.create(&["Add a line"]);
+    let mut said = stage.transcript(&["harness", "list"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("its end", || stage.panes() == ["worker:1"]);
+    stage.must(&["task", "update", id.as_str(), "--priority", "1"]);
+    said.push_str(&stage.transcript(&["harness", "list"]));
+    let other = stage.create(&["two", "Another line"]);
+    said.push_str(&stage.transcript(&["task", "spawn", other.as_str()]));
+    said.push_str(&stage.transcript(&["harness", "unpark", "nobody"]));
+    said.push_str(&stage.transcript(&["harness", "unpark", "script"]));
+    said.push_str(&stage.transcript(&["harness", "unpark", "script"]));
+    insta::assert_snapshot!(said);
+}
