@@ -151,6 +151,9 @@ pub enum Fact {
         role: Role,
         /// How we know.
         evidence: Evidence,
+        /// The line of its output that told, if one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
     },
     /// An agent ended without what was asked of it.
     #[serde(rename = "agent.crashed")]

@@ -34,6 +34,8 @@ pub enum Evidence {
     },
     /// The harness is not logged in.
     Login,
+    /// The service behind the harness had too much to do.
+    Overloaded,
     /// The harness's program does not exist.
     MissingProgram,
 }
@@ -46,8 +48,15 @@ impl Evidence {
             Evidence::Exit { .. }
                 | Evidence::Signal { .. }
                 | Evidence::OutOfMemory
+                | Evidence::Overloaded
                 | Evidence::Closed
         )
+    }
+
+    /// Whether every other agent of the harness would end the same way: nothing is started on it
+    /// before that has changed.
+    pub fn is_the_harnesses(&self) -> bool {
+        matches!(self, Evidence::Quota { .. } | Evidence::Login)
     }
 }
 
@@ -64,6 +73,9 @@ impl fmt::Display for Evidence {
                 write!(formatter, "has no quota left until {until}")
             }
             Evidence::Login => formatter.write_str("is not logged in"),
+            Evidence::Overloaded => {
+                formatter.write_str("was turned away by a service with too much to do")
+            }
             Evidence::MissingProgram => formatter.write_str("is not installed"),
         }
     }

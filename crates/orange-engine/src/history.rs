@@ -35,8 +35,15 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
         Fact::StatusChanged(changed) => told_change(changed),
         Fact::FieldSet { field, value } => format!("{field} is {value} now"),
         Fact::HooksFinished => String::from("everything that the status asks for was done"),
-        Fact::RunEnded { role, evidence, .. } => {
-            format!("the {role} is considered dead because it {evidence}")
+        Fact::RunEnded {
+            role,
+            evidence,
+            said,
+            ..
+        } => {
+            let said = said.as_ref().map(|said| format!(", saying: {said}"));
+            let said = said.unwrap_or_default();
+            format!("the {role} is considered dead because it {evidence}{said}")
         }
         Fact::AgentCrashed { role, crash_count } => {
             format!("that was crash {crash_count} of the {role} in this status")

@@ -126,6 +126,8 @@ pub enum Observation {
         run: RunId,
         /// How we know.
         evidence: Evidence,
+        /// The line of its output that told, if one did.
+        said: Option<String>,
     },
     /// An effect was done.
     EffectDone {

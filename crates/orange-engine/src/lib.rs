@@ -5,6 +5,7 @@
 
 pub mod apply;
 pub mod check;
+pub mod death;
 pub mod decide;
 pub mod decision;
 pub mod diff;
@@ -19,6 +20,7 @@ pub mod input;
 pub mod language;
 pub mod merged;
 pub mod names;
+pub mod parking;
 pub mod refusal;
 mod refusal_wording;
 pub mod report;

@@ -285,6 +285,22 @@ impl Task {
         self.runs.get(role).is_some_and(|run| run.state.is_live())
     }
 
+    /// Whether a run is there or will be, or is about to be ended by what waits for its turn.
+    pub fn has_use_for(&self, run: &RunId) -> bool {
+        let is_live = |known: &Run| known.id == *run && known.state.is_live();
+        let is_named = |effect: &Effect| match effect {
+            Effect::Spawn(spawn) => spawn.run == *run,
+            Effect::NotifyRole(notify) => {
+                notify.otherwise.as_ref().is_some_and(|it| it.run == *run)
+            }
+            Effect::Kill(kill) => kill.runs.contains(run),
+            _ => false,
+        };
+        let waits = self.pending.iter();
+        let mut waits = waits.filter(|pending| pending.state == PendingState::Waiting);
+        self.runs.values().any(is_live) || waits.any(|it| is_named(&it.planned.effect))
+    }
+
     /// Whether a message is on its way that starts this role when nobody is there.
     pub fn is_being_notified(&self, role: &Role) -> bool {
         self.pending.iter().any(|pending| {

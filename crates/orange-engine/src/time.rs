@@ -105,6 +105,19 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
+/// The calendar, for who reads a date that says no year.
+pub(crate) mod civil {
+    /// Days since the epoch of a date.
+    pub(crate) fn to_days(year: i64, month: i64, day: i64) -> i64 {
+        super::days_from_civil(year, month, day)
+    }
+
+    /// Year, month and day of so many days since the epoch.
+    pub(crate) fn from_days(days: i64) -> (i64, i64, i64) {
+        super::civil_from_days(days)
+    }
+}
+
 /// Days since the epoch, counted in years that begin in March so that a leap day comes last.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };

@@ -81,6 +81,7 @@ pub(crate) fn fold(task: &mut Task, event: &Event) {
             run,
             role,
             evidence,
+            ..
         } => {
             let headless = task.runs.get(role).is_some_and(|known| known.headless);
             let run = Run {

@@ -14,21 +14,31 @@ use crate::names::{RunId, Status};
 use crate::refusal::Missing;
 use crate::role::Role;
 
-/// Judges a death, once. The run is known to have been live until now.
+/// A death that is to be judged.
+pub(super) struct Death<'a> {
+    /// Whose; the run is known to have been live until now.
+    pub(super) run: &'a RunId,
+    /// As what it ran.
+    pub(super) role: &'a Role,
+    /// How we know.
+    pub(super) evidence: &'a Evidence,
+    /// The line that told, if one did.
+    pub(super) said: Option<&'a String>,
+}
+
+/// Judges a death, once.
 ///
-/// A death that is not the agent's own doing meets no rule: it counts nothing, moves nothing and
-/// starts nothing.
-pub(super) fn judge(
-    steps: &mut Steps<'_>,
-    run: &RunId,
-    role: &Role,
-    evidence: &Evidence,
-) -> Result<(), Needed> {
+/// A death that is not the agent's own doing meets no rule: it counts nothing and moves nothing.
+/// Where the harness is the reason, the agent is brought back in the same plan: its start waits,
+/// as every start on that harness does, until the harness can be used again.
+pub(super) fn judge(steps: &mut Steps<'_>, death: &Death<'_>) -> Result<(), Needed> {
+    let Death { role, evidence, .. } = *death;
     steps.import_seen(&Role::Engine);
     steps.record(Fact::RunEnded {
-        run: run.clone(),
+        run: death.run.clone(),
         role: role.clone(),
         evidence: evidence.clone(),
+        said: death.said.cloned(),
     });
     let Some(state) = steps.workflow.state(&steps.task.status) else {
         return Ok(());
@@ -37,8 +47,17 @@ pub(super) fn judge(
     if evidence.is_the_agents_own() && follow_rules(steps, role, expected, evidence)? {
         return Ok(());
     }
-    if expected {
-        steps.raise_attention(format!("the {role} {evidence}"));
+    if !expected {
+        return Ok(());
+    }
+    let what = format!("the {role} {evidence}");
+    let brought = evidence
+        .is_the_harnesses()
+        .then(|| respawn::bring_back(steps, Some(role), 0));
+    match brought {
+        Some(Ok(())) => {}
+        Some(Err(missing)) => steps.raise_attention(nothing_done(&what, &missing)),
+        None => steps.raise_attention(what),
     }
     Ok(())
 }
@@ -177,13 +196,15 @@ fn count_crash(
         Some(missing) if missing.is_empty() => {
             format!("{what}, and the workflow names no state for that")
         }
-        Some(missing) => {
-            let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
-            format!("{what}, and nothing could be done: {}", missing.join("; "))
-        }
+        Some(missing) => nothing_done(&what, &missing),
     };
     steps.raise_attention(reason);
     Ok(())
+}
+
+fn nothing_done(what: &str, missing: &[Missing]) -> String {
+    let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    format!("{what}, and nothing could be done: {}", missing.join("; "))
 }
 
 /// Seconds before the respawn, doubled for each crash after the first, an hour at most.

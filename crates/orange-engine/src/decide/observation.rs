@@ -28,7 +28,11 @@ pub(super) fn decide(
     let mut steps = Steps::new(workflow, task, input);
     let needed = match observation {
         Observation::DocumentRead { by, asked } => read_document(&mut steps, by, *asked),
-        Observation::RunEnded { run, evidence } => end_run(&mut steps, run, evidence),
+        Observation::RunEnded {
+            run,
+            evidence,
+            said,
+        } => end_run(&mut steps, run, evidence, said.as_ref()),
         Observation::EffectDone { effect, outcome } => finish_effect(&mut steps, *effect, outcome),
         Observation::EffectGivenUp { effect, error } => give_up(&mut steps, *effect, error),
         Observation::Merged { commit } => see_merge(&mut steps, commit),
@@ -77,7 +81,12 @@ fn read_document(steps: &mut Steps<'_>, by: &Role, asked: bool) -> Result<(), Ne
 ///
 /// A headless run ends right after it reports, so its report is looked for before its death is
 /// judged: whichever is seen first, finished work counts.
-fn end_run(steps: &mut Steps<'_>, run: &RunId, evidence: &Evidence) -> Result<(), Needed> {
+fn end_run(
+    steps: &mut Steps<'_>,
+    run: &RunId,
+    evidence: &Evidence,
+    said: Option<&String>,
+) -> Result<(), Needed> {
     let Some(role) = live_role(steps, run) else {
         return Ok(());
     };
@@ -93,7 +102,13 @@ fn end_run(steps: &mut Steps<'_>, run: &RunId, evidence: &Evidence) -> Result<()
             return Ok(());
         }
     }
-    exit::judge(steps, run, &role, evidence)
+    let death = exit::Death {
+        run,
+        role: &role,
+        evidence,
+        said,
+    };
+    exit::judge(steps, &death)
 }
 
 fn live_role(steps: &Steps<'_>, run: &RunId) -> Option<Role> {

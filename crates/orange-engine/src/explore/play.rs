@@ -218,6 +218,7 @@ fn cause(task: &Task, happening: &Happening) -> Option<Cause> {
         Happening::Die { role, evidence } => Cause::Observation(Observation::RunEnded {
             run: run_of(role)?,
             evidence: evidence.clone(),
+            said: None,
         }),
         Happening::Report { role, report } => Cause::Observation(Observation::ReportArrived {
             run: run_of(role)?,

@@ -13,6 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::names::{HarnessName, ProjectName, Status, TaskId};
+use crate::parking::Parking;
 use crate::time::Timestamp;
 use tally::Tally;
 
@@ -20,7 +21,8 @@ pub use cycle::circle;
 pub use standing::{Place, Queued, Standing, Starter};
 pub use wait::Wait;
 
-/// How many agents or tasks there may be at once; no limit where absent.
+/// What holds starts back: how many agents or tasks there may be at once, no limit where absent,
+/// and harnesses on which nothing is started at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Agents over all projects.
@@ -33,6 +35,8 @@ pub struct Limits {
     pub status: BTreeMap<Status, u32>,
     /// Tasks of a project that have a workspace.
     pub pools: BTreeMap<ProjectName, u32>,
+    /// Harnesses on which nothing is started now.
+    pub parked: Vec<Parking>,
 }
 
 /// What follows for everything that waits in a queue.

@@ -58,8 +58,11 @@ impl<'a> Tally<'a> {
             harness,
             status,
             pools,
+            parked,
         } = self.limits;
-        let mut waits = Vec::new();
+        let parked = parked.iter().filter(|it| it.harness == task.harness);
+        let parked = parked.map(|parking| Wait::Parked(parking.clone()));
+        let mut waits: Vec<Wait> = parked.collect();
         if let Some(limit) = *all
             && let Some(held_by) = self.full(limit, agents)
         {

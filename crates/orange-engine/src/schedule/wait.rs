@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::names::{HarnessName, ProjectName, Status, TaskId};
+use crate::parking::{Parking, Reason};
 use crate::refusal_wording::joined;
 use crate::time::Timestamp;
 
@@ -37,6 +38,8 @@ pub enum Wait {
         /// The tasks that have them, those included that start first.
         held_by: Vec<TaskId>,
     },
+    /// Nothing is started on the harness for now.
+    Parked(Parking),
     /// So many tasks are in a status that nothing is started.
     Status {
         /// The status.
@@ -94,6 +97,7 @@ impl Wait {
             Wait::Agents { .. } => raise("agents", "[limits]"),
             Wait::Project { .. } => raise("per_project", "[limits]"),
             Wait::Harness { harness, .. } => raise(harness.as_str(), "[limits.harness]"),
+            Wait::Parked(parking) => parked(parking),
             Wait::Status { status, .. } => raise(status.as_str(), "[limits.status]"),
             Wait::Pool { .. } => raise("size", "[pool]"),
             Wait::Dependency { task, .. } => {
@@ -105,6 +109,22 @@ impl Wait {
             ),
             Wait::Unsettled | Wait::Pause { .. } | Wait::Person | Wait::Unwanted => return None,
         })
+    }
+}
+
+fn parked(parking: &Parking) -> String {
+    let harness = &parking.harness;
+    match (parking.reason, parking.until) {
+        (Reason::Login, _) => {
+            format!("log in with that program yourself, then run `orange harness unpark {harness}`")
+        }
+        (Reason::Quota, None) => {
+            format!("run `orange harness unpark {harness}` when it has quota again")
+        }
+        (Reason::Quota, Some(_)) => format!(
+            "it goes on by itself then; if it has quota before, run `orange harness unpark \
+             {harness}`"
+        ),
     }
 }
 
@@ -141,6 +161,7 @@ impl fmt::Display for Wait {
                 let agents = agents(*limit);
                 write!(formatter, "{agents} of `{harness}` at once{}", by(held_by))
             }
+            Wait::Parked(parking) => parking.fmt(formatter),
             Wait::Status {
                 status,
                 limit,

@@ -262,7 +262,11 @@ impl<'a> World<'a> {
     pub fn ends(&mut self, role: &Role, evidence: Evidence) -> Plan {
         let run = self.task.runs[role].id.clone();
         self.facts.reports.entry(run.clone()).or_insert(None);
-        self.observe(Observation::RunEnded { run, evidence })
+        self.observe(Observation::RunEnded {
+            run,
+            evidence,
+            said: None,
+        })
     }
 
     /// Every waiting effect succeeds, in order.

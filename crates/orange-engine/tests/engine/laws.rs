@@ -96,6 +96,7 @@ fn any_evidence() -> impl Strategy<Value = Evidence> {
         Evidence::Environment,
         Evidence::Quota { until: None },
         Evidence::Login,
+        Evidence::Overloaded,
         Evidence::MissingProgram,
     ])
 }
@@ -252,11 +253,16 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
         Happening::Ends(role, evidence) => {
             let run = world.task.runs.get(role)?.id.clone();
             let evidence = evidence.clone();
-            observed(Observation::RunEnded { run, evidence })
+            observed(Observation::RunEnded {
+                run,
+                evidence,
+                said: None,
+            })
         }
         Happening::StrangeEnd => observed(Observation::RunEnded {
             run: RunId::new("nobody"),
             evidence: Evidence::Exit { code: 0 },
+            said: None,
         }),
         Happening::Merged => observed(Observation::Merged {
             commit: CommitId::new("abc"),

@@ -274,19 +274,37 @@ fn lesson_39_an_attempt_is_never_given_back() {
 }
 
 #[test]
-fn lesson_40_a_quota_death_counts_nothing_and_starts_nothing() {
+fn lesson_40_a_death_of_the_harness_counts_nothing_and_brings_the_agent_back() {
     let workflow = shipped_workflow("default");
     for (name, role) in [
         ("planning", Role::Worker),
         ("working", Role::Worker),
         ("agent-review", Role::Reviewer),
     ] {
-        for evidence in [
-            Evidence::Quota { until: None },
-            Evidence::Login,
-            Evidence::MissingProgram,
-            Evidence::Environment,
-        ] {
+        for evidence in [Evidence::Quota { until: None }, Evidence::Login] {
+            let mut world = World::placed(&workflow, name);
+            world.set("crash_count", 1);
+            world.ends(&role, evidence);
+            assert_eq!(world.task.status, status(name));
+            assert_eq!(world.task.crash_count, 1);
+            // It is planned at once; the start itself waits for its harness.
+            assert_eq!(world.effects().len(), 2, "{:?}", world.effects());
+            assert_eq!(world.effects()[0], "kill_agent");
+            assert_eq!(world.task.attention, [""; 0]);
+            assert_eq!(world.task.last_error, None);
+        }
+    }
+}
+
+#[test]
+fn a_death_that_nobody_is_to_blame_for_counts_nothing_and_starts_nothing() {
+    let workflow = shipped_workflow("default");
+    for (name, role) in [
+        ("planning", Role::Worker),
+        ("working", Role::Worker),
+        ("agent-review", Role::Reviewer),
+    ] {
+        for evidence in [Evidence::MissingProgram, Evidence::Environment] {
             let mut world = World::placed(&workflow, name);
             world.set("crash_count", 1);
             world.ends(&role, evidence);

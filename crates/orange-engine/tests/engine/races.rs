@@ -427,6 +427,7 @@ fn a_headless_death_asks_for_the_report_first() {
     let ended = || Observation::RunEnded {
         run: run.clone(),
         evidence: evidence.clone(),
+        said: None,
     };
     assert!(matches!(
         world.step(Cause::Observation(ended())),
@@ -449,7 +450,11 @@ fn a_headless_death_asks_for_the_report_first() {
         .reports
         .insert(run.clone(), Some(Report::default()));
     let evidence = Evidence::Exit { code: 1 };
-    world.observe(Observation::RunEnded { run, evidence });
+    world.observe(Observation::RunEnded {
+        run,
+        evidence,
+        said: None,
+    });
     assert_eq!(world.task.crash_count, 1);
 }
 

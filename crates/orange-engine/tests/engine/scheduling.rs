@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use orange_engine::input::{Ask, Observation};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{HarnessName, ProjectName, Status, TaskId};
+use orange_engine::parking::{Parking, Reason};
 use orange_engine::role::Role;
 use orange_engine::schedule::{
     Limits, Place, Queued, Schedule, Standing, Starter, Wait, circle, in_the_way, schedule,
@@ -308,6 +309,7 @@ fn any_limits() -> impl Strategy<Value = Limits> {
                 .map(|it| (ProjectName::new("a"), it))
                 .into_iter()
                 .collect(),
+            parked: Vec::new(),
         },
     )
 }
@@ -362,6 +364,46 @@ fn taken(all: &[Standing], limits: &Limits) -> Vec<(String, u32, u32)> {
         found.push((format!("pool {project}"), slots, *limit));
     }
     found
+}
+
+#[test]
+fn nothing_is_started_on_a_parked_harness_and_everything_else_is() {
+    let parked = |reason, until| Parking {
+        harness: HarnessName::new("claude"),
+        reason,
+        since: now(),
+        until,
+        said: None,
+    };
+    let other = Standing {
+        harness: HarnessName::new("codex"),
+        ..waiting(2)
+    };
+    let all = [waiting(1), other];
+    let until = Timestamp::from_millis(1_700_000);
+    for (parking, reason, hint) in [
+        (
+            parked(Reason::Quota, Some(until)),
+            "harness `claude` has no quota left until 1970-01-01T00:28:20.000Z",
+            "it goes on by itself then; if it has quota before, run `orange harness unpark claude`",
+        ),
+        (
+            parked(Reason::Login, None),
+            "harness `claude` is not logged in",
+            "log in with that program yourself, then run `orange harness unpark claude`",
+        ),
+    ] {
+        let limits = Limits {
+            parked: vec![parking],
+            ..Limits::default()
+        };
+        let found = schedule(&all, &limits, now());
+        assert_eq!(started(&found), ["t02"]);
+        assert_eq!(told(&found, 1), [reason]);
+        let waits = in_the_way(&all[0], &all, &limits);
+        assert_eq!(waits, found.waits[&id(1)], "a person's start waits too");
+        assert_eq!(waits[0].hint().as_deref(), Some(hint));
+    }
 }
 
 proptest! {

@@ -462,6 +462,7 @@ fn a_run_we_end_ourselves_is_no_crash() {
     let plan = world.observe(Observation::RunEnded {
         run: worker.clone(),
         evidence,
+        said: None,
     });
     assert_eq!(plan.events, []);
     let kill = world
@@ -1590,6 +1591,7 @@ fn without_a_document_the_gates_that_read_it_ask_for_it() {
     let ended = Observation::RunEnded {
         run,
         evidence: Evidence::Exit { code: 0 },
+        said: None,
     };
     assert_eq!(
         shown(&world.step(Cause::Observation(ended))),

@@ -8,8 +8,8 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    completions, config, detach, exec_run, gather, help, inbox, log, man, perform, project,
-    rebuild, schema, serve, task, usage, workflow, workspace,
+    completions, config, detach, exec_run, gather, harness, help, inbox, log, man, perform,
+    project, rebuild, schema, serve, task, usage, workflow, workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -43,6 +43,8 @@ pub enum Command {
     Workspace(workspace::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Workflow(workflow::Command),
+    #[command(subcommand, disable_help_subcommand = true)]
+    Harness(harness::Command),
     Serve(serve::Args),
     #[command(subcommand, disable_help_subcommand = true)]
     Config(config::Command),
@@ -79,6 +81,7 @@ impl Command {
             Command::Task(command) => command.is_json(),
             Command::Inbox(args) => args.json,
             Command::Workspace(command) => command.is_json(),
+            Command::Harness(command) => command.is_json(),
             Command::Config(command) => command.is_json(),
             Command::Log(args) => args.json,
             Command::Rebuild(args) => args.json,
@@ -101,6 +104,7 @@ impl Command {
             Command::Task(command) => command.run(environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
             Command::Workspace(command) => command.run(environment, output),
+            Command::Harness(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),
             Command::Completions(args) => completions::run(args, output),

@@ -58,8 +58,9 @@ struct Line {
     level: String,
     /// The process that wrote it.
     pid: u32,
-    /// The task it is about.
-    task: String,
+    /// The task it is about; nothing when it is about all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
     /// What happened, such as `decided`, `refused`, `performed` or `failed`.
     what: String,
     /// Whatever belongs to that: who asked, from where to where, which effect, how long it took.
@@ -146,7 +147,7 @@ fn is_wanted(line: &Line, args: &Args, task: Option<&TaskId>) -> bool {
     let level = Level::from_str(&line.level, false).unwrap_or(Level::Info);
     let at = Timestamp::parse(&line.at).unwrap_or_default();
     level <= args.level
-        && task.is_none_or(|task| line.task == task.as_str())
+        && task.is_none_or(|task| line.task.as_deref() == Some(task.as_str()))
         && args.since.is_none_or(|since| at >= since)
 }
 
@@ -157,13 +158,14 @@ fn told(line: &Line, width: Option<usize>) -> Text {
         "debug" => Style::Dim,
         _ => Style::Plain,
     };
-    let (level, task) = (format!(" {:<5}", line.level), format!(" {}", line.task));
     let mut parts = vec![
         (Style::Dim, line.at.clone()),
-        (style, level),
-        (Style::Bold, task),
-        (Style::Plain, format!(" {}", line.what)),
+        (style, format!(" {:<5}", line.level)),
     ];
+    if let Some(task) = &line.task {
+        parts.push((Style::Bold, format!(" {task}")));
+    }
+    parts.push((Style::Plain, format!(" {}", line.what)));
     for (key, value) in &line.more {
         let value = match value {
             Value::Null => continue,

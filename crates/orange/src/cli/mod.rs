@@ -16,6 +16,7 @@ mod error;
 mod exec_run;
 pub mod exit;
 mod gather;
+mod harness;
 mod help;
 mod inbox;
 mod interrupted;

@@ -8,7 +8,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::{
-    config, driving, error, inbox, log, project, rebuild, schema, serve, task, workflow, workspace,
+    config, driving, error, harness, inbox, log, project, rebuild, schema, serve, task, workflow,
+    workspace,
 };
 
 /// The shape of an answer.
@@ -50,6 +51,8 @@ impl Shape {
 pub const ALL: &[&Shape] = &[
     &config::show::SHAPE,
     &error::SHAPE,
+    &harness::list::SHAPE,
+    &harness::unpark::SHAPE,
     &inbox::SHAPE,
     &log::SHAPE,
     &project::add::SHAPE,

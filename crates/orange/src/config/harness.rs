@@ -8,12 +8,14 @@ use std::ops::Range;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use orange_engine::death::Rule;
 use orange_engine::language::workflow::Permissions;
 use orange_engine::names::HarnessName;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::harness_arguments::{Argument, Item, Values};
+use super::harness_death::{self, Death};
 use super::{HarnessError, ValueProblem, is_nested};
 
 /// A coding agent and how it is started.
@@ -29,6 +31,8 @@ pub struct Harness {
     pub pass: Vec<String>,
     /// Variables that are set for it.
     pub set: BTreeMap<String, String>,
+    /// What its deaths look like, and what they mean; the first that fits counts.
+    pub deaths: Vec<Rule>,
 }
 
 #[derive(Deserialize)]
@@ -39,6 +43,8 @@ struct File {
     args: Spanned<Levels>,
     #[serde(default)]
     environment: Variables,
+    #[serde(default)]
+    death: Vec<Spanned<Death>>,
 }
 
 #[derive(Deserialize)]
@@ -58,7 +64,7 @@ struct Variables {
 }
 
 /// A problem at a place in the text: what is wrong, and what to do about it.
-type Problem = (Range<usize>, String, String);
+pub(super) type Problem = (Range<usize>, String, String);
 
 impl Harness {
     /// Reads a definition; `file` is what messages call it.
@@ -72,7 +78,8 @@ impl Harness {
         let read: File = toml::from_str(text).map_err(|error| {
             let message = error.message().trim().replace('\n', ", ");
             let hint = "a definition has `name`, `binary`, and `[args]` with `full` or `reduced`; \
-                        `[environment]` may hold `pass` and `set`";
+                        `[environment]` may hold `pass` and `set`, and each `[[death]]` says what \
+                        it `means`";
             invalid((error.span().unwrap_or(0..0), message, hint.to_owned()))
         })?;
         Self::validated(read).map_err(invalid)
@@ -123,6 +130,11 @@ impl Harness {
             reduced: levels.reduced.map(arguments).transpose()?,
             pass,
             set,
+            deaths: read
+                .death
+                .into_iter()
+                .map(harness_death::rule)
+                .collect::<Result<_, _>>()?,
         })
     }
 

@@ -10,6 +10,7 @@ mod examine;
 mod harness;
 mod harness_arguments;
 mod harness_catalog;
+mod harness_death;
 mod harness_error;
 mod home;
 mod new_workflow;

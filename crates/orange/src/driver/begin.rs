@@ -92,8 +92,8 @@ impl Driver {
         if !waits.is_empty() {
             return Ok(Start::Waits(waits));
         }
-        // A supervisor may have been faster.
-        if !self.can_be_started(task)? {
+        // A supervisor may have been faster, and the next queue may start by itself too.
+        if !self.can_be_started(task)? || self.has_left(task)? {
             return Ok(Start::NotWanted);
         }
         let is_barred = |it: &Missing| matches!(it, Missing::NotAllowed { .. });
@@ -101,6 +101,11 @@ impl Driver {
             return Ok(Start::ForAPerson);
         }
         Ok(Start::Asked(Ok(Answer::Refused(refusal))))
+    }
+
+    /// Whether a task is not where it began any more.
+    fn has_left(&self, task: &TaskId) -> Result<bool, DriverError> {
+        Ok(self.store()?.require(task)?.task.entered.from.is_some())
     }
 
     /// Whether a task waits in a queue that the verb `spawn` leads out of.

@@ -5,16 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use orange_engine::effect::Effect;
-use orange_engine::input::{Ask, Request};
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
-use orange_engine::role::Role;
 use orange_engine::task::RunState;
 use serde::Serialize;
 
 use super::act::Failure;
-use super::answer::Answer;
-use super::ask::Asked;
 use super::lock::Lock;
 use super::step::pinned;
 use super::wait::Waiting;
@@ -24,9 +19,7 @@ use super::{Driver, DriverError};
 use crate::clock;
 use crate::config::Project;
 use crate::effects::git::{Git, Release, Released};
-use crate::store::{
-    PendingMark, Store, StoreError, TaskDirectory, TaskFilter, WorkspaceRecord, WorkspaceState,
-};
+use crate::store::{Store, StoreError, TaskDirectory, WorkspaceRecord, WorkspaceState};
 
 /// What was put in order, and what is left for a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -113,7 +106,7 @@ impl Driver {
         waiting: Waiting,
         collected: &mut Collected,
     ) -> Result<(), DriverError> {
-        let retried = self.retry_releases(store, project, waiting, collected);
+        let retried = self.retry_releases(store, project, waiting, &mut collected.retried);
         collected.note(project, None, retried);
         let git = self.open_repository(project)?;
         for record in store.workspaces(&project.name)? {
@@ -123,41 +116,6 @@ impl Driver {
             collected.note(project, Some(&record.name), done);
         }
         forget_merged(store, &git, project, collected)
-    }
-
-    /// A terminal task must never keep a slot: what was given up is tried again.
-    fn retry_releases(
-        &self,
-        store: &mut Store,
-        project: &Project,
-        waiting: Waiting,
-        collected: &mut Collected,
-    ) -> Result<(), DriverError> {
-        for id in tasks_of(store, project)? {
-            let pending = store.pending(&id)?;
-            let is_stopped = pending.iter().any(|it| {
-                matches!(it.planned.effect, Effect::ReleaseWorkspace { .. })
-                    && matches!(it.mark, PendingMark::GivenUp | PendingMark::Stopped)
-            });
-            if !is_stopped {
-                continue;
-            }
-            let answer = self.ask(&Asked {
-                task: id.clone(),
-                request: Request {
-                    by: Role::Human,
-                    ask: Ask::RetryReleases,
-                    confirmed: false,
-                    message: None,
-                },
-                waiting,
-            })?;
-            // Somebody else may have seen to it meanwhile.
-            if !matches!(answer, Answer::Refused(_)) {
-                collected.retried.push(id);
-            }
-        }
-        Ok(())
     }
 
     fn collect_one(
@@ -383,14 +341,4 @@ fn forget_merged(
         collected.merged_rescues.push(rescued.reference());
     }
     Ok(())
-}
-
-fn tasks_of(store: &Store, project: &Project) -> Result<Vec<TaskId>, DriverError> {
-    let filter = TaskFilter {
-        project: Some(project.name.clone()),
-        status: None,
-    };
-    let listing = store.list(&filter)?;
-    let ids = listing.tasks.into_iter().map(|summary| summary.task.id);
-    Ok(ids.collect())
 }

@@ -22,10 +22,19 @@ pub(super) enum Next {
     Never,
 }
 
+/// When an effect may be performed at the earliest.
+enum Earliest {
+    /// At this instant.
+    At(Timestamp),
+    /// When somebody says so: its harness is parked without an end.
+    Open,
+}
+
 /// The first effect that may be performed now.
 ///
 /// One that failed and waits for its next try holds back everything later of the task, because a
-/// release must not overtake a kill. A start that waits for its delay holds back its own plan only.
+/// release must not overtake a kill. A start that waits for its delay or its harness holds back its
+/// own plan only.
 pub(super) fn next(store: &Store, task: &TaskId, now: Timestamp) -> Result<Next, DriverError> {
     let mut waiting_plans: BTreeSet<u64> = BTreeSet::new();
     let mut earliest: Option<Timestamp> = None;
@@ -33,11 +42,13 @@ pub(super) fn next(store: &Store, task: &TaskId, now: Timestamp) -> Result<Next,
         if !is_waiting(&pending) || waiting_plans.contains(&pending.planned.plan) {
             continue;
         }
-        let not_before = not_before(store, &pending)?;
-        if not_before <= now {
-            return Ok(Next::Now(Box::new(pending)));
+        match not_before(store, &pending, now)? {
+            Earliest::At(then) if then <= now => return Ok(Next::Now(Box::new(pending))),
+            Earliest::At(then) => {
+                earliest = Some(earliest.map_or(then, |known| known.min(then)));
+            }
+            Earliest::Open => {}
         }
-        earliest = Some(earliest.map_or(not_before, |known| known.min(not_before)));
         let failed = pending.attempts > 0;
         if failed && pending.planned.on_error == OnError::Stop {
             break;
@@ -55,7 +66,14 @@ pub(super) fn is_awaited(
     pending: &Pending,
     now: Timestamp,
 ) -> Result<bool, DriverError> {
-    Ok(is_waiting(pending) && delayed_until(store, pending)? <= now)
+    let is_put_off = pending.attempts == 0 && pending.next_try_at.is_some_and(|next| next > now);
+    if !is_waiting(pending) || is_put_off {
+        return Ok(false);
+    }
+    Ok(match delayed_until(store, pending, now)? {
+        Earliest::At(then) => then <= now,
+        Earliest::Open => false,
+    })
 }
 
 /// Whether it is to be performed.
@@ -66,26 +84,40 @@ pub(super) fn is_waiting(pending: &Pending) -> bool {
     )
 }
 
-fn not_before(store: &Store, pending: &Pending) -> Result<Timestamp, DriverError> {
-    let delayed = delayed_until(store, pending)?;
-    Ok(pending
-        .next_try_at
-        .map_or(delayed, |next| next.max(delayed)))
+fn not_before(store: &Store, pending: &Pending, now: Timestamp) -> Result<Earliest, DriverError> {
+    let delayed = delayed_until(store, pending, now)?;
+    Ok(match (delayed, pending.next_try_at) {
+        (Earliest::At(delayed), Some(next)) => Earliest::At(next.max(delayed)),
+        (delayed, _) => delayed,
+    })
 }
 
-/// When a start may happen at the earliest: so long after it was planned.
-fn delayed_until(store: &Store, pending: &Pending) -> Result<Timestamp, DriverError> {
+/// When a start may happen at the earliest: so long after it was planned, and not while its harness
+/// is parked.
+fn delayed_until(
+    store: &Store,
+    pending: &Pending,
+    now: Timestamp,
+) -> Result<Earliest, DriverError> {
     let Effect::Spawn(spawn) = &pending.planned.effect else {
-        return Ok(Timestamp::default());
+        return Ok(Earliest::At(Timestamp::default()));
+    };
+    let parked = store.parked(now)?;
+    let parked = parked.into_iter().find(|it| it.harness == spawn.harness);
+    let parked = match parked.map(|parking| parking.until) {
+        Some(None) => return Ok(Earliest::Open),
+        Some(Some(until)) => until,
+        None => Timestamp::default(),
     };
     if spawn.delay == 0 {
-        return Ok(Timestamp::default());
+        return Ok(Earliest::At(parked));
     }
     let planned = planned_at(store, pending)?;
     let millis = i64::try_from(spawn.delay.saturating_mul(1000)).unwrap_or(i64::MAX);
-    Ok(planned.map_or_else(Timestamp::default, |at| {
+    let delayed = planned.map_or_else(Timestamp::default, |at| {
         Timestamp::from_millis(at.millis().saturating_add(millis))
-    }))
+    });
+    Ok(Earliest::At(delayed.max(parked)))
 }
 
 /// When an effect was planned.

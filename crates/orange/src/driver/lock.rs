@@ -1,6 +1,6 @@
 //! Rights that one process has at a time: performing, gathering, a workspace.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +15,9 @@ use crate::config::reason;
 /// failure.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The file that is locked by who performs.
+const PERFORMER: &str = ".performer";
+
 /// A right; it ends with its holder, however that ends.
 #[derive(Debug)]
 pub(super) struct Lock {
@@ -24,7 +27,7 @@ pub(super) struct Lock {
 impl Lock {
     /// The right to perform the effects of a task, unless somebody has it.
     pub(super) fn to_perform(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
-        Lock::take(&task_directory.join(".performer"), Duration::ZERO)
+        Lock::take(&task_directory.join(PERFORMER), Duration::ZERO)
     }
 
     /// The right to wait for what is due later; one who waits is enough.
@@ -60,6 +63,19 @@ impl Lock {
             Ok(()) => Ok(Some(Lock { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(failed(&error)),
+        }
+    }
+}
+
+impl Lock {
+    /// Lets go of a right to perform in a directory that should not be there, and takes away what
+    /// taking it has made; a directory that holds anything else stays.
+    pub(super) fn undo(self, task_directory: &Path) {
+        drop(self);
+        let mut entries = fs::read_dir(task_directory).into_iter().flatten().flatten();
+        if entries.all(|entry| entry.file_name() == PERFORMER) {
+            let _absent = fs::remove_file(task_directory.join(PERFORMER));
+            let _kept = fs::remove_dir(task_directory);
         }
     }
 }

@@ -36,7 +36,14 @@ impl Driver {
         }
     }
 
-    /// The same, whatever the settings want, for who has nothing but the log.
+    /// Writes a line that is about no single task.
+    pub fn log_for_all(&self, level: LogLevel, what: &'static str, more: Value) {
+        if level <= self.log.level {
+            let _unwritten = self.write_line(level, None, what, more);
+        }
+    }
+
+    /// The same as [`Driver::log`], whatever the settings want, for who has nothing but the log.
     pub(super) fn try_log(
         &self,
         level: LogLevel,
@@ -44,11 +51,23 @@ impl Driver {
         what: &'static str,
         more: Value,
     ) -> Result<(), DriverError> {
+        self.write_line(level, Some(task), what, more)
+    }
+
+    fn write_line(
+        &self,
+        level: LogLevel,
+        task: Option<&TaskId>,
+        what: &'static str,
+        more: Value,
+    ) -> Result<(), DriverError> {
         let mut line = Map::new();
         line.insert("at".to_owned(), json!(clock::now()));
         line.insert("level".to_owned(), level.name().into());
         line.insert("pid".to_owned(), std::process::id().into());
-        line.insert("task".to_owned(), json!(task));
+        if let Some(task) = task {
+            line.insert("task".to_owned(), json!(task));
+        }
         line.insert("what".to_owned(), what.into());
         if let Value::Object(more) = more {
             line.extend(more.into_iter().map(|(key, value)| (key, short(value))));

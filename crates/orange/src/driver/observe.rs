@@ -73,7 +73,8 @@ impl Driver {
         Ok(seen)
     }
 
-    /// A death is left for the next look when nobody can tell what TASK.md says now.
+    /// A death is left for the next look when nobody can tell what TASK.md says now, or what the
+    /// agent said last.
     pub(super) fn judge(
         &self,
         store: &mut Store,
@@ -81,9 +82,13 @@ impl Driver {
         run: &RunId,
         evidence: &Evidence,
     ) -> Result<(), DriverError> {
+        let Some(judged) = self.meaning(store, id, run, evidence)? else {
+            return Ok(());
+        };
         let ended = Observed::RunEnded {
             run: run.clone(),
-            evidence: evidence.clone(),
+            evidence: judged.evidence,
+            said: judged.said,
         };
         match self.step(store, id, &Cause::Observation(ended)) {
             Ok(Stepped::Recorded { .. } | Stepped::Nothing { .. } | Stepped::Refused(_))

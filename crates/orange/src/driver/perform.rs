@@ -51,9 +51,17 @@ impl Driver {
         let mut store = self.store()?;
         let directory = store.require(task)?.directory;
         loop {
+            if store.require(task)?.task.is_deleted {
+                return Ok((Performed::All, Ok(())));
+            }
             let Some(lock) = Lock::to_perform(&directory)? else {
                 return Ok((Performed::Elsewhere, Ok(())));
             };
+            // Taking the lock makes the directory, which was put away in between.
+            if store.require(task)?.task.is_deleted {
+                lock.undo(&directory);
+                return Ok((Performed::All, Ok(())));
+            }
             let drained = self.drain(&mut store, task);
             drop(lock);
             let copies = drained?;
@@ -112,7 +120,8 @@ impl Driver {
         let by = format!("process {}", std::process::id());
         // This is also the last look: what was called off meanwhile is not begun.
         let acted = match store.start_effect(task, effect, &by, clock::now())? {
-            Start::NotWaiting => return Ok(()),
+            // Who asks what is due next is told that it waits.
+            Start::NotWaiting | Start::Parked(_) => return Ok(()),
             Start::Interrupted { by, at } => Err(Failure::for_good(format!(
                 "{by} began it at {at}, and whether it happened is not known; it is not repeated"
             ))),
@@ -143,6 +152,9 @@ impl Driver {
         let took = clock::now().millis().saturating_sub(began.millis());
         let (level, what, error) = match acted {
             Ok(_) => (LogLevel::Info, "performed", None),
+            Err(failure) if failure.put_off_until.is_some() => {
+                (LogLevel::Debug, "put off", Some(&failure.error))
+            }
             Err(failure) if failure.is_for_good => {
                 (LogLevel::Error, "failed", Some(&failure.error))
             }
@@ -172,6 +184,10 @@ impl Driver {
         failure: &Failure,
     ) -> Result<(), DriverError> {
         let (task, effect) = (&pending.task, pending.planned.id);
+        if let Some(until) = failure.put_off_until {
+            store.put_off(task, effect, &failure.error, until)?;
+            return Ok(());
+        }
         // Noting a failed try lets it wait for the next one; what is not repeated must stay begun
         // until it is given up.
         if !failure.is_for_good {

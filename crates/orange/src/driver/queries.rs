@@ -32,7 +32,7 @@ pub struct Shown {
     pub inbox: Vec<InboxEntry>,
     /// What a look at the agents showed that are believed alive; it changed nothing.
     pub seen: Vec<Seen>,
-    /// What its start waits for, if it is in a queue.
+    /// What its start waits for, if it is in a queue, and what starts of its agents wait for.
     pub waits: Vec<Wait>,
 }
 

@@ -1,15 +1,17 @@
 //! Starts what is next, and says what the rest waits for.
 
+use orange_engine::effect::Effect;
 use orange_engine::event::{Event, Fact};
 use orange_engine::input::{Ask, Cause, Observation, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Kind;
-use orange_engine::names::{ProjectName, Status, TaskId};
+use orange_engine::names::{HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
 use orange_engine::schedule::{Limits, Place, Schedule, Standing, Wait};
 use orange_engine::{Workflow, schedule};
 use serde_json::json;
 
+use super::due::is_waiting;
 use super::step::Stepped;
 use super::{Driver, DriverError};
 use crate::clock;
@@ -50,15 +52,33 @@ impl Driver {
         Ok(self.start_each(store, &starts, 1))
     }
 
-    /// What a task in a queue waits for; nothing when it is next, or in no queue.
+    /// What a task in a queue waits for, and what starts of its agents wait for; nothing when it is
+    /// next, or under way.
     pub(super) fn waits(&self, store: &Store, task: &TaskId) -> Result<Vec<Wait>, DriverError> {
         let mut found = self.scheduled(store)?;
-        Ok(found.waits.remove(task).unwrap_or_default())
+        let mut waits = found.waits.remove(task).unwrap_or_default();
+        let starts = store.pending(task)?;
+        let starts = starts.iter().filter(|it| is_waiting(it));
+        let harnesses: Vec<&HarnessName> = starts
+            .filter_map(|pending| match &pending.planned.effect {
+                Effect::Spawn(spawn) => Some(&spawn.harness),
+                Effect::NotifyRole(notify) if pending.next_try_at.is_some() => {
+                    notify.otherwise.as_ref().map(|spawn| &spawn.harness)
+                }
+                _ => None,
+            })
+            .collect();
+        let parked = store.parked(clock::now())?.into_iter();
+        let parked = parked.filter(|it| harnesses.contains(&&it.harness));
+        waits.extend(parked.map(Wait::Parked));
+        Ok(waits)
     }
 
     fn scheduled(&self, store: &Store) -> Result<Schedule, DriverError> {
-        let limits = self.limits(&Role::Engine)?;
-        Ok(schedule(&store.standings()?, &limits, clock::now()))
+        let now = clock::now();
+        let mut limits = self.limits(&Role::Engine)?;
+        limits.parked = store.parked(now)?;
+        Ok(schedule(&store.standings()?, &limits, now))
     }
 
     /// The limits that a start keeps. A person may try when every workspace is taken: what becomes

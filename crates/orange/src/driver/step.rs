@@ -128,6 +128,9 @@ impl Driver {
                     return Ok(match (recorded, cause) {
                         (Record::Recorded(recorded), _) => {
                             self.log_decision(task, cause, &plan.events);
+                            if let Some(parking) = &recorded.parked {
+                                self.tell_of_parking(task, parking);
+                            }
                             let events = plan.events;
                             if recorded.task.entered.version > task.version {
                                 self.follow_end(store, workflow, &recorded.task);

@@ -49,10 +49,17 @@ impl Driver {
                 pid: self.supervisor(),
             });
         }
+        let own = std::process::id();
+        let own = ProcessIdentity::of(own).unwrap_or(ProcessIdentity {
+            pid: own,
+            start: None,
+            boot: None,
+        });
+        let own = serde_json::to_string(&own).map_err(|error| failed(&error.into()))?;
         let noted = file
             .set_len(0)
             .and_then(|()| file.rewind())
-            .and_then(|()| writeln!(file, "{}", std::process::id()));
+            .and_then(|()| writeln!(file, "{own}"));
         noted.map_err(|error| failed(&error))?;
         Ok(SupervisorLock { _file: file })
     }
@@ -82,10 +89,10 @@ impl Driver {
         if !self.is_supervised() {
             return Ok(None);
         }
-        let pid = self.supervisor();
-        let process = pid.and_then(|pid| ProcessIdentity::of(pid).ok());
-        // Whoever has the number now is it only while the lock is held.
-        if let Some(process) = process.filter(|_| self.is_supervised()) {
+        let process = self.supervising_process();
+        let pid = process.as_ref().map(|process| process.pid);
+        // One that has ended gets no signal, whoever has its number now.
+        if let Some(process) = process {
             ask_to_end(&process)?;
         }
         if Deadline::after(patience).wait_for(|| !self.is_supervised()) {
@@ -94,10 +101,15 @@ impl Driver {
         Err(DriverError::Supervised { pid })
     }
 
-    /// Who supervises, as far as it has said so.
+    /// The number of who supervises, as far as it has said so.
     fn supervisor(&self) -> Option<u32> {
+        self.supervising_process().map(|process| process.pid)
+    }
+
+    /// Who supervises, as far as it has said so: its start too, because numbers come again.
+    fn supervising_process(&self) -> Option<ProcessIdentity> {
         let said = std::fs::read_to_string(self.home.path().join(HELD)).ok()?;
-        said.trim().parse().ok()
+        serde_json::from_str(said.trim()).ok()
     }
 
     /// Whether somebody supervises this home now.

@@ -33,6 +33,8 @@ pub struct Watched {
     pub due: Option<Timestamp>,
     /// The run that would be started next.
     pub starts: Option<RunId>,
+    /// Whether what is to be done first ends somebody, or gives a workspace back.
+    pub ends: bool,
     /// When its status has lasted too long.
     pub times_out: Option<Timestamp>,
 }
@@ -137,6 +139,12 @@ impl Watcher {
         Ok(tasks)
     }
 
+    /// When the next parked harness can be used again, if one will by itself.
+    pub fn next_unparking(&self) -> Result<Option<Timestamp>, DriverError> {
+        let parked = self.store.parked(clock::now())?.into_iter();
+        Ok(parked.filter_map(|parking| parking.until).min())
+    }
+
     fn watched(&mut self, id: &TaskId) -> Result<Watched, DriverError> {
         let stored = self.store.require(id)?;
         let task = &stored.task;
@@ -159,7 +167,15 @@ impl Watcher {
                 pane: record.and_then(|record| place::pane(record, &run_file)),
             });
         }
-        let (due, starts) = match next(&self.store, id, clock::now())? {
+        let next = next(&self.store, id, clock::now())?;
+        let ends = match &next {
+            Next::Now(pending) => matches!(
+                pending.planned.effect,
+                Effect::Kill(_) | Effect::ReleaseWorkspace { .. }
+            ),
+            Next::At(_) | Next::Never => false,
+        };
+        let (due, starts) = match next {
             Next::Never => (None, None),
             Next::At(then) => (Some(then), self.start_in(id)?),
             Next::Now(_) => (Some(Timestamp::default()), self.start_in(id)?),
@@ -176,6 +192,7 @@ impl Watcher {
             worktree,
             due,
             starts,
+            ends,
         })
     }
 

@@ -18,6 +18,7 @@ mod imports;
 mod inbox;
 mod migrations;
 mod open;
+mod parked;
 mod pending;
 mod placement;
 mod projection;

@@ -7,16 +7,17 @@
 use std::collections::BTreeMap;
 
 use orange_engine::Task;
-use orange_engine::effect::{EffectClass, EffectId, PlannedEffect};
+use orange_engine::effect::{Effect, EffectClass, EffectId, PlannedEffect};
 use orange_engine::event::{Event, Fact};
 use orange_engine::language::hooks::OnError;
 use orange_engine::names::TaskId;
+use orange_engine::parking::Parking;
 use orange_engine::task::PendingState;
 use orange_engine::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::Store;
 use super::error::{StoreError, failed};
+use super::{Store, parked};
 
 /// An effect that is not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub enum Start {
         /// When.
         at: Timestamp,
     },
+    /// It starts an agent, and nothing is started on that harness for now.
+    Parked(Parking),
     /// It is done, cancelled, given up or stopped: nothing is to be performed.
     NotWaiting,
 }
@@ -133,6 +136,11 @@ impl Store {
             }
             PendingMark::Waiting | PendingMark::Started { .. } => {}
         }
+        if let Effect::Spawn(spawn) = &pending.planned.effect
+            && let Some(parking) = parked::holding(connection, &spawn.harness, now)?
+        {
+            return Ok(Start::Parked(parking));
+        }
         connection
             .execute(
                 "UPDATE pending SET state = 'started', started_at = ?3, started_by = ?4
@@ -142,6 +150,28 @@ impl Store {
             .map_err(failed(attempt))?;
         writing.commit()?;
         Ok(Start::Go)
+    }
+
+    /// Lets an effect wait until then, although nothing about it has failed.
+    pub fn put_off(
+        &mut self,
+        task: &TaskId,
+        effect: EffectId,
+        reason: &str,
+        until: Timestamp,
+    ) -> Result<(), StoreError> {
+        let writing = self.write_note("put an effect off")?;
+        writing
+            .transaction
+            .execute(
+                "UPDATE pending SET state = 'waiting', error = ?3, next_try_at = ?4,
+                     started_at = NULL, started_by = NULL
+                 WHERE task = ?1 AND effect = ?2 AND state IN ('waiting', 'started')",
+                params![task.as_str(), effect.0, reason, until.to_string()],
+            )
+            .map_err(failed("put an effect off"))?;
+        writing.commit()?;
+        Ok(())
     }
 
     /// Notes a failed try and when the next one is; answers with how many have failed.

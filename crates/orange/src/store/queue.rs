@@ -9,7 +9,8 @@ use orange_engine::{Task, Workflow};
 use rusqlite::{Connection, Row};
 
 use super::error::{StoreError, failed};
-use super::{Store, tasks, texts};
+use super::{Store, parked, tasks, texts};
+use crate::clock;
 
 /// Workflows by the hash of their text; one that cannot be read is nothing.
 #[derive(Default)]
@@ -51,12 +52,14 @@ pub(super) fn obstacles(
     task: &Task,
     limits: &Limits,
 ) -> Result<Vec<Wait>, StoreError> {
-    if task.queueing.after.is_empty() && *limits == Limits::default() {
+    let mut limits = limits.clone();
+    limits.parked = parked::parked(connection, clock::now())?;
+    if task.queueing.after.is_empty() && limits == Limits::default() {
         return Ok(Vec::new());
     }
     let all = standings(connection)?;
     let own = all.iter().find(|it| it.task == task.id);
-    Ok(own.map_or_else(Vec::new, |own| in_the_way(own, &all, limits)))
+    Ok(own.map_or_else(Vec::new, |own| in_the_way(own, &all, &limits)))
 }
 
 /// Every task that has not ended or still has a workspace, and what those wait for.

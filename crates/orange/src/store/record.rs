@@ -12,13 +12,14 @@ use orange_engine::document::Document;
 use orange_engine::effect::{EffectId, PlannedEffect};
 use orange_engine::event::{Event, Fact};
 use orange_engine::names::{TaskId, WorkspaceName};
+use orange_engine::parking::Parking;
 use orange_engine::schedule::{Limits, Wait};
 use rusqlite::Connection;
 
 use super::error::StoreError;
 use super::task_directory::TaskDirectory;
 use super::workspaces::Reservation;
-use super::{Store, events, imports, pending, queue, runs, tasks, texts, workspaces};
+use super::{Store, events, imports, parked, pending, queue, runs, tasks, texts, workspaces};
 
 /// What is to be recorded, and the version it was decided for.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +80,8 @@ pub struct Recorded {
     pub sequence: u64,
     /// The task after it.
     pub task: Task,
+    /// The harness that it parked, if it was not parked before.
+    pub parked: Option<Parking>,
 }
 
 impl Store {
@@ -98,7 +101,11 @@ impl Store {
         require_free_branch(connection, &task, creation.events)?;
         let task = insert(connection, writing.sequence, creation, &directory)?;
         let sequence = writing.commit()?;
-        Ok(Recorded { sequence, task })
+        Ok(Recorded {
+            sequence,
+            task,
+            parked: None,
+        })
     }
 
     /// Records what was decided, unless the task has another version by now.
@@ -126,10 +133,12 @@ impl Store {
         require_free_branch(connection, &task, commit.events)?;
         let mut planned = pending::planned(connection, id)?;
         let mut folded = task;
+        let mut newly_parked = None;
         for event in commit.events {
             folded = follow(folded, event)?;
             events::append(connection, id, writing.sequence, event)?;
             derive(connection, &folded, event, commit.document, &mut planned)?;
+            newly_parked = parked::note(connection, id, event)?.or(newly_parked);
         }
         pending::keep(connection, &folded, commit.events)?;
         if let Some(text) = commit.workflow_text {
@@ -141,6 +150,7 @@ impl Store {
         Ok(Record::Recorded(Box::new(Recorded {
             sequence,
             task: folded,
+            parked: newly_parked,
         })))
     }
 }

@@ -13,12 +13,16 @@ use orange_engine::task::Run;
 use orange_engine::time::Timestamp;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, params};
+use serde::de::DeserializeOwned;
 
 use super::error::{StoreError, failed};
 use super::{Store, texts};
 
 /// The field in which the shipped workflows count their reviews.
 const ROUND: &str = "review_round";
+
+/// What is said of a task whose row does not read back.
+const DAMAGED: &str = "its row in the database is damaged; `orange task show` tells what is known";
 
 /// What a list shows of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +118,12 @@ fn read(
     project: ProjectName,
     (status, kind): (Status, Option<Kind>),
 ) -> rusqlite::Result<TaskRow> {
-    let (attention, runs) = (text(row, 8), text(row, 9));
+    let (mut attention, attention_reads) = parsed::<Vec<String>>(text(row, 8), "[]");
+    let (runs, runs_read) = parsed(text(row, 9), "{}");
+    if !(attention_reads && runs_read) {
+        // A task that nobody can tell about must not look as if it needed nobody.
+        attention.push(String::from(DAMAGED));
+    }
     Ok(TaskRow {
         id: TaskId::new(text(row, 0)),
         project,
@@ -124,15 +133,19 @@ fn read(
         summary: text(row, 5).to_owned(),
         round: row.get(6)?,
         entered_at: Timestamp::parse(text(row, 7)).ok(),
-        attention: match attention {
-            "[]" => Vec::new(),
-            json => serde_json::from_str(json).unwrap_or_default(),
-        },
-        runs: match runs {
-            "{}" => BTreeMap::new(),
-            json => serde_json::from_str(json).unwrap_or_default(),
-        },
+        attention,
+        runs,
     })
+}
+
+/// What a column holds, and whether it could be read; most are empty, which is quick to see.
+fn parsed<T: DeserializeOwned + Default>(json: &str, empty: &str) -> (T, bool) {
+    if json == empty {
+        return (T::default(), true);
+    }
+    let read: Result<T, _> = serde_json::from_str(json);
+    let is_read = read.is_ok();
+    (read.unwrap_or_default(), is_read)
 }
 
 impl Kinds {

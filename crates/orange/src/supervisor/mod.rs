@@ -5,6 +5,7 @@
 //! be killed at any time and nothing is different. One thread waits for whatever happens and hands
 //! work out; looking and performing are done by others, so that no slow effect delays a look.
 
+mod aside;
 mod files;
 mod pace;
 mod scheduling;
@@ -14,12 +15,14 @@ mod timers;
 mod watching;
 mod workers;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
 use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
 use serde_json::json;
 
 use crate::clock::Deadline;
@@ -27,13 +30,17 @@ use crate::config::{LogLevel, SupervisorSettings};
 use crate::driver::{Driver, DriverError, Gathering, Looked, Performed, SupervisorLock, Watcher};
 use crate::effects::process::{Exits, ProcessError, allow_many_open_files};
 use crate::effects::tmux::Heard;
+use aside::Aside;
 use files::Files;
 use pace::Pace;
-use scheduling::Scheduling;
+use scheduling::{scheduling, tidying};
 use server::Server;
 use tasks::Tasks;
 use timers::Timers;
 use workers::Workers;
+
+/// How many tasks have something ended for them while everybody else is busy.
+const ENDERS: usize = 2;
 
 /// How often and how much.
 #[derive(Clone, Copy, Debug)]
@@ -134,15 +141,22 @@ pub struct Supervisor {
     looks: Workers,
     readers: Workers,
     performers: Workers,
-    scheduling: Scheduling,
+    /// Perform where something is to be ended first, so that no slow setup keeps that waiting.
+    enders: Workers,
+    scheduling: Aside,
+    tidying: Aside,
     driver: Driver,
     settings: Settings,
     watcher: Watcher,
     tasks: Tasks,
+    /// Processes whose end nobody would tell of, because watching them has failed.
+    unwatched: BTreeSet<u32>,
     /// When something is to be performed.
     timers: Timers,
     /// When a status has lasted too long.
     timeouts: Timers,
+    /// When the next parked harness can be used again.
+    unparking: Option<Timestamp>,
     starts: Pace,
     server: Server,
     files: Files,
@@ -188,25 +202,31 @@ impl Supervisor {
                 }
             })
         };
-        let performers = {
+        let performing = |name: &str, threads: usize| {
             let (driver, sender) = (driver.clone(), sender.clone());
-            Workers::new("perform", settings.performers, 1, move |tasks| {
+            Workers::new(name, threads, 1, move |tasks| {
                 for task in tasks {
                     let performed = driver.with_person_variables().perform(task);
                     let _ended = sender.send(Wake::Performed(task.clone(), performed));
                 }
             })
         };
+        let performers = performing("perform", settings.performers);
+        let enders = performing("end", ENDERS);
         Ok(Supervisor {
             looks: looks.map_err(SupervisorError::Thread)?,
             readers: readers.map_err(SupervisorError::Thread)?,
             performers: performers.map_err(SupervisorError::Thread)?,
-            scheduling: Scheduling::new(driver.clone()).map_err(SupervisorError::Thread)?,
+            enders: enders.map_err(SupervisorError::Thread)?,
+            scheduling: scheduling(driver.clone()).map_err(SupervisorError::Thread)?,
+            tidying: tidying(driver.clone()).map_err(SupervisorError::Thread)?,
             files: Files::new(driver.home(), sender.clone())?,
             server: Server::new(sender.clone()),
             tasks: Tasks::default(),
+            unwatched: BTreeSet::new(),
             timers: Timers::default(),
             timeouts: Timers::default(),
+            unparking: None,
             starts: Pace::new(settings.start_rate),
             tick: Deadline::after(Duration::ZERO),
             sweep: Deadline::after(settings.sweep),
@@ -229,12 +249,14 @@ impl Supervisor {
     pub fn run(mut self) -> Result<(), SupervisorError> {
         self.listen_for_exits()?;
         self.reload();
+        self.tidying.ask();
         loop {
             let rests = [
                 self.tick.left(),
                 self.sweep.left(),
                 self.timers.rest(),
                 self.timeouts.rest(),
+                timers::left(self.unparking),
             ];
             let rest = rests.into_iter().min().unwrap_or_default();
             // Whatever has happened meanwhile is taken together.

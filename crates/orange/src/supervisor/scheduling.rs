@@ -1,57 +1,58 @@
-//! Has the next tasks started, on a thread of its own.
+//! Work of a supervisor that is about no single task.
 
-use std::fmt;
-use std::sync::mpsc::{self, Sender};
-use std::thread::{self, JoinHandle};
+use serde_json::json;
 
-use crate::driver::Driver;
+use super::aside::Aside;
+use crate::config::LogLevel;
+use crate::driver::{Driver, DriverError};
 
-/// Whoever starts what is next; ends when this is dropped, after what it is doing.
-pub(super) struct Scheduling {
-    wanted: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+/// Starts what is next whenever it is asked to.
+pub(super) fn scheduling(driver: Driver) -> Result<Aside, String> {
+    let mut told = Told::new(driver.clone(), "schedule.failed");
+    Aside::new("schedule", move || {
+        // However many commits there were meanwhile, one look sees them all.
+        let started = driver.with_person_variables().schedule();
+        told.note(started.map(|_| ()));
+    })
 }
 
-impl Scheduling {
-    /// A thread that looks at the queue whenever it is asked to.
-    pub(super) fn new(driver: Driver) -> Result<Scheduling, String> {
-        let (wanted, wishes) = mpsc::channel();
-        let look = move || {
-            while wishes.recv().is_ok() {
-                // However many commits there were meanwhile, one look sees them all.
-                while wishes.try_recv().is_ok() {}
-                // A database that is busy is no news: the next commit or sweep tries again.
-                let _tried_again = driver.with_person_variables().schedule();
-            }
-        };
-        let thread = thread::Builder::new().name(String::from("schedule"));
-        let thread = thread.spawn(look).map_err(|error| error.to_string())?;
-        Ok(Scheduling {
-            wanted: Some(wanted),
-            thread: Some(thread),
-        })
-    }
+/// Tries releases again that were given up, once, and ends what is left of runs that nobody has a
+/// use for, whenever it is asked to.
+pub(super) fn tidying(driver: Driver) -> Result<Aside, String> {
+    let mut told = Told::new(driver.clone(), "tidy.failed");
+    let mut has_retried = false;
+    Aside::new("tidy", move || {
+        let mut done = Ok(());
+        if !has_retried {
+            done = driver.retry_given_up_releases().map(|_| ());
+            has_retried = done.is_ok();
+        }
+        told.note(done.and(driver.end_orphans().map(|_| ())));
+    })
+}
 
-    /// Has the queue looked at soon.
-    pub(super) fn look(&self) {
-        if let Some(wanted) = &self.wanted {
-            // A thread that has ended has nothing to start.
-            let _ended = wanted.send(());
+/// Says a failure once, however often it comes again: settings with a mistake fail every look.
+struct Told {
+    driver: Driver,
+    what: &'static str,
+    last: Option<String>,
+}
+
+impl Told {
+    fn new(driver: Driver, what: &'static str) -> Told {
+        Told {
+            driver,
+            what,
+            last: None,
         }
     }
-}
 
-impl Drop for Scheduling {
-    fn drop(&mut self) {
-        self.wanted = None;
-        if let Some(thread) = self.thread.take() {
-            let _ended = thread.join();
+    fn note(&mut self, done: Result<(), DriverError>) {
+        let error = done.err().map(|error| error.to_string());
+        if let Some(error) = error.as_ref().filter(|_| error != self.last) {
+            let more = json!({ "error": error });
+            self.driver.log_for_all(LogLevel::Warn, self.what, more);
         }
-    }
-}
-
-impl fmt::Debug for Scheduling {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Scheduling")
+        self.last = error;
     }
 }

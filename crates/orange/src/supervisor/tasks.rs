@@ -70,6 +70,11 @@ impl Tasks {
         self.known.get(task).is_some_and(|it| it.starts.is_some())
     }
 
+    /// Whether what is to be done first for a task ends somebody, or gives a workspace back.
+    pub(super) fn is_end(&self, task: &TaskId) -> bool {
+        self.known.get(task).is_some_and(|it| it.ends)
+    }
+
     /// Every task with somebody to look at.
     pub(super) fn with_runs(&self) -> impl Iterator<Item = &TaskId> {
         let tasks = self.known.values();

@@ -31,11 +31,7 @@ impl Timers {
 
     /// How long nothing is due.
     pub(super) fn rest(&self) -> Duration {
-        let now = clock::now().millis();
-        let first = self.at.values().min();
-        let left = first.map(|at| at.millis().saturating_sub(now).max(0));
-        let left = left.and_then(|millis| u64::try_from(millis).ok());
-        left.map_or(LONGEST, |millis| Duration::from_millis(millis).min(LONGEST))
+        left(self.at.values().min().copied())
     }
 
     /// The tasks whose instant has come; it is forgotten.
@@ -44,6 +40,14 @@ impl Timers {
         let due = self.at.extract_if(.., |_, at| *at <= now);
         due.map(|(task, _)| task).collect()
     }
+}
+
+/// How long it is until an instant, if there is one; nobody looks away for longer than a while.
+pub(super) fn left(at: Option<Timestamp>) -> Duration {
+    let now = clock::now().millis();
+    let left = at.map(|at| at.millis().saturating_sub(now).max(0));
+    let left = left.and_then(|millis| u64::try_from(millis).ok());
+    left.map_or(LONGEST, |millis| Duration::from_millis(millis).min(LONGEST))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::Supervisor;
 use super::server::Meaning;
 use crate::clock::{self, Deadline};
 use crate::driver::{DriverError, Looked, Performed, Watched};
+use crate::effects::process::ProcessError;
 use crate::effects::tmux::Heard;
 
 /// How soon a performer is tried again where another one works, or where one has failed.
@@ -16,8 +17,9 @@ const AGAIN: Duration = Duration::from_secs(2);
 impl Supervisor {
     /// Reads what has changed, and has done what is due; what waits may be next now.
     pub(super) fn reload(&mut self) {
-        self.scheduling.look();
+        self.scheduling.ask();
         // A database that is busy is no news: the next commit or sweep tries again.
+        self.unparking = self.watcher.next_unparking().unwrap_or_default();
         for change in self.watcher.changes().unwrap_or_default() {
             match change.watched {
                 Ok(watched) => self.update(watched),
@@ -50,7 +52,7 @@ impl Supervisor {
     }
 
     /// Has the end of every agent's process told; whether one is not there to be watched.
-    fn watch_processes(&self, watched: &Watched) -> bool {
+    fn watch_processes(&mut self, watched: &Watched) -> bool {
         let mut is_missing = false;
         for run in &watched.runs {
             let process = run.pane.as_ref().and_then(|pane| pane.process.as_ref());
@@ -58,11 +60,22 @@ impl Supervisor {
                 is_missing = true;
                 continue;
             };
-            if self.tasks.of(process.pid).as_ref() == Some(&watched.task) {
+            let is_known = self.tasks.of(process.pid).as_ref() == Some(&watched.task);
+            if is_known && !self.unwatched.contains(&process.pid) {
                 continue;
             }
-            // Where the system cannot tell of ends, ticks have to do.
-            is_missing |= matches!(self.exits.watch(process), Ok(false));
+            match self.exits.watch(process) {
+                Ok(is_there) => {
+                    self.unwatched.remove(&process.pid);
+                    is_missing |= !is_there;
+                }
+                // Where the system cannot tell of ends at all, ticks have to do; where it only had
+                // no handle left, the next sweep tries again.
+                Err(ProcessError::Unsupported(_)) => {}
+                Err(_) => {
+                    self.unwatched.insert(process.pid);
+                }
+            }
         }
         is_missing
     }
@@ -72,18 +85,33 @@ impl Supervisor {
         for task in self.timers.due() {
             let is_start = self.tasks.is_start(&task);
             // One that is being performed is not started twice, so it needs no second instant.
-            let asked = if is_start && !self.performers.has(&task) {
+            let is_performed = self.performers.has(&task) || self.enders.has(&task);
+            let asked = if is_start && !is_performed {
                 self.starts.ask(&task)
             } else {
                 Ok(())
             };
             match asked {
-                Ok(()) => self.performers.add(task),
+                Ok(()) => self.have_performed(task),
                 Err(later) => self.timers.set(&task, later),
             }
         }
         for task in self.timeouts.due() {
             self.readers.add(task);
+        }
+        if self.unparking.is_some_and(|at| at <= clock::now()) {
+            self.unparking = self.watcher.next_unparking().unwrap_or_default();
+            self.scheduling.ask();
+        }
+    }
+
+    /// Has what is due for a task done, by whoever does it for that task already.
+    fn have_performed(&mut self, task: TaskId) {
+        let is_end = self.tasks.is_end(&task) && !self.performers.has(&task);
+        if is_end || self.enders.has(&task) {
+            self.enders.add(task);
+        } else {
+            self.performers.add(task);
         }
     }
 
@@ -107,7 +135,7 @@ impl Supervisor {
                 // What has happened already needs only to be confirmed, which floods nobody.
                 for task in self.tasks.started(&listing) {
                     self.timers.clear(&task);
-                    self.performers.add(task);
+                    self.have_performed(task);
                 }
             }
             Meaning::Lost { had_answered } => {
@@ -155,6 +183,17 @@ impl Supervisor {
     /// Looks at everything, for what was missed.
     pub(super) fn sweep_all(&mut self) {
         self.reload();
+        self.tidying.ask();
+        if !self.unwatched.is_empty() {
+            let tasks = &self.tasks;
+            self.unwatched.retain(|pid| tasks.of(*pid).is_some());
+            let all: Vec<Watched> = tasks.all().cloned().collect();
+            for watched in all {
+                if self.watch_processes(&watched) {
+                    self.looks.add(watched.task);
+                }
+            }
+        }
         for task in self.tasks.all() {
             let worktree = task.worktree.as_deref();
             self.files.follow(&task.task, worktree, worktree);

@@ -185,3 +185,26 @@ fn a_list_follows_every_change_and_survives_a_rebuild() {
     assert_eq!(before[..3], after[..3]);
     assert_eq!(before[4..], after[4..]);
 }
+
+#[test]
+fn a_damaged_row_does_not_look_as_if_it_needed_nobody() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    for column in ["attention", "runs"] {
+        let database = rusqlite::Connection::open(stage.home().database()).unwrap();
+        let sql = format!("UPDATE task_rows SET {column} = 'torn'");
+        assert_eq!(database.execute(&sql, []).unwrap(), 1);
+        drop(database);
+        let (code, listed) = stage.json(&["task", "list", "--json"]);
+        assert_eq!(code, 0, "{listed}");
+        let told = listed["tasks"][0]["attention"].to_string();
+        assert!(told.contains("damaged"), "{column}: {listed}");
+        // The next commit writes the row anew.
+        stage.must(&["task", "update", id.as_str(), "--summary", column]);
+        let (_, listed) = stage.json(&["task", "list", "--json"]);
+        assert_eq!(
+            listed["tasks"][0]["attention"].as_array().map(Vec::len),
+            Some(0)
+        );
+    }
+}

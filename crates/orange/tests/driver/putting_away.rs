@@ -274,3 +274,17 @@ fn another_workflow_is_taken_only_where_the_status_means_the_same() {
     let said = stage.must(&["task", "update", "fix", "--branch", "other"]);
     assert!(said.contains("on branch `other`"), "{said}");
 }
+
+#[test]
+fn who_performs_for_a_deleted_task_makes_no_directory() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    stage.wait_for_rest(&id);
+    let directory = stage.home().tasks().join("app").join(id.as_str());
+    assert!(directory.exists());
+    stage.must(&["task", "delete", id.as_str(), "--yes"]);
+    assert!(!directory.exists());
+    stage.must(&["perform", id.as_str()]);
+    assert!(!directory.exists(), "a performer has made it anew");
+}

@@ -84,7 +84,8 @@ fn the_examples_of_the_description_are_definitions() {
         .split("```toml\n")
         .skip(1)
         .map(|it| it.split("```").next().unwrap());
-    Harness::parse("script.toml", examples.next().unwrap()).unwrap();
+    let whole = examples.next().unwrap();
+    Harness::parse("script.toml", whole).unwrap();
     let arguments = examples
         .next()
         .unwrap()
@@ -92,6 +93,9 @@ fn the_examples_of_the_description_are_definitions() {
         .strip_prefix("full = ")
         .unwrap();
     assert_eq!(filled(arguments, &values("-p")), ["run", "--", "-p"]);
+    let deaths = format!("{whole}{}", examples.next().unwrap());
+    let deaths = Harness::parse("script.toml", &deaths).unwrap().deaths;
+    assert_eq!(deaths.len(), 3);
     assert_eq!(examples.next(), None);
 }
 

@@ -115,6 +115,7 @@ fn happen(world: &mut World<'_>, happening: &Happening) {
                 world.step(orange_engine::Cause::Observation(Observation::RunEnded {
                     run,
                     evidence,
+                    said: None,
                 }));
             }
         }

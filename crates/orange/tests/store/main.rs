@@ -11,6 +11,7 @@ mod files;
 mod histories;
 mod notes;
 mod opening;
+mod parking;
 mod placing;
 mod racing;
 mod rebuilding;

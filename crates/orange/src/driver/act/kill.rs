@@ -28,7 +28,12 @@ impl Driver {
     }
 
     /// Ends one run, and keeps what its pane has shown.
-    pub(super) fn end_run(&self, store: &Store, task: &Task, run: &RunId) -> Result<(), Failure> {
+    pub(in crate::driver) fn end_run(
+        &self,
+        store: &Store,
+        task: &Task,
+        run: &RunId,
+    ) -> Result<(), Failure> {
         let folder = self.launch_directory(&task.project, &task.id, run);
         let folder = folder.map_err(Failure::for_good)?;
         let records = store.runs(&task.id).map_err(Failure::passing)?;

@@ -7,7 +7,11 @@ mod notify;
 mod remote;
 mod spawn;
 
+use std::time::Duration;
+
 use orange_engine::effect::{Effect, EffectOutcome};
+use orange_engine::parking::Parking;
+use orange_engine::time::Timestamp;
 
 use super::Driver;
 use crate::clock;
@@ -20,7 +24,12 @@ pub(super) struct Failure {
     pub(super) error: String,
     /// Whether trying again cannot help.
     pub(super) is_for_good: bool,
+    /// When to try again, if it has only to wait and nothing went wrong.
+    pub(super) put_off_until: Option<Timestamp>,
 }
+
+/// How often is looked whether a person has ended what only a person can end.
+const LOOKS_AGAIN: Duration = Duration::from_mins(1);
 
 impl Failure {
     /// Trying again may help.
@@ -32,6 +41,16 @@ impl Failure {
         Failure {
             error: error.to_string(),
             is_for_good: false,
+            put_off_until: None,
+        }
+    }
+
+    /// Nothing is started on a harness for now.
+    pub(super) fn parked(parking: &Parking) -> Failure {
+        let until = parking.until.unwrap_or(clock::after(LOOKS_AGAIN));
+        Failure {
+            put_off_until: Some(until),
+            ..Failure::passing(parking)
         }
     }
 
@@ -44,6 +63,7 @@ impl Failure {
         Failure {
             error: error.to_string(),
             is_for_good: true,
+            put_off_until: None,
         }
     }
 }

@@ -85,6 +85,10 @@ impl Driver {
             let role = &notify.role;
             return Err(Failure::for_good(format!("no {role} is there to read it")));
         };
+        let parked = store.parked(clock::now()).map_err(Failure::passing)?;
+        if let Some(parking) = parked.iter().find(|it| it.harness == spawn.harness) {
+            return Err(Failure::parked(parking));
+        }
         self.spawn(store, task, spawn)?;
         Ok(EffectOutcome::SpawnedInstead)
     }

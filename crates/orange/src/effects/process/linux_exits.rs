@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::{Life, ProcessError, ProcessIdentity};
 use crate::config::reason;
 
-/// What the handle is called that ends waiting; no process has this number.
+/// What the handle is called that ends waiting; no process is called so.
 const STOP: u64 = u64::MAX;
 
 /// How many ends are taken note of at once.
@@ -23,7 +23,15 @@ const AT_ONCE: usize = 64;
 pub struct Exits {
     queue: OwnedFd,
     stop: OwnedFd,
-    handles: Mutex<BTreeMap<u32, OwnedFd>>,
+    handles: Mutex<Handles>,
+}
+
+/// Each handle has a number of its own: a process that ended may have left its number to another
+/// that is watched before the end of the first is taken note of.
+#[derive(Debug, Default)]
+struct Handles {
+    last: u64,
+    of: BTreeMap<u64, (u32, OwnedFd)>,
 }
 
 impl Exits {
@@ -60,17 +68,18 @@ impl Exits {
             return Ok(false);
         }
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
-        let data = epoll::EventData::new_u64(process.pid.into());
+        let number = handles.last + 1;
+        let data = epoll::EventData::new_u64(number);
         epoll::add(&self.queue, &handle, data, epoll::EventFlags::IN).map_err(failed)?;
-        handles.insert(process.pid, handle);
+        handles.last = number;
+        handles.of.insert(number, (process.pid, handle));
         Ok(true)
     }
 
-    /// Watches a process no more.
-    pub fn forget(&self, pid: u32) {
+    /// Watches a process no more that has ended; with its handle it leaves the queue.
+    fn forget(&self, number: u64) -> Option<u32> {
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
-        // With its handle the process leaves the queue.
-        handles.remove(&pid);
+        handles.of.remove(&number).map(|(pid, _)| pid)
     }
 
     /// Waits until watched processes have ended; nothing more once it was stopped.
@@ -86,12 +95,9 @@ impl Exits {
             if events.iter().any(|event| event.data.u64() == STOP) {
                 return None;
             }
-            let ended = events.iter().map(|event| event.data.u64());
-            let ended: Vec<u32> = ended.filter_map(|pid| pid.try_into().ok()).collect();
-            for pid in &ended {
-                self.forget(*pid);
-            }
-            return Some(ended);
+            let ended = events.iter();
+            let ended = ended.filter_map(|event| self.forget(event.data.u64()));
+            return Some(ended.collect());
         }
     }
 
@@ -105,6 +111,18 @@ impl Exits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_end_is_told_once_and_forgets_no_other_handle() {
+        let exits = Exits::new().unwrap();
+        let own = ProcessIdentity::of(std::process::id()).unwrap();
+        // The same number twice, as when a process has ended and another got its number.
+        assert!(exits.watch(&own).unwrap());
+        assert!(exits.watch(&own).unwrap());
+        assert_eq!(exits.forget(1), Some(own.pid));
+        assert_eq!(exits.forget(1), None);
+        assert_eq!(exits.forget(2), Some(own.pid), "the later one was kept");
+    }
 
     #[test]
     fn nobody_can_be_watched_who_is_not_there() {

@@ -10,6 +10,8 @@ mod ending;
 mod linux;
 #[cfg(target_os = "linux")]
 mod linux_exits;
+#[cfg(target_os = "linux")]
+mod linux_memory;
 mod open_files;
 mod table;
 #[cfg(not(target_os = "linux"))]
@@ -22,13 +24,15 @@ use unsupported as system;
 
 #[cfg(target_os = "linux")]
 pub use linux_exits::Exits;
+#[cfg(target_os = "linux")]
+pub use linux_memory::ended_for_memory;
 #[cfg(not(target_os = "linux"))]
-pub use unsupported::Exits;
+pub use unsupported::{Exits, ended_for_memory};
 
 pub use ancestry::run_above;
 pub use ending::{Ended, Patience, ask_to_end, end};
-pub use open_files::allow_many_open_files;
-pub use table::{carrying, members, working_in};
+pub use open_files::{allow_many_open_files, limit_open_files, usual_open_files};
+pub use table::{carrying, marked, members, working_in};
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;

@@ -5,13 +5,15 @@
 //! variable, left its session and lost its parent before anybody looked cannot be found by this.
 
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use orange_engine::names::RunId;
 
 use super::{ProcessError, ProcessIdentity, Stat, system};
-use crate::config::ORANGE_RUN_ID;
+use crate::config::{ORANGE_HOME, ORANGE_RUN_ID};
 
 /// What a process's variables say about where it belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,20 @@ pub fn carrying(run: &RunId) -> Result<Vec<ProcessIdentity>, ProcessError> {
     let marked = table.iter().filter(|stat| mark(stat, run) == Mark::This);
     let found: BTreeSet<u32> = marked.map(|stat| stat.pid).collect();
     identities(&table, &found)
+}
+
+/// Every run of which a living process carries the id, with the home that it says it is of.
+pub fn marked() -> Result<BTreeSet<(RunId, Option<OsString>)>, ProcessError> {
+    let own = std::process::id();
+    let table = system::table()?.into_iter();
+    let living = table.filter(|stat| !stat.has_ended && stat.pid != own);
+    let found = living.filter_map(|stat| {
+        let environment = system::environment(stat.pid)?;
+        let run = std::str::from_utf8(value(&environment, ORANGE_RUN_ID)?).ok()?;
+        let home = value(&environment, ORANGE_HOME).map(OsStr::from_bytes);
+        Some((RunId::new(run), home.map(OsStr::to_owned)))
+    });
+    Ok(found.collect())
 }
 
 /// Every process of a run, as far as it can be found, without this one and without `spared`.
@@ -116,14 +132,15 @@ fn identities(table: &[Stat], found: &BTreeSet<u32>) -> Result<Vec<ProcessIdenti
 
 fn mark(stat: &Stat, run: &RunId) -> Mark {
     let environment = system::environment(stat.pid).unwrap_or_default();
-    let mut entries = environment.split(|byte| *byte == 0);
-    let value = entries.find_map(|entry| {
-        let rest = entry.strip_prefix(ORANGE_RUN_ID.as_bytes())?;
-        rest.strip_prefix(b"=")
-    });
-    match value {
+    match value(&environment, ORANGE_RUN_ID) {
         None => Mark::None,
         Some(value) if value == run.as_str().as_bytes() => Mark::This,
         Some(_) => Mark::Other,
     }
+}
+
+/// What a variable is set to.
+fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let mut entries = environment.split(|byte| *byte == 0);
+    entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }

@@ -60,6 +60,11 @@ pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessEr
     }
 }
 
+/// Whether the system ended this process because memory ran out: it does not tell.
+pub fn ended_for_memory(_pid: u32, _start: u64) -> bool {
+    false
+}
+
 /// Processes whose end nobody can wait for here; whoever wants to know looks now and then.
 #[derive(Debug, Default)]
 pub struct Exits {
@@ -77,9 +82,6 @@ impl Exits {
     pub fn watch(&self, _process: &ProcessIdentity) -> Result<bool, ProcessError> {
         Err(ProcessError::Unsupported("wait for the end of a process"))
     }
-
-    /// There is nobody to forget.
-    pub fn forget(&self, _pid: u32) {}
 
     /// Waits until it is stopped.
     pub fn wait(&self) -> Option<Vec<u32>> {

@@ -12,6 +12,7 @@ use super::raw_text::RawText;
 use crate::config::Environment;
 use crate::effects::command::{CommandError, Invocation};
 use crate::effects::private_file;
+use crate::effects::process::limit_open_files;
 
 /// Why the process did not become the agent.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +46,9 @@ pub fn exec_run(path: &Path, pane: &Environment) -> ExecError {
     let mut environment: BTreeMap<OsString, OsString> = pane.from_pane();
     let own = file.environment.iter();
     environment.extend(own.map(|(name, value)| (name.into(), value.0.clone())));
+    if let Some(usual) = file.open_files {
+        limit_open_files(usual);
+    }
     let arguments = file.arguments.iter().map(RawText::as_os_str);
     let error = Invocation::new(file.program.as_os_str(), environment)
         .arguments(arguments)

@@ -40,6 +40,9 @@ pub struct RunFile {
     pub directory: RawText,
     /// The file that holds its prompt.
     pub prompt_file: RawText,
+    /// How many files it may have open; nothing leaves it as the pane has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_files: Option<u64>,
 }
 
 /// Why a run file cannot be used.
@@ -76,6 +79,7 @@ pub struct RunParts {
     pub environment: BTreeMap<String, RawText>,
     pub directory: RawText,
     pub prompt_file: RawText,
+    pub open_files: Option<u64>,
 }
 
 impl RunFile {
@@ -91,6 +95,7 @@ impl RunFile {
             environment: parts.environment,
             directory: parts.directory,
             prompt_file: parts.prompt_file,
+            open_files: parts.open_files,
         };
         let run = &file.run;
         let holds = |what: String| RunFileError::HasNul {

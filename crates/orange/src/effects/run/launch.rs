@@ -14,6 +14,7 @@ use crate::config::{
     ORANGE_RUN_PROOF, ORANGE_TASK_ID, Values,
 };
 use crate::effects::private_file::{self, PrivateFileError};
+use crate::effects::process::usual_open_files;
 
 /// A start of an agent with everything that is decided about it, its secret included.
 #[derive(Clone, Copy)]
@@ -88,6 +89,8 @@ impl Launch<'_> {
             environment: variables,
             directory: RawText::from(self.directory),
             prompt_file: RawText::from(&prompt_file),
+            // The tmux server may have been started by who raised its own limit.
+            open_files: usual_open_files(),
         })?;
         private_file::write_for_now(&prompt_file, self.prompt.as_bytes())?;
         let run_file = folder.join("run.json");

@@ -1,5 +1,6 @@
 //! Every exit rule of every shipped workflow, for every way to die.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 use std::sync::Mutex;
@@ -8,13 +9,15 @@ use std::time::Duration;
 
 use orange::clock::{self, Deadline};
 use orange_engine::evidence::Evidence;
+use orange_engine::load;
 use orange_engine::names::TaskId;
+use orange_engine::shipped;
 use orange_engine::task::RunState;
 use orange_engine::time::Timestamp;
 
 use super::{Serving, deaths, judged_after};
 use crate::stage::{SOON, Stage};
-use crate::stories::WORK;
+use crate::stories::{PASS, WORK};
 
 /// How an agent, its window or its whole world comes to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +172,84 @@ fn rules() -> Vec<Rule> {
             then: "reviewing",
             ..rule("minimal", "worker", "working")
         },
+        Rule {
+            worker: "ask task update --status clarification\n",
+            ..rule("default", "worker", "clarification")
+        },
+        Rule {
+            worker: ASKED,
+            reviewer: PASS,
+            ..rule("default", "worker", "reviewing")
+        },
+        Rule {
+            worker: "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\nask task update --status stuck\n",
+            ..rule("default", "worker", "stuck")
+        },
+        Rule {
+            worker: "ask task update --status clarification\n",
+            ..rule("respawn", "worker", "clarification")
+        },
+        Rule {
+            // Back to the queue, and from there started again.
+            then: "in_progress",
+            runs: 2,
+            ..rule("autopilot", "worker", "in_progress")
+        },
     ]
+}
+
+/// Every exit rule of every shipped workflow is played, and nothing that is no rule.
+#[test]
+fn every_exit_rule_of_every_shipped_workflow_is_played() {
+    let played = rules();
+    for shipped in shipped::ALL {
+        let (name, workflow) = (shipped.name, load(shipped.source).workflow.unwrap());
+        let mut expected: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for rule in &workflow.exit_rules {
+            let state = workflow.state(&rule.status).unwrap();
+            let role = rule.role.as_ref().or_else(|| state.expects.first());
+            let key = (rule.status.to_string(), role.unwrap().to_string());
+            *expected.entry(key).or_default() += 1;
+        }
+        let mut found: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for rule in played.iter().filter(|rule| rule.workflow == name) {
+            let key = (rule.status.to_owned(), rule.role.to_owned());
+            *found.entry(key).or_default() += 1;
+        }
+        // Every way into it ends the worker; the test below plays one that was brought back.
+        if name == "respawn" {
+            found.insert((String::from("stuck"), String::from("worker")), 1);
+        }
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_worker_that_was_brought_back_into_stuck_is_seen() {
+    let stage = Stage::new("respawn");
+    let _serving = Serving::on(&stage);
+    stage.script("worker-1", "ask task update --status stuck\nhang");
+    stage.script("worker-2", &Way::Exit(7).end("worker"));
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_status(&id, "stuck");
+    stage.wait_for_rest(&id);
+    stage.must(&["task", "respawn", id.as_str(), "--wait", "60"]);
+    let ready = stage.path("scripts/worker-ready");
+    assert!(
+        Deadline::after(SOON).wait_for(|| ready.exists()),
+        "{}",
+        stage.told(&id)
+    );
+    fs::write(stage.path("scripts/worker-go"), "").unwrap();
+    assert!(
+        Deadline::after(SOON).wait_for(|| deaths(&stage, &id) == 1),
+        "{}",
+        stage.told(&id)
+    );
+    let task = stage.task(&id);
+    assert_eq!((task.status.as_str(), task.crash_count), ("stuck", 0));
+    assert_eq!(runs(&stage, &id, "worker"), 2);
 }
 
 /// Brings the end about, and when it began.

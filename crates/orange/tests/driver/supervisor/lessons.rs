@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use orange::clock::Deadline;
 use orange::supervisor::{Settings, Supervisor};
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
 
 use super::probes::{real_tmux, with_tmux};
 use super::{Serving, deaths};
-use crate::stage::{Stage, wait_for};
-use crate::stories::PLAN_AND_WORK;
+use crate::stage::{SOON, Stage, wait_for};
+use crate::stories::{PASS, PLAN_AND_WORK, WORK};
 
 #[test]
 fn lesson_11_a_dead_reviewer_beside_a_live_worker_is_seen() {
@@ -110,4 +112,130 @@ fn lesson_45_who_answers_late_is_not_asked_again_meanwhile() {
     assert!(asked() < 20, "{} looks", asked());
     stopper.stop();
     supervising.join().unwrap().unwrap();
+}
+
+#[test]
+fn lesson_14_a_reviewer_that_cannot_start_is_told_and_not_forgotten() {
+    let stage = Stage::new("default");
+    let harnesses = stage.path("home/harnesses");
+    let text = fs::read_to_string(harnesses.join("script.toml")).unwrap();
+    let other = harnesses.join("other.toml");
+    fs::write(&other, text.replace("\"script\"", "\"other\"")).unwrap();
+    let _serving = Serving::on(&stage);
+    // The worker ends with its work done, so that the supervisor moves the task on.
+    let work = PLAN_AND_WORK.replace("ask task update --status agent-review\n", "pause go\n");
+    stage.script("worker-1", &format!("{work}exit 0"));
+    let id = stage.create(&["Add a line", "--review-harness", "other"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_status(&id, "working");
+    fs::rename(&other, stage.path("other.toml")).unwrap();
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    stage.wait_for_status(&id, "agent-review");
+    wait_for("the failure", || !stage.task(&id).attention.is_empty());
+    let why = stage.must(&["task", "why", id.as_str()]);
+    assert!(why.contains("other"), "{why}");
+    // Somebody mends it, and the task goes on.
+    fs::rename(stage.path("other.toml"), &other).unwrap();
+    stage.script("reviewer-1", PASS);
+    stage.must(&[
+        "task",
+        "respawn",
+        id.as_str(),
+        "--role",
+        "reviewer",
+        "--wait",
+        "60",
+    ]);
+    stage.wait_for_status(&id, "reviewing");
+}
+
+impl Stage {
+    fn attempts(&self, id: &TaskId) -> i64 {
+        let task = self.task(id);
+        task.fields.values().next().copied().unwrap_or_default()
+    }
+}
+
+#[test]
+fn lesson_39_attempts_only_go_up_and_end() {
+    let stage = Stage::new("autopilot");
+    let _serving = Serving::on(&stage);
+    // Each ends in another way, so that only the number of attempts stops it.
+    for turn in 1..=9 {
+        stage.script(&format!("worker-{turn}"), &format!("exit {turn}"));
+    }
+    let (code, answer) = stage.json(&["task", "create", "--json", "one", "Add a line"]);
+    assert!([0, 5].contains(&code), "{answer}");
+    let id = TaskId::new(answer["task"]["id"].as_str().unwrap());
+    let mut seen = vec![stage.attempts(&id)];
+    let held = Deadline::after(3 * SOON).wait_for(|| {
+        let now = stage.attempts(&id);
+        if seen.last() != Some(&now) {
+            seen.push(now);
+        }
+        stage.task(&id).status.as_str() == "blocked"
+    });
+    assert!(held, "{}", stage.told(&id));
+    assert!(seen.is_sorted(), "{seen:?}");
+    assert_eq!(stage.attempts(&id), 5);
+    assert_eq!(deaths(&stage, &id), 5, "{}", stage.told(&id));
+    let more = Deadline::after(Duration::from_secs(3)).wait_for(|| deaths(&stage, &id) > 5);
+    assert!(!more, "{}", stage.told(&id));
+}
+
+#[test]
+fn lesson_41_the_same_error_three_times_stops_a_task() {
+    let stage = Stage::new("autopilot");
+    let _serving = Serving::on(&stage);
+    for turn in 1..=9 {
+        stage.script(&format!("worker-{turn}"), "exit 7");
+    }
+    let (code, answer) = stage.json(&["task", "create", "--json", "one", "Add a line"]);
+    assert!([0, 5].contains(&code), "{answer}");
+    let id = TaskId::new(answer["task"]["id"].as_str().unwrap());
+    let held =
+        Deadline::after(3 * SOON).wait_for(|| stage.task(&id).status.as_str() == "needs_review");
+    assert!(held, "{}", stage.told(&id));
+    assert_eq!(deaths(&stage, &id), 3, "{}", stage.told(&id));
+    let why = stage.must(&["task", "why", id.as_str()]);
+    assert!(why.contains("exited with code 7"), "{why}");
+}
+
+#[test]
+fn lesson_42_reviews_count_so_that_no_work_is_started_beside_them() {
+    let stage = Stage::new("respawn");
+    fs::write(stage.path("home/config.toml"), "[limits]\nagents = 2\n").unwrap();
+    let _serving = Serving::on(&stage);
+    for turn in 1..=2 {
+        stage.script(&format!("worker-{turn}"), WORK);
+        stage.script(&format!("reviewer-{turn}"), &format!("pause go\n{PASS}"));
+    }
+    for turn in 3..=6 {
+        stage.script(&format!("worker-{turn}"), "hang");
+    }
+    let tasks: Vec<TaskId> = (0..4)
+        .map(|number| {
+            let branch = format!("b{number}");
+            let (code, answer) = stage.json(&["task", "create", "--json", &branch, "Add a line"]);
+            assert!([0, 5].contains(&code), "{answer}");
+            TaskId::new(answer["task"]["id"].as_str().unwrap())
+        })
+        .collect();
+    wait_for("two reviews", || {
+        stage.panes() == ["reviewer:0", "reviewer:0"]
+    });
+    let more = Deadline::after(Duration::from_secs(4)).wait_for(|| stage.panes().len() > 2);
+    assert!(!more, "{:?}", stage.panes());
+    let is_queued = |id: &&TaskId| stage.task(id).runs.is_empty();
+    let queued: Vec<&TaskId> = tasks.iter().filter(is_queued).collect();
+    assert_eq!(queued.len(), 2);
+    let why = stage.must(&["task", "why", queued[0].as_str()]);
+    assert!(why.contains("only 2 agents may run at once"), "{why}");
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    let started = || {
+        queued
+            .iter()
+            .all(|id| stage.task(id).is_live(&Role::Worker))
+    };
+    wait_for("the others", started);
 }

@@ -1,9 +1,12 @@
 //! The real `orange serve`: nothing dies unseen, nothing alive is called dead.
 
+mod burdens;
 mod chaos;
 mod exits;
 mod handover;
 mod lessons;
+mod orphans;
+mod parking;
 mod probes;
 
 use std::process::{Child, Stdio};

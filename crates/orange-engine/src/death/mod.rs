@@ -1,0 +1,294 @@
+//! What a death means, by rules that are data of each harness.
+//!
+//! Pure: how the process ended and what it showed last come in, evidence comes out. A program that
+//! runs out of quota often ends as if all was well, so that the exit code alone tells nothing.
+
+mod reset;
+
+use crate::evidence::Evidence;
+use crate::time::Timestamp;
+use reset::reset_in;
+
+pub use reset::Form;
+
+/// How many of the last lines that are not empty count: what was said long before means nothing.
+const LAST_LINES: usize = 20;
+
+/// How many lines after the one that tells may say when it is over.
+const LINES_AFTER: usize = 2;
+
+/// The longest line that is kept, in characters.
+const LONGEST: usize = 200;
+
+/// What one kind of death of a harness looks like, and what it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// One of these stands in the last lines; nothing given means that they do not matter.
+    pub says: Vec<String>,
+    /// It ended with one of these codes, or by one of these signals; nothing given means that it
+    /// does not matter how.
+    pub exits: Vec<i32>,
+    /// The signals.
+    pub signals: Vec<i32>,
+    /// What it means then.
+    pub means: Meaning,
+}
+
+/// What a death means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// The harness has no quota left.
+    Quota {
+        /// How the text may say when it has again; the first that reads as an instant counts.
+        resets: Vec<Form>,
+        /// How many seconds it lasts when the text does not say.
+        wait: u64,
+    },
+    /// The harness is not logged in.
+    Login,
+    /// The service behind the harness had too much to do.
+    Overloaded,
+    /// The system ran out of memory.
+    OutOfMemory,
+    /// The harness's program does not exist.
+    MissingProgram,
+    /// Nothing but what it looks like, whatever the rules below would say.
+    Crash,
+}
+
+/// How a run ended, as far as it can be looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending<'a> {
+    /// How its process ended.
+    pub evidence: &'a Evidence,
+    /// What it has shown.
+    pub shown: &'a str,
+    /// When that is judged.
+    pub at: Timestamp,
+    /// How many minutes the machine's clock is ahead of UTC, if that is known.
+    pub offset: Option<i32>,
+}
+
+/// A death that was judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// How we know.
+    pub evidence: Evidence,
+    /// The line that told, if one did.
+    pub said: Option<String>,
+}
+
+/// Judges a death by the first rule that fits; without one it is what it looks like.
+///
+/// Only an end that the system has recorded is judged: a window that somebody closed, or a machine
+/// that went down, says nothing about the harness.
+pub fn judged(rules: &[Rule], ending: &Ending<'_>) -> Judged {
+    let plain = Judged {
+        evidence: ending.evidence.clone(),
+        said: None,
+    };
+    if !matches!(
+        ending.evidence,
+        Evidence::Exit { .. } | Evidence::Signal { .. }
+    ) {
+        return plain;
+    }
+    let lines: Vec<&str> = last_lines(ending.shown);
+    for rule in rules.iter().filter(|rule| rule.fits(ending.evidence)) {
+        let told = match rule.line(&lines) {
+            None if rule.says.is_empty() => None,
+            None => continue,
+            Some(at) => Some(at),
+        };
+        return Judged {
+            evidence: evidence(&rule.means, ending, &lines, told),
+            said: told.map(|at| lines[at].trim().chars().take(LONGEST).collect()),
+        };
+    }
+    plain
+}
+
+impl Rule {
+    fn fits(&self, evidence: &Evidence) -> bool {
+        match evidence {
+            _ if self.exits.is_empty() && self.signals.is_empty() => true,
+            Evidence::Exit { code } => self.exits.contains(code),
+            Evidence::Signal { signal } => self.signals.contains(signal),
+            _ => false,
+        }
+    }
+
+    /// The last line that says one of its texts.
+    fn line(&self, lines: &[&str]) -> Option<usize> {
+        let says = |line: &str| {
+            let line = plain(line);
+            self.says.iter().any(|text| line.contains(&plain(text)))
+        };
+        lines.iter().rposition(|line| says(line))
+    }
+}
+
+fn evidence(means: &Meaning, ending: &Ending<'_>, lines: &[&str], told: Option<usize>) -> Evidence {
+    match means {
+        Meaning::Quota { resets, wait } => {
+            let said = told.map(|at| {
+                let end = lines.len().min(at + 1 + LINES_AFTER);
+                plain(&lines[at..end].join(" "))
+            });
+            let until = said.and_then(|said| reset_in(&said, resets, ending.at, ending.offset));
+            let millis = i64::try_from(wait.saturating_mul(1000)).unwrap_or(i64::MAX);
+            let usual = Timestamp::from_millis(ending.at.millis().saturating_add(millis));
+            let until = Some(until.unwrap_or(usual));
+            Evidence::Quota { until }
+        }
+        Meaning::Login => Evidence::Login,
+        Meaning::Overloaded => Evidence::Overloaded,
+        Meaning::OutOfMemory => Evidence::OutOfMemory,
+        Meaning::MissingProgram => Evidence::MissingProgram,
+        Meaning::Crash => ending.evidence.clone(),
+    }
+}
+
+fn last_lines(shown: &str) -> Vec<&str> {
+    let lines = shown.lines().rev().filter(|line| !line.trim().is_empty());
+    let mut lines: Vec<&str> = lines.take(LAST_LINES).collect();
+    lines.reverse();
+    lines
+}
+
+/// A text without what programs write now this way, now that: capitals, kinds of apostrophes and
+/// spaces.
+fn plain(text: &str) -> String {
+    let words = text.split_whitespace();
+    let text = words.collect::<Vec<&str>>().join(" ").to_lowercase();
+    text.replace(['\u{2019}', '\u{2018}'], "'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: &str = "2026-01-31T09:30:00.000Z";
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::parse(text).unwrap()
+    }
+
+    fn rule(says: &[&str], means: Meaning) -> Rule {
+        Rule {
+            says: says.iter().map(|it| (*it).to_owned()).collect(),
+            exits: Vec::new(),
+            signals: Vec::new(),
+            means,
+        }
+    }
+
+    fn rules() -> Vec<Rule> {
+        let quota = Meaning::Quota {
+            resets: Form::ALL.to_vec(),
+            wait: 900,
+        };
+        vec![
+            rule(&["hit your limit", "usage limit reached"], quota),
+            rule(&["please run /login"], Meaning::Login),
+            Rule {
+                exits: vec![1],
+                ..rule(&["overloaded_error"], Meaning::Overloaded)
+            },
+            Rule {
+                exits: vec![134],
+                signals: vec![6],
+                ..rule(&[], Meaning::OutOfMemory)
+            },
+        ]
+    }
+
+    fn judge(evidence: &Evidence, shown: &str) -> Judged {
+        judged(
+            &rules(),
+            &Ending {
+                evidence,
+                shown,
+                at: at(NOW),
+                offset: Some(60),
+            },
+        )
+    }
+
+    fn quota(until: &str) -> Evidence {
+        let until = Some(at(until));
+        Evidence::Quota { until }
+    }
+
+    #[test]
+    fn lesson_40_no_quota_is_seen_whatever_the_exit_code() {
+        let table = [
+            (
+                "You've hit your limit · resets in 3h 20m",
+                "2026-01-31T12:50:00Z",
+            ),
+            ("You\u{2019}ve HIT  your limit", "2026-01-31T09:45:00Z"),
+            ("Usage limit reached|1769860800", "2026-01-31T12:00:00Z"),
+            (
+                "│ You've hit your limit │\n│ resets 3pm │",
+                "2026-01-31T14:00:00Z",
+            ),
+        ];
+        for (shown, until) in table {
+            for evidence in [Evidence::Exit { code: 0 }, Evidence::Exit { code: 1 }] {
+                let judged = judge(&evidence, &format!("working\n{shown}\n\nbye\n"));
+                assert_eq!(judged.evidence, quota(until), "{shown}");
+                let first = shown.lines().next().unwrap();
+                assert_eq!(judged.said.as_deref(), Some(first));
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_rule_asks_for_must_all_be_there() {
+        let exit = |code| Evidence::Exit { code };
+        let signal = |signal| Evidence::Signal { signal };
+        for (evidence, shown, expected) in [
+            (exit(1), "Overloaded_Error: try later", Evidence::Overloaded),
+            (exit(2), "overloaded_error", exit(2)),
+            (exit(134), "", Evidence::OutOfMemory),
+            (signal(6), "", Evidence::OutOfMemory),
+            (signal(9), "", signal(9)),
+            (exit(0), "Please run /login", Evidence::Login),
+            (exit(0), "all is well", exit(0)),
+            (Evidence::Closed, "please run /login", Evidence::Closed),
+            (
+                Evidence::Environment,
+                "hit your limit",
+                Evidence::Environment,
+            ),
+        ] {
+            assert_eq!(judge(&evidence, shown).evidence, expected, "{shown}");
+        }
+    }
+
+    #[test]
+    fn the_first_rule_counts() {
+        let mut rules = rules();
+        rules.insert(0, rule(&["limits.rs"], Meaning::Crash));
+        let evidence = Evidence::Exit { code: 3 };
+        let ending = Ending {
+            evidence: &evidence,
+            shown: "hit your limit\nin limits.rs",
+            at: at(NOW),
+            offset: None,
+        };
+        assert_eq!(judged(&rules, &ending).evidence, evidence);
+    }
+
+    #[test]
+    fn what_was_said_long_before_means_nothing() {
+        let later = "and so on\n".repeat(LAST_LINES);
+        let evidence = Evidence::Exit { code: 0 };
+        let judged = judge(&evidence, &format!("You've hit your limit\n{later}"));
+        assert_eq!(judged.evidence, evidence);
+        let long = format!("hit your limit {}", "🦀".repeat(500));
+        let said = judge(&evidence, &long).said.unwrap();
+        assert_eq!(said.chars().count(), LONGEST);
+    }
+}

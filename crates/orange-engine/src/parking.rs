@@ -1,0 +1,162 @@
+//! Harnesses on which nothing is started, and until when.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::evidence::Evidence;
+use crate::names::HarnessName;
+use crate::time::Timestamp;
+
+/// A harness on which nothing is started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Parking {
+    /// The harness.
+    pub harness: HarnessName,
+    /// Why.
+    pub reason: Reason,
+    /// Since when.
+    pub since: Timestamp,
+    /// Until when; nothing when a person has to say so.
+    pub until: Option<Timestamp>,
+    /// The line of an agent's output that told, if one did.
+    pub said: Option<String>,
+}
+
+/// Why nothing is started on a harness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// It has no quota left.
+    Quota,
+    /// It is not logged in.
+    Login,
+}
+
+impl Reason {
+    /// Every reason.
+    pub const ALL: [Reason; 2] = [Reason::Quota, Reason::Login];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Reason::Quota => "quota",
+            Reason::Login => "login",
+        }
+    }
+}
+
+impl Parking {
+    /// What a death means for its harness, if it means anything.
+    pub fn after(
+        harness: &HarnessName,
+        evidence: &Evidence,
+        said: Option<&String>,
+        at: Timestamp,
+    ) -> Option<Parking> {
+        let (reason, until) = match evidence {
+            // Without an instant nobody but a person can tell.
+            Evidence::Quota { until } => (Reason::Quota, *until),
+            Evidence::Login => (Reason::Login, None),
+            _ => return None,
+        };
+        Some(Parking {
+            harness: harness.clone(),
+            reason,
+            since: at,
+            until,
+            said: said.cloned(),
+        })
+    }
+
+    /// Whether nothing is started at this instant.
+    pub fn holds(&self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| until > now)
+    }
+
+    /// The same parking after another death on its harness: it lasts for whichever is longer, and
+    /// what a person has to end stays so.
+    #[must_use]
+    pub fn and(self, later: Parking) -> Parking {
+        let is_longer = match (self.until, later.until) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(this), Some(later)) => later > this,
+        };
+        if is_longer {
+            Parking {
+                since: self.since,
+                ..later
+            }
+        } else {
+            self
+        }
+    }
+}
+
+impl fmt::Display for Parking {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let harness = &self.harness;
+        match (self.reason, self.until) {
+            (Reason::Login, _) => write!(formatter, "harness `{harness}` is not logged in"),
+            (Reason::Quota, Some(until)) => {
+                write!(
+                    formatter,
+                    "harness `{harness}` has no quota left until {until}"
+                )
+            }
+            (Reason::Quota, None) => write!(formatter, "harness `{harness}` has no quota left"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1000)
+    }
+
+    fn parked(until: Option<i64>, since: i64) -> Parking {
+        let evidence = match until {
+            Some(until) => Evidence::Quota {
+                until: Some(at(until)),
+            },
+            None => Evidence::Login,
+        };
+        let harness = HarnessName::new("a");
+        Parking::after(&harness, &evidence, None, at(since)).unwrap()
+    }
+
+    #[test]
+    fn only_what_is_the_harnesses_parks_it() {
+        let harness = HarnessName::new("a");
+        for (evidence, parks) in [
+            (Evidence::Quota { until: None }, true),
+            (Evidence::Login, true),
+            (Evidence::Overloaded, false),
+            (Evidence::OutOfMemory, false),
+            (Evidence::MissingProgram, false),
+            (Evidence::Environment, false),
+            (Evidence::Exit { code: 1 }, false),
+        ] {
+            let parked = Parking::after(&harness, &evidence, None, at(0));
+            assert_eq!(parked.is_some(), parks, "{evidence}");
+            assert_eq!(evidence.is_the_harnesses(), parks);
+        }
+    }
+
+    #[test]
+    fn a_second_death_makes_it_longer_and_never_shorter() {
+        let lasts = |one, two| parked(one, 1).and(parked(two, 2)).until;
+        assert_eq!(lasts(Some(10), Some(20)), Some(at(20)));
+        assert_eq!(lasts(Some(20), Some(10)), Some(at(20)));
+        assert_eq!(lasts(Some(20), None), None);
+        assert_eq!(lasts(None, Some(20)), None);
+        assert_eq!(parked(Some(10), 1).and(parked(Some(20), 2)).since, at(1));
+        assert!(parked(Some(10), 1).holds(at(9)));
+        assert!(!parked(Some(10), 1).holds(at(10)));
+        assert!(parked(None, 1).holds(at(1_000_000)));
+    }
+}

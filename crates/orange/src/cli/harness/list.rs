@@ -1,0 +1,120 @@
+//! `orange harness list`.
+
+use orange_engine::parking::{Parking, Reason};
+use serde::Serialize;
+
+use crate::cli::driving::driver;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
+use crate::config::Environment;
+use crate::driver::KnownHarness;
+use crate::output::{Alignment, Cell, Output, Style, Table};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.list/1");
+
+/// List the harnesses.
+///
+/// A harness is `ready`, `parked` until an instant or until a person runs `orange harness unpark`,
+/// or `broken`, when its definition has a mistake.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body<'a> {
+    harnesses: Vec<Line<'a>>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Line<'a> {
+    name: &'a str,
+    /// `ready`, `parked` or `broken`.
+    state: &'static str,
+    /// The program; nothing when the definition has a mistake.
+    binary: Option<&'a str>,
+    /// What is wrong with the definition.
+    problem: Option<&'a str>,
+    /// Why nothing is started on it, since when and until when.
+    parked: Option<&'a Parking>,
+}
+
+/// Prints the list.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let known = driver.known_harnesses()?;
+    if args.json {
+        let answer = Answer {
+            schema: SHAPE.name,
+            body: Body {
+                harnesses: known.iter().map(line).collect(),
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let columns = ["HARNESS", "STATE", "UNTIL"].map(|name| (name, Alignment::Left));
+    let mut table = Table::new(columns, "PROGRAM");
+    for harness in &known {
+        let state = state(harness);
+        let style = match state {
+            "ready" => Style::Good,
+            "parked" => Style::Warn,
+            _ => Style::Bad,
+        };
+        let shown = match &harness.parked {
+            Some(parking) => format!("{state}: {}", word(parking.reason)),
+            None => state.to_owned(),
+        };
+        let row = [
+            Cell::new(Style::Bold, &harness.name),
+            Cell::new(style, &shown),
+            Cell::new(Style::Plain, &until(harness.parked.as_ref())),
+        ];
+        let program = match (&harness.binary, &harness.parked) {
+            (Ok(binary), _) => binary.as_str(),
+            (Err(problem), _) => problem.as_str(),
+        };
+        table.push(row, Cell::new(Style::Plain, program));
+    }
+    output.answer(&table.to_text(output.answer_width()))?;
+    Ok(Exit::Ok)
+}
+
+fn line(harness: &KnownHarness) -> Line<'_> {
+    Line {
+        name: &harness.name,
+        state: state(harness),
+        binary: harness.binary.as_deref().ok(),
+        problem: harness.binary.as_ref().err().map(String::as_str),
+        parked: harness.parked.as_ref(),
+    }
+}
+
+fn state(harness: &KnownHarness) -> &'static str {
+    match (&harness.parked, &harness.binary) {
+        (Some(_), _) => "parked",
+        (None, Ok(_)) => "ready",
+        (None, Err(_)) => "broken",
+    }
+}
+
+fn word(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Quota => "no quota",
+        Reason::Login => "not logged in",
+    }
+}
+
+fn until(parked: Option<&Parking>) -> String {
+    match parked.map(|parking| parking.until) {
+        None => String::new(),
+        Some(Some(until)) => until.to_string(),
+        Some(None) => String::from("unparked"),
+    }
+}

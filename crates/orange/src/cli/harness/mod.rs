@@ -1,0 +1,39 @@
+//! `orange harness`: the coding agents, and whether they can be used.
+
+pub(super) mod list;
+pub(super) mod unpark;
+
+use clap::Subcommand;
+
+use super::error::Error;
+use super::exit::Exit;
+use crate::config::Environment;
+use crate::output::Output;
+
+/// Look after the coding agents that tasks are done with.
+///
+/// A harness whose agent runs out of quota, or is not logged in, is parked: nothing is started on
+/// it, and what was to be started waits. A quota that is there again ends that by itself.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    List(list::Args),
+    Unpark(unpark::Args),
+}
+
+impl Command {
+    /// Whether a program reads the answer.
+    pub fn is_json(&self) -> bool {
+        match self {
+            Command::List(args) => args.json,
+            Command::Unpark(args) => args.json,
+        }
+    }
+
+    /// Runs it.
+    pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+        match self {
+            Command::List(args) => list::run(args, environment, output),
+            Command::Unpark(args) => unpark::run(args, environment, output),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `orange harness unpark`.
+
+use orange_engine::names::{HarnessName, TaskId};
+use orange_engine::parking::Parking;
+use serde::Serialize;
+
+use crate::cli::counted::counted;
+use crate::cli::driving::driver;
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::json::Answer;
+use crate::cli::schemas::Shape;
+use crate::config::Environment;
+use crate::output::{Output, Style, Text};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.unpark/1");
+
+/// Use a parked harness again.
+///
+/// After you have logged in, or when it has quota earlier than it said. Whatever waits for the
+/// harness goes on; if it still cannot be used, the next agent that ends so parks it again.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The harness.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body<'a> {
+    harness: &'a str,
+    /// Why nothing was started on it; nothing when it was not parked.
+    was: Option<&'a Parking>,
+    /// The tasks for which something is to be done now.
+    tasks: &'a [TaskId],
+}
+
+/// Ends the parking.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let unparked = driver(environment)?.unpark(&HarnessName::new(&args.name))?;
+    if args.json {
+        let answer = Answer {
+            schema: SHAPE.name,
+            body: Body {
+                harness: &args.name,
+                was: unparked.was.as_ref(),
+                tasks: &unparked.tasks,
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    let mut text = Text::new();
+    text.push(Style::Bold, &args.name);
+    let told = match &unparked.was {
+        None => String::from(": it was not parked"),
+        Some(_) if unparked.tasks.is_empty() => String::from(": agents can be started on it again"),
+        Some(_) => {
+            let count = counted(unparked.tasks.len(), "task");
+            format!(": agents can be started on it again; {count} may go on")
+        }
+    };
+    text.push(Style::Plain, &told);
+    text.end_line();
+    output.answer(&text)?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,94 @@
+//! Whether the kernel ended a process because memory ran out.
+//!
+//! Its signal is the one that anybody may send, and its counters do not say whom it meant; only the
+//! kernel's own log does. Where that may not be read, the signal is all there is to tell.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+
+use rustix::fs::OFlags;
+
+/// The longest record of the log.
+const LONGEST: usize = 8192;
+
+/// No log has more records.
+const MOST: usize = 100_000;
+
+/// How many microseconds of the log are one tick of a process's start.
+const TICK: u64 = 10_000;
+
+/// Whether the kernel says that it ended this process because memory ran out. `start` is when the
+/// process started, in ticks since the boot: what was said before that was said of another one.
+pub fn ended_for_memory(pid: u32, start: u64) -> bool {
+    // In a container the kernel's numbers are not ours.
+    if !has_the_kernels_numbers() {
+        return false;
+    }
+    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let mut options = OpenOptions::new();
+    let opened = options
+        .read(true)
+        .custom_flags(nonblocking)
+        .open("/dev/kmsg");
+    let Ok(mut log) = opened else { return false };
+    let mut record = vec![0; LONGEST];
+    for _ in 0..MOST {
+        match log.read(&mut record) {
+            Ok(0) => return false,
+            Ok(length) if says(&String::from_utf8_lossy(&record[..length]), pid, start) => {
+                return true;
+            }
+            Ok(_) => {}
+            // Records that were written over meanwhile are skipped.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
+fn has_the_kernels_numbers() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    numbers.is_some_and(|numbers| numbers.split_whitespace().count() == 1)
+}
+
+fn says(record: &str, pid: u32, start: u64) -> bool {
+    let Some((head, message)) = record.split_once(';') else {
+        return false;
+    };
+    let at = head.split(',').nth(2).and_then(|at| at.parse::<u64>().ok());
+    let message = message.to_ascii_lowercase();
+    at.is_some_and(|at| at / TICK >= start)
+        && message.contains("out of memory")
+        && message.contains(&format!("killed process {pid} "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_words_are_understood() {
+        let own = "4,1234,5000000,-;Memory cgroup out of memory: Killed process 4711 (node) \
+                   total-vm:1024kB, anon-rss:1kB";
+        assert!(says(own, 4711, 500));
+        let other = "3,1,20000,-;Out of memory: Killed process 7 (agent), UID 0,";
+        assert!(says(other, 7, 1));
+        assert!(!says(own, 4711, 501), "an earlier one had the number");
+        assert!(!says(own, 471, 0), "another number begins alike");
+        assert!(!says(own, 47110, 0));
+        assert!(!says(
+            "6,1,2,-;systemd: Killed process 4711 (node)",
+            4711,
+            0
+        ));
+        assert!(!says("", 0, 0));
+    }
+
+    #[test]
+    fn nobody_ended_this_process() {
+        assert!(!ended_for_memory(std::process::id(), 0));
+    }
+}

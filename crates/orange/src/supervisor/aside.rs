@@ -1,0 +1,56 @@
+//! Does one thing on a thread of its own, whenever asked.
+
+use std::fmt;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+
+/// Whoever does it; ends when this is dropped, after what it is doing.
+pub(super) struct Aside {
+    wanted: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Aside {
+    /// A thread that does it; asked several times meanwhile, it does it once more.
+    pub(super) fn new(
+        name: &str,
+        mut work: impl FnMut() + Send + 'static,
+    ) -> Result<Aside, String> {
+        let (wanted, wishes) = mpsc::channel();
+        let work = move || {
+            while wishes.recv().is_ok() {
+                while wishes.try_recv().is_ok() {}
+                work();
+            }
+        };
+        let thread = thread::Builder::new().name(name.to_owned());
+        let thread = thread.spawn(work).map_err(|error| error.to_string())?;
+        Ok(Aside {
+            wanted: Some(wanted),
+            thread: Some(thread),
+        })
+    }
+
+    /// Has it done soon.
+    pub(super) fn ask(&self) {
+        if let Some(wanted) = &self.wanted {
+            // A thread that has ended does nothing more.
+            let _ended = wanted.send(());
+        }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        self.wanted = None;
+        if let Some(thread) = self.thread.take() {
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Aside {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Aside")
+    }
+}

@@ -1,0 +1,141 @@
+//! What a busy, raised or mistaken supervisor must not do to others.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use orange::clock::Deadline;
+use orange::supervisor::{Settings, Supervisor};
+use orange_engine::task::RunState;
+use serde_json::json;
+
+use super::Serving;
+use crate::stage::{SOON, Stage, wait_for};
+
+#[test]
+fn slow_setups_keep_no_end_of_another_task_waiting() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "hang");
+    stage.script("worker-2", "hang");
+    let (victim, slow) = (stage.create(&["One"]), stage.create(&["Two"]));
+    stage.must(&["task", "spawn", victim.as_str(), "--wait", "60"]);
+    stage.wait_for_rest(&victim);
+    let (began, go) = (stage.path("began"), stage.path("go"));
+    let (began_shown, go_shown) = (began.display(), go.display());
+    let script = format!("touch '{began_shown}'; until [ -e '{go_shown}' ]; do sleep 0.05; done");
+    stage.configure("setup", &json!(["sh", "-c", script]));
+    let settings = Settings {
+        performers: 1,
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::new(stage.driver(), settings).unwrap();
+    let stopper = supervisor.stopper();
+    let supervising = thread::spawn(move || supervisor.run());
+    let (code, said) = stage.call(&["task", "spawn", slow.as_str(), "--wait", "0"]);
+    assert!([0, 5].contains(&code), "{said}");
+    wait_for("the setup", || began.exists());
+    // The only performer is busy for as long as the test wants.
+    let (code, said) = stage.call(&["task", "cancel", victim.as_str(), "--wait", "60"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(stage.task(&victim).status.as_str(), "cancelled");
+    assert_eq!(stage.panes().len(), 0);
+    assert!(
+        !stage.task(&slow).pending.is_empty(),
+        "the other one still waits"
+    );
+    fs::write(&go, "").unwrap();
+    let alive = || {
+        let task = stage.task(&slow);
+        let mut runs = task.runs.values();
+        runs.any(|run| run.state == RunState::Alive)
+    };
+    wait_for("the slow one", alive);
+    stopper.stop();
+    assert!(Deadline::after(SOON).wait_for(|| supervising.is_finished()));
+    supervising.join().unwrap().unwrap();
+}
+
+#[test]
+fn agents_do_not_inherit_the_raised_limit_of_open_files() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "ulimit -n > $SCRIPTS/limit\nhang");
+    let orange = stage.orange(&["serve"]);
+    let mut serve = Command::new("sh");
+    serve
+        .args(["-c", "ulimit -S -n 256; exec \"$1\" serve", "sh"])
+        .arg(orange.get_program())
+        .env_clear()
+        .envs(stage.environment.variables())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut serving = serve.spawn().unwrap();
+    wait_for("supervision", || stage.driver().is_supervised());
+    let limits = fs::read_to_string(format!("/proc/{}/limits", serving.id())).unwrap();
+    let own = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let own = own.unwrap().split_whitespace().nth(3).unwrap();
+    assert_ne!(own, "256", "the supervisor has raised its own");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let limit = || fs::read_to_string(stage.path("scripts/limit")).unwrap_or_default();
+    wait_for("the agent", || !limit().trim().is_empty());
+    assert_eq!(limit().trim(), "256");
+    serving.kill().unwrap();
+    serving.wait().unwrap();
+}
+
+#[test]
+fn who_got_the_number_of_an_earlier_supervisor_gets_no_signal() {
+    let stage = Stage::new("default");
+    let serving = Serving::on(&stage);
+    let path = stage.home().path().join("supervisor.lock");
+    let text = fs::read_to_string(&path).unwrap();
+    let said: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(said["pid"], serving.pid());
+    assert!(said["start"].is_number(), "{said}");
+    // As if the one who holds the lock had not written down yet who it is.
+    let mut bystander = Command::new("sleep").arg("600").spawn().unwrap();
+    let mut earlier = said.clone();
+    earlier["pid"] = bystander.id().into();
+    fs::write(&path, earlier.to_string()).unwrap();
+    let (code, told) = stage.call(&["serve", "--stop"]);
+    assert_eq!(code, 5, "{told}");
+    assert!(bystander.try_wait().unwrap().is_none(), "it was not meant");
+    bystander.kill().unwrap();
+    bystander.wait().unwrap();
+    fs::write(&path, text).unwrap();
+    let told = stage.must(&["serve", "--stop"]);
+    assert!(told.contains("supervises no more"), "{told}");
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_told_once() {
+    let stage = Stage::new("default");
+    stage.create(&["Add a line"]);
+    let settings = Settings {
+        sweep: Duration::from_millis(100),
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::new(stage.driver(), settings).unwrap();
+    let stopper = supervisor.stopper();
+    let supervising = thread::spawn(move || supervisor.run());
+    let config = stage.path("home/config.toml");
+    fs::write(&config, "[limits]\nagents = \"many\"\n").unwrap();
+    let told = || {
+        let log = fs::read_to_string(stage.path("home/orange.log")).unwrap_or_default();
+        log.matches("\"schedule.failed\"").count()
+    };
+    wait_for("the log", || told() == 1);
+    // Many more looks fail the same way.
+    let again = Deadline::after(Duration::from_secs(2)).wait_for(|| told() > 1);
+    assert!(!again, "it is told once");
+    fs::remove_file(&config).unwrap();
+    let log = stage.must(&["log"]);
+    assert!(log.contains("schedule.failed"), "{log}");
+    stopper.stop();
+    assert!(Deadline::after(SOON).wait_for(|| supervising.is_finished()));
+    supervising.join().unwrap().unwrap();
+}

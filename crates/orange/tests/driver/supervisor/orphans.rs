@@ -1,0 +1,133 @@
+//! What outlives its run is ended, and nothing else is.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use orange::clock::Deadline;
+use orange::effects::process::{Life, ProcessIdentity};
+use orange_engine::names::TaskId;
+
+use super::{Serving, deaths};
+use crate::stage::{Stage, wait_for};
+
+/// Sweeps often, so that a test need not wait a minute.
+const OFTEN: &str = "[supervisor]\nsweep = \"1s\"\n";
+
+impl Stage {
+    fn children(&self) -> Vec<ProcessIdentity> {
+        let pids = fs::read_to_string(self.path("scripts/children")).unwrap();
+        let pids = pids.lines().map(|it| it.trim().parse().unwrap());
+        pids.map(|pid| ProcessIdentity::of(pid).unwrap()).collect()
+    }
+
+    fn ended_orphans(&self, id: &TaskId) -> usize {
+        let log = self.must(&["log", "--task", id.as_str()]);
+        log.matches("orphan.ended").count()
+    }
+}
+
+fn are_gone(all: &[ProcessIdentity]) -> bool {
+    all.iter().all(|it| it.life() == Life::Gone)
+}
+
+/// A process that carries marks of a run.
+struct Marked(Child);
+
+impl Marked {
+    fn with(run: &str, home: &str) -> Marked {
+        let mut sleep = Command::new("sleep");
+        sleep.arg("600").env("ORANGE_RUN_ID", run);
+        sleep.env("ORANGE_HOME", home).stdin(Stdio::null());
+        Marked(sleep.spawn().unwrap())
+    }
+
+    fn is_alive(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for Marked {
+    fn drop(&mut self) {
+        let _gone = self.0.kill();
+        let _reaped = self.0.wait();
+    }
+}
+
+#[test]
+fn lesson_15_who_outlives_an_agent_that_ended_is_ended() {
+    let stage = Stage::new("default");
+    fs::write(stage.path("home/config.toml"), OFTEN).unwrap();
+    let _serving = Serving::on(&stage);
+    stage.script("worker-1", "children\npause go\nexit 3");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("its children", || stage.path("scripts/children").exists());
+    wait_for("both", || stage.children().len() == 2);
+    let children = stage.children();
+    stage.wait_for_rest(&id);
+    // Those who are of another home, or of a run that nobody here knows, are left alone.
+    let home = stage.home().path().display().to_string();
+    let run = stage.store().runs(&id).unwrap()[0].id.to_string();
+    let mut others = [
+        Marked::with(&run, "/nowhere/else"),
+        Marked::with("nobody-knows-it", &home),
+    ];
+    let alive = Deadline::after(Duration::from_secs(4)).wait_for(|| are_gone(&children[..1]));
+    assert!(!alive, "whoever belongs to a live run is left alone");
+    // The one that says it is of another home carries the run's id all the same: it goes with the
+    // run when that is ended, so it is taken away first.
+    drop(std::mem::replace(
+        &mut others[0],
+        Marked::with("another", "/nowhere/else"),
+    ));
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    wait_for("its death", || deaths(&stage, &id) == 1);
+    wait_for("their end", || are_gone(&children));
+    wait_for("the log", || stage.ended_orphans(&id) == 1);
+    assert!(others.iter_mut().all(Marked::is_alive));
+    let task = stage.task(&id);
+    assert_eq!((task.status.as_str(), task.crash_count), ("planning", 1));
+}
+
+#[test]
+fn a_pane_whose_agent_died_stays_to_be_looked_at() {
+    let stage = Stage::new("default");
+    fs::write(stage.path("home/config.toml"), OFTEN).unwrap();
+    let _serving = Serving::on(&stage);
+    stage.script("worker-1", "echo the last words\nexit 3");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("its death", || deaths(&stage, &id) == 1);
+    let closed = Deadline::after(Duration::from_secs(6)).wait_for(|| stage.panes().is_empty());
+    assert!(!closed, "somebody closed it");
+    assert_eq!(stage.ended_orphans(&id), 0);
+}
+
+#[test]
+fn lesson_16_a_pane_that_was_left_over_is_closed_at_the_start_and_stops_nobody() {
+    let stage = Stage::new("default");
+    fs::write(stage.path("home/config.toml"), OFTEN).unwrap();
+    stage.script("worker-1", "children\nexit 3");
+    stage.script("worker-2", "hang");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("its end", || stage.panes() == ["worker:1"]);
+    let children = stage.children();
+    stage.must(&["task", "update", id.as_str(), "--priority", "1"]);
+    assert_eq!(deaths(&stage, &id), 1);
+    // The run is forgotten, as if whoever was to end it had died half-way.
+    let run = stage.store().runs(&id).unwrap()[0].id.clone();
+    let session = stage.tmux(&["display-message", "-p", "#{session_name}"]);
+    let _serving = Serving::on(&stage);
+    wait_for("their end", || are_gone(&children));
+    wait_for("the log", || stage.ended_orphans(&id) == 1);
+    assert_eq!(stage.panes().len(), 0, "its pane went with its processes");
+    let logs = stage.must(&["task", "logs", id.as_str()]);
+    assert!(
+        !logs.is_empty(),
+        "what run {run} in {session} has shown is kept"
+    );
+    stage.must(&["task", "respawn", id.as_str(), "--wait", "60"]);
+    wait_for("another", || stage.panes() == ["worker:0"]);
+}

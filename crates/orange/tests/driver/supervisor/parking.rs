@@ -1,0 +1,279 @@
+//! Quota and login park a harness: nothing is started on it meanwhile.
+
+use std::fs;
+use std::time::Duration;
+
+use orange::clock::{self, Deadline};
+use orange_engine::evidence::Evidence;
+use orange_engine::names::TaskId;
+use orange_engine::parking::Reason;
+use orange_engine::task::RunState;
+
+use super::{Serving, deaths};
+use crate::stage::{SOON, Stage, wait_for};
+use crate::stories::{FAIL, PLAN_AND_WORK};
+
+/// What the scripted agent says when it cannot go on.
+const RULES: &str = r#"
+[[death]]
+says = ["hit your limit"]
+means = "quota"
+wait = "1h"
+[[death]]
+says = ["please run /login"]
+means = "login"
+"#;
+
+impl Stage {
+    fn with_rules(workflow: &str) -> Stage {
+        let stage = Stage::new(workflow);
+        let path = stage.path("home/harnesses/script.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{text}{RULES}")).unwrap();
+        stage
+    }
+
+    /// How many agents were ever started.
+    fn started(&self) -> usize {
+        let count = fs::read_to_string(self.path("scripts/.worker")).unwrap_or_default();
+        count.trim().parse().unwrap_or(0)
+    }
+
+    fn is_alive(&self, id: &TaskId) -> bool {
+        let task = self.task(id);
+        let mut runs = task.runs.values();
+        runs.any(|run| run.state == RunState::Alive)
+    }
+
+    /// How often it was told that a harness is parked.
+    fn notices(&self) -> usize {
+        let log = fs::read_to_string(self.path("home/orange.log")).unwrap_or_default();
+        log.matches("\"harness.parked\"").count()
+    }
+}
+
+#[test]
+fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset() {
+    const TASKS: usize = 30;
+    const RUNNING: usize = 3;
+    let stage = Stage::with_rules("minimal");
+    fs::write(
+        stage.path("home/config.toml"),
+        "[pool]\nsize = 40\n[limits]\nagents = 3\n",
+    )
+    .unwrap();
+    for turn in 1..=RUNNING {
+        // The exit code says that all is well.
+        let says = "pause go\necho \"You've hit your limit · resets in 12 seconds\"\nexit 0";
+        stage.script(&format!("worker-{turn}"), says);
+    }
+    for turn in RUNNING + 1..=2 * TASKS {
+        stage.script(&format!("worker-{turn}"), "hang");
+    }
+    let serving = Serving::on(&stage);
+    let tasks: Vec<TaskId> = (0..TASKS)
+        .map(|number| {
+            let branch = format!("b{number}");
+            let (code, answer) = stage.json(&["task", "create", "--json", &branch, "Add a line"]);
+            assert!([0, 5].contains(&code), "{answer}");
+            TaskId::new(answer["task"]["id"].as_str().unwrap())
+        })
+        .collect();
+    wait_for("three agents", || stage.started() == RUNNING);
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    let all_deaths = || tasks.iter().map(|id| deaths(&stage, id)).sum::<usize>();
+    wait_for("their deaths", || all_deaths() == RUNNING);
+    // From here on only the parked harness holds anything back.
+    fs::write(
+        stage.path("home/config.toml"),
+        "[pool]\nsize = 40\n[limits]\nagents = 100\n",
+    )
+    .unwrap();
+    let parked = stage.driver().parked().unwrap();
+    assert_eq!(parked.len(), 1);
+    assert_eq!(parked[0].harness.as_str(), "script");
+    assert_eq!(parked[0].reason, Reason::Quota);
+    let until = parked[0].until.unwrap();
+    let said = parked[0].said.as_deref().unwrap();
+    assert_eq!(said, "You've hit your limit · resets in 12 seconds");
+    // Whoever asks is held back too, and told why.
+    let queued = tasks
+        .iter()
+        .find(|id| stage.task(id).runs.is_empty())
+        .unwrap();
+    let (code, told) = stage.call(&["task", "spawn", queued.as_str()]);
+    assert_eq!(code, 3, "{told}");
+    assert!(
+        told.contains("harness `script` has no quota left until"),
+        "{told}"
+    );
+    assert!(told.contains("orange harness unpark script"), "{told}");
+    let dead = tasks.iter().find(|id| deaths(&stage, id) == 1).unwrap();
+    let why = stage.must(&["task", "why", dead.as_str()]);
+    assert!(why.contains("saying: You've hit your limit"), "{why}");
+    assert!(
+        why.contains("harness `script` has no quota left until"),
+        "{why}"
+    );
+    assert_eq!(stage.task(dead).crash_count, 0);
+    let early = Duration::from_millis(500);
+    while clock::after(early) < until {
+        assert_eq!(stage.started(), RUNNING, "nobody is started before {until}");
+        let _waited = Deadline::after(Duration::from_millis(100)).wait_for(|| false);
+    }
+    // Then everybody comes, those who died first included.
+    let held = Deadline::after(3 * SOON).wait_for(|| tasks.iter().all(|id| stage.is_alive(id)));
+    let absent: Vec<String> = tasks
+        .iter()
+        .filter(|id| !stage.is_alive(id))
+        .map(|id| stage.told(id))
+        .collect();
+    assert!(
+        held,
+        "{} came; absent: {}",
+        stage.started(),
+        absent.join("\n")
+    );
+    wait_for("their first turns", || stage.started() >= TASKS + RUNNING);
+    assert_eq!(stage.started(), TASKS + RUNNING, "nobody came in vain");
+    assert_eq!(all_deaths(), RUNNING);
+    assert_eq!(stage.notices(), 1, "it is told once");
+    assert_eq!(stage.driver().parked().unwrap(), []);
+    drop(serving);
+}
+
+#[test]
+fn a_harness_that_is_not_logged_in_waits_for_a_person() {
+    let stage = Stage::with_rules("default");
+    let serving = Serving::on(&stage);
+    stage.script("worker-1", &format!("{PLAN_AND_WORK}hang"));
+    stage.script("reviewer-1", "pause go\necho 'Please run /login'\nexit 1");
+    stage.script("reviewer-2", "hang");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
+    stage.wait_for_rest(&id);
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    wait_for("its death", || deaths(&stage, &id) == 1);
+    let parked = stage.driver().parked().unwrap();
+    assert_eq!((parked[0].reason, parked[0].until), (Reason::Login, None));
+    let listed = stage.must(&["harness", "list"]);
+    assert!(listed.contains("parked: not logged in"), "{listed}");
+    let (code, listed) = stage.json(&["harness", "list", "--json"]);
+    assert_eq!(code, 0);
+    let line = &listed["harnesses"][0];
+    assert_eq!(
+        (&line["state"], &line["parked"]["reason"]),
+        (&"parked".into(), &"login".into())
+    );
+    // The next supervisor leaves it parked; nobody is nudged into starting it either.
+    serving.kill();
+    let _serving = Serving::on(&stage);
+    stage.must(&[
+        "task",
+        "respawn",
+        id.as_str(),
+        "--role",
+        "reviewer",
+        "--wait",
+        "60",
+    ]);
+    let early = Deadline::after(Duration::from_secs(2)).wait_for(|| stage.panes().len() != 1);
+    assert!(!early, "{:?}", stage.panes());
+    let task = stage.task(&id);
+    assert_eq!(task.status.as_str(), "agent-review");
+    assert_eq!((task.crash_count, task.attention.len()), (0, 0));
+    let why = stage.must(&["task", "why", id.as_str()]);
+    assert!(why.contains("harness `script` is not logged in"), "{why}");
+    let told = stage.must(&["harness", "unpark", "script"]);
+    assert_eq!(
+        told,
+        "script: agents can be started on it again; 1 task may go on\n"
+    );
+    wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
+    stage.wait_for_rest(&id);
+    assert_eq!(stage.task(&id).crash_count, 0);
+    let told = stage.must(&["harness", "unpark", "script"]);
+    assert_eq!(told, "script: it was not parked\n");
+    let (code, told) = stage.call(&["harness", "unpark", "nobody"]);
+    assert_eq!(code, 3, "{told}");
+    assert_eq!(stage.notices(), 1);
+}
+
+#[test]
+fn without_a_supervisor_a_performer_waits_and_a_person_can_end_it() {
+    let stage = Stage::with_rules("default");
+    // No time is said, so that it is the hour of the definition.
+    stage.script("worker-1", "echo \"You've hit your limit\"\nexit 1");
+    stage.script("worker-2", "hang");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("its end", || stage.panes() == ["worker:1"]);
+    let (code, told) = stage.json(&["task", "update", id.as_str(), "--priority", "1", "--json"]);
+    assert_eq!(code, 0, "{told}");
+    let run = &stage.store().runs(&id).unwrap()[0];
+    let Some(Evidence::Quota { until: Some(until) }) = run.evidence else {
+        panic!("{run:?}");
+    };
+    let left = until.millis() - clock::now().millis();
+    assert!((3_500_000..=3_600_000).contains(&left), "{left}");
+    assert_eq!(stage.started(), 1);
+    let (code, told) = stage.json(&["harness", "unpark", "script", "--json"]);
+    assert_eq!(
+        (code, &told["was"]["reason"]),
+        (0, &"quota".into()),
+        "{told}"
+    );
+    assert_eq!(told["tasks"][0], id.as_str());
+    wait_for("the next", || stage.started() == 2);
+    wait_for("its life", || stage.is_alive(&id));
+}
+
+#[test]
+fn a_message_that_would_start_somebody_waits_too() {
+    let stage = Stage::with_rules("default");
+    let serving = Serving::on(&stage);
+    let says = "pause go\necho 'Please run /login'\nexit 0";
+    stage.script("worker-1", &format!("{PLAN_AND_WORK}{says}"));
+    stage.script("reviewer-1", &format!("pause fail\n{FAIL}hang"));
+    stage.script("worker-2", "hang");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("both", || stage.panes() == ["reviewer:0", "worker:0"]);
+    stage.wait_for_rest(&id);
+    // Nobody needs the worker just now, but what it says is true for every other one.
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    wait_for("its death", || stage.driver().parked().unwrap().len() == 1);
+    assert_eq!(stage.task(&id).status.as_str(), "agent-review");
+    fs::write(stage.path("scripts/fail"), "").unwrap();
+    stage.wait_for_status(&id, "working");
+    let told = "harness `script` is not logged in";
+    let why = || stage.must(&["task", "why", id.as_str()]);
+    wait_for("the message", || why().contains(told));
+    assert_eq!(stage.started(), 1);
+    assert_eq!(stage.task(&id).attention, [""; 0]);
+    stage.must(&["harness", "unpark", "script"]);
+    wait_for("the worker", || stage.started() == 2);
+    stage.wait_for_rest(&id);
+    assert!(stage.is_alive(&id));
+    drop(serving);
+}
+
+#[test]
+fn the_commands_tell_what_is_parked() {
+    let stage = Stage::with_rules("default");
+    stage.script("worker-1", "echo \"You've hit your limit\"\nexit 1");
+    stage.script("worker-2", "hang");
+    let id = stage.create(&["Add a line"]);
+    let mut said = stage.transcript(&["harness", "list"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    wait_for("its end", || stage.panes() == ["worker:1"]);
+    stage.must(&["task", "update", id.as_str(), "--priority", "1"]);
+    said.push_str(&stage.transcript(&["harness", "list"]));
+    let other = stage.create(&["two", "Another line"]);
+    said.push_str(&stage.transcript(&["task", "spawn", other.as_str()]));
+    said.push_str(&stage.transcript(&["harness", "unpark", "nobody"]));
+    said.push_str(&stage.transcript(&["harness", "unpark", "script"]));
+    said.push_str(&stage.transcript(&["harness", "unpark", "script"]));
+    insta::assert_snapshot!(said);
+}
