@@ -8,8 +8,8 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    completions, config, detach, exec_run, gather, help, inbox, log, man, perform, project,
-    rebuild, schema, serve, task, usage, workflow, workspace,
+    agent_event, completions, config, detach, exec_run, gather, help, inbox, log, man, perform,
+    project, rebuild, schema, serve, task, usage, workflow, workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -39,6 +39,7 @@ pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Task(task::Command),
     Inbox(inbox::Args),
+    AgentEvent(agent_event::Args),
     #[command(subcommand, disable_help_subcommand = true)]
     Workspace(workspace::Command),
     #[command(subcommand, disable_help_subcommand = true)]
@@ -82,7 +83,8 @@ impl Command {
             Command::Config(command) => command.is_json(),
             Command::Log(args) => args.json,
             Command::Rebuild(args) => args.json,
-            Command::Serve(_)
+            Command::AgentEvent(_)
+            | Command::Serve(_)
             | Command::Schema(_)
             | Command::Completions(_)
             | Command::Man(_)
@@ -100,6 +102,7 @@ impl Command {
             Command::Project(command) => command.run(environment, output),
             Command::Task(command) => command.run(environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
+            Command::AgentEvent(args) => Ok(agent_event::run(args, environment)),
             Command::Workspace(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),

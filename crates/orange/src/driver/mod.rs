@@ -5,8 +5,10 @@
 //! an agent's own call arrives in exactly that window.
 
 mod act;
+mod activity;
 mod adopt;
 mod again;
+mod agent_event;
 mod answer;
 mod ask;
 mod attach;
@@ -66,7 +68,9 @@ use crate::effects::process::Patience;
 use crate::effects::tmux::{Socket, Tmux};
 use crate::store::Store;
 
+pub use activity::RunActivity;
 pub use again::Unblocked;
+pub use agent_event::Told;
 pub use answer::{Answer, Changed, GivenUp};
 pub use ask::Asked;
 pub use attach::Showing;

@@ -7,6 +7,7 @@
 //! The files of a task directory are copies for people and for [`rebuild()`], except for the body
 //! of TASK.md, which belongs to who writes it.
 
+mod agent_events;
 mod error;
 mod events;
 mod exchange;
@@ -41,6 +42,7 @@ mod whole_file;
 mod wishes;
 mod workspaces;
 
+pub use agent_events::{agent_events_file, append_agent_event, latest_agent_events};
 pub use error::StoreError;
 pub use events::RecordedEvent;
 pub use filesystem::{FileSystem, classify_magic};

@@ -11,6 +11,7 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod agent_events;
 mod completing;
 #[cfg(feature = "crash-points")]
 mod crashes;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::age::ago;
+use crate::cli::doing::{ToldActivity, doing, told_activities};
 use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -23,8 +24,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 
 /// Show where a task is, and why.
 ///
-/// Also who works on it, as a look at its agents shows, what is still to be done, and which messages are undelivered: no agent
-/// has read them with `orange inbox` yet.
+/// Also who works on it, as a look at its agents shows, what they seem to be doing, what is still
+/// to be done, and which messages are undelivered: no agent has read them with `orange inbox` yet.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
@@ -45,6 +46,8 @@ struct Body<'a> {
     effects: Vec<Value>,
     runs: Value,
     seen: Vec<Value>,
+    /// What its live agents seem to be doing, by what they told.
+    activities: Vec<ToldActivity<'a>>,
     inbox: Value,
     why: Option<&'a Why>,
     /// What its start waits for, if it is in a queue.
@@ -90,6 +93,7 @@ fn body<'a>(shown: &'a Shown, why: Option<&'a Why>) -> Result<Body<'a>, Error> {
         effects: effects.collect(),
         runs: serde_json::to_value(&shown.runs)?,
         seen: shown.seen.iter().map(seen).collect(),
+        activities: told_activities(&shown.activities),
         inbox: inbox(shown)?,
         why,
         waits: told_waits(&shown.waits),
@@ -170,6 +174,9 @@ fn text(shown: &Shown, why: Option<&Why>) -> Text {
     }
     for (role, run) in &task.runs {
         line("agent", &told_of(role, run, &shown.seen));
+        if let Some(doing) = doing(&shown.activities, &run.id, now) {
+            line("", &doing);
+        }
     }
     for pending in &shown.pending {
         let label = pending.planned.effect.label();

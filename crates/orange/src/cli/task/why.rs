@@ -6,12 +6,14 @@ use orange_engine::way::Way;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::cli::doing::{ToldActivity, doing, told_activities};
 use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
 use crate::cli::waits::{ToldWait, told_waits};
+use crate::clock;
 use crate::config::Environment;
 use crate::driver::{Observation, Outlook, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
@@ -44,6 +46,8 @@ struct Body<'a> {
     /// What its start waits for, if it is in a queue.
     waits: Vec<ToldWait<'a>>,
     agents: Vec<Value>,
+    /// What the live agents seem to be doing, by what they told; it decides nothing.
+    activities: Vec<ToldActivity<'a>>,
     ways: Vec<Value>,
     unknown: &'a [String],
     effects: Vec<Value>,
@@ -98,6 +102,7 @@ fn body<'a>(
         why,
         waits: told_waits(&shown.waits),
         agents: agents.collect(),
+        activities: told_activities(&shown.activities),
         ways,
         unknown: &outlook.unknown,
         effects: effects.collect(),
@@ -138,6 +143,9 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook) -> Text {
             Style::Plain,
             &format!("  {}", agent(role, run, &shown.seen)),
         );
+        if let Some(doing) = doing(&shown.activities, &run.id, clock::now()) {
+            line(Style::Plain, &format!("    {doing}"));
+        }
     }
     if !shown.pending.is_empty() {
         line(Style::Bold, "effects");
