@@ -5,6 +5,7 @@
 
 pub mod activity;
 pub mod apply;
+pub mod attention;
 pub mod check;
 pub mod decide;
 pub mod decision;

@@ -8,8 +8,8 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    agent_event, completions, config, detach, exec_run, gather, help, inbox, log, man, perform,
-    project, rebuild, schema, serve, task, usage, workflow, workspace,
+    agent_event, attention, completions, config, detach, exec_run, gather, help, inbox, log, man,
+    perform, project, rebuild, schema, serve, task, usage, workflow, workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -38,6 +38,7 @@ pub enum Command {
     Project(project::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Task(task::Command),
+    Attention(attention::Args),
     Inbox(inbox::Args),
     AgentEvent(agent_event::Args),
     #[command(subcommand, disable_help_subcommand = true)]
@@ -78,6 +79,7 @@ impl Command {
             Command::Workflow(command) => command.is_json(),
             Command::Project(command) => command.is_json(),
             Command::Task(command) => command.is_json(),
+            Command::Attention(args) => args.json,
             Command::Inbox(args) => args.json,
             Command::Workspace(command) => command.is_json(),
             Command::Config(command) => command.is_json(),
@@ -101,6 +103,7 @@ impl Command {
             Command::Workflow(command) => command.run(environment, output),
             Command::Project(command) => command.run(environment, output),
             Command::Task(command) => command.run(environment, output),
+            Command::Attention(args) => attention::run(args, environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
             Command::AgentEvent(args) => Ok(agent_event::run(args, environment)),
             Command::Workspace(command) => command.run(environment, output),

@@ -7,7 +7,9 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::{config, driving, error, inbox, log, project, rebuild, task, workflow, workspace};
+use super::{
+    attention, config, driving, error, inbox, log, project, rebuild, task, workflow, workspace,
+};
 
 /// The shape of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +48,8 @@ impl Shape {
 
 /// Every shape, in the order of their names.
 pub const ALL: &[&Shape] = &[
+    &attention::CHANGE,
+    &attention::SHAPE,
     &config::show::SHAPE,
     &error::SHAPE,
     &inbox::SHAPE,

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use orange_engine::activity::AgentEventKind;
 use orange_engine::language::workflow::Permissions;
 use orange_engine::names::HarnessName;
 use serde::Deserialize;
@@ -29,6 +30,8 @@ pub struct Harness {
     pub pass: Vec<String>,
     /// Variables that are set for it.
     pub set: BTreeMap<String, String>,
+    /// What it tells of itself by `orange agent-event`.
+    pub events: Vec<AgentEventKind>,
 }
 
 #[derive(Deserialize)]
@@ -39,6 +42,8 @@ struct File {
     args: Spanned<Levels>,
     #[serde(default)]
     environment: Variables,
+    #[serde(default)]
+    events: Vec<AgentEventKind>,
 }
 
 #[derive(Deserialize)]
@@ -72,7 +77,8 @@ impl Harness {
         let read: File = toml::from_str(text).map_err(|error| {
             let message = error.message().trim().replace('\n', ", ");
             let hint = "a definition has `name`, `binary`, and `[args]` with `full` or `reduced`; \
-                        `[environment]` may hold `pass` and `set`";
+                        `events` may say what it tells, and `[environment]` may hold `pass` and \
+                        `set`";
             invalid((error.span().unwrap_or(0..0), message, hint.to_owned()))
         })?;
         Self::validated(read).map_err(invalid)
@@ -123,6 +129,7 @@ impl Harness {
             reduced: levels.reduced.map(arguments).transpose()?,
             pass,
             set,
+            events: read.events,
         })
     }
 

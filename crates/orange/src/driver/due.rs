@@ -50,12 +50,16 @@ pub(super) fn next(store: &Store, task: &TaskId, now: Timestamp) -> Result<Next,
 }
 
 /// Whether somebody should wait for it: it is to be performed, and not only much later.
+///
+/// A message that an agent cannot be told of now is in its inbox nevertheless.
 pub(super) fn is_awaited(
     store: &Store,
     pending: &Pending,
     now: Timestamp,
 ) -> Result<bool, DriverError> {
-    Ok(is_waiting(pending) && delayed_until(store, pending)? <= now)
+    let is_message = matches!(pending.planned.effect, Effect::NotifyRole(_));
+    let is_put_off = is_message && pending.attempts > 0;
+    Ok(is_waiting(pending) && !is_put_off && delayed_until(store, pending)? <= now)
 }
 
 /// Whether it is to be performed.

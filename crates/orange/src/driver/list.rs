@@ -185,6 +185,7 @@ mod tests {
             project: ProjectName::new("app"),
             status: Status::new("x"),
             kind: Some(kind),
+            need: None,
             branch: String::new(),
             summary: String::new(),
             round: 0,

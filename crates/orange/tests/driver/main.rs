@@ -12,6 +12,7 @@
 #![cfg(target_os = "linux")]
 
 mod agent_events;
+mod attention;
 mod completing;
 #[cfg(feature = "crash-points")]
 mod crashes;

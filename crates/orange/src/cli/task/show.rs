@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::age::ago;
+use crate::cli::delivery::undelivered;
 use crate::cli::doing::{ToldActivity, doing, told_activities};
 use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
@@ -25,7 +26,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 /// Show where a task is, and why.
 ///
 /// Also who works on it, as a look at its agents shows, what they seem to be doing, what is still
-/// to be done, and which messages are undelivered: no agent has read them with `orange inbox` yet.
+/// to be done, and which messages are undelivered: no agent has read them with `orange inbox` yet,
+/// nor shown that it was told of them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
@@ -137,13 +139,15 @@ fn told_of(role: &Role, run: &Run, seen: &[Seen]) -> String {
     format!("{role} {}, run {}", state.unwrap_or_default(), run.id)
 }
 
-/// The messages, each with whether an agent has read it.
+/// The messages, each with whether it has reached its agent, and why not.
 fn inbox(shown: &Shown) -> Result<Value, Error> {
     let mut inbox = serde_json::to_value(&shown.inbox)?;
-    for entry in inbox.as_array_mut().into_iter().flatten() {
-        let undelivered = entry.get("read_at").is_none_or(Value::is_null);
-        if let Some(entry) = entry.as_object_mut() {
-            entry.insert("undelivered".to_owned(), undelivered.into());
+    let values = inbox.as_array_mut().into_iter().flatten();
+    for (value, message) in values.zip(&shown.inbox) {
+        if let Some(value) = value.as_object_mut() {
+            let reason = undelivered(message);
+            value.insert("undelivered".to_owned(), reason.is_some().into());
+            value.insert("reason".to_owned(), reason.into());
         }
     }
     Ok(inbox)
@@ -186,12 +190,12 @@ fn text(shown: &Shown, why: Option<&Why>) -> Text {
     for reason in &task.attention {
         line("attention", reason);
     }
-    let unread = shown.inbox.iter().filter(|it| it.read_at.is_none());
-    for message in unread {
-        line(
-            "undelivered",
-            &format!("to the {}, {}", message.to, ago(now, message.written_at)),
-        );
+    for message in &shown.inbox {
+        if let Some(reason) = undelivered(message) {
+            let when = ago(now, message.written_at);
+            let told = format!("to the {}, {when}: {reason}", message.to);
+            line("undelivered", &told);
+        }
     }
     text
 }

@@ -6,6 +6,7 @@ use orange_engine::way::Way;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::cli::delivery::undelivered;
 use crate::cli::doing::{ToldActivity, doing, told_activities};
 use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
@@ -94,8 +95,10 @@ fn body<'a>(
         let label = it.planned.effect.label();
         json!({ "effect": label, "attempts": it.attempts, "error": it.error })
     });
-    let unread = shown.inbox.iter().filter(|it| it.read_at.is_none());
-    let undelivered = unread.map(|it| json!({ "to": it.to, "written_at": it.written_at }));
+    let undelivered = shown.inbox.iter().filter_map(|it| {
+        let reason = undelivered(it)?;
+        Some(json!({ "to": it.to, "written_at": it.written_at, "reason": reason }))
+    });
     Ok(Body {
         task: task.id.as_str(),
         status: task.status.as_str(),
@@ -155,11 +158,12 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook) -> Text {
         let error = pending.error.as_deref().unwrap_or("on its way");
         line(Style::Plain, &format!("  {label}: {error}"));
     }
-    let unread = shown.inbox.iter().filter(|it| it.read_at.is_none());
-    for message in unread {
-        let (to, at) = (&message.to, message.written_at);
-        let told = format!("undelivered: a message to the {to} of {at}");
-        line(Style::Bad, &told);
+    for message in &shown.inbox {
+        if let Some(reason) = undelivered(message) {
+            let (to, at) = (&message.to, message.written_at);
+            let told = format!("undelivered: a message to the {to} of {at}: {reason}");
+            line(Style::Bad, &told);
+        }
     }
     if outlook.ways.is_empty() {
         line(Style::Plain, "it has ended; nothing leads further");

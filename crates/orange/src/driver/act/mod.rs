@@ -1,6 +1,7 @@
 //! One effect: what is done in the world for it.
 
 mod command;
+mod deliver;
 mod kill;
 mod merge;
 mod notify;
@@ -20,6 +21,8 @@ pub(super) struct Failure {
     pub(super) error: String,
     /// Whether trying again cannot help.
     pub(super) is_for_good: bool,
+    /// Whether somebody else has to go out of the way, which may take them a while.
+    pub(super) is_obstacle: bool,
 }
 
 impl Failure {
@@ -32,6 +35,15 @@ impl Failure {
         Failure {
             error: error.to_string(),
             is_for_good: false,
+            is_obstacle: false,
+        }
+    }
+
+    /// Trying again helps once somebody is out of the way.
+    pub(super) fn obstacle(what: impl ToString) -> Failure {
+        Failure {
+            is_obstacle: true,
+            ..Failure::passing(what)
         }
     }
 
@@ -44,6 +56,7 @@ impl Failure {
         Failure {
             error: error.to_string(),
             is_for_good: true,
+            is_obstacle: false,
         }
     }
 }
