@@ -18,6 +18,7 @@ mod completing;
 mod crashes;
 mod creating;
 mod deaths;
+mod delivering;
 mod first_session;
 mod hooks;
 mod hostile;

@@ -83,11 +83,13 @@ impl Tmux {
     pub fn ground(&self, pane: &Pane, line: &str) -> Result<Ground, TmuxError> {
         let target = pane.pane;
         let look = format!(
-            "display-message -p -t {target} '#{{pane_in_mode}}' ; capture-pane -p -J -t {target}"
+            "display-message -p -t {target} '#{{pane_in_mode}} #{{cursor_y}}' ; \
+             capture-pane -p -t {target}"
         );
         let said = self.guarded(pane.meant(), &look)?;
-        let (mode, shown) = said.split_once('\n').unwrap_or((said.trim(), ""));
-        let screen = Screen::read(shown, line);
+        let (head, shown) = said.split_once('\n').unwrap_or((said.trim(), ""));
+        let (mode, row) = head.split_once(' ').unwrap_or((head, ""));
+        let screen = Screen::read(shown, row.parse().ok(), line);
         let obstacle = if mode != "0" {
             Some(Obstacle::Scrolled)
         } else if self.somebody_types(pane)? {

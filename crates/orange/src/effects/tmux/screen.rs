@@ -40,11 +40,17 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Reads what is shown; `line` is what was typed, or will be.
-    pub fn read(shown: &str, line: &str) -> Screen {
+    /// Reads what is shown, row by row; `line` is what was typed, or will be.
+    ///
+    /// A line at the very end with the cursor below it was sent, however long the agent takes to say
+    /// something.
+    pub fn read(shown: &str, cursor_row: Option<usize>, line: &str) -> Screen {
         let last = last_lines(shown);
         let wanted = squeezed(line);
-        let typed = typed(&last).map(|typed| squeezed(&typed));
+        let rows: Vec<&str> = shown.lines().collect();
+        let last_row = rows.iter().rposition(|it| !it.trim().is_empty());
+        let is_left = last_row.is_some() && cursor_row > last_row;
+        let typed = typed(&last, is_left).map(|typed| squeezed(&typed));
         let dialog = dialog(&last);
         let rest = typed
             .as_deref()
@@ -76,11 +82,15 @@ fn last_lines(shown: &str) -> Vec<&str> {
 /// What is typed behind the last prompt: up to the edge of a box or the end of the screen.
 ///
 /// A sent message has an empty input box, a placeholder, a dialog or the agent's words below.
-fn typed(last: &[&str]) -> Option<String> {
+fn typed(last: &[&str], is_left: bool) -> Option<String> {
     let start = last.iter().rposition(|it| it.starts_with(PROMPTS))?;
     // The edge of a box has nothing left when what is drawn is taken away.
     let typed = last.iter().skip(start).take_while(|it| !it.is_empty());
-    let typed: String = typed.copied().collect();
+    let typed: Vec<&str> = typed.copied().collect();
+    if is_left && start + typed.len() == last.len() {
+        return None;
+    }
+    let typed = typed.concat();
     Some(typed.trim_start_matches(PROMPTS).to_owned())
 }
 
@@ -131,7 +141,17 @@ mod tests {
     const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
 
     fn read(shown: &str) -> Screen {
-        Screen::read(shown, NUDGE)
+        Screen::read(shown, None, NUDGE)
+    }
+
+    #[test]
+    fn a_line_that_the_cursor_has_left_was_sent() {
+        let plain = format!("> {NUDGE}\n\n\n");
+        assert!(Screen::read(&plain, Some(0), NUDGE).is_unsent);
+        assert!(!Screen::read(&plain, Some(1), NUDGE).is_unsent);
+        // Where a box is drawn, the cursor is wherever the agent left it.
+        let boxed = format!("╭───╮\n│ > {NUDGE} │\n╰───╯\n  ? for shortcuts\n\n");
+        assert!(Screen::read(&boxed, Some(4), NUDGE).is_unsent);
     }
 
     #[test]
@@ -171,7 +191,7 @@ mod tests {
             let read = read(screen);
             assert!(!read.is_unsent && read.is_mixed, "{screen}");
         }
-        assert!(!Screen::read("> ", "").is_unsent);
+        assert!(!Screen::read("> ", None, "").is_unsent);
         let far_above = format!("> {NUDGE}\n{}", "line\n".repeat(20));
         assert!(!read(&far_above).is_unsent);
         assert_eq!(read(&far_above).times_shown, 1);
