@@ -7,6 +7,13 @@ use super::Store;
 use super::error::{StoreError, failed};
 
 impl Store {
+    /// Whether a person was notified of something, or somebody has taken that upon himself.
+    pub fn is_notified(&self, item: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM notified WHERE item = ?1)";
+        let found = self.connection.query_row(sql, [item], |row| row.get(0));
+        found.map_err(failed("read of what a person was notified"))
+    }
+
     /// Takes it upon the caller to notify a person of something; whether nobody did before.
     ///
     /// Taken before it is done: who is killed in between has told nobody, and nobody is told twice.

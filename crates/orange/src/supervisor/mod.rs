@@ -5,9 +5,9 @@
 //! be killed at any time and nothing is different. One thread waits for whatever happens and hands
 //! work out; looking and performing are done by others, so that no slow effect delays a look.
 
+mod aside;
 mod files;
 mod pace;
-mod scheduling;
 mod server;
 mod tasks;
 mod timers;
@@ -27,9 +27,9 @@ use crate::config::{LogLevel, SupervisorSettings};
 use crate::driver::{Driver, DriverError, Gathering, Looked, Performed, SupervisorLock, Watcher};
 use crate::effects::process::{Exits, ProcessError, allow_many_open_files};
 use crate::effects::tmux::Heard;
+use aside::Aside;
 use files::Files;
 use pace::Pace;
-use scheduling::Scheduling;
 use server::Server;
 use tasks::Tasks;
 use timers::Timers;
@@ -101,6 +101,8 @@ enum Wake {
     Settings,
     /// A task's file may have changed.
     Written(TaskId),
+    /// An agent of a task has told something.
+    Told(TaskId),
     /// Processes have ended.
     Ended(Vec<u32>),
     /// tmux said something, on the connection of this number.
@@ -133,8 +135,10 @@ pub struct Supervisor {
     // Declared first, because they are dropped in this order: who works ends before the lock.
     looks: Workers,
     readers: Workers,
+    hearers: Workers,
     performers: Workers,
-    scheduling: Scheduling,
+    scheduling: Aside,
+    notifying: Aside,
     driver: Driver,
     settings: Settings,
     watcher: Watcher,
@@ -188,6 +192,16 @@ impl Supervisor {
                 }
             })
         };
+        let hearers = {
+            let (driver, sender) = (driver.clone(), sender.clone());
+            Workers::new("hear", 1, 1, move |tasks| {
+                for task in tasks {
+                    if let Err(error) = driver.hear(task) {
+                        let _ended = sender.send(Wake::Failed(task.clone(), error));
+                    }
+                }
+            })
+        };
         let performers = {
             let (driver, sender) = (driver.clone(), sender.clone());
             Workers::new("perform", settings.performers, 1, move |tasks| {
@@ -197,11 +211,26 @@ impl Supervisor {
                 }
             })
         };
+        // A database that is busy is no news to either: the next commit or sweep tries again.
+        let scheduling = {
+            let driver = driver.clone();
+            Aside::new("schedule", move || {
+                let _tried_again = driver.with_person_variables().schedule();
+            })
+        };
+        let notifying = {
+            let driver = driver.clone();
+            Aside::new("notify", move || {
+                let _tried_again = driver.with_person_variables().notify_of_news();
+            })
+        };
         Ok(Supervisor {
             looks: looks.map_err(SupervisorError::Thread)?,
             readers: readers.map_err(SupervisorError::Thread)?,
+            hearers: hearers.map_err(SupervisorError::Thread)?,
             performers: performers.map_err(SupervisorError::Thread)?,
-            scheduling: Scheduling::new(driver.clone()).map_err(SupervisorError::Thread)?,
+            scheduling: scheduling.map_err(SupervisorError::Thread)?,
+            notifying: notifying.map_err(SupervisorError::Thread)?,
             files: Files::new(driver.home(), sender.clone())?,
             server: Server::new(sender.clone()),
             tasks: Tasks::default(),
@@ -280,6 +309,10 @@ impl Supervisor {
                 Wake::Committed => has_committed = true,
                 Wake::Settings => self.read_settings(),
                 Wake::Written(task) => self.readers.add(task),
+                Wake::Told(task) => {
+                    self.hearers.add(task);
+                    self.notifying.ask();
+                }
                 Wake::Ended(pids) => {
                     for task in pids.into_iter().filter_map(|pid| self.tasks.of(pid)) {
                         self.looks.add(task);

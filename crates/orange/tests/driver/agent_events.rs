@@ -22,13 +22,29 @@ pub struct Told {
 
 impl Told {
     pub fn new() -> Told {
+        Told::started(|stage| {
+            let id = stage.create(&["Add a line"]);
+            stage.must(&["task", "spawn", id.as_str()]);
+            id
+        })
+    }
+
+    /// The same where a person is asked, who may send the work back.
+    pub fn in_review() -> Told {
+        Told::started(|stage| {
+            let id = stage.create(&["Add a line", "--status", "reviewing"]);
+            stage.must(&["task", "respawn", id.as_str(), "--role", "worker"]);
+            id
+        })
+    }
+
+    fn started(start: impl FnOnce(&Stage) -> TaskId) -> Told {
         let stage = Stage::new("default");
         stage.script(
             "worker-1",
             "echo $ORANGE_RUN_ID > $SCRIPTS/run\necho $ORANGE_RUN_PROOF > $SCRIPTS/proof\n",
         );
-        let id = stage.create(&["Add a line"]);
-        stage.must(&["task", "spawn", id.as_str()]);
+        let id = start(&stage);
         stage.wait_for_turn("worker-1");
         stage.wait_for_rest(&id);
         let kept = |name: &str| {

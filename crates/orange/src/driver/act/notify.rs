@@ -106,8 +106,10 @@ impl Driver {
         Ok(EffectOutcome::SpawnedInstead)
     }
 
-    /// Writes a line into the log of orange, which is all there is for now: no desktop
-    /// notification and no bell, since a performer has no terminal, and no webhook.
+    /// Writes a line into the log of orange, and tells by the ways that the workflow names and the
+    /// person has.
+    ///
+    /// A webhook makes it happen at most once; otherwise a second notification does no harm.
     pub(super) fn notify_person(
         &self,
         task: &Task,
@@ -117,9 +119,18 @@ impl Driver {
         let more = json!({ "message": message });
         let written = self.try_log(LogLevel::Warn, &task.id, "notified", more);
         written.map_err(Failure::passing)?;
-        if via.contains(&Channel::Webhook) {
-            return Err(super::not_available("calling a webhook"));
+        let settings = self.settings(None).map_err(Failure::for_good)?.notify;
+        if via.contains(&Channel::Webhook) && settings.webhook.is_none() {
+            return Err(Failure::for_good(
+                "no webhook is set; set `notify.webhook` in config.toml",
+            ));
         }
-        Ok(EffectOutcome::Done)
+        let json = Driver::message_for_programs(&task.id, message);
+        let text = format!("{}: {message}", task.id);
+        let problems = self.tell_person(&settings, via, &text, &json);
+        if problems.is_empty() {
+            return Ok(EffectOutcome::Done);
+        }
+        Err(Failure::for_good(problems.join("; ")))
     }
 }

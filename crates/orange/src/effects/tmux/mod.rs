@@ -6,6 +6,7 @@
 //! than they say, so neither is ever enough.
 
 mod attach;
+mod bell;
 mod call;
 mod capture;
 mod control;

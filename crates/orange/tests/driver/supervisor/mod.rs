@@ -2,6 +2,7 @@
 
 mod exits;
 mod handover;
+mod hearing;
 mod lessons;
 mod probes;
 
