@@ -73,58 +73,30 @@ impl Driver {
         if let Some(told_at) = delivery.told_at.or(told) {
             delivery.typed_run = Some(telling.run.id.clone());
             delivery.told_at = Some(told_at);
-            return self.note(store, telling, delivery);
+            return note(store, telling, delivery);
         }
         let ground = self.usable_ground(telling)?;
         if !ground.screen.is_unsent && !is_recent(delivery.typed_at, COMES_UP) {
             // Noted first: who is killed in between types nothing twice.
             delivery.typed_run = Some(telling.run.id.clone());
             delivery.typed_at = Some(clock::now());
-            self.note(store, telling, delivery.clone())?;
+            note(store, telling, delivery.clone())?;
             let pasted = self.tmux.paste(telling.pane, NUDGE);
             pasted.map_err(Failure::obstacle)?;
         }
         let typed_at = clock::now();
         self.send(store, telling, &ground)?;
         delivery.told_at = Some(clock::now());
-        self.note(store, telling, delivery.clone())?;
+        note(store, telling, delivery.clone())?;
         if self.tells(telling, AgentEventKind::PromptSubmitted) {
             let took_in =
                 || Ok(self.took_in(telling, typed_at).is_some() || is_read(store, telling)?);
             if within(TELLS, took_in)? {
                 delivery.confirmed_at = Some(clock::now());
-                self.note(store, telling, delivery)?;
+                note(store, telling, delivery)?;
             }
         }
         Ok(())
-    }
-
-    /// Notes what stands in the way.
-    pub(super) fn note_obstacle(&self, store: &mut Store, task: &Task, entry: u64, why: &str) {
-        let inbox = store.inbox(&task.id).unwrap_or_default();
-        let Some(found) = inbox.into_iter().find(|it| it.id == entry) else {
-            return;
-        };
-        let delivery = Delivery {
-            problem: Some(why.to_owned()),
-            ..found.delivery
-        };
-        // The effect keeps the reason too; without this note it is shown there only.
-        let _unnoted = store.set_delivery(entry, &delivery);
-    }
-
-    fn note(
-        &self,
-        store: &mut Store,
-        telling: &Telling<'_>,
-        delivery: Delivery,
-    ) -> Result<(), Failure> {
-        let delivery = Delivery {
-            problem: None,
-            ..delivery
-        };
-        let noted = store.set_delivery(telling.entry, &delivery);
-        noted.map_err(Failure::passing)
     }
 
     /// Sends what was typed, once it shows.
@@ -215,6 +187,30 @@ impl Driver {
         let mut told = told.into_iter();
         told.find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at)
     }
+}
+
+/// Notes what stands in the way.
+pub(super) fn note_obstacle(store: &mut Store, task: &Task, entry: u64, why: &str) {
+    let inbox = store.inbox(&task.id).unwrap_or_default();
+    let Some(found) = inbox.into_iter().find(|it| it.id == entry) else {
+        return;
+    };
+    let delivery = Delivery {
+        problem: Some(why.to_owned()),
+        ..found.delivery
+    };
+    // The effect keeps the reason too; without this note it is shown there only.
+    let _unnoted = store.set_delivery(entry, &delivery);
+}
+
+/// Notes how far a message has come, with nothing in the way.
+fn note(store: &mut Store, telling: &Telling<'_>, delivery: Delivery) -> Result<(), Failure> {
+    let delivery = Delivery {
+        problem: None,
+        ..delivery
+    };
+    let noted = store.set_delivery(telling.entry, &delivery);
+    noted.map_err(Failure::passing)
 }
 
 /// When this agent was told that messages wait, of which it has read none since.

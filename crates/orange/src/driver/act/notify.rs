@@ -7,7 +7,7 @@ use orange_engine::role::Role;
 use serde_json::json;
 
 use super::Failure;
-use super::deliver::Telling;
+use super::deliver::{Telling, note_obstacle};
 use crate::clock;
 use crate::config::LogLevel;
 use crate::driver::Driver;
@@ -37,7 +37,7 @@ impl Driver {
         let entry = written.map_err(Failure::passing)?;
         let told = self.tell_role(store, task, notify, entry);
         if let Err(failure) = &told {
-            self.note_obstacle(store, task, entry, &failure.error);
+            note_obstacle(store, task, entry, &failure.error);
         }
         told
     }
