@@ -1,4 +1,4 @@
-//! Hears what agents tell: that they took in what they were told of.
+//! Hears from agents that they took in a line.
 
 use orange_engine::activity::AgentEventKind;
 use orange_engine::names::TaskId;

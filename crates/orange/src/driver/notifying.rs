@@ -1,4 +1,4 @@
-//! Tells a person what needs them: each thing once, however often orange is started.
+//! Tells a person what needs them, each thing once.
 
 use orange_engine::language::hooks::Channel;
 use orange_engine::names::TaskId;
