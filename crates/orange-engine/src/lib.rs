@@ -3,7 +3,9 @@
 //! [`decide()`] takes a workflow, a task and an input and answers with a plan, a refusal, or a need
 //! for facts. [`apply()`] is the only fold from events to a task. Nothing here touches the world.
 
+pub mod activity;
 pub mod apply;
+pub mod attention;
 pub mod check;
 pub mod death;
 pub mod decide;

@@ -19,6 +19,14 @@ pub fn now() -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
+/// Nanoseconds of a clock that nobody sets, the same for every process until the next boot.
+pub fn ticks() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    let rest = u64::try_from(now.tv_nsec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
 /// The instant that is this far away.
 pub fn after(duration: Duration) -> Timestamp {
     let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);

@@ -8,8 +8,8 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    completions, config, detach, exec_run, gather, harness, help, inbox, log, man, perform,
-    project, rebuild, schema, serve, task, usage, workflow, workspace,
+    agent_event, attention, completions, config, detach, exec_run, gather, harness, help, inbox,
+    log, man, perform, project, rebuild, schema, serve, task, usage, workflow, workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -38,7 +38,9 @@ pub enum Command {
     Project(project::Command),
     #[command(subcommand, disable_help_subcommand = true)]
     Task(task::Command),
+    Attention(attention::Args),
     Inbox(inbox::Args),
+    AgentEvent(agent_event::Args),
     #[command(subcommand, disable_help_subcommand = true)]
     Workspace(workspace::Command),
     #[command(subcommand, disable_help_subcommand = true)]
@@ -79,6 +81,7 @@ impl Command {
             Command::Workflow(command) => command.is_json(),
             Command::Project(command) => command.is_json(),
             Command::Task(command) => command.is_json(),
+            Command::Attention(args) => args.json,
             Command::Inbox(args) => args.json,
             Command::Workspace(command) => command.is_json(),
             Command::Harness(command) => command.is_json(),
@@ -87,7 +90,8 @@ impl Command {
             Command::Rebuild(args) => args.json,
             Command::Serve(args) => args.json,
             Command::Schema(args) => args.json,
-            Command::Completions(_)
+            Command::AgentEvent(_)
+            | Command::Completions(_)
             | Command::Man(_)
             | Command::ExecRun(_)
             | Command::Detach(_)
@@ -102,7 +106,9 @@ impl Command {
             Command::Workflow(command) => command.run(environment, output),
             Command::Project(command) => command.run(environment, output),
             Command::Task(command) => command.run(environment, output),
+            Command::Attention(args) => attention::run(args, environment, output),
             Command::Inbox(args) => inbox::run(args, environment, output),
+            Command::AgentEvent(args) => Ok(agent_event::run(args, environment)),
             Command::Workspace(command) => command.run(environment, output),
             Command::Harness(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),

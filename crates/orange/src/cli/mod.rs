@@ -1,14 +1,18 @@
 //! Asks in words: one file per command.
 
 mod age;
+mod agent_event;
 mod arguments;
 mod attending;
+mod attention;
 mod complete;
 mod completions;
 mod config;
 mod confirming;
 mod counted;
+mod delivery;
 mod detach;
+mod doing;
 mod driver_error;
 mod driver_hints;
 mod driving;
@@ -69,6 +73,10 @@ fn run(typed: &[OsString], environment: &Environment, output: &mut Output) -> Ex
         Err(Stopped::Help(text)) => {
             let answered = output.answer(&text).map_err(Error::Print);
             (false, answered.map(|()| Exit::Ok))
+        }
+        Err(Stopped::Usage(error)) if agent_event::is_meant(typed) => {
+            agent_event::drop(&error, environment);
+            (false, Ok(Exit::Ok))
         }
         Err(Stopped::Usage(error)) => (arguments::ask_for_json(typed), Err(error)),
     };

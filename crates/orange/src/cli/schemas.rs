@@ -8,8 +8,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::{
-    config, driving, error, harness, inbox, log, project, rebuild, schema, serve, task, workflow,
-    workspace,
+    attention, config, driving, error, harness, inbox, log, project, rebuild, schema, serve, task,
+    workflow, workspace,
 };
 
 /// The shape of an answer.
@@ -49,6 +49,8 @@ impl Shape {
 
 /// Every shape, in the order of their names.
 pub const ALL: &[&Shape] = &[
+    &attention::CHANGE,
+    &attention::SHAPE,
     &config::show::SHAPE,
     &error::SHAPE,
     &harness::list::SHAPE,

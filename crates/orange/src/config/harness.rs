@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use orange_engine::activity::AgentEventKind;
 use orange_engine::death::Rule;
 use orange_engine::language::workflow::Permissions;
 use orange_engine::names::HarnessName;
@@ -33,6 +34,8 @@ pub struct Harness {
     pub set: BTreeMap<String, String>,
     /// What its deaths look like, and what they mean; the first that fits counts.
     pub deaths: Vec<Rule>,
+    /// What it tells of itself by `orange agent-event`.
+    pub events: Vec<AgentEventKind>,
 }
 
 #[derive(Deserialize)]
@@ -45,6 +48,8 @@ struct File {
     environment: Variables,
     #[serde(default)]
     death: Vec<Spanned<Death>>,
+    #[serde(default)]
+    events: Vec<AgentEventKind>,
 }
 
 #[derive(Deserialize)]
@@ -78,8 +83,8 @@ impl Harness {
         let read: File = toml::from_str(text).map_err(|error| {
             let message = error.message().trim().replace('\n', ", ");
             let hint = "a definition has `name`, `binary`, and `[args]` with `full` or `reduced`; \
-                        `[environment]` may hold `pass` and `set`, and each `[[death]]` says what \
-                        it `means`";
+                        `events` may say what it tells, `[environment]` may hold `pass` and `set`, \
+                        and each `[[death]]` says what it `means`";
             invalid((error.span().unwrap_or(0..0), message, hint.to_owned()))
         })?;
         Self::validated(read).map_err(invalid)
@@ -135,6 +140,7 @@ impl Harness {
                 .into_iter()
                 .map(harness_death::rule)
                 .collect::<Result<_, _>>()?,
+            events: read.events,
         })
     }
 

@@ -61,12 +61,20 @@ pub(super) fn next(store: &Store, task: &TaskId, now: Timestamp) -> Result<Next,
 }
 
 /// Whether somebody should wait for it: it is to be performed, and not only much later.
+///
+/// A message that an agent cannot be told of now is in its inbox nevertheless.
 pub(super) fn is_awaited(
     store: &Store,
     pending: &Pending,
     now: Timestamp,
 ) -> Result<bool, DriverError> {
-    let is_put_off = pending.attempts == 0 && pending.next_try_at.is_some_and(|next| next > now);
+    let is_message = matches!(pending.planned.effect, Effect::NotifyRole(_));
+    let is_late = pending.next_try_at.is_some_and(|next| next > now);
+    let is_put_off = if pending.attempts == 0 {
+        is_late
+    } else {
+        is_message
+    };
     if !is_waiting(pending) || is_put_off {
         return Ok(false);
     }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use orange_engine::activity::Doing;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, RunId, Status, TaskId};
 use orange_engine::task::{Run, RunState};
@@ -32,6 +33,7 @@ pub struct Overview {
     /// The tasks.
     pub tasks: Vec<TaskRow>,
     looked_at: BTreeMap<TaskId, AgentState>,
+    doing: BTreeMap<TaskId, Doing>,
 }
 
 impl Overview {
@@ -39,6 +41,12 @@ impl Overview {
     pub fn agent(&self, task: &TaskRow) -> AgentState {
         let looked_at = self.looked_at.get(&task.id).copied();
         looked_at.unwrap_or_else(|| decided(task, &[]))
+    }
+
+    /// What the agents of a task seem to be doing; of several, what needs a person.
+    pub fn doing(&self, task: &TaskRow) -> Doing {
+        let doing = self.doing.get(&task.id).copied();
+        doing.unwrap_or(Doing::Unknown)
     }
 }
 
@@ -71,11 +79,13 @@ impl Driver {
         let mut tasks = listed.rows;
         let is_believed_alive = |row: &&TaskRow| row.runs.values().any(is_alive);
         let mut alive = tasks.iter().filter(is_believed_alive).peekable();
-        let mut looked_at = BTreeMap::new();
+        let (mut looked_at, mut doing) = (BTreeMap::new(), BTreeMap::new());
         if alive.peek().is_some() {
             let look = self.tmux.list();
-            let looked = alive.map(|row| (row.id.clone(), self.looked_at(&store, row, &look)));
-            looked_at.extend(looked);
+            for row in alive {
+                looked_at.insert(row.id.clone(), self.looked_at(&store, row, &look));
+                doing.insert(row.id.clone(), self.doing(row));
+            }
         }
         // Rows come in the order of their ids, which stays the order of what is alike.
         tasks.sort_by_cached_key(|row| (rank(row), since(row)));
@@ -83,7 +93,20 @@ impl Driver {
             sequence: listed.sequence,
             tasks,
             looked_at,
+            doing,
         })
+    }
+
+    fn doing(&self, row: &TaskRow) -> Doing {
+        let told = self.activities_of(&row.project, &row.id, &row.runs);
+        let told = told.into_iter().map(|it| it.activity.doing);
+        told.max_by_key(|doing| match doing {
+            Doing::Unknown => 0,
+            Doing::Idle => 1,
+            Doing::Working => 2,
+            Doing::WaitingForInput | Doing::WaitingForPermission => 3,
+        })
+        .unwrap_or(Doing::Unknown)
     }
 
     fn looked_at(
@@ -166,6 +189,7 @@ mod tests {
             project: ProjectName::new("app"),
             status: Status::new("x"),
             kind: Some(kind),
+            need: None,
             branch: String::new(),
             summary: String::new(),
             round: 0,

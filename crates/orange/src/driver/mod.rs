@@ -5,11 +5,14 @@
 //! an agent's own call arrives in exactly that window.
 
 mod act;
+mod activity;
 mod adopt;
 mod again;
+mod agent_event;
 mod answer;
 mod ask;
 mod attach;
+mod attention;
 mod await_status;
 mod begin;
 mod bring_back;
@@ -22,6 +25,7 @@ mod error_wording;
 mod facts;
 mod family;
 mod gate_commands;
+mod hear;
 mod identity;
 mod ids;
 mod inbox;
@@ -32,6 +36,7 @@ mod logs;
 mod lost;
 mod meaning;
 mod meanwhile;
+mod notifying;
 mod observe;
 mod observe_each;
 mod orphans;
@@ -70,10 +75,13 @@ use crate::effects::process::Patience;
 use crate::effects::tmux::{Socket, Tmux};
 use crate::store::Store;
 
+pub use activity::RunActivity;
 pub use again::Unblocked;
+pub use agent_event::Told;
 pub use answer::{Answer, Changed, GivenUp};
 pub use ask::Asked;
 pub use attach::Showing;
+pub use attention::{Attended, Attention};
 pub use await_status::{Awaited, Until};
 pub use begin::{Begun, Start};
 pub use collect::{Collected, IgnoredIn, Problem};

@@ -23,6 +23,11 @@ use crate::store::{Pending, Start, Store};
 /// How long one who waits looks away.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
+/// How many times as often is tried what a person may be in the way of, and how long is waited in
+/// between at most: with the usual bounds, about five minutes in all.
+const OBSTACLE_TRIES: u32 = 4;
+const OBSTACLE_PAUSE: Duration = Duration::from_secs(30);
+
 /// How performing ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Performed {
@@ -193,9 +198,15 @@ impl Driver {
         if !failure.is_for_good {
             let doublings = pending.attempts.min(16);
             let pause = self.bounds.backoff.saturating_mul(1 << doublings);
+            let (tries, pause) = if failure.is_obstacle {
+                let tries = self.bounds.tries.saturating_mul(OBSTACLE_TRIES);
+                (tries, pause.min(OBSTACLE_PAUSE))
+            } else {
+                (self.bounds.tries, pause)
+            };
             let again = clock::after(pause);
             let failed = store.note_failed_try(task, effect, &failure.error, again)?;
-            if failed.is_none_or(|failed| failed < self.bounds.tries) {
+            if failed.is_none_or(|failed| failed < tries) {
                 return Ok(());
             }
         }

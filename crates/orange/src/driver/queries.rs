@@ -9,6 +9,7 @@ use orange_engine::schedule::Wait;
 use orange_engine::way::Way;
 use orange_engine::why::{Explanation, why};
 
+use super::activity::RunActivity;
 use super::observe::Seen;
 use super::step::pinned;
 use super::{Driver, DriverError, ids};
@@ -32,6 +33,8 @@ pub struct Shown {
     pub inbox: Vec<InboxEntry>,
     /// What a look at the agents showed that are believed alive; it changed nothing.
     pub seen: Vec<Seen>,
+    /// What its live agents seem to be doing, by what they told.
+    pub activities: Vec<RunActivity>,
     /// What its start waits for, if it is in a queue, and what starts of its agents wait for.
     pub waits: Vec<Wait>,
 }
@@ -56,6 +59,7 @@ impl Driver {
         let runs = store.runs(task)?;
         let seen = self.look_only(&stored.task, &runs)?;
         Ok(Shown {
+            activities: self.activities(&stored.task),
             stored,
             pending: store.pending(task)?,
             runs,

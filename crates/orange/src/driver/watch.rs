@@ -48,6 +48,8 @@ pub struct WatchedRun {
     pub role: Role,
     /// Where it is; nothing when whoever started it died before saying so.
     pub pane: Option<Pane>,
+    /// Where what it tells is written.
+    pub directory: PathBuf,
 }
 
 /// A task that has changed.
@@ -165,6 +167,7 @@ impl Watcher {
                 run: run.id.clone(),
                 role: role.clone(),
                 pane: record.and_then(|record| place::pane(record, &run_file)),
+                directory: self.driver.run_directory(&task.project, id, &run.id)?,
             });
         }
         let next = next(&self.store, id, clock::now())?;

@@ -5,6 +5,7 @@
 
 pub mod command;
 pub mod git;
+pub mod notice;
 pub mod private_file;
 pub mod process;
 pub mod run;

@@ -2,6 +2,7 @@
 
 use orange_engine::event::{Event, Fact};
 use orange_engine::names::{Status, TaskId};
+use orange_engine::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::Store;
@@ -40,7 +41,47 @@ impl Store {
     }
 }
 
+/// Something because of which a person should look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raised {
+    /// The task.
+    pub task: TaskId,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What; the reason of the task ends with it.
+    pub told: String,
+    /// Whether it is an effect that was given up.
+    pub is_given_up: bool,
+}
+
 impl Store {
+    /// What happened to the tasks that a person should look at, the latest first.
+    pub fn raised(&self) -> Result<Vec<Raised>, StoreError> {
+        let attempt = "read why somebody should look";
+        let sql = "SELECT task, sequence, event FROM events
+                   WHERE task IN (SELECT task FROM task_rows WHERE attention <> '[]')
+                   AND event ->> 'type' IN ('attention.raised', 'effect.given_up')
+                   ORDER BY task, version DESC";
+        let mut statement = self.connection.prepare(sql).map_err(failed(attempt))?;
+        let rows = statement.query_map([], raw).map_err(failed(attempt))?;
+        let mut raised = Vec::new();
+        for row in rows {
+            let found = recorded(row.map_err(failed(attempt))?)?;
+            let (told, is_given_up) = match found.event.fact {
+                Fact::AttentionRaised { reason } => (reason, false),
+                Fact::EffectGivenUp { error, .. } => (error, true),
+                _ => continue,
+            };
+            raised.push(Raised {
+                task: found.task,
+                at: found.event.at,
+                told,
+                is_given_up,
+            });
+        }
+        Ok(raised)
+    }
+
     /// The status that a task had at a version; nothing for a version it never had.
     pub(super) fn status_at(
         &self,

@@ -1,7 +1,7 @@
 //! Messages that wait for an agent until it reads them.
 
 use orange_engine::effect::EffectId;
-use orange_engine::names::TaskId;
+use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
 use rusqlite::{Connection, Row, params};
@@ -42,7 +42,42 @@ pub struct InboxEntry {
     pub written_at: Timestamp,
     /// When it was read.
     pub read_at: Option<Timestamp>,
+    /// How far it has come until then.
+    #[serde(default, flatten)]
+    pub delivery: Delivery,
 }
+
+/// How far a message has come on its way to being read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct Delivery {
+    /// The run in which a line about it was typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed_run: Option<RunId>,
+    /// When it was typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed_at: Option<Timestamp>,
+    /// When that line was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_at: Option<Timestamp>,
+    /// When the agent showed that it took it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_at: Option<Timestamp>,
+    /// What stands in the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A message that nobody has read, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadMessage {
+    /// The task.
+    pub task: TaskId,
+    /// The message.
+    pub entry: InboxEntry,
+}
+
+const COLUMNS: &str = "id, to_role, from_role, text, effect, written_at, read_at, typed_run,
+    typed_at, told_at, confirmed_at, problem";
 
 impl Store {
     /// Writes a message and answers with its number.
@@ -75,14 +110,53 @@ impl Store {
 
     /// The messages of a task in order, read ones included.
     pub fn inbox(&self, task: &TaskId) -> Result<Vec<InboxEntry>, StoreError> {
-        let sql = "SELECT id, to_role, from_role, text, effect, written_at, read_at FROM inbox
-                   WHERE task = ?1 ORDER BY id";
+        let sql = format!("SELECT {COLUMNS} FROM inbox WHERE task = ?1 ORDER BY id");
         let attempt = "read the inbox";
-        let mut statement = self.connection.prepare(sql).map_err(failed(attempt))?;
+        let mut statement = self.connection.prepare(&sql).map_err(failed(attempt))?;
         let rows = statement
             .query_map([task.as_str()], entry)
             .map_err(failed(attempt))?;
         rows.map(|row| row.map_err(failed(attempt))).collect()
+    }
+
+    /// What nobody has read, of all tasks that are there.
+    pub fn all_unread(&self) -> Result<Vec<UnreadMessage>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, task FROM inbox WHERE read_at IS NULL
+             AND task IN (SELECT task FROM task_rows) ORDER BY id"
+        );
+        let attempt = "read what is unread";
+        let mut statement = self.connection.prepare(&sql).map_err(failed(attempt))?;
+        let unread = |row: &Row<'_>| {
+            let task: String = row.get(12)?;
+            let (task, entry) = (TaskId::new(task), entry(row)?);
+            Ok(UnreadMessage { task, entry })
+        };
+        let rows = statement.query_map([], unread).map_err(failed(attempt))?;
+        rows.map(|row| row.map_err(failed(attempt))).collect()
+    }
+
+    /// Notes how far a message has come.
+    pub fn set_delivery(&mut self, id: u64, delivery: &Delivery) -> Result<(), StoreError> {
+        let writing = self.write_note("note how far a message has come")?;
+        let at = |at: Option<Timestamp>| at.map(|at| at.to_string());
+        writing
+            .transaction
+            .execute(
+                "UPDATE inbox SET typed_run = ?2, typed_at = ?3, told_at = ?4, confirmed_at = ?5,
+                     problem = ?6 WHERE id = ?1 AND read_at IS NULL",
+                params![
+                    id,
+                    delivery.typed_run.as_ref().map(RunId::as_str),
+                    at(delivery.typed_at),
+                    at(delivery.told_at),
+                    at(delivery.confirmed_at),
+                    delivery.problem,
+                ],
+            )
+            .map_err(failed("note how far a message has come"))?;
+        writing.commit()?;
+        Ok(())
     }
 
     /// Notes that a role has read everything up to a message; answers with how many were new.
@@ -97,7 +171,7 @@ impl Store {
         let read = writing
             .transaction
             .execute(
-                "UPDATE inbox SET read_at = ?4
+                "UPDATE inbox SET read_at = ?4, problem = NULL
                  WHERE task = ?1 AND to_role = ?2 AND id <= ?3 AND read_at IS NULL",
                 params![task.as_str(), to.as_str(), up_to, now.to_string()],
             )
@@ -114,10 +188,13 @@ pub(super) fn restore(
     task: &TaskId,
     entry: &InboxEntry,
 ) -> Result<(), StoreError> {
+    let delivery = &entry.delivery;
+    let at = |at: Option<Timestamp>| at.map(|at| at.to_string());
     connection
         .execute(
-            "INSERT INTO inbox (task, to_role, from_role, text, effect, written_at, read_at, id)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
+            "INSERT INTO inbox (task, to_role, from_role, text, effect, written_at, read_at,
+                 typed_run, typed_at, told_at, confirmed_at, problem, id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9, ?10, ?11, ?12, ?13,
                  (SELECT CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE id = ?8) THEN NULL ELSE ?8 END))",
             params![
                 task.as_str(),
@@ -126,8 +203,13 @@ pub(super) fn restore(
                 entry.text,
                 entry.effect.map(|effect| effect.0),
                 entry.written_at.to_string(),
-                entry.read_at.map(|at| at.to_string()),
+                at(entry.read_at),
                 entry.id,
+                delivery.typed_run.as_ref().map(RunId::as_str),
+                at(delivery.typed_at),
+                at(delivery.told_at),
+                at(delivery.confirmed_at),
+                delivery.problem,
             ],
         )
         .map_err(failed("restore a message"))?;
@@ -139,7 +221,11 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<InboxEntry> {
     let from: String = row.get(2)?;
     let effect: Option<u64> = row.get(4)?;
     let written_at: String = row.get(5)?;
-    let read_at: Option<String> = row.get(6)?;
+    let instant = |column: usize| -> rusqlite::Result<Option<Timestamp>> {
+        let text: Option<String> = row.get(column)?;
+        Ok(text.and_then(|text| Timestamp::parse(&text).ok()))
+    };
+    let typed_run: Option<String> = row.get(7)?;
     Ok(InboxEntry {
         id: row.get(0)?,
         to: Role::named(&to),
@@ -147,6 +233,13 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<InboxEntry> {
         text: row.get(3)?,
         effect: effect.map(EffectId),
         written_at: Timestamp::parse(&written_at).unwrap_or_default(),
-        read_at: read_at.and_then(|at| Timestamp::parse(&at).ok()),
+        read_at: instant(6)?,
+        delivery: Delivery {
+            typed_run: typed_run.map(RunId::new),
+            typed_at: instant(8)?,
+            told_at: instant(9)?,
+            confirmed_at: instant(10)?,
+            problem: row.get(11)?,
+        },
     })
 }

@@ -7,6 +7,7 @@
 //! The files of a task directory are copies for people and for [`rebuild()`], except for the body
 //! of TASK.md, which belongs to who writes it.
 
+mod agent_events;
 mod error;
 mod events;
 mod exchange;
@@ -17,6 +18,7 @@ mod import;
 mod imports;
 mod inbox;
 mod migrations;
+mod notified;
 mod open;
 mod parked;
 mod pending;
@@ -42,13 +44,14 @@ mod whole_file;
 mod wishes;
 mod workspaces;
 
+pub use agent_events::{agent_events_file, append_agent_event, latest_agent_events};
 pub use error::StoreError;
-pub use events::RecordedEvent;
+pub use events::{Raised, RecordedEvent};
 pub use filesystem::{FileSystem, classify_magic};
 pub use gate_commands::{GateAnswer, GateCommand};
 pub use import::{Imported, Reading, Wish, import, peek};
 pub use imports::{Import, StoredImport};
-pub use inbox::{InboxEntry, NewMessage};
+pub use inbox::{Delivery, InboxEntry, NewMessage, UnreadMessage};
 pub use open::Store;
 pub use pending::{Pending, PendingMark, Start};
 pub use placement::{Released, bind, release};

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use orange_engine::Task;
+use orange_engine::attention::{Need, need};
 use orange_engine::language::load;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{FieldName, ProjectName, Status, TaskId};
@@ -35,6 +36,8 @@ pub struct TaskRow {
     pub status: Status,
     /// What kind of state that is; nothing when its workflow is no workflow any more.
     pub kind: Option<Kind>,
+    /// What a person is asked for there.
+    pub need: Option<Need>,
     /// Where the work is done.
     pub branch: String,
     /// What is to be done.
@@ -69,9 +72,12 @@ pub struct TaskRows {
     pub rows: Vec<TaskRow>,
 }
 
-/// Of which kind each status of a workflow is, by the hash of its text; both are few.
+/// A status, its kind, and what a person is asked for there.
+type Known = (Status, Option<Kind>, Option<Need>);
+
+/// What is known of each status of a workflow, by the hash of its text; both are few.
 #[derive(Default)]
-struct Kinds(Vec<(String, Vec<(Status, Kind)>)>);
+struct Kinds(Vec<(String, Vec<Known>)>);
 
 impl Store {
     /// The rows that the filter lets through, all as of one commit.
@@ -116,7 +122,7 @@ fn text<'row>(row: &'row Row<'_>, column: usize) -> &'row str {
 fn read(
     row: &Row<'_>,
     project: ProjectName,
-    (status, kind): (Status, Option<Kind>),
+    (status, kind, need): Known,
 ) -> rusqlite::Result<TaskRow> {
     let (mut attention, attention_reads) = parsed::<Vec<String>>(text(row, 8), "[]");
     let (runs, runs_read) = parsed(text(row, 9), "{}");
@@ -129,6 +135,7 @@ fn read(
         project,
         status,
         kind,
+        need,
         branch: text(row, 4).to_owned(),
         summary: text(row, 5).to_owned(),
         round: row.get(6)?,
@@ -155,23 +162,24 @@ impl Kinds {
         connection: &Connection,
         hash: &str,
         status: &str,
-    ) -> Result<(Status, Option<Kind>), StoreError> {
+    ) -> Result<Known, StoreError> {
         let known = self.0.iter().position(|(known, _)| known == hash);
         let at = if let Some(at) = known {
             at
         } else {
             let source = texts::find(connection, hash)?.unwrap_or_default();
-            let states = load(&source).workflow.into_iter().flat_map(|it| it.states);
-            let kinds = states.map(|state| (state.name, state.kind));
-            self.0.push((hash.to_owned(), kinds.collect()));
+            let workflow = load(&source).workflow;
+            let states = workflow.iter().flat_map(|workflow| {
+                let states = workflow.states.iter();
+                states.map(|it| (it.name.clone(), Some(it.kind), need(workflow, it)))
+            });
+            self.0.push((hash.to_owned(), states.collect()));
             self.0.len() - 1
         };
         let mut states = self.0[at].1.iter();
-        let found = states.find(|(name, _)| name.as_str() == status);
-        Ok(match found {
-            Some((status, kind)) => (status.clone(), Some(*kind)),
-            None => (Status::new(status), None),
-        })
+        let found = states.find(|(name, ..)| name.as_str() == status);
+        let unknown = || (Status::new(status), None, None);
+        Ok(found.cloned().unwrap_or_else(unknown))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Notices when somebody commits, or writes into a TASK.md.
+//! Notices when somebody commits, tells something, or writes a TASK.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -32,6 +32,7 @@ impl Files {
                 let _ended = sender.send(Wake::Committed);
                 for task in lock(&watched).values() {
                     let _ended = sender.send(Wake::Written(task.clone()));
+                    let _ended = sender.send(Wake::Told(task.clone()));
                 }
                 return;
             };
@@ -56,7 +57,7 @@ impl Files {
         })
     }
 
-    /// Watches the worktree of a task instead of an earlier one.
+    /// Watches a folder of a task, its worktree or that of a run, instead of an earlier one.
     ///
     /// One that is only being made cannot be watched yet; asking again tries again.
     pub(super) fn follow(&mut self, task: &TaskId, before: Option<&Path>, now: Option<&Path>) {
@@ -89,8 +90,11 @@ fn meaning(path: &Path, home: &Path, worktrees: &BTreeMap<PathBuf, TaskId>) -> O
         let settings = is_settings.then_some(Wake::Settings);
         return settings.or_else(|| is_database(path).then_some(Wake::Committed));
     }
-    let task = worktrees.get(folder).filter(|_| is_task_file(path))?;
-    Some(Wake::Written(task.clone()))
+    let task = worktrees.get(folder)?;
+    if is_told(path) {
+        return Some(Wake::Told(task.clone()));
+    }
+    is_task_file(path).then(|| Wake::Written(task.clone()))
 }
 
 fn lock(worktrees: &Mutex<BTreeMap<PathBuf, TaskId>>) -> MutexGuard<'_, BTreeMap<PathBuf, TaskId>> {
@@ -101,6 +105,11 @@ fn lock(worktrees: &Mutex<BTreeMap<PathBuf, TaskId>>) -> MutexGuard<'_, BTreeMap
 fn is_database(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| name.starts_with("orange.db"))
+}
+
+/// Whether agents tell in this file what they do.
+fn is_told(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "events.jsonl")
 }
 
 /// Its name can be chosen for each project, but not its end.

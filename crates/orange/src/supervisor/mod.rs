@@ -33,7 +33,7 @@ use crate::effects::tmux::Heard;
 use aside::Aside;
 use files::Files;
 use pace::Pace;
-use scheduling::{scheduling, tidying};
+use scheduling::{notifying, scheduling, tidying};
 use server::Server;
 use tasks::Tasks;
 use timers::Timers;
@@ -108,6 +108,8 @@ enum Wake {
     Settings,
     /// A task's file may have changed.
     Written(TaskId),
+    /// An agent of a task has told something.
+    Told(TaskId),
     /// Processes have ended.
     Ended(Vec<u32>),
     /// tmux said something, on the connection of this number.
@@ -140,11 +142,13 @@ pub struct Supervisor {
     // Declared first, because they are dropped in this order: who works ends before the lock.
     looks: Workers,
     readers: Workers,
+    hearers: Workers,
     performers: Workers,
     /// Perform where something is to be ended first, so that no slow setup keeps that waiting.
     enders: Workers,
     scheduling: Aside,
     tidying: Aside,
+    notifying: Aside,
     driver: Driver,
     settings: Settings,
     watcher: Watcher,
@@ -202,6 +206,16 @@ impl Supervisor {
                 }
             })
         };
+        let hearers = {
+            let (driver, sender) = (driver.clone(), sender.clone());
+            Workers::new("hear", 1, 1, move |tasks| {
+                for task in tasks {
+                    if let Err(error) = driver.hear(task) {
+                        let _ended = sender.send(Wake::Failed(task.clone(), error));
+                    }
+                }
+            })
+        };
         let performing = |name: &str, threads: usize| {
             let (driver, sender) = (driver.clone(), sender.clone());
             Workers::new(name, threads, 1, move |tasks| {
@@ -216,10 +230,12 @@ impl Supervisor {
         Ok(Supervisor {
             looks: looks.map_err(SupervisorError::Thread)?,
             readers: readers.map_err(SupervisorError::Thread)?,
+            hearers: hearers.map_err(SupervisorError::Thread)?,
             performers: performers.map_err(SupervisorError::Thread)?,
             enders: enders.map_err(SupervisorError::Thread)?,
             scheduling: scheduling(driver.clone()).map_err(SupervisorError::Thread)?,
             tidying: tidying(driver.clone()).map_err(SupervisorError::Thread)?,
+            notifying: notifying(driver.clone()).map_err(SupervisorError::Thread)?,
             files: Files::new(driver.home(), sender.clone())?,
             server: Server::new(sender.clone()),
             tasks: Tasks::default(),
@@ -302,6 +318,10 @@ impl Supervisor {
                 Wake::Committed => has_committed = true,
                 Wake::Settings => self.read_settings(),
                 Wake::Written(task) => self.readers.add(task),
+                Wake::Told(task) => {
+                    self.hearers.add(task);
+                    self.notifying.ask();
+                }
                 Wake::Ended(pids) => {
                     for task in pids.into_iter().filter_map(|pid| self.tasks.of(pid)) {
                         self.looks.add(task);

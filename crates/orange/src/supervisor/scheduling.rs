@@ -16,6 +16,15 @@ pub(super) fn scheduling(driver: Driver) -> Result<Aside, String> {
     })
 }
 
+/// Notifies a person of what needs them since the last time, whenever it is asked to.
+pub(super) fn notifying(driver: Driver) -> Result<Aside, String> {
+    let mut told = Told::new(driver.clone(), "notify.failed");
+    Aside::new("notify", move || {
+        let notified = driver.with_person_variables().notify_of_news();
+        told.note(notified.map(|_| ()));
+    })
+}
+
 /// Tries releases again that were given up, once, and ends what is left of runs that nobody has a
 /// use for, whenever it is asked to.
 pub(super) fn tidying(driver: Driver) -> Result<Aside, String> {

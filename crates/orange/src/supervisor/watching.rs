@@ -1,5 +1,6 @@
 //! What follows from what happened, task by task.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use orange_engine::names::TaskId;
@@ -18,6 +19,7 @@ impl Supervisor {
     /// Reads what has changed, and has done what is due; what waits may be next now.
     pub(super) fn reload(&mut self) {
         self.scheduling.ask();
+        self.notifying.ask();
         // A database that is busy is no news: the next commit or sweep tries again.
         self.unparking = self.watcher.next_unparking().unwrap_or_default();
         for change in self.watcher.changes().unwrap_or_default() {
@@ -38,10 +40,19 @@ impl Supervisor {
             self.starts.forget(&task);
         }
         let worktree = watched.worktree.clone();
+        let told: Vec<PathBuf> = watched.runs.iter().map(|it| it.directory.clone()).collect();
         let is_missing = self.watch_processes(&watched);
         let before = self.tasks.update(watched);
         let earlier = before.as_ref().and_then(|it| it.worktree.as_deref());
         self.files.follow(&task, earlier, worktree.as_deref());
+        for run in before.iter().flat_map(|it| &it.runs) {
+            let is_there = told.contains(&run.directory);
+            let now = Some(run.directory.as_path()).filter(|_| is_there);
+            self.files.follow(&task, Some(&run.directory), now);
+        }
+        for directory in &told {
+            self.files.follow(&task, None, Some(directory));
+        }
         if is_missing {
             self.looks.add(task.clone());
         }
@@ -197,6 +208,10 @@ impl Supervisor {
         for task in self.tasks.all() {
             let worktree = task.worktree.as_deref();
             self.files.follow(&task.task, worktree, worktree);
+            for run in &task.runs {
+                self.files.follow(&task.task, None, Some(&run.directory));
+                self.hearers.add(task.task.clone());
+            }
             if task.worktree.is_some() || task.times_out.is_some() {
                 self.readers.add(task.task.clone());
             }

@@ -11,6 +11,8 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod agent_events;
+mod attention;
 mod codes;
 mod commands;
 mod completing;
@@ -18,6 +20,7 @@ mod completing;
 mod crashes;
 mod creating;
 mod deaths;
+mod delivering;
 mod first_session;
 mod hooks;
 mod hostile;

@@ -1,11 +1,17 @@
 //! The nudge: pasted, sent by its own Enter, and looked for.
 
-use orange::effects::tmux::TmuxError;
+use orange::effects::tmux::{Obstacle, Pane, TmuxError};
 
 use crate::stage::{Run, Stage, wait_for};
 
 /// Reads lines as agents do, with a prompt, and keeps what was sent.
 const READER: &str = "printf '> '; while IFS= read -r line; do printf '%s\\n' \"$line\" >>$OUT/got; printf '\\n> '; done";
+
+fn is_unsent(stage: &Stage, pane: &Pane, line: &str) -> bool {
+    let ground = stage.tmux.ground(pane, line).unwrap();
+    assert_eq!(ground.obstacle, None);
+    ground.screen.is_unsent
+}
 
 fn screen(stage: &Stage) -> String {
     stage.raw_tmux(&["capture-pane", "-p"])
@@ -25,7 +31,7 @@ fn lesson_24_a_nudge_arrives_whole_and_is_sent_by_its_own_enter() {
         "-l -X Enter C-c \\n ä🦀",
     ] {
         stage.tmux.paste(&pane, line).unwrap();
-        wait_for("the paste", || stage.tmux.is_unsent(&pane, line).unwrap());
+        wait_for("the paste", || is_unsent(&stage, &pane, line));
         stage.tmux.press_enter(&pane).unwrap();
         wait_for("the line", || {
             let got = std::fs::read_to_string(stage.path("got")).unwrap_or_default();
@@ -34,7 +40,7 @@ fn lesson_24_a_nudge_arrives_whole_and_is_sent_by_its_own_enter() {
         wait_for("the next prompt", || {
             screen(&stage).trim_end().ends_with("\n>")
         });
-        assert!(!stage.tmux.is_unsent(&pane, line).unwrap());
+        assert!(!is_unsent(&stage, &pane, line));
     }
     let got = String::from_utf8(stage.written("got")).unwrap();
     assert_eq!(got.lines().count(), 3);
@@ -87,15 +93,14 @@ fn beside_a_person_who_types_nothing_is_certain() {
     });
     wait_for("the prompt", || screen(&stage).contains('>'));
     stage.tmux.paste(&pane, "hello").unwrap();
-    wait_for("the paste", || {
-        stage.tmux.is_unsent(&pane, "hello").unwrap()
-    });
+    wait_for("the paste", || is_unsent(&stage, &pane, "hello"));
     let attach = stage.tmux.attach(&pane, &stage.environment);
     stage.attach_in_terminal(&attach);
     wait_for("the person", || {
         !stage.raw_tmux(&["list-clients"]).is_empty()
     });
-    assert!(!stage.tmux.is_unsent(&pane, "hello").unwrap());
+    let ground = stage.tmux.ground(&pane, "hello").unwrap();
+    assert_eq!(ground.obstacle, Some(Obstacle::Typing));
 }
 
 #[test]
@@ -108,6 +113,8 @@ fn a_pane_in_which_somebody_scrolls_is_left_alone() {
     wait_for("the prompt", || screen(&stage).contains('>'));
     let target = pane.pane.to_string();
     stage.raw_tmux(&["copy-mode", "-t", &target]);
+    let ground = stage.tmux.ground(&pane, "hello").unwrap();
+    assert_eq!(ground.obstacle, Some(Obstacle::Scrolled));
     assert!(matches!(
         stage.tmux.paste(&pane, "hello"),
         Err(TmuxError::NoInput(_))

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use orange_engine::activity::Doing;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, Status};
 use orange_engine::time::Timestamp;
@@ -29,7 +30,8 @@ const WIDE: usize = 80;
 ///
 /// What needs a person comes first, then what agents work on, then what waits; of each, what has
 /// waited longest. A sign shows what became of the agent: ● it runs, ✗ it has ended, ○ there is
-/// none, ? nobody can tell. The age is how long the task has been where it is.
+/// none, ? nobody can tell. What it seems to be doing is shown where the agent tells it. The age is
+/// how long the task has been where it is.
 ///
 /// Inside a project only its tasks are listed. Tasks that have ended are left out unless a person
 /// should look at them.
@@ -70,6 +72,8 @@ struct TaskBody<'a> {
     round: i64,
     entered_at: Option<Timestamp>,
     agent: &'static str,
+    /// What its agents seem to be doing, by what they told.
+    doing: Doing,
     attention: &'a [String],
 }
 
@@ -96,7 +100,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
                 tasks: overview
                     .tasks
                     .iter()
-                    .map(|row| told_to_programs(row, overview.agent(row)))
+                    .map(|row| told_to_programs(row, &overview))
                     .collect(),
             },
         };
@@ -114,7 +118,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-fn told_to_programs(row: &TaskRow, agent: AgentState) -> TaskBody<'_> {
+fn told_to_programs<'a>(row: &'a TaskRow, overview: &Overview) -> TaskBody<'a> {
     TaskBody {
         id: row.id.as_str(),
         project: row.project.as_str(),
@@ -124,7 +128,8 @@ fn told_to_programs(row: &TaskRow, agent: AgentState) -> TaskBody<'_> {
         summary: &row.summary,
         round: row.round,
         entered_at: row.entered_at,
-        agent: match agent {
+        doing: overview.doing(row),
+        agent: match overview.agent(row) {
             AgentState::None => "none",
             AgentState::Alive => "alive",
             AgentState::Unknown => "unknown",
@@ -134,7 +139,7 @@ fn told_to_programs(row: &TaskRow, agent: AgentState) -> TaskBody<'_> {
     }
 }
 
-fn grid(overview: &Overview, in_one_project: bool, is_narrow: bool) -> Grid<'_, 9> {
+fn grid(overview: &Overview, in_one_project: bool, is_narrow: bool) -> Grid<'_, 10> {
     let now = clock::now();
     let column = |heading, narrowest| Column {
         heading,
@@ -150,6 +155,7 @@ fn grid(overview: &Overview, in_one_project: bool, is_narrow: bool) -> Grid<'_, 
         column("", None),
         column("TASK", None),
         column("STATUS", None),
+        column("DOING", None),
         number("ROUND"),
         number("AGE"),
         column("PROJECT", Some(8)),
@@ -179,6 +185,7 @@ fn grid(overview: &Overview, in_one_project: bool, is_narrow: bool) -> Grid<'_, 
             sign(overview.agent(row)),
             (Style::Bold, Cow::from(row.id.as_str())),
             (status_style(row), Cow::from(row.status.as_str())),
+            doing(overview.doing(row)),
             (Style::Plain, round(row.round)),
             (Style::Dim, since(now, row.entered_at)),
             (Style::Plain, Cow::from(project)),
@@ -198,6 +205,16 @@ fn sign(agent: AgentState) -> (Style, Cow<'static, str>) {
         AgentState::Dead => (Style::Bad, "✗"),
     };
     (style, Cow::from(sign))
+}
+
+/// What agents told in a word; nothing where they told nothing.
+fn doing(doing: Doing) -> (Style, Cow<'static, str>) {
+    let style = match doing {
+        Doing::Working => Style::Good,
+        Doing::WaitingForPermission | Doing::WaitingForInput => Style::Warn,
+        Doing::Idle | Doing::Unknown => Style::Dim,
+    };
+    (style, Cow::from(doing.word()))
 }
 
 fn status_style(row: &TaskRow) -> Style {

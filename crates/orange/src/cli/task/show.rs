@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::age::ago;
+use crate::cli::delivery::undelivered;
+use crate::cli::doing::{ToldActivity, doing, told_activities};
 use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -23,8 +25,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 
 /// Show where a task is, and why.
 ///
-/// Also who works on it, as a look at its agents shows, what is still to be done, and which messages are undelivered: no agent
-/// has read them with `orange inbox` yet.
+/// Also who works on it, as a look at its agents shows, what they seem to be doing, what is still
+/// to be done, and which messages are undelivered: no agent has read them with `orange inbox` yet,
+/// nor shown that it was told of them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
@@ -45,6 +48,8 @@ struct Body<'a> {
     effects: Vec<Value>,
     runs: Value,
     seen: Vec<Value>,
+    /// What its live agents seem to be doing, by what they told.
+    activities: Vec<ToldActivity<'a>>,
     inbox: Value,
     why: Option<&'a Why>,
     /// What its start waits for, if it is in a queue.
@@ -91,6 +96,7 @@ fn body<'a>(shown: &'a Shown, why: Option<&'a Why>) -> Result<Body<'a>, Error> {
         effects: effects.collect(),
         runs: serde_json::to_value(&shown.runs)?,
         seen: shown.seen.iter().map(seen).collect(),
+        activities: told_activities(&shown.activities),
         inbox: inbox(shown)?,
         why,
         waits: told_waits(&shown.waits),
@@ -134,13 +140,15 @@ fn told_of(role: &Role, run: &Run, seen: &[Seen]) -> String {
     format!("{role} {}, run {}", state.unwrap_or_default(), run.id)
 }
 
-/// The messages, each with whether an agent has read it.
+/// The messages, each with whether it has reached its agent, and why not.
 fn inbox(shown: &Shown) -> Result<Value, Error> {
     let mut inbox = serde_json::to_value(&shown.inbox)?;
-    for entry in inbox.as_array_mut().into_iter().flatten() {
-        let undelivered = entry.get("read_at").is_none_or(Value::is_null);
-        if let Some(entry) = entry.as_object_mut() {
-            entry.insert("undelivered".to_owned(), undelivered.into());
+    let values = inbox.as_array_mut().into_iter().flatten();
+    for (value, message) in values.zip(&shown.inbox) {
+        if let Some(value) = value.as_object_mut() {
+            let reason = undelivered(message);
+            value.insert("undelivered".to_owned(), reason.is_some().into());
+            value.insert("reason".to_owned(), reason.into());
         }
     }
     Ok(inbox)
@@ -171,6 +179,9 @@ fn text(shown: &Shown, why: Option<&Why>, width: Option<usize>) -> Text {
     }
     for (role, run) in &task.runs {
         line("agent", &told_of(role, run, &shown.seen));
+        if let Some(doing) = doing(&shown.activities, &run.id, now) {
+            line("", &doing);
+        }
     }
     for pending in &shown.pending {
         let label = pending.planned.effect.label();
@@ -180,12 +191,12 @@ fn text(shown: &Shown, why: Option<&Why>, width: Option<usize>) -> Text {
     for reason in &task.attention {
         line("attention", reason);
     }
-    let unread = shown.inbox.iter().filter(|it| it.read_at.is_none());
-    for message in unread {
-        line(
-            "undelivered",
-            &format!("to the {}, {}", message.to, ago(now, message.written_at)),
-        );
+    for message in &shown.inbox {
+        if let Some(reason) = undelivered(message) {
+            let when = ago(now, message.written_at);
+            let told = format!("to the {}, {when}: {reason}", message.to);
+            line("undelivered", &told);
+        }
     }
     text
 }

@@ -6,12 +6,15 @@ use orange_engine::way::Way;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::cli::delivery::undelivered;
+use crate::cli::doing::{ToldActivity, doing, told_activities};
 use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
 use crate::cli::waits::{ToldWait, told_waits};
+use crate::clock;
 use crate::config::Environment;
 use crate::driver::{Observation, Outlook, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
@@ -47,6 +50,8 @@ struct Body<'a> {
     /// What its start waits for, if it is in a queue.
     waits: Vec<ToldWait<'a>>,
     agents: Vec<Value>,
+    /// What the live agents seem to be doing, by what they told; it decides nothing.
+    activities: Vec<ToldActivity<'a>>,
     ways: Vec<Value>,
     unknown: &'a [String],
     effects: Vec<Value>,
@@ -94,14 +99,17 @@ fn body<'a>(
         let label = it.planned.effect.label();
         json!({ "effect": label, "attempts": it.attempts, "error": it.error })
     });
-    let unread = shown.inbox.iter().filter(|it| it.read_at.is_none());
-    let undelivered = unread.map(|it| json!({ "to": it.to, "written_at": it.written_at }));
+    let undelivered = shown.inbox.iter().filter_map(|it| {
+        let reason = undelivered(it)?;
+        Some(json!({ "to": it.to, "written_at": it.written_at, "reason": reason }))
+    });
     Ok(Body {
         task: task.id.as_str(),
         status: task.status.as_str(),
         why,
         waits: told_waits(&shown.waits),
         agents: agents.collect(),
+        activities: told_activities(&shown.activities),
         ways,
         unknown: &outlook.unknown,
         effects: effects.collect(),
@@ -144,6 +152,9 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize
             Style::Plain,
             &format!("  {}", agent(role, run, &shown.seen)),
         );
+        if let Some(doing) = doing(&shown.activities, &run.id, clock::now()) {
+            line(Style::Plain, &format!("    {doing}"));
+        }
     }
     if !shown.pending.is_empty() {
         line(Style::Bold, "effects");
@@ -153,11 +164,12 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize
         let error = pending.error.as_deref().unwrap_or("on its way");
         line(Style::Plain, &format!("  {label}: {error}"));
     }
-    let unread = shown.inbox.iter().filter(|it| it.read_at.is_none());
-    for message in unread {
-        let (to, at) = (&message.to, message.written_at);
-        let told = format!("undelivered: a message to the {to} of {at}");
-        line(Style::Bad, &told);
+    for message in &shown.inbox {
+        if let Some(reason) = undelivered(message) {
+            let (to, at) = (&message.to, message.written_at);
+            let told = format!("undelivered: a message to the {to} of {at}: {reason}");
+            line(Style::Bad, &told);
+        }
     }
     if outlook.ways.is_empty() {
         line(Style::Plain, "it has ended; nothing leads further");

@@ -1,6 +1,7 @@
 //! One effect: what is done in the world for it.
 
 mod command;
+mod deliver;
 mod kill;
 mod merge;
 mod notify;
@@ -26,6 +27,8 @@ pub(super) struct Failure {
     pub(super) is_for_good: bool,
     /// When to try again, if it has only to wait and nothing went wrong.
     pub(super) put_off_until: Option<Timestamp>,
+    /// Whether somebody else has to go out of the way, which may take them a while.
+    pub(super) is_obstacle: bool,
 }
 
 /// How often is looked whether a person has ended what only a person can end.
@@ -42,6 +45,7 @@ impl Failure {
             error: error.to_string(),
             is_for_good: false,
             put_off_until: None,
+            is_obstacle: false,
         }
     }
 
@@ -51,6 +55,14 @@ impl Failure {
         Failure {
             put_off_until: Some(until),
             ..Failure::passing(parking)
+        }
+    }
+
+    /// Trying again helps once somebody is out of the way.
+    pub(super) fn obstacle(what: impl ToString) -> Failure {
+        Failure {
+            is_obstacle: true,
+            ..Failure::passing(what)
         }
     }
 
@@ -64,6 +76,7 @@ impl Failure {
             error: error.to_string(),
             is_for_good: true,
             put_off_until: None,
+            is_obstacle: false,
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Tells an agent or a person something.
 
-use std::time::Duration;
-
 use orange_engine::Task;
 use orange_engine::effect::{EffectId, EffectOutcome, NotifyRole};
 use orange_engine::language::hooks::Channel;
@@ -9,27 +7,17 @@ use orange_engine::role::Role;
 use serde_json::json;
 
 use super::Failure;
-use crate::clock::{self, Deadline};
+use super::deliver::{Telling, note_obstacle};
+use crate::clock;
 use crate::config::LogLevel;
 use crate::driver::Driver;
-use crate::effects::tmux::{Observation, Pane};
-use crate::store::{NewMessage, Store};
-
-/// What is typed into an agent's pane; the message itself is in its inbox.
-///
-/// Plain words: in a shell, a command in backticks would be run and its answer thrown away.
-const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
-
-/// How long an agent may take to show what was typed; some lose an Enter that comes earlier.
-const IS_SHOWN: Duration = Duration::from_millis(500);
-
-/// How long a line may stay in an agent's input before Enter counts as swallowed.
-const TAKES_IN: Duration = Duration::from_secs(1);
+use crate::effects::tmux::Observation;
+use crate::store::{Delivery, NewMessage, Store};
 
 impl Driver {
     /// Writes the message once, and tells the agent that it waits, or starts one that finds it.
     ///
-    /// Whether it was read shows by the agent's next call; a nudge that cannot be placed is tried
+    /// Whether it was read shows by the agent's next call; a line that cannot be typed is tried
     /// again, and the message stays in the inbox whatever comes of it.
     pub(super) fn notify_role(
         &self,
@@ -47,6 +35,20 @@ impl Driver {
         };
         let written = store.write_message(&task.id, &message);
         let entry = written.map_err(Failure::passing)?;
+        let told = self.tell_role(store, task, notify, entry);
+        if let Err(failure) = &told {
+            note_obstacle(store, task, entry, &failure.error);
+        }
+        told
+    }
+
+    fn tell_role(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        notify: &NotifyRole,
+        entry: u64,
+    ) -> Result<EffectOutcome, Failure> {
         let live = task.runs.get(&notify.role);
         let live = live.filter(|run| run.state.is_live());
         let seen = match live {
@@ -57,21 +59,28 @@ impl Driver {
             }
         };
         match (seen, live) {
-            (Some((Observation::Alive, Some(pane))), _) => {
-                let is_read = || is_read(store, task, entry);
-                if !is_read()? {
-                    self.nudge(&pane, &notify.role, is_read)?;
-                }
+            (Some((Observation::Alive, Some(pane))), Some(run)) => {
+                let records = store.runs(&task.id).map_err(Failure::passing)?;
+                let record = records.iter().find(|record| record.id == run.id);
+                let record = record.ok_or_else(|| Failure::passing("its run is not known"))?;
+                let telling = Telling {
+                    task,
+                    role: &notify.role,
+                    run: record,
+                    pane: &pane,
+                    entry,
+                };
+                self.deliver(store, &telling)?;
                 Ok(EffectOutcome::Done)
             }
-            (Some((Observation::Alive, None)), _) => Err(Failure::passing("its pane is not known")),
+            (Some((Observation::Alive, _)), _) => Err(Failure::passing("its pane is not known")),
             (Some((Observation::Unknown(why), _)), _) => Err(Failure::passing(why)),
             (Some((Observation::Dead(_), _)), Some(run)) => {
                 // What the dead one left running must not meet its successor.
                 self.end_run(store, task, &run.id)?;
-                self.start_instead(store, task, notify)
+                self.start_instead(store, task, notify, entry)
             }
-            (_, _) => self.start_instead(store, task, notify),
+            (_, _) => self.start_instead(store, task, notify, entry),
         }
     }
 
@@ -80,6 +89,7 @@ impl Driver {
         store: &mut Store,
         task: &Task,
         notify: &NotifyRole,
+        entry: u64,
     ) -> Result<EffectOutcome, Failure> {
         let Some(spawn) = &notify.otherwise else {
             let role = &notify.role;
@@ -90,42 +100,20 @@ impl Driver {
             return Err(Failure::parked(parking));
         }
         self.spawn(store, task, spawn)?;
+        // Its first prompt tells it, as far as the workflow says so.
+        let delivery = Delivery {
+            told_at: Some(clock::now()),
+            ..Delivery::default()
+        };
+        let noted = store.set_delivery(entry, &delivery);
+        noted.map_err(Failure::passing)?;
         Ok(EffectOutcome::SpawnedInstead)
     }
 
-    /// Types the line, unless it is there already, and sends it.
+    /// Writes a line into the log of orange, and tells by the ways that the workflow names and the
+    /// person has.
     ///
-    /// Enter is pressed once more only while the line is provably still in the input box: anywhere
-    /// else it could answer a question that nobody read. An agent that shows no box that we know
-    /// gets one Enter, and what it does not read stays undelivered.
-    fn nudge(
-        &self,
-        pane: &Pane,
-        role: &Role,
-        is_read: impl Fn() -> Result<bool, Failure>,
-    ) -> Result<(), Failure> {
-        let is_unsent = || self.tmux.is_unsent(pane, NUDGE).map_err(Failure::passing);
-        if !is_unsent()? {
-            self.tmux.paste(pane, NUDGE).map_err(Failure::passing)?;
-        }
-        // Where no box of the agent's is recognised, only its next call tells.
-        if !within(IS_SHOWN, is_unsent)? {
-            return self.tmux.press_enter(pane).map_err(Failure::passing);
-        }
-        for _ in 0..2 {
-            self.tmux.press_enter(pane).map_err(Failure::passing)?;
-            if within(TAKES_IN, || Ok(is_read()? || !is_unsent()?))? {
-                return Ok(());
-            }
-        }
-        Err(Failure::passing(format!(
-            "the {role} does not take in the line that tells of its message: press Enter in its \
-             terminal"
-        )))
-    }
-
-    /// Writes a line into the log of orange, which is all there is for now: no desktop
-    /// notification and no bell, since a performer has no terminal, and no webhook.
+    /// A webhook makes it happen at most once; otherwise a second notification does no harm.
     pub(super) fn notify_person(
         &self,
         task: &Task,
@@ -135,27 +123,18 @@ impl Driver {
         let more = json!({ "message": message });
         let written = self.try_log(LogLevel::Warn, &task.id, "notified", more);
         written.map_err(Failure::passing)?;
-        if via.contains(&Channel::Webhook) {
-            return Err(super::not_available("calling a webhook"));
+        let settings = self.settings(None).map_err(Failure::for_good)?.notify;
+        if via.contains(&Channel::Webhook) && settings.webhook.is_none() {
+            return Err(Failure::for_good(
+                "no webhook is set; set `notify.webhook` in config.toml",
+            ));
         }
-        Ok(EffectOutcome::Done)
+        let json = Driver::message_for_programs(&task.id, message);
+        let text = format!("{}: {message}", task.id);
+        let problems = self.tell_person(&settings, via, &text, &json);
+        if problems.is_empty() {
+            return Ok(EffectOutcome::Done);
+        }
+        Err(Failure::for_good(problems.join("; ")))
     }
-}
-
-/// Whether a message was read.
-fn is_read(store: &Store, task: &Task, entry: u64) -> Result<bool, Failure> {
-    let inbox = store.inbox(&task.id).map_err(Failure::passing)?;
-    Ok(inbox
-        .iter()
-        .any(|it| it.id == entry && it.read_at.is_some()))
-}
-
-/// Whether something comes to hold in time; a look that fails ends the waiting.
-fn within(bound: Duration, holds: impl Fn() -> Result<bool, Failure>) -> Result<bool, Failure> {
-    let mut seen = Ok(false);
-    Deadline::after(bound).wait_for(|| {
-        seen = holds();
-        !matches!(seen, Ok(false))
-    });
-    seen
 }

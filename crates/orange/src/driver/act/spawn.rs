@@ -8,7 +8,7 @@ use orange_engine::effect::{EffectOutcome, Spawn};
 
 use super::Failure;
 use crate::clock;
-use crate::config::{Environment, ORANGE_PORT_OFFSET, ORANGE_REPORT, ORANGE_RUN_PROOF};
+use crate::config::{Environment, ORANGE_PORT_OFFSET, ORANGE_REPORT};
 use crate::driver::{Driver, ids, place};
 use crate::effects::run::{Launch, RawText, RunFile};
 use crate::effects::tmux::Start;
@@ -77,7 +77,9 @@ impl Driver {
         let record = runs.into_iter().find(|run| run.id == spawn.run);
         let noted = record.and_then(|record| record.setup);
         if let (Some(noted), Ok(file)) = (noted, RunFile::read(&run_file))
-            && proof_of(&file).is_some_and(|proof| ids::hash(proof) == noted.secret_hash)
+            && file
+                .proof()
+                .is_some_and(|proof| ids::hash(proof) == noted.secret_hash)
         {
             return Ok(run_file);
         }
@@ -140,10 +142,6 @@ impl Driver {
         }
         Environment::of(variables)
     }
-}
-
-fn proof_of(file: &RunFile) -> Option<&str> {
-    file.environment.get(ORANGE_RUN_PROOF)?.as_os_str().to_str()
 }
 
 /// What is remembered of a start: everything but values that may be secrets.

@@ -11,6 +11,7 @@ use orange_engine::role::Role;
 use serde::{Deserialize, Serialize};
 
 use super::raw_text::RawText;
+use crate::config::ORANGE_RUN_PROOF;
 use crate::effects::private_file::{self, PrivateFileError};
 
 /// The shape of the file; another one is refused.
@@ -115,6 +116,12 @@ impl RunFile {
             return Err(holds(format!("the variable `{}`", name.escape_debug())));
         }
         Ok(file)
+    }
+
+    /// The secret by which the run proves that it is the one.
+    pub fn proof(&self) -> Option<&str> {
+        let proof = self.environment.get(ORANGE_RUN_PROOF)?;
+        proof.as_os_str().to_str()
     }
 
     /// Writes it, whole or not at all, for nobody else to read.

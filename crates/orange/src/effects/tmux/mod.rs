@@ -6,6 +6,7 @@
 //! than they say, so neither is ever enough.
 
 mod attach;
+mod bell;
 mod call;
 mod capture;
 mod control;
@@ -16,6 +17,7 @@ mod listing;
 mod name;
 mod nudge;
 mod observe;
+mod screen;
 mod start;
 
 pub use attach::Attach;
@@ -25,8 +27,9 @@ pub use id::{IdError, PaneId, SessionId, WindowId};
 pub use kill::{Kill, Killed, Leftovers};
 pub use listing::{Listed, Listing, PaneState};
 pub use name::{session_name, window_name};
-pub use nudge::is_in_input_box;
+pub use nudge::{Ground, Obstacle};
 pub use observe::{Observation, observe};
+pub use screen::Screen;
 pub use start::{Start, Started};
 
 use std::collections::BTreeMap;

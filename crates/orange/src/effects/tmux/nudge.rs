@@ -3,25 +3,54 @@
 //! The message itself is in the inbox. What is typed is one short line, as a paste, and Enter is a
 //! call of its own: sent together, some agents lose the Enter or the line.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::call::Call;
 use super::guard::Meant;
 use super::name::require_plain;
+use super::screen::Screen;
 use super::{Pane, Tmux, TmuxError};
 use crate::clock;
 
 /// The longest nudge.
 pub(super) const LONGEST: usize = 200;
 
-/// How many of the last lines with something on them may hold the input box.
-const LAST_LINES: usize = 12;
-
 /// A person who typed this recently may be typing still.
 const TYPING: Duration = Duration::from_secs(5);
 
-/// What agents draw before the place where a person types.
-const PROMPTS: [char; 7] = ['>', '❯', '›', '»', '$', '%', '#'];
+/// Why nothing may be typed into a pane now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Somebody scrolls in it, which keys would disturb.
+    Scrolled,
+    /// Somebody types.
+    Typing,
+    /// It shows this question, which would take the keys.
+    Dialog(String),
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::Scrolled => formatter.write_str("somebody scrolls in its terminal"),
+            Obstacle::Typing => formatter.write_str("somebody types in its terminal"),
+            Obstacle::Dialog(question) => {
+                let question: String = question.chars().take(80).collect();
+                write!(formatter, "its terminal asks `{question}`")
+            }
+        }
+    }
+}
+
+/// What a pane shows to who wants to type into it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// Why nothing may be typed.
+    pub obstacle: Option<Obstacle>,
+    /// What is shown.
+    pub screen: Screen,
+}
 
 impl Tmux {
     /// Pastes one line into the agent's input.
@@ -50,14 +79,25 @@ impl Tmux {
         self.guarded_input(None, pane.meant(), &press)
     }
 
-    /// Whether a line that was pasted is provably still in the input box, with nobody typing.
-    pub fn is_unsent(&self, pane: &Pane, line: &str) -> Result<bool, TmuxError> {
-        if self.somebody_types(pane)? {
-            return Ok(false);
-        }
-        let capture = format!("capture-pane -p -J -t {}", pane.pane);
-        let screen = self.guarded(pane.meant(), &capture)?;
-        Ok(is_in_input_box(&screen, line))
+    /// What stands in the way of typing, and what the pane shows.
+    pub fn ground(&self, pane: &Pane, line: &str) -> Result<Ground, TmuxError> {
+        let target = pane.pane;
+        let look = format!(
+            "display-message -p -t {target} '#{{pane_in_mode}} #{{cursor_y}}' ; \
+             capture-pane -p -t {target}"
+        );
+        let said = self.guarded(pane.meant(), &look)?;
+        let (head, shown) = said.split_once('\n').unwrap_or((said.trim(), ""));
+        let (mode, row) = head.split_once(' ').unwrap_or((head, ""));
+        let screen = Screen::read(shown, row.parse().ok(), line);
+        let obstacle = if mode != "0" {
+            Some(Obstacle::Scrolled)
+        } else if self.somebody_types(pane)? {
+            Some(Obstacle::Typing)
+        } else {
+            screen.dialog.clone().map(Obstacle::Dialog)
+        };
+        Ok(Ground { obstacle, screen })
     }
 
     fn somebody_types(&self, pane: &Pane) -> Result<bool, TmuxError> {
@@ -81,76 +121,5 @@ impl Pane {
             pane: self.pane,
             run: &self.run,
         }
-    }
-}
-
-/// Whether a screen shows the line in the input box, rather than in what was said before.
-///
-/// It does when the last prompt near the end has exactly this line behind it, and then comes the
-/// edge of a box or nothing. A sent message has an empty input box, a placeholder, a dialog or the
-/// agent's words below. Whatever is not certain is a no.
-pub fn is_in_input_box(screen: &str, line: &str) -> bool {
-    let shown: Vec<&str> = screen.lines().filter(|it| !it.trim().is_empty()).collect();
-    let last = shown.get(shown.len().saturating_sub(LAST_LINES)..);
-    let last = last.unwrap_or_default().iter().map(|it| undrawn(it));
-    let last: Vec<&str> = last.collect();
-    let Some(start) = last.iter().rposition(|it| it.starts_with(PROMPTS)) else {
-        return false;
-    };
-    // The edge of a box has nothing left when what is drawn is taken away.
-    let typed = last.iter().skip(start).take_while(|it| !it.is_empty());
-    let typed: String = typed.copied().collect();
-    let wanted = squeezed(line);
-    !wanted.is_empty() && squeezed(typed.trim_start_matches(PROMPTS)) == wanted
-}
-
-/// A line without the box that is drawn around it.
-fn undrawn(line: &str) -> &str {
-    let is_drawn = |it: char| ('\u{2500}'..='\u{259f}').contains(&it) || it == '|';
-    line.trim_matches(|it: char| it.is_whitespace() || is_drawn(it))
-}
-
-/// A text without its spaces: where a line is broken depends on the width.
-fn squeezed(text: &str) -> String {
-    text.chars().filter(|it| !it.is_whitespace()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
-
-    #[test]
-    fn lesson_25_a_nudge_that_waits_is_seen() {
-        for screen in [
-            "some talk\n\n> Message from orange: run orange inbox and do what it says.\n",
-            "╭──────────╮\n│ > Message from orange: run orange       │\n│   inbox and do what it says. │\n╰──────────╯\n  ? for shortcuts\n",
-            "❯ Message from orange: run orange inbox and do what it says.\n──────\n  ⏵⏵ accept edits on",
-            "$ Message from orange: run orange inbox and do what it says.",
-        ] {
-            assert!(is_in_input_box(screen, NUDGE), "{screen}");
-        }
-    }
-
-    #[test]
-    fn lesson_26_a_nudge_that_was_sent_or_a_dialog_gets_no_second_enter() {
-        for screen in [
-            "",
-            "nothing of ours",
-            "> Message from orange: run orange inbox and do what it says.\n\n● Reading…\n\n> \n",
-            "› Message from orange: run orange inbox and do what it says.\n\n› Ask for anything",
-            "> Message from orange: run orange inbox and do what it says.\n\nUpdate available\n❯ 1. Install\n  2. Skip",
-            "Message from orange: run orange inbox and do what it says.",
-            "> half a thought Message from orange: run orange inbox and do what it says.",
-            "> [Pasted text #1 +12 lines]",
-            "> Message from orange: run orange inbox and do what it says.\nInstall it? [Y/n]",
-            "> Message from orange: run orange inbox and do what it says. And more.",
-        ] {
-            assert!(!is_in_input_box(screen, NUDGE), "{screen}");
-        }
-        assert!(!is_in_input_box("> ", ""));
-        let far_above = format!("> {NUDGE}\n{}", "line\n".repeat(20));
-        assert!(!is_in_input_box(&far_above, NUDGE));
     }
 }

@@ -4,6 +4,7 @@ mod burdens;
 mod chaos;
 mod exits;
 mod handover;
+mod hearing;
 mod lessons;
 mod orphans;
 mod parking;

@@ -1,0 +1,232 @@
+//! What an agent seems to be doing, by what it told.
+//!
+//! Advice for people only: no decision reads it, because an agent tells nothing when a person
+//! interrupts it or grants what it asked for.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Timestamp;
+
+/// What an agent can tell of itself.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentEventKind {
+    /// It has started and takes input.
+    SessionStart,
+    /// It has taken in what somebody typed.
+    PromptSubmitted,
+    /// It does something.
+    Working,
+    /// It asks whether it may do something.
+    PermissionWait,
+    /// It asks something else.
+    InputWait,
+    /// It has come to the end of what it was told.
+    Idle,
+    /// It ends.
+    SessionEnd,
+}
+
+impl AgentEventKind {
+    /// Every kind, by the name that the command line uses.
+    pub const ALL: [(&'static str, AgentEventKind); 7] = [
+        ("session-start", AgentEventKind::SessionStart),
+        ("prompt-submitted", AgentEventKind::PromptSubmitted),
+        ("working", AgentEventKind::Working),
+        ("permission-wait", AgentEventKind::PermissionWait),
+        ("input-wait", AgentEventKind::InputWait),
+        ("idle", AgentEventKind::Idle),
+        ("session-end", AgentEventKind::SessionEnd),
+    ];
+
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<AgentEventKind> {
+        let mut all = AgentEventKind::ALL.iter();
+        all.find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        let mut all = AgentEventKind::ALL.iter();
+        all.find(|(_, kind)| *kind == self)
+            .map_or("", |(name, _)| name)
+    }
+}
+
+impl fmt::Display for AgentEventKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// Something that an agent told of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct AgentEvent {
+    /// What.
+    pub kind: AgentEventKind,
+    /// Its place among those of its run; one that arrives late is not taken for the newest.
+    pub sequence: u64,
+    /// When it was told.
+    pub at: Timestamp,
+    /// The agent's own name for its conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Where the agent keeps its conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
+    /// What the agent said with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// What an agent seems to be doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Doing {
+    /// It works.
+    Working,
+    /// It waits until somebody allows something.
+    WaitingForPermission,
+    /// It waits for an answer.
+    WaitingForInput,
+    /// It waits to be told something.
+    Idle,
+    /// It told nothing that says so.
+    Unknown,
+}
+
+impl Doing {
+    /// It in one word; nothing where nothing is known.
+    pub fn word(self) -> &'static str {
+        match self {
+            Doing::Working => "working",
+            Doing::WaitingForPermission | Doing::WaitingForInput => "waiting",
+            Doing::Idle => "idle",
+            Doing::Unknown => "",
+        }
+    }
+
+    /// Whether only a person can make it go on.
+    pub fn is_waiting(self) -> bool {
+        matches!(self, Doing::WaitingForPermission | Doing::WaitingForInput)
+    }
+}
+
+impl fmt::Display for Doing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Doing::Working => "working",
+            Doing::WaitingForPermission => "waiting for permission",
+            Doing::WaitingForInput => "waiting for an answer",
+            Doing::Idle => "idle",
+            Doing::Unknown => "unknown",
+        })
+    }
+}
+
+/// What an agent seems to be doing, and what that is taken from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Activity {
+    /// What.
+    pub doing: Doing,
+    /// The newest thing that the agent told; nothing when it told nothing.
+    pub evidence: Option<AgentEvent>,
+}
+
+impl Activity {
+    /// What follows from everything that one run told, in the order in which it arrived.
+    pub fn of(events: &[AgentEvent]) -> Activity {
+        let newest = events.iter().max_by_key(|event| event.sequence);
+        let doing = newest.map_or(Doing::Unknown, |event| match event.kind {
+            AgentEventKind::PromptSubmitted | AgentEventKind::Working => Doing::Working,
+            AgentEventKind::PermissionWait => Doing::WaitingForPermission,
+            AgentEventKind::InputWait => Doing::WaitingForInput,
+            AgentEventKind::Idle => Doing::Idle,
+            // Whether it got a prompt with its start, it has not told.
+            AgentEventKind::SessionStart | AgentEventKind::SessionEnd => Doing::Unknown,
+        });
+        Activity {
+            doing,
+            evidence: newest.cloned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(sequence: u64, kind: AgentEventKind) -> AgentEvent {
+        AgentEvent {
+            kind,
+            sequence,
+            at: Timestamp::default(),
+            session_id: None,
+            transcript: None,
+            message: None,
+        }
+    }
+
+    #[test]
+    fn an_agent_that_told_nothing_is_unknown() {
+        let activity = Activity::of(&[]);
+        assert_eq!(activity.doing, Doing::Unknown);
+        assert_eq!(activity.evidence, None);
+    }
+
+    #[test]
+    fn what_was_told_last_counts_and_not_what_arrived_last() {
+        let waits = event(5, AgentEventKind::PermissionWait);
+        let late = event(3, AgentEventKind::Working);
+        let activity = Activity::of(&[event(1, AgentEventKind::SessionStart), waits.clone(), late]);
+        assert_eq!(activity.doing, Doing::WaitingForPermission);
+        assert_eq!(activity.evidence, Some(waits));
+        // Of two with the same number, the one that arrived last counts.
+        let same = [
+            event(7, AgentEventKind::Working),
+            event(7, AgentEventKind::Idle),
+        ];
+        assert_eq!(Activity::of(&same).doing, Doing::Idle);
+    }
+
+    #[test]
+    fn every_kind_has_one_name_and_a_meaning() {
+        for (name, kind) in AgentEventKind::ALL {
+            assert_eq!(AgentEventKind::named(name), Some(kind));
+            assert_eq!(kind.as_str(), name);
+            assert_eq!(
+                serde_json::to_value(kind).unwrap(),
+                serde_json::json!(name),
+                "{name}"
+            );
+        }
+        assert_eq!(AgentEventKind::named("SessionStart"), None);
+        let doing = AgentEventKind::ALL.map(|(_, kind)| Activity::of(&[event(1, kind)]).doing);
+        assert_eq!(
+            doing,
+            [
+                Doing::Unknown,
+                Doing::Working,
+                Doing::Working,
+                Doing::WaitingForPermission,
+                Doing::WaitingForInput,
+                Doing::Idle,
+                Doing::Unknown
+            ]
+        );
+    }
+}

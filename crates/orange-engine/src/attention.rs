@@ -1,0 +1,418 @@
+//! What needs a person: which items follow from how a task stands.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::activity::{Activity, Doing};
+use crate::language::Workflow;
+use crate::language::verbs::Verb;
+use crate::language::workflow::{Kind, State, Target, Trigger};
+use crate::names::{RunId, TaskId};
+use crate::role::Role;
+use crate::time::Timestamp;
+
+/// How long an agent may take to read what it was told of; milliseconds.
+const TAKES_TO_READ: i64 = 120_000;
+
+/// What a person is asked for in a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// To answer an agent that is there to talk to.
+    Question,
+    /// To say whether the work is good.
+    Review,
+    /// To help where nobody knew how to go on.
+    Stuck,
+    /// To decide how it goes on.
+    Decision,
+}
+
+/// What a person is asked for in a state; nothing where none is asked.
+pub fn need(workflow: &Workflow, state: &State) -> Option<Need> {
+    if state.kind != Kind::Human {
+        return None;
+    }
+    let leads_to = |verb: Verb, target: &Target| {
+        let mut targets = workflow.verbs.get(&verb).into_iter().flatten();
+        targets.any(|known| known == target)
+    };
+    if leads_to(Verb::Stuck, &Target::Status(state.name.clone())) {
+        return Some(Need::Stuck);
+    }
+    let is_end = |target: &Target| match target {
+        Target::Status(status) => workflow.is_terminal(status),
+        Target::Previous => false,
+    };
+    // Where a person can accept the work, they are asked whether it is good. A way that leads there
+    // from everywhere says nothing of this state.
+    let mut edges = workflow.edges_from(&state.name);
+    let accepts = edges.any(|edge| {
+        let is_asked = matches!(edge.trigger, Trigger::Request | Trigger::Merged);
+        let is_asked = is_asked && !edge.from_any;
+        let is_accepted = leads_to(Verb::Merge, &edge.to) || leads_to(Verb::Complete, &edge.to);
+        is_asked && is_accepted && is_end(&edge.to) && edge.is_open_to(&Role::Human)
+    });
+    Some(if accepts {
+        Need::Review
+    } else if state.expects.is_empty() {
+        Need::Decision
+    } else {
+        Need::Question
+    })
+}
+
+/// What an item is about.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum ItemKind {
+    /// An agent asks something.
+    Question,
+    /// Work waits to be judged.
+    Review,
+    /// Nobody knew how to go on.
+    Stuck,
+    /// Somebody has to say how it goes on.
+    Decision,
+    /// Something went wrong.
+    Trouble,
+    /// An effect was given up.
+    GaveUp,
+    /// A message has not reached its agent.
+    Undelivered,
+    /// An agent waits until something is allowed.
+    Permission,
+    /// An agent says that it waits for an answer.
+    Input,
+}
+
+impl ItemKind {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ItemKind::Question => "question",
+            ItemKind::Review => "review",
+            ItemKind::Stuck => "is stuck",
+            ItemKind::Decision => "decision",
+            ItemKind::Trouble => "trouble",
+            ItemKind::GaveUp => "gave up",
+            ItemKind::Undelivered => "undelivered",
+            ItemKind::Permission => "permission",
+            ItemKind::Input => "input",
+        }
+    }
+}
+
+impl fmt::Display for ItemKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// Something that needs a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Item {
+    /// The same for the same thing, however often it is asked for.
+    pub key: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// The task.
+    pub task: TaskId,
+    /// What it is about.
+    pub kind: ItemKind,
+    /// What is needed.
+    pub told: String,
+    /// What to run.
+    pub command: String,
+}
+
+/// How a task stands, as far as a person may be needed.
+#[derive(Clone, Debug)]
+pub struct Standing<'a> {
+    /// The task.
+    pub task: &'a TaskId,
+    /// Since when it is in its status.
+    pub entered_at: Timestamp,
+    /// What a person is asked for there.
+    pub need: Option<Need>,
+    /// Why a person should look besides.
+    pub reasons: Vec<Reason<'a>>,
+    /// What has not reached an agent.
+    pub unread: Vec<Unread<'a>>,
+    /// What its live agents told.
+    pub agents: Vec<Agent<'a>>,
+}
+
+/// Why a person should look at a task.
+#[derive(Clone, Copy, Debug)]
+pub struct Reason<'a> {
+    /// In words.
+    pub told: &'a str,
+    /// Since when.
+    pub since: Timestamp,
+    /// Whether it is an effect that was given up.
+    pub is_given_up: bool,
+}
+
+/// A message that no agent has read.
+#[derive(Clone, Copy, Debug)]
+pub struct Unread<'a> {
+    /// Its number.
+    pub id: u64,
+    /// To whom.
+    pub to: &'a Role,
+    /// When it was written.
+    pub written_at: Timestamp,
+    /// What stands in the way, if somebody knows.
+    pub problem: Option<&'a str>,
+    /// Whether the agent showed that it was told of it.
+    pub is_confirmed: bool,
+}
+
+/// An agent and what it seems to be doing.
+#[derive(Clone, Copy, Debug)]
+pub struct Agent<'a> {
+    /// As what it runs.
+    pub role: &'a Role,
+    /// Which start of it.
+    pub run: &'a RunId,
+    /// What it told.
+    pub activity: &'a Activity,
+}
+
+/// Everything for which a task needs a person.
+pub fn items(standing: &Standing<'_>, now: Timestamp) -> Vec<Item> {
+    let mut items: Vec<Item> = standing.asked().into_iter().collect();
+    items.extend(standing.reasons.iter().filter_map(|it| standing.look(it)));
+    let unread = standing.unread.iter();
+    items.extend(unread.filter_map(|it| standing.undelivered(it, now)));
+    items.extend(standing.agents.iter().filter_map(|it| standing.waits(it)));
+    items
+}
+
+/// What waited longest comes first.
+pub fn in_order(items: &mut [Item]) {
+    items.sort_by(|one, two| (one.since, &one.key).cmp(&(two.since, &two.key)));
+}
+
+impl Standing<'_> {
+    fn item(&self, kind: ItemKind, what: &str, since: Timestamp, told: String) -> Item {
+        let task = self.task;
+        let word = match kind {
+            ItemKind::Review => "diff",
+            ItemKind::Question | ItemKind::Undelivered | ItemKind::Permission | ItemKind::Input => {
+                "attach"
+            }
+            ItemKind::Stuck | ItemKind::Decision | ItemKind::Trouble | ItemKind::GaveUp => "why",
+        };
+        Item {
+            key: format!("{task}/{kind}/{what}"),
+            since,
+            task: task.clone(),
+            kind,
+            told,
+            command: format!("orange task {word} {task}"),
+        }
+    }
+
+    fn asked(&self) -> Option<Item> {
+        let (kind, told) = match self.need? {
+            Need::Question => (ItemKind::Question, "an agent asks; answer in its terminal"),
+            Need::Review => (ItemKind::Review, "the work waits to be reviewed"),
+            Need::Stuck => (ItemKind::Stuck, "nobody knew how to go on"),
+            Need::Decision => (ItemKind::Decision, "somebody has to say how it goes on"),
+        };
+        let since = self.entered_at;
+        Some(self.item(kind, &since.to_string(), since, told.to_owned()))
+    }
+
+    fn look(&self, reason: &Reason<'_>) -> Option<Item> {
+        // A message that is undelivered is told as that, with what stands in the way.
+        let mut unread = self.unread.iter().filter_map(|it| it.problem);
+        if reason.is_given_up && unread.any(|problem| reason.told.ends_with(problem)) {
+            return None;
+        }
+        let kind = if reason.is_given_up {
+            ItemKind::GaveUp
+        } else {
+            ItemKind::Trouble
+        };
+        let what = format!("{}/{}", reason.since, reason.told);
+        Some(self.item(kind, &what, reason.since, reason.told.to_owned()))
+    }
+
+    fn undelivered(&self, message: &Unread<'_>, now: Timestamp) -> Option<Item> {
+        let waited = now.millis().saturating_sub(message.written_at.millis());
+        let (id, to) = (message.id, message.to);
+        let why = match message.problem {
+            Some(problem) => problem,
+            None if message.is_confirmed || waited < TAKES_TO_READ => return None,
+            None => "it was told of it, and has not read it",
+        };
+        let told = format!("a message to the {to}: {why}");
+        Some(self.item(
+            ItemKind::Undelivered,
+            &id.to_string(),
+            message.written_at,
+            told,
+        ))
+    }
+
+    fn waits(&self, agent: &Agent<'_>) -> Option<Item> {
+        let kind = match agent.activity.doing {
+            Doing::WaitingForPermission => ItemKind::Permission,
+            Doing::WaitingForInput => ItemKind::Input,
+            Doing::Working | Doing::Idle | Doing::Unknown => return None,
+        };
+        // Where a person is asked anyway, an agent that says so is no second thing.
+        if kind == ItemKind::Input && self.need.is_some() {
+            return None;
+        }
+        let told = agent.activity.evidence.as_ref()?;
+        let what = format!("{}/{}", agent.run, told.sequence);
+        let words = told.message.as_ref().map(|it| format!(": {it}"));
+        let (role, doing) = (agent.role, agent.activity.doing);
+        let words = format!("the {role} is {doing}{}", words.unwrap_or_default());
+        Some(self.item(kind, &what, told.at, words))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::activity::{AgentEvent, AgentEventKind};
+    use crate::language::load;
+    use crate::shipped;
+
+    #[test]
+    fn what_a_person_is_asked_for_follows_from_the_workflow() {
+        let mut found = Vec::new();
+        for shipped in shipped::ALL {
+            let workflow = load(shipped.source).workflow.unwrap();
+            for state in &workflow.states {
+                if let Some(need) = need(&workflow, state) {
+                    found.push(format!("{}: {} {need:?}", shipped.name, state.name));
+                }
+            }
+        }
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                "autopilot: blocked Review",
+                "autopilot: needs_review Review",
+                "default: clarification Question",
+                "default: reviewing Review",
+                "default: stuck Stuck",
+                "minimal: reviewing Review",
+                "respawn: clarification Question",
+                "respawn: reviewing Review",
+                "respawn: stuck Stuck",
+            ]
+        );
+    }
+
+    fn waiting(kind: AgentEventKind) -> Activity {
+        Activity::of(&[AgentEvent {
+            kind,
+            sequence: 7,
+            at: Timestamp::from_millis(5000),
+            session_id: None,
+            transcript: None,
+            message: Some(String::from("May I?")),
+        }])
+    }
+
+    #[test]
+    fn every_reason_is_an_item_with_a_command() {
+        let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
+        let permission = waiting(AgentEventKind::PermissionWait);
+        let reason = |told, is_given_up| Reason {
+            told,
+            since: Timestamp::from_millis(3000),
+            is_given_up,
+        };
+        let message = |id, problem, is_confirmed| Unread {
+            id,
+            to: &role,
+            written_at: Timestamp::from_millis(4000),
+            problem,
+            is_confirmed,
+        };
+        let standing = Standing {
+            task: &task,
+            entered_at: Timestamp::from_millis(2000),
+            need: Some(Need::Review),
+            reasons: vec![
+                reason("the worker crashed", false),
+                reason("push_branch: no remote", true),
+                reason("notify_worker: somebody scrolls", true),
+            ],
+            unread: vec![
+                message(1, Some("somebody scrolls"), false),
+                message(2, None, false),
+                message(3, None, true),
+            ],
+            agents: vec![Agent {
+                role: &role,
+                run: &run,
+                activity: &permission,
+            }],
+        };
+        let told = |now: i64| {
+            let mut items = items(&standing, Timestamp::from_millis(now));
+            in_order(&mut items);
+            let told = items.iter();
+            let told = told.map(|it| format!("{}; {}; {}", it.kind, it.told, it.command));
+            told.collect::<Vec<String>>()
+        };
+        let expected = [
+            "review; the work waits to be reviewed; orange task diff k3f9",
+            "gave up; push_branch: no remote; orange task why k3f9",
+            "trouble; the worker crashed; orange task why k3f9",
+            "undelivered; a message to the worker: somebody scrolls; orange task attach k3f9",
+            "permission; the worker is waiting for permission: May I?; orange task attach k3f9",
+        ];
+        assert_eq!(told(6000), expected);
+        let later = told(4000 + TAKES_TO_READ);
+        assert_eq!(later.len(), 6, "{later:?}");
+        assert!(later[4].contains("has not read it"), "{later:?}");
+    }
+
+    #[test]
+    fn an_answer_that_a_status_asks_for_anyway_is_asked_for_once() {
+        let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
+        let activity = waiting(AgentEventKind::InputWait);
+        let standing = |need| Standing {
+            task: &task,
+            entered_at: Timestamp::default(),
+            need,
+            reasons: Vec::new(),
+            unread: Vec::new(),
+            agents: vec![Agent {
+                role: &role,
+                run: &run,
+                activity: &activity,
+            }],
+        };
+        let kinds = |need| {
+            let items = items(&standing(need), Timestamp::default());
+            items.iter().map(|item| item.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(Some(Need::Question)), [ItemKind::Question]);
+        assert_eq!(kinds(None), [ItemKind::Input]);
+    }
+}

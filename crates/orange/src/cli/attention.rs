@@ -1,0 +1,228 @@
+//! `orange attention`.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use orange_engine::attention::Item;
+use orange_engine::names::ProjectName;
+use orange_engine::time::Timestamp;
+use serde::Serialize;
+
+use super::age::age;
+use super::attending::{Manner, attend};
+use super::driving::driver;
+use super::error::Error;
+use super::exit::Exit;
+use super::json::Answer;
+use super::schemas::Shape;
+use crate::clock;
+use crate::config::Environment;
+use crate::driver::{Attended, Driver};
+use crate::output::{Alignment, Column, Grid, Output, Style, Text};
+
+/// How long one who follows rests between two looks.
+const REST: Duration = Duration::from_secs(1);
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.attention/1");
+
+/// The shape of a line for who follows.
+pub const CHANGE: Shape = Shape::of::<Change<'static>>("orange.attention.change/1");
+
+/// List what needs you.
+///
+/// One queue over all tasks, what waited longest first: questions of agents, work to review, tasks
+/// that are stuck or in trouble, effects that were given up, messages that have not reached their
+/// agent, and agents that wait until something is allowed. With each comes what to run next.
+///
+/// Inside a project only its tasks are listed. Nothing is changed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Of every project, also inside one.
+    #[arg(long)]
+    pub all: bool,
+    /// Go on with what comes and goes, until interrupted.
+    #[arg(long, short)]
+    pub follow: bool,
+    /// Answer in JSON, for programs; with `--follow`, an object per line.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body<'a> {
+    as_of: u64,
+    project: Option<&'a ProjectName>,
+    items: Vec<ItemBody<'a>>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct ItemBody<'a> {
+    #[serde(flatten)]
+    item: &'a Item,
+    project: &'a str,
+    summary: &'a str,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Change<'a> {
+    change: Came,
+    item: ItemBody<'a>,
+}
+
+/// What became of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Came {
+    /// It needs somebody now.
+    Added,
+    /// It needs nobody any more.
+    Gone,
+}
+
+/// Prints the queue.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    let project = if args.all {
+        None
+    } else {
+        driver.project_here(None)?.map(|it| it.name)
+    };
+    if args.follow {
+        return follow(&driver, project.as_ref(), args.json, output);
+    }
+    let attention = driver.attention(project.as_ref())?;
+    if args.json {
+        let answer = Answer {
+            schema: SHAPE.name,
+            body: Body {
+                as_of: attention.sequence,
+                project: project.as_ref(),
+                items: attention.items.iter().map(body).collect(),
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    } else if attention.items.is_empty() {
+        output.narrate(&nothing(project.as_ref()));
+    } else {
+        output.answer_grid(&grid(&attention.items, project.is_some()))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn body(attended: &Attended) -> ItemBody<'_> {
+    ItemBody {
+        item: &attended.item,
+        project: attended.project.as_str(),
+        summary: &attended.summary,
+    }
+}
+
+/// Prints what is there, then what comes and goes.
+fn follow(
+    driver: &Driver,
+    project: Option<&ProjectName>,
+    json: bool,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    let mut known: BTreeMap<String, Attended> = BTreeMap::new();
+    // Interrupting it is how it ends; nothing else has to be said.
+    let (followed, signal) = attend(driver.meanwhile(), Manner::printing(), || {
+        while !driver.meanwhile().is_over() {
+            let now = driver.attention(project)?.items;
+            let is_there = |key: &String| now.iter().any(|it| it.item.key == *key);
+            for (_, gone) in known.extract_if(.., |key, _| !is_there(key)) {
+                tell(Came::Gone, &gone, json, output)?;
+            }
+            for attended in now {
+                let key = attended.item.key.clone();
+                let before = known.insert(key, attended.clone());
+                if before.is_none_or(|before| before.item.told != attended.item.told) {
+                    tell(Came::Added, &attended, json, output)?;
+                }
+            }
+            clock::rest_until(clock::after(REST), REST);
+        }
+        Ok::<(), Error>(())
+    });
+    followed?;
+    Ok(signal.map_or(Exit::Ok, Exit::from))
+}
+
+fn tell(change: Came, attended: &Attended, json: bool, output: &mut Output) -> Result<(), Error> {
+    if json {
+        let answer = Answer {
+            schema: CHANGE.name,
+            body: Change {
+                change,
+                item: body(attended),
+            },
+        };
+        let line = serde_json::to_string(&answer)? + "\n";
+        output.answer_exactly(line.as_bytes())?;
+        return Ok(());
+    }
+    let item = &attended.item;
+    let (sign, style) = match change {
+        Came::Added => ("+", Style::Warn),
+        Came::Gone => ("-", Style::Dim),
+    };
+    let mut text = Text::new();
+    text.push(style, sign);
+    text.push(Style::Bold, &format!(" {}", item.task));
+    text.push(style, &format!(" {}", item.kind));
+    text.push(Style::Plain, &format!(": {}", item.told));
+    if change == Came::Added {
+        text.push(Style::Dim, &format!(" ({})", item.command));
+    }
+    text.end_line();
+    output.answer(&text)?;
+    Ok(())
+}
+
+fn grid(items: &[Attended], in_one_project: bool) -> Grid<'_, 6> {
+    let column = |heading, narrowest| Column {
+        heading,
+        alignment: Alignment::Left,
+        narrowest,
+    };
+    let mut grid = Grid::new([
+        Column {
+            heading: "AGE",
+            alignment: Alignment::Right,
+            narrowest: None,
+        },
+        column("TASK", None),
+        column("WHAT", None),
+        column("PROJECT", Some(8)),
+        column("NEEDED", Some(20)),
+        column("RUN", Some(20)),
+    ]);
+    let now: Timestamp = clock::now();
+    for Attended { item, project, .. } in items {
+        let project = if in_one_project { "" } else { project.as_str() };
+        grid.push([
+            (Style::Dim, Cow::from(age(now, item.since))),
+            (Style::Bold, Cow::from(item.task.as_str())),
+            (Style::Warn, Cow::from(item.kind.as_str())),
+            (Style::Plain, Cow::from(project)),
+            (Style::Plain, Cow::from(item.told.as_str())),
+            (Style::Dim, Cow::from(item.command.as_str())),
+        ]);
+    }
+    grid
+}
+
+fn nothing(project: Option<&ProjectName>) -> Text {
+    let mut text = Text::new();
+    let told = match project {
+        Some(name) => format!(
+            "nothing in project `{name}` needs you; `--all` also lists those of other projects"
+        ),
+        None => String::from("nothing needs you"),
+    };
+    text.push(Style::Plain, &told);
+    text.end_line();
+    text
+}

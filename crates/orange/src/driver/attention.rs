@@ -1,0 +1,121 @@
+//! The queue of what needs a person, over all tasks.
+//!
+//! Every source of items is read once for all tasks: rows, what was raised, what is unread. Only
+//! what live agents told is read agent by agent, and that is the end of a small file each.
+
+use orange_engine::attention::{Agent, Item, Reason, Standing, Unread, in_order, items};
+use orange_engine::language::workflow::Kind;
+use orange_engine::names::ProjectName;
+use orange_engine::time::Timestamp;
+
+use super::activity::RunActivity;
+use super::{Driver, DriverError};
+use crate::clock;
+use crate::store::{Raised, RowFilter, Store, StoreError, TaskRow, UnreadMessage};
+
+/// What needs a person, what waited longest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attention {
+    /// The last commit that is seen in it.
+    pub sequence: u64,
+    /// The items.
+    pub items: Vec<Attended>,
+}
+
+/// Something that needs a person, and what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attended {
+    /// What.
+    pub item: Item,
+    /// The project of its task.
+    pub project: ProjectName,
+    /// What the task is to do.
+    pub summary: String,
+}
+
+impl Driver {
+    /// What needs a person, in one project or in all; nothing is written.
+    pub fn attention(&self, project: Option<&ProjectName>) -> Result<Attention, DriverError> {
+        let store = match Store::open_read_only(&self.home) {
+            // Where nothing was ever created, nothing needs anybody.
+            Err(StoreError::Missing { .. }) => return Ok(Attention::default()),
+            opened => opened?,
+        };
+        let listed = store.rows(&RowFilter {
+            project: project.cloned(),
+            status: None,
+            without_ended: true,
+        })?;
+        let (raised, unread) = (store.raised()?, store.all_unread()?);
+        let now = clock::now();
+        let mut all = Vec::new();
+        for row in &listed.rows {
+            let told = self.activities_of(&row.project, &row.id, &row.runs);
+            all.extend(items(&standing(row, &raised, &unread, &told), now));
+        }
+        in_order(&mut all);
+        let attended = all.into_iter().filter_map(|item| {
+            let row = listed.rows.iter().find(|row| row.id == item.task)?;
+            Some(Attended {
+                item,
+                project: row.project.clone(),
+                summary: row.summary.clone(),
+            })
+        });
+        Ok(Attention {
+            sequence: listed.sequence,
+            items: attended.collect(),
+        })
+    }
+}
+
+fn standing<'a>(
+    row: &'a TaskRow,
+    raised: &'a [Raised],
+    unread: &'a [UnreadMessage],
+    told: &'a [RunActivity],
+) -> Standing<'a> {
+    let entered_at = row.entered_at.unwrap_or_default();
+    // A task that has ended reads nothing any more.
+    let unread = unread
+        .iter()
+        .filter(|it| it.task == row.id && row.kind != Some(Kind::Terminal));
+    Standing {
+        task: &row.id,
+        entered_at,
+        need: row.need,
+        reasons: row
+            .attention
+            .iter()
+            .map(|reason| since(row, reason, raised, entered_at))
+            .collect(),
+        unread: unread
+            .map(|UnreadMessage { entry, .. }| Unread {
+                id: entry.id,
+                to: &entry.to,
+                written_at: entry.written_at,
+                problem: entry.delivery.problem.as_deref(),
+                is_confirmed: entry.delivery.confirmed_at.is_some(),
+            })
+            .collect(),
+        agents: told
+            .iter()
+            .map(|it| Agent {
+                role: &it.role,
+                run: &it.run,
+                activity: &it.activity,
+            })
+            .collect(),
+    }
+}
+
+/// Since when a reason holds: since the latest thing that ends with its words.
+fn since<'a>(row: &TaskRow, told: &'a str, raised: &[Raised], entered_at: Timestamp) -> Reason<'a> {
+    let mut own = raised.iter().filter(|it| it.task == row.id);
+    let found = own.find(|it| told.ends_with(&it.told));
+    Reason {
+        told,
+        since: found.map_or(entered_at, |it| it.at),
+        is_given_up: found.is_some_and(|it| it.is_given_up),
+    }
+}

@@ -1,0 +1,48 @@
+//! Hears from agents that they took in a line.
+
+use orange_engine::activity::AgentEventKind;
+use orange_engine::names::TaskId;
+
+use super::{Driver, DriverError};
+use crate::store::{Delivery, Store};
+
+impl Driver {
+    /// Notes which messages of a task its agents have shown to know of.
+    pub fn hear(&self, task: &TaskId) -> Result<(), DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let inbox = store.inbox(task)?;
+        let open = inbox.iter().filter(|it| {
+            let delivery = &it.delivery;
+            it.read_at.is_none() && delivery.told_at.is_some() && delivery.confirmed_at.is_none()
+        });
+        let mut confirmed = Vec::new();
+        for entry in open {
+            let delivery = &entry.delivery;
+            let (Some(run), Some(typed_at)) = (&delivery.typed_run, delivery.typed_at) else {
+                continue;
+            };
+            let project = store.require(task)?.task.project;
+            let told = self.told_by(&project, task, run);
+            let took_in = told
+                .iter()
+                .find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at);
+            if let Some(took_in) = took_in {
+                let confirmed_at = Some(took_in.at);
+                let delivery = Delivery {
+                    confirmed_at,
+                    problem: None,
+                    ..delivery.clone()
+                };
+                confirmed.push((entry.id, delivery));
+            }
+        }
+        if confirmed.is_empty() {
+            return Ok(());
+        }
+        let mut store = self.store()?;
+        for (entry, delivery) in confirmed {
+            store.set_delivery(entry, &delivery)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! Reads a screen: a place to type, or a question.
+//!
+//! What a screen shows is never certain, so that every answer here is only a reason to press no
+//! key. Nothing else is decided by it.
+
+/// How many of the last lines with something on them may hold the input box.
+const LAST_LINES: usize = 12;
+
+/// What agents draw before the place where a person types.
+const PROMPTS: [char; 7] = ['>', '❯', '›', '»', '$', '%', '#'];
+
+/// What a question that is no message to the agent says, in small letters.
+const QUESTIONS: [&str; 11] = [
+    "[y/n]",
+    "(y/n)",
+    "[yes/no]",
+    "(yes/no)",
+    "press enter",
+    "press any key",
+    "enter to confirm",
+    "enter to continue",
+    "enter to select",
+    "esc to cancel",
+    "use arrow keys",
+];
+
+/// What the screen of an agent shows, as far as typing into it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Screen {
+    /// Whether the line is in the input box, and nothing else.
+    pub is_unsent: bool,
+    /// Whether the line is in the input box beside something else.
+    pub is_mixed: bool,
+    /// Whether there is an input box that is known as one.
+    pub has_box: bool,
+    /// How often the line is shown at all.
+    pub times_shown: usize,
+    /// The question that takes what is typed, if one is shown.
+    pub dialog: Option<String>,
+}
+
+impl Screen {
+    /// Reads what is shown, row by row; `line` is what was typed, or will be.
+    ///
+    /// A line at the very end with the cursor below it was sent, however long the agent takes to say
+    /// something.
+    pub fn read(shown: &str, cursor_row: Option<usize>, line: &str) -> Screen {
+        let last = last_lines(shown);
+        let wanted = squeezed(line);
+        let rows: Vec<&str> = shown.lines().collect();
+        let last_row = rows.iter().rposition(|it| !it.trim().is_empty());
+        let is_left = last_row.is_some() && cursor_row > last_row;
+        let typed = typed(&last, is_left).map(|typed| squeezed(&typed));
+        let dialog = dialog(&last);
+        let rest = typed
+            .as_deref()
+            .filter(|_| !wanted.is_empty())
+            .map(|typed| (typed.contains(&wanted), typed.replace(&wanted, "")));
+        Screen {
+            is_unsent: matches!(&rest, Some((true, rest)) if rest.is_empty()),
+            is_mixed: matches!(&rest, Some((true, rest)) if !rest.is_empty()),
+            has_box: typed.is_some() && dialog.is_none(),
+            times_shown: match wanted.as_str() {
+                "" => 0,
+                wanted => squeezed(shown).matches(wanted).count(),
+            },
+            dialog,
+        }
+    }
+}
+
+/// The last lines with something on them, without what is drawn around them.
+fn last_lines(shown: &str) -> Vec<&str> {
+    let filled: Vec<&str> = shown.lines().filter(|it| !it.trim().is_empty()).collect();
+    let last = filled.get(filled.len().saturating_sub(LAST_LINES)..);
+    last.unwrap_or_default()
+        .iter()
+        .map(|it| undrawn(it))
+        .collect()
+}
+
+/// What is typed behind the last prompt: up to the edge of a box or the end of the screen.
+///
+/// A sent message has an empty input box, a placeholder, a dialog or the agent's words below.
+fn typed(last: &[&str], is_left: bool) -> Option<String> {
+    let start = last.iter().rposition(|it| it.starts_with(PROMPTS))?;
+    // The edge of a box has nothing left when what is drawn is taken away.
+    let typed = last.iter().skip(start).take_while(|it| !it.is_empty());
+    let typed: Vec<&str> = typed.copied().collect();
+    if is_left && start + typed.len() == last.len() {
+        return None;
+    }
+    let typed = typed.concat();
+    Some(typed.trim_start_matches(PROMPTS).to_owned())
+}
+
+/// The question below the last place to type, if there is one.
+fn dialog(last: &[&str]) -> Option<String> {
+    let is_box = |it: &&str| it.starts_with(PROMPTS) && choice(it).is_none();
+    let below = last.iter().rposition(is_box).map_or(0, |at| at + 1);
+    let below: Vec<&&str> = last.iter().skip(below).collect();
+    let choices = below.iter().filter(|it| choice(it).is_some()).count();
+    let mut pointed = below
+        .iter()
+        .filter(|it| it.starts_with(PROMPTS) && choice(it).is_some());
+    if choices > 1
+        && let Some(chosen) = pointed.next()
+    {
+        return Some((**chosen).to_string());
+    }
+    let asks = |it: &&&&str| {
+        let small = it.to_lowercase();
+        QUESTIONS.iter().any(|question| small.contains(question))
+    };
+    let question = below.iter().find(asks);
+    question.map(|question| (**question).to_string())
+}
+
+/// The number of a choice, such as that of `❯ 2. Skip`.
+fn choice(line: &str) -> Option<u32> {
+    let line = line.trim_start_matches(PROMPTS).trim_start();
+    let (number, _) = line.split_once(['.', ')'])?;
+    number.parse().ok()
+}
+
+/// A line without the box that is drawn around it.
+fn undrawn(line: &str) -> &str {
+    let is_drawn = |it: char| ('\u{2500}'..='\u{259f}').contains(&it) || it == '|';
+    line.trim_matches(|it: char| it.is_whitespace() || is_drawn(it))
+}
+
+/// A text without its spaces: where a line is broken depends on the width.
+fn squeezed(text: &str) -> String {
+    text.chars().filter(|it| !it.is_whitespace()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
+
+    fn read(shown: &str) -> Screen {
+        Screen::read(shown, None, NUDGE)
+    }
+
+    #[test]
+    fn a_line_that_the_cursor_has_left_was_sent() {
+        let plain = format!("> {NUDGE}\n\n\n");
+        assert!(Screen::read(&plain, Some(0), NUDGE).is_unsent);
+        assert!(!Screen::read(&plain, Some(1), NUDGE).is_unsent);
+        // Where a box is drawn, the cursor is wherever the agent left it.
+        let boxed = format!("╭───╮\n│ > {NUDGE} │\n╰───╯\n  ? for shortcuts\n\n");
+        assert!(Screen::read(&boxed, Some(4), NUDGE).is_unsent);
+    }
+
+    #[test]
+    fn lesson_25_a_nudge_that_waits_is_seen() {
+        for screen in [
+            "some talk\n\n> Message from orange: run orange inbox and do what it says.\n",
+            "╭──────────╮\n│ > Message from orange: run orange       │\n│   inbox and do what it says. │\n╰──────────╯\n  ? for shortcuts\n",
+            "❯ Message from orange: run orange inbox and do what it says.\n──────\n  ⏵⏵ accept edits on",
+            "$ Message from orange: run orange inbox and do what it says.",
+            // Typed once more after a death, it is still nothing but ours.
+            "> Message from orange: run orange inbox and do what it says.Message from orange: run orange inbox and do what it says.",
+        ] {
+            let read = read(screen);
+            assert!(read.is_unsent && !read.is_mixed, "{screen}");
+            assert_eq!(read.dialog, None, "{screen}");
+        }
+    }
+
+    #[test]
+    fn lesson_26_a_nudge_that_was_sent_or_a_dialog_gets_no_second_enter() {
+        for screen in [
+            "",
+            "nothing of ours",
+            "> Message from orange: run orange inbox and do what it says.\n\n● Reading…\n\n> \n",
+            "› Message from orange: run orange inbox and do what it says.\n\n› Ask for anything",
+            "> Message from orange: run orange inbox and do what it says.\n\nUpdate available\n❯ 1. Install\n  2. Skip",
+            "Message from orange: run orange inbox and do what it says.",
+            "> [Pasted text #1 +12 lines]",
+            "> Message from orange: run orange inbox and do what it says.\nInstall it? [Y/n]",
+        ] {
+            assert!(!read(screen).is_unsent, "{screen}");
+        }
+        for screen in [
+            "> half a thought Message from orange: run orange inbox and do what it says.",
+            "> Message from orange: run orange inbox and do what it says. And more.",
+        ] {
+            let read = read(screen);
+            assert!(!read.is_unsent && read.is_mixed, "{screen}");
+        }
+        assert!(!Screen::read("> ", None, "").is_unsent);
+        let far_above = format!("> {NUDGE}\n{}", "line\n".repeat(20));
+        assert!(!read(&far_above).is_unsent);
+        assert_eq!(read(&far_above).times_shown, 1);
+    }
+
+    #[test]
+    fn lesson_26_a_question_is_no_place_to_type() {
+        for screen in [
+            "Update available\n❯ 1. Install\n  2. Skip",
+            "> an earlier message\n\nDo you want to proceed?\n❯ 1. Yes\n  2. No, tell me what to do\n\nEsc to cancel",
+            "│ Do you trust the files in this folder? │\n│ > 1) Yes │\n│   2) No  │",
+            "Install it? [Y/n] ",
+            "A new version is there. Press Enter to install it.",
+            "? Which one? (Use arrow keys)\n❯ this\n  that",
+        ] {
+            let read = read(screen);
+            // The last one cannot be told from a box; what is typed there does not show.
+            assert!(
+                read.dialog.is_some() || screen.contains("❯ this"),
+                "{screen}"
+            );
+        }
+        for screen in [
+            "> ",
+            "1. one\n2. two\n\n> ",
+            "Press Enter when you are ready, I said.\n\n╭───╮\n│ > │\n╰───╯\n  ? for shortcuts",
+            "● Done:\n  1. this\n  2. that",
+            "plain words",
+        ] {
+            assert_eq!(read(screen).dialog, None, "{screen}");
+        }
+        assert!(read("> ").has_box);
+        assert!(!read("plain words").has_box);
+        assert!(!read("Update available\n❯ 1. Install\n  2. Skip").has_box);
+    }
+}

@@ -1,0 +1,172 @@
+//! What a supervisor hears of agents, and whom it tells.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use orange::supervisor::{Settings, Supervisor};
+use serde_json::Value;
+
+use super::Serving;
+use super::probes::{real_tmux, with_tmux};
+use crate::agent_events::Told;
+use crate::stage::{SOON, Stage, environment, wait_for};
+
+/// A stage on whose PATH a program of this name notes how it was called.
+fn with_program(mut stage: Stage, name: &str) -> Stage {
+    let folder = stage.path("bin");
+    fs::create_dir_all(&folder).unwrap();
+    let program = folder.join(name);
+    let note = stage.path("called");
+    let text = format!(
+        "#!/bin/sh\nprintf '%s|' \"$@\" >> '{0}'\necho >> '{0}'\n",
+        note.display()
+    );
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", folder.display());
+    let root = folder.parent().unwrap().to_owned();
+    stage.environment = environment(&root, &[("PATH", &path)]);
+    stage
+}
+
+fn called(stage: &Stage) -> String {
+    fs::read_to_string(stage.path("called")).unwrap_or_default()
+}
+
+#[test]
+fn a_person_is_notified_of_each_thing_once() {
+    let stage = with_program(Stage::new("default"), "notify-send");
+    let settings = stage.path("home/config.toml");
+    fs::write(settings, "[notify]\ndesktop = true\n").unwrap();
+    let id = stage.create(&["Look at it", "--status", "reviewing"]);
+    let serving = Serving::on(&stage);
+    let told = format!("--app-name=orange|--|orange|{id} (review): the work waits to be reviewed|");
+    wait_for("the notification", || called(&stage).contains(&told));
+    // Neither another look nor another supervisor tells it again.
+    serving.kill();
+    let serving = Serving::on(&stage);
+    let other = stage.create(&["Look at this", "--status", "reviewing"]);
+    wait_for("the other", || called(&stage).contains(other.as_str()));
+    drop(serving);
+    assert_eq!(called(&stage).matches(id.as_str()).count(), 1);
+    assert_eq!(called(&stage).lines().count(), 2, "{}", called(&stage));
+}
+
+#[test]
+fn a_webhook_gets_what_needs_a_person_as_json() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, posted) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            stream.set_read_timeout(Some(SOON)).unwrap();
+            let mut bytes = Vec::new();
+            let mut buffer = [0; 4096];
+            // The head says how long the rest is; a body of JSON ends with its bracket.
+            while !bytes.ends_with(b"}") {
+                let read = stream.read(&mut buffer).unwrap();
+                bytes.extend_from_slice(&buffer[..read]);
+            }
+            stream
+                .write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+                .unwrap();
+            sender.send(String::from_utf8(bytes).unwrap()).unwrap();
+        }
+    });
+    let told = Told::new();
+    let stage = &told.stage;
+    let text = format!("[notify]\nbell = false\nwebhook = \"http://{address}/secret\"\n");
+    fs::write(stage.path("home/config.toml"), text).unwrap();
+    let _serving = Serving::on(stage);
+    told.tell(&["permission-wait", "{\"message\":\"May I run \\\"rm\\\"?\"}"]);
+    let request = posted.recv_timeout(SOON).unwrap();
+    assert!(request.starts_with("POST /secret HTTP/1.1"), "{request}");
+    let (_, body) = request.split_once("\r\n\r\n").unwrap();
+    let body: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(body["schema"], "orange.notification/1");
+    assert_eq!(body["items"][0]["kind"], "permission");
+    assert_eq!(body["items"][0]["task"], told.id.as_str());
+    let words = body["items"][0]["told"].as_str().unwrap();
+    assert!(words.ends_with("May I run \"rm\"?"), "{words}");
+    assert_eq!(body["items"].as_array().unwrap().len(), 1);
+    // What goes on working needs nobody, and nothing more is posted.
+    told.tell(&["working"]);
+    let more = posted.recv_timeout(Duration::from_secs(2));
+    assert!(more.is_err(), "{more:?}");
+}
+
+/// Stands before tmux: counts the processes, and what is asked over the connection.
+const COUNTED: &str = r#"#!/bin/sh
+echo "$*" >> "ROOT/processes"
+case "$*" in
+*" -C "*) tee "ROOT/asked" | "REAL" "$@" ;;
+*) exec "REAL" "$@" ;;
+esac
+"#;
+
+#[test]
+fn lesson_43_looking_at_agents_and_hearing_them_starts_no_process() {
+    let mut told = Told::new();
+    let one = told.stage.create(&["Another"]);
+    let two = told.stage.create(&["And another"]);
+    for id in [&one, &two] {
+        told.stage.script("worker-2", "hang");
+        told.stage.script("worker-3", "hang");
+        told.stage
+            .must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+        told.stage.wait_for_rest(id);
+    }
+    let settings = told.stage.path("home/config.toml");
+    fs::write(settings, "[notify]\nbell = false\n").unwrap();
+    with_tmux(&mut told.stage, &COUNTED.replace("REAL", &real_tmux()));
+    let settings = Settings {
+        tick: Duration::from_millis(10),
+        ..Settings::default()
+    };
+    let supervisor = Supervisor::new(told.stage.driver(), settings).unwrap();
+    let stopper = supervisor.stopper();
+    let supervising = thread::spawn(move || supervisor.run());
+    let count = |name: &str, words: &str| {
+        let text = fs::read_to_string(told.stage.path(name)).unwrap_or_default();
+        text.lines().filter(|line| line.contains(words)).count()
+    };
+    for looks in [20, 40, 60] {
+        told.tell(&["permission-wait"]);
+        told.tell(&["working"]);
+        wait_for("more looks", || count("asked", "list-panes") >= looks);
+    }
+    stopper.stop();
+    supervising.join().unwrap().unwrap();
+    let looks = count("asked", "list-panes");
+    assert_eq!(count("processes", ""), 1, "for {looks} looks at 3 agents");
+}
+
+#[test]
+fn who_told_that_it_took_a_line_in_has_its_message() {
+    let told = Told::in_review();
+    let (stage, id) = (&told.stage, &told.id);
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_for_rest(id);
+    let inbox = || stage.store().inbox(id).unwrap();
+    wait_for("the line", || inbox()[0].delivery.told_at.is_some());
+    assert!(
+        stage
+            .must(&["task", "show", id.as_str()])
+            .contains("undelivered")
+    );
+    let _serving = Serving::on(stage);
+    told.tell(&["prompt-submitted"]);
+    wait_for("the confirmation", || {
+        inbox()[0].delivery.confirmed_at.is_some()
+    });
+    let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    assert_eq!(shown["inbox"][0]["undelivered"], false, "{shown}");
+    assert!(shown["inbox"][0]["read_at"].is_null(), "{shown}");
+}
