@@ -29,6 +29,8 @@ const QUESTIONS: [&str; 11] = [
 pub struct Screen {
     /// Whether the line is in the input box, and nothing else.
     pub is_unsent: bool,
+    /// Whether the line is the last thing shown, with the cursor behind it.
+    pub is_at_end: bool,
     /// Whether the line is in the input box beside something else.
     pub is_mixed: bool,
     /// Whether there is an input box that is known as one.
@@ -40,6 +42,11 @@ pub struct Screen {
 }
 
 impl Screen {
+    /// Whether the line provably waits to be sent.
+    pub fn waits(&self) -> bool {
+        self.is_unsent || self.is_at_end && !self.is_mixed
+    }
+
     /// Reads what is shown, row by row; `line` is what was typed, or will be.
     ///
     /// A line at the very end with the cursor below it was sent, however long the agent takes to say
@@ -58,6 +65,10 @@ impl Screen {
             .map(|typed| (typed.contains(&wanted), typed.replace(&wanted, "")));
         Screen {
             is_unsent: matches!(&rest, Some((true, rest)) if rest.is_empty()),
+            is_at_end: !wanted.is_empty()
+                && cursor_row.is_some()
+                && cursor_row == last_row
+                && squeezed(shown).ends_with(&wanted),
             is_mixed: matches!(&rest, Some((true, rest)) if !rest.is_empty()),
             has_box: typed.is_some() && dialog.is_none(),
             times_shown: match wanted.as_str() {
@@ -149,6 +160,13 @@ mod tests {
         let plain = format!("> {NUDGE}\n\n\n");
         assert!(Screen::read(&plain, Some(0), NUDGE).is_unsent);
         assert!(!Screen::read(&plain, Some(1), NUDGE).is_unsent);
+        // Without a box, the cursor behind it shows that it waits.
+        let echoed = format!("ready\n{NUDGE}\n\n");
+        assert!(Screen::read(&echoed, Some(1), NUDGE).waits());
+        assert!(!Screen::read(&echoed, Some(2), NUDGE).waits());
+        assert!(!Screen::read(&echoed, None, NUDGE).waits());
+        let mixed = format!("> half a thought {NUDGE}\n");
+        assert!(!Screen::read(&mixed, Some(0), NUDGE).waits());
         // Where a box is drawn, the cursor is wherever the agent left it.
         let boxed = format!("╭───╮\n│ > {NUDGE} │\n╰───╯\n  ? for shortcuts\n\n");
         assert!(Screen::read(&boxed, Some(4), NUDGE).is_unsent);
