@@ -136,7 +136,7 @@ impl Driver {
             let screen = &ground.screen;
             // Where no box of the agent's is known, that it shows once more has to do.
             let is_new = before.is_some_and(|before| screen.times_shown > before);
-            if screen.waits() || is_new && !screen.has_box {
+            if screen.waits() || is_new && !screen.has_box() {
                 return Ok(ground);
             }
             if deadline.has_passed() {
@@ -152,7 +152,7 @@ impl Driver {
             let pressed = self.tmux.press_enter(telling.pane);
             pressed.map_err(Failure::obstacle)
         };
-        if !ground.screen.is_unsent {
+        if !ground.screen.is_unsent() {
             return press();
         }
         for _ in 0..2 {
@@ -162,7 +162,7 @@ impl Driver {
                 let ground = ground.map_err(Failure::passing)?;
                 // Beside somebody who types, nothing is certain.
                 let is_certain = ground.obstacle.is_none();
-                Ok(!(is_certain && ground.screen.is_unsent) || is_read(store, telling)?)
+                Ok(!(is_certain && ground.screen.is_unsent()) || is_read(store, telling)?)
             };
             if within(TAKES_IN, is_taken)? {
                 return Ok(());
@@ -183,7 +183,7 @@ impl Driver {
         if let Some(obstacle) = &ground.obstacle {
             return Err(Failure::obstacle(obstacle));
         }
-        if ground.screen.is_mixed {
+        if ground.screen.is_mixed() {
             return Err(Failure::obstacle(
                 "something else is typed in its terminal too",
             ));
@@ -193,13 +193,13 @@ impl Driver {
         let is_starting = if tells {
             told.is_empty() && is_recent(started, STARTS)
         } else {
-            told.is_empty() && !ground.screen.has_box && is_recent(started, SETTLES)
+            told.is_empty() && !ground.screen.has_box() && is_recent(started, SETTLES)
         };
         if is_starting {
             return Err(Failure::obstacle("it is only starting"));
         }
         // Nobody tells when a permission is granted; a box to type in shows it.
-        if Activity::of(&told).doing == Doing::WaitingForPermission && !ground.screen.has_box {
+        if Activity::of(&told).doing == Doing::WaitingForPermission && !ground.screen.has_box() {
             return Err(Failure::obstacle("it waits for permission"));
         }
         Ok(ground)
