@@ -122,6 +122,11 @@ impl Agent<'_> {
                 !matches!(answer, Answer::Refused(_))
             });
             assert!(asked, "{}", self.stage.told(&self.id));
+            // Another performer may be at it, whom the start of the agent left behind.
+            wait_for("the message to be written", || {
+                driver.perform(&self.id).unwrap();
+                self.inbox().len() > before
+            });
             assert_eq!(self.inbox().len(), before + 1, "{}", self.way);
         }
     }

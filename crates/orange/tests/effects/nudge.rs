@@ -10,7 +10,7 @@ const READER: &str = "printf '> '; while IFS= read -r line; do printf '%s\\n' \"
 fn is_unsent(stage: &Stage, pane: &Pane, line: &str) -> bool {
     let ground = stage.tmux.ground(pane, line).unwrap();
     assert_eq!(ground.obstacle, None);
-    ground.screen.is_unsent
+    ground.screen.is_unsent()
 }
 
 fn screen(stage: &Stage) -> String {

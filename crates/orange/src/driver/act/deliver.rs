@@ -51,6 +51,8 @@ pub(super) struct Telling<'a> {
     pub(super) run: &'a RunRecord,
     pub(super) pane: &'a Pane,
     pub(super) entry: u64,
+    /// What an agent of this kind tells of itself.
+    pub(super) events: Vec<AgentEventKind>,
 }
 
 impl Driver {
@@ -69,26 +71,34 @@ impl Driver {
         if delivery.typed_run.as_ref() != Some(&telling.run.id) {
             delivery = Delivery::default();
         }
-        let told = told_before(&inbox, telling);
-        if let Some(told_at) = delivery.told_at.or(told) {
+        if delivery.told_at.is_some() {
+            return self.send_again(store, telling, delivery);
+        }
+        if let Some(told_at) = told_before(&inbox, telling) {
             delivery.typed_run = Some(telling.run.id.clone());
             delivery.told_at = Some(told_at);
             return note(store, telling, delivery);
         }
-        let ground = self.usable_ground(telling)?;
-        if !ground.screen.is_unsent && !is_recent(delivery.typed_at, COMES_UP) {
-            // Noted first: who is killed in between types nothing twice.
+        let before = self.usable_ground(telling)?;
+        let waits = before.screen.waits();
+        let is_typed = !waits && !is_recent(delivery.typed_at, COMES_UP);
+        if is_typed {
+            let pasted = self.tmux.paste(telling.pane, NUDGE);
+            pasted.map_err(Failure::obstacle)?;
+            // Who is killed before this note may type it twice, which reads as once.
             delivery.typed_run = Some(telling.run.id.clone());
             delivery.typed_at = Some(clock::now());
             note(store, telling, delivery.clone())?;
-            let pasted = self.tmux.paste(telling.pane, NUDGE);
-            pasted.map_err(Failure::obstacle)?;
         }
         let typed_at = clock::now();
-        self.send(store, telling, &ground)?;
+        let shown_before = is_typed.then_some(before.screen.times_shown);
+        let ground = self.showing(telling, shown_before)?;
+        // Noted before it is sent: who is killed in between finds it waiting in the input.
+        delivery.typed_run = Some(telling.run.id.clone());
         delivery.told_at = Some(clock::now());
         note(store, telling, delivery.clone())?;
-        if self.tells(telling, AgentEventKind::PromptSubmitted) {
+        self.send(store, telling, &ground)?;
+        if telling.events.contains(&AgentEventKind::PromptSubmitted) {
             let took_in =
                 || Ok(self.took_in(telling, typed_at).is_some() || is_read(store, telling)?);
             if within(TELLS, took_in)? {
@@ -99,47 +109,70 @@ impl Driver {
         Ok(())
     }
 
-    /// Sends what was typed, once it shows.
-    fn send(&self, store: &Store, telling: &Telling<'_>, before: &Ground) -> Result<(), Failure> {
-        let look = || self.usable_ground(telling);
-        let mut ground = look()?;
-        let deadline = Deadline::after(SHOWS);
-        let is_shown = |ground: &Ground| {
-            ground.screen.is_unsent || ground.screen.times_shown > before.screen.times_shown
-        };
-        while !is_shown(&ground) && !deadline.has_passed() {
-            clock::rest_until(clock::after(REST), REST);
-            ground = look()?;
+    /// Ends what somebody began who was killed: what still waits in the input is sent.
+    fn send_again(
+        &self,
+        store: &mut Store,
+        telling: &Telling<'_>,
+        delivery: Delivery,
+    ) -> Result<(), Failure> {
+        let ground = self.tmux.ground(telling.pane, NUDGE);
+        let ground = ground.map_err(Failure::passing)?;
+        if let Some(obstacle) = &ground.obstacle {
+            return Err(Failure::obstacle(obstacle));
         }
+        if ground.screen.waits() {
+            self.send(store, telling, &ground)?;
+        }
+        note(store, telling, delivery)
+    }
+
+    /// What the terminal shows once the line shows; `before` is how often it showed before it was
+    /// typed, if it was typed just now.
+    fn showing(&self, telling: &Telling<'_>, before: Option<usize>) -> Result<Ground, Failure> {
+        let deadline = Deadline::after(SHOWS);
+        loop {
+            let ground = self.usable_ground(telling)?;
+            let screen = &ground.screen;
+            // Where no box of the agent's is known, that it shows once more has to do.
+            let is_new = before.is_some_and(|before| screen.times_shown > before);
+            if screen.waits() || is_new && !screen.has_box() {
+                return Ok(ground);
+            }
+            if deadline.has_passed() {
+                return Err(Failure::obstacle("what was typed does not show"));
+            }
+            clock::rest_until(clock::after(REST), REST);
+        }
+    }
+
+    /// Sends what was typed and shows.
+    fn send(&self, store: &Store, telling: &Telling<'_>, ground: &Ground) -> Result<(), Failure> {
         let press = || {
             let pressed = self.tmux.press_enter(telling.pane);
             pressed.map_err(Failure::obstacle)
         };
-        if ground.screen.is_unsent {
-            for _ in 0..2 {
-                press()?;
-                let is_taken = || {
-                    let ground = self.tmux.ground(telling.pane, NUDGE);
-                    let ground = ground.map_err(Failure::passing)?;
-                    // Beside somebody who types, nothing is certain.
-                    let is_certain = ground.obstacle.is_none();
-                    Ok(!(is_certain && ground.screen.is_unsent) || is_read(store, telling)?)
-                };
-                if within(TAKES_IN, is_taken)? {
-                    return Ok(());
-                }
-            }
-            let role = telling.role;
-            return Err(Failure::passing(format!(
-                "the {role} does not take in the line that tells of its message: press Enter in \
-                 its terminal"
-            )));
-        }
-        // Where no box of the agent's is known, that the line shows has to do.
-        if is_shown(&ground) && !ground.screen.has_box {
+        if !ground.screen.is_unsent() {
             return press();
         }
-        Err(Failure::obstacle("what was typed does not show"))
+        for _ in 0..2 {
+            press()?;
+            let is_taken = || {
+                let ground = self.tmux.ground(telling.pane, NUDGE);
+                let ground = ground.map_err(Failure::passing)?;
+                // Beside somebody who types, nothing is certain.
+                let is_certain = ground.obstacle.is_none();
+                Ok(!(is_certain && ground.screen.is_unsent()) || is_read(store, telling)?)
+            };
+            if within(TAKES_IN, is_taken)? {
+                return Ok(());
+            }
+        }
+        let role = telling.role;
+        Err(Failure::passing(format!(
+            "the {role} does not take in the line that tells of its message: press Enter in its \
+             terminal"
+        )))
     }
 
     /// What the terminal shows, if something may be typed into it.
@@ -150,35 +183,26 @@ impl Driver {
         if let Some(obstacle) = &ground.obstacle {
             return Err(Failure::obstacle(obstacle));
         }
-        if ground.screen.is_mixed {
+        if ground.screen.is_mixed() {
             return Err(Failure::obstacle(
                 "something else is typed in its terminal too",
             ));
         }
         let started = telling.run.setup.as_ref().map(|setup| setup.at);
-        let tells = self.tells(telling, AgentEventKind::SessionStart);
+        let tells = telling.events.contains(&AgentEventKind::SessionStart);
         let is_starting = if tells {
             told.is_empty() && is_recent(started, STARTS)
         } else {
-            told.is_empty() && !ground.screen.has_box && is_recent(started, SETTLES)
+            told.is_empty() && !ground.screen.has_box() && is_recent(started, SETTLES)
         };
         if is_starting {
             return Err(Failure::obstacle("it is only starting"));
         }
         // Nobody tells when a permission is granted; a box to type in shows it.
-        if Activity::of(&told).doing == Doing::WaitingForPermission && !ground.screen.has_box {
+        if Activity::of(&told).doing == Doing::WaitingForPermission && !ground.screen.has_box() {
             return Err(Failure::obstacle("it waits for permission"));
         }
         Ok(ground)
-    }
-
-    /// Whether an agent of this kind tells of such events.
-    fn tells(&self, telling: &Telling<'_>, kind: AgentEventKind) -> bool {
-        let Ok(harnesses) = self.harnesses() else {
-            return false;
-        };
-        let harness = harnesses.require(&telling.run.harness);
-        harness.is_ok_and(|harness| harness.events.contains(&kind))
     }
 
     /// What shows that an agent took in what was typed.
@@ -217,7 +241,8 @@ fn note(store: &mut Store, telling: &Telling<'_>, delivery: Delivery) -> Result<
 fn told_before(inbox: &[InboxEntry], telling: &Telling<'_>) -> Option<Timestamp> {
     let unread = inbox.iter().filter(|it| {
         let in_this_run = it.delivery.typed_run.as_ref() == Some(&telling.run.id);
-        it.to == *telling.role && it.read_at.is_none() && in_this_run
+        let is_free = it.delivery.problem.is_none();
+        it.to == *telling.role && it.read_at.is_none() && in_this_run && is_free
     });
     let told = unread.filter_map(|it| it.delivery.told_at).max();
     told.filter(|at| is_recent(Some(*at), STANDS))

@@ -63,7 +63,12 @@ impl Driver {
                 let records = store.runs(&task.id).map_err(Failure::passing)?;
                 let record = records.iter().find(|record| record.id == run.id);
                 let record = record.ok_or_else(|| Failure::passing("its run is not known"))?;
+                let harnesses = self.harnesses().ok();
+                let harness = harnesses
+                    .as_ref()
+                    .and_then(|it| it.require(&record.harness).ok());
                 let telling = Telling {
+                    events: harness.map(|it| it.events.clone()).unwrap_or_default(),
                     task,
                     role: &notify.role,
                     run: record,

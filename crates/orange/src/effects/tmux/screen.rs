@@ -27,16 +27,25 @@ const QUESTIONS: [&str; 11] = [
 /// What the screen of an agent shows, as far as typing into it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Screen {
-    /// Whether the line is in the input box, and nothing else.
-    pub is_unsent: bool,
-    /// Whether the line is in the input box beside something else.
-    pub is_mixed: bool,
-    /// Whether there is an input box that is known as one.
-    pub has_box: bool,
+    input: Input,
+    is_at_end: bool,
     /// How often the line is shown at all.
     pub times_shown: usize,
     /// The question that takes what is typed, if one is shown.
     pub dialog: Option<String>,
+}
+
+/// What is in the input box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Input {
+    /// No box is known as one.
+    Unknown,
+    /// The line is not in it.
+    Other,
+    /// The line is in it, and nothing else.
+    Ours,
+    /// The line is in it beside something else.
+    Mixed,
 }
 
 impl Screen {
@@ -50,22 +59,44 @@ impl Screen {
         let rows: Vec<&str> = shown.lines().collect();
         let last_row = rows.iter().rposition(|it| !it.trim().is_empty());
         let is_left = last_row.is_some() && cursor_row > last_row;
-        let typed = typed(&last, is_left).map(|typed| squeezed(&typed));
-        let dialog = dialog(&last);
-        let rest = typed
-            .as_deref()
-            .filter(|_| !wanted.is_empty())
-            .map(|typed| (typed.contains(&wanted), typed.replace(&wanted, "")));
+        let input = match typed(&last, is_left).map(|typed| squeezed(&typed)) {
+            None => Input::Unknown,
+            Some(typed) if wanted.is_empty() || !typed.contains(&wanted) => Input::Other,
+            Some(typed) if typed.replace(&wanted, "").is_empty() => Input::Ours,
+            Some(_) => Input::Mixed,
+        };
         Screen {
-            is_unsent: matches!(&rest, Some((true, rest)) if rest.is_empty()),
-            is_mixed: matches!(&rest, Some((true, rest)) if !rest.is_empty()),
-            has_box: typed.is_some() && dialog.is_none(),
+            input,
+            is_at_end: !wanted.is_empty()
+                && cursor_row.is_some()
+                && cursor_row == last_row
+                && squeezed(shown).ends_with(&wanted),
             times_shown: match wanted.as_str() {
                 "" => 0,
                 wanted => squeezed(shown).matches(wanted).count(),
             },
-            dialog,
+            dialog: dialog(&last),
         }
+    }
+
+    /// Whether the line is in the input box, and nothing else.
+    pub fn is_unsent(&self) -> bool {
+        self.input == Input::Ours
+    }
+
+    /// Whether the line is in the input box beside something else.
+    pub fn is_mixed(&self) -> bool {
+        self.input == Input::Mixed
+    }
+
+    /// Whether there is an input box that is known as one.
+    pub fn has_box(&self) -> bool {
+        self.input != Input::Unknown && self.dialog.is_none()
+    }
+
+    /// Whether the line provably waits to be sent: in its box, or right before the cursor.
+    pub fn waits(&self) -> bool {
+        self.is_unsent() || self.is_at_end && !self.is_mixed()
     }
 }
 
@@ -147,11 +178,18 @@ mod tests {
     #[test]
     fn a_line_that_the_cursor_has_left_was_sent() {
         let plain = format!("> {NUDGE}\n\n\n");
-        assert!(Screen::read(&plain, Some(0), NUDGE).is_unsent);
-        assert!(!Screen::read(&plain, Some(1), NUDGE).is_unsent);
+        assert!(Screen::read(&plain, Some(0), NUDGE).is_unsent());
+        assert!(!Screen::read(&plain, Some(1), NUDGE).is_unsent());
+        // Without a box, the cursor behind it shows that it waits.
+        let echoed = format!("ready\n{NUDGE}\n\n");
+        assert!(Screen::read(&echoed, Some(1), NUDGE).waits());
+        assert!(!Screen::read(&echoed, Some(2), NUDGE).waits());
+        assert!(!Screen::read(&echoed, None, NUDGE).waits());
+        let mixed = format!("> half a thought {NUDGE}\n");
+        assert!(!Screen::read(&mixed, Some(0), NUDGE).waits());
         // Where a box is drawn, the cursor is wherever the agent left it.
         let boxed = format!("╭───╮\n│ > {NUDGE} │\n╰───╯\n  ? for shortcuts\n\n");
-        assert!(Screen::read(&boxed, Some(4), NUDGE).is_unsent);
+        assert!(Screen::read(&boxed, Some(4), NUDGE).is_unsent());
     }
 
     #[test]
@@ -165,7 +203,7 @@ mod tests {
             "> Message from orange: run orange inbox and do what it says.Message from orange: run orange inbox and do what it says.",
         ] {
             let read = read(screen);
-            assert!(read.is_unsent && !read.is_mixed, "{screen}");
+            assert!(read.is_unsent() && !read.is_mixed(), "{screen}");
             assert_eq!(read.dialog, None, "{screen}");
         }
     }
@@ -182,18 +220,18 @@ mod tests {
             "> [Pasted text #1 +12 lines]",
             "> Message from orange: run orange inbox and do what it says.\nInstall it? [Y/n]",
         ] {
-            assert!(!read(screen).is_unsent, "{screen}");
+            assert!(!read(screen).is_unsent(), "{screen}");
         }
         for screen in [
             "> half a thought Message from orange: run orange inbox and do what it says.",
             "> Message from orange: run orange inbox and do what it says. And more.",
         ] {
             let read = read(screen);
-            assert!(!read.is_unsent && read.is_mixed, "{screen}");
+            assert!(!read.is_unsent() && read.is_mixed(), "{screen}");
         }
-        assert!(!Screen::read("> ", None, "").is_unsent);
+        assert!(!Screen::read("> ", None, "").is_unsent());
         let far_above = format!("> {NUDGE}\n{}", "line\n".repeat(20));
-        assert!(!read(&far_above).is_unsent);
+        assert!(!read(&far_above).is_unsent());
         assert_eq!(read(&far_above).times_shown, 1);
     }
 
@@ -223,8 +261,8 @@ mod tests {
         ] {
             assert_eq!(read(screen).dialog, None, "{screen}");
         }
-        assert!(read("> ").has_box);
-        assert!(!read("plain words").has_box);
-        assert!(!read("Update available\n❯ 1. Install\n  2. Skip").has_box);
+        assert!(read("> ").has_box());
+        assert!(!read("plain words").has_box());
+        assert!(!read("Update available\n❯ 1. Install\n  2. Skip").has_box());
     }
 }
