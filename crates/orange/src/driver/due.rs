@@ -110,7 +110,11 @@ fn delayed_until(
     let Effect::Spawn(spawn) = &pending.planned.effect else {
         return Ok(Earliest::At(Timestamp::default()));
     };
-    let parked = store.parked(now)?;
+    // A start that somebody began may have happened, which must be found out.
+    let parked = match pending.mark {
+        PendingMark::Started { .. } => Vec::new(),
+        _ => store.parked(now)?,
+    };
     let parked = parked.into_iter().find(|it| it.harness == spawn.harness);
     let parked = match parked.map(|parking| parking.until) {
         Some(None) => return Ok(Earliest::Open),

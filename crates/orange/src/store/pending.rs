@@ -136,7 +136,9 @@ impl Store {
             }
             PendingMark::Waiting | PendingMark::Started { .. } => {}
         }
-        if let Effect::Spawn(spawn) = &pending.planned.effect
+        // A start that somebody began may have happened, which must be found out.
+        if let (Effect::Spawn(spawn), PendingMark::Waiting) =
+            (&pending.planned.effect, &pending.mark)
             && let Some(parking) = parked::holding(connection, &spawn.harness, now)?
         {
             return Ok(Start::Parked(parking));

@@ -116,7 +116,8 @@ fn an_agent_that_outlives_an_update_of_orange_still_asks() {
     let database = rusqlite::Connection::open(stage.home().database()).unwrap();
     database
         .execute_batch(
-            "DROP INDEX tasks_by_parent;
+            "DROP TABLE parked;
+             DROP INDEX tasks_by_parent;
              ALTER TABLE tasks DROP COLUMN parent;
              DROP INDEX tasks_by_sequence;
              DROP TABLE task_rows;

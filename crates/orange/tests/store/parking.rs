@@ -1,6 +1,6 @@
 //! A death parks its harness, and a start looks before it begins.
 
-use orange::store::Start;
+use orange::store::{PendingMark, Start};
 use orange_engine::evidence::Evidence;
 use orange_engine::parking::Reason;
 use orange_engine::role::Role;
@@ -32,7 +32,7 @@ fn a_start_is_before_the_death_or_waits() {
         (parking.reason, parking.until),
         (Reason::Quota, Some(until))
     );
-    assert_eq!(store.parked(now).unwrap(), [parking.clone()]);
+    assert_eq!(store.parked(now).unwrap(), std::slice::from_ref(&parking));
     assert_eq!(store.parked(until).unwrap(), [], "it ends by itself");
     // The same plan brings the agent back: the kill is performed, the start waits.
     let pending = store.pending(&id).unwrap();
@@ -40,10 +40,14 @@ fn a_start_is_before_the_death_or_waits() {
     assert_eq!(store.start_effect(&id, kill, "a", now).unwrap(), Start::Go);
     let start = store.start_effect(&id, spawn, "a", now).unwrap();
     assert_eq!(start, Start::Parked(parking.clone()));
+    let mark = &store.pending(&id).unwrap()[1].mark;
+    assert_eq!(*mark, PendingMark::Waiting, "it has not begun");
     assert_eq!(
         store.start_effect(&id, spawn, "a", until).unwrap(),
         Start::Go
     );
+    // Whoever began it may have died after it had happened; that is found out by going on.
+    assert_eq!(store.start_effect(&id, spawn, "b", now).unwrap(), Start::Go);
     let unparked = store.unpark(&parking.harness, now).unwrap();
     assert_eq!(unparked, Some(parking.clone()));
     assert_eq!(store.start_effect(&id, spawn, "a", now).unwrap(), Start::Go);

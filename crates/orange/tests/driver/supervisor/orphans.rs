@@ -85,6 +85,10 @@ fn lesson_15_who_outlives_an_agent_that_ended_is_ended() {
     wait_for("its death", || deaths(&stage, &id) == 1);
     wait_for("their end", || are_gone(&children));
     wait_for("the log", || stage.ended_orphans(&id) == 1);
+    // One of another home stays, whatever run it says it is of.
+    let mut foreign = Marked::with(&run, "/nowhere/else");
+    let gone = Deadline::after(Duration::from_secs(4)).wait_for(|| !foreign.is_alive());
+    assert!(!gone, "it is of another home");
     assert!(others.iter_mut().all(Marked::is_alive));
     let task = stage.task(&id);
     assert_eq!((task.status.as_str(), task.crash_count), ("planning", 1));
