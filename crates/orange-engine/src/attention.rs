@@ -8,7 +8,8 @@ use crate::activity::{Activity, Doing};
 use crate::language::Workflow;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Kind, State, Target, Trigger};
-use crate::names::{RunId, TaskId};
+use crate::names::{HarnessName, RunId, TaskId};
+use crate::parking::{self, Parking};
 use crate::role::Role;
 use crate::time::Timestamp;
 
@@ -97,6 +98,8 @@ pub enum ItemKind {
     Permission,
     /// An agent says that it waits for an answer.
     Input,
+    /// Nothing is started on a harness.
+    Parked,
 }
 
 impl ItemKind {
@@ -112,6 +115,7 @@ impl ItemKind {
             ItemKind::Undelivered => "undelivered",
             ItemKind::Permission => "permission",
             ItemKind::Input => "input",
+            ItemKind::Parked => "parked",
         }
     }
 }
@@ -129,14 +133,45 @@ pub struct Item {
     pub key: String,
     /// Since when.
     pub since: Timestamp,
-    /// The task.
-    pub task: TaskId,
+    /// The task; nothing where it is about a harness.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// The harness; nothing where it is about a task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<HarnessName>,
     /// What it is about.
     pub kind: ItemKind,
     /// What is needed.
     pub told: String,
     /// What to run.
     pub command: String,
+}
+
+impl Item {
+    /// The name of the task or the harness.
+    pub fn subject(&self) -> &str {
+        let task = self.task.as_ref().map(TaskId::as_str);
+        task.or(self.harness.as_ref().map(HarnessName::as_str))
+            .unwrap_or_default()
+    }
+
+    /// A harness on which nothing is started.
+    pub fn parked(parking: &Parking) -> Item {
+        let Parking { harness, since, .. } = parking;
+        let command = match parking.reason {
+            parking::Reason::Quota => String::from("orange harness list"),
+            parking::Reason::Login => format!("orange harness unpark {harness}"),
+        };
+        Item {
+            key: format!("harness/{harness}/{since}"),
+            since: *since,
+            task: None,
+            harness: Some(harness.clone()),
+            kind: ItemKind::Parked,
+            told: parking.to_string(),
+            command,
+        }
+    }
 }
 
 /// How a task stands, as far as a person may be needed.
@@ -216,12 +251,17 @@ impl Standing<'_> {
             ItemKind::Question | ItemKind::Undelivered | ItemKind::Permission | ItemKind::Input => {
                 "attach"
             }
-            ItemKind::Stuck | ItemKind::Decision | ItemKind::Trouble | ItemKind::GaveUp => "why",
+            ItemKind::Stuck
+            | ItemKind::Decision
+            | ItemKind::Trouble
+            | ItemKind::GaveUp
+            | ItemKind::Parked => "why",
         };
         Item {
             key: format!("{task}/{kind}/{what}"),
             since,
-            task: task.clone(),
+            task: Some(task.clone()),
+            harness: None,
             kind,
             told,
             command: format!("orange task {word} {task}"),

@@ -34,7 +34,7 @@ pub const CHANGE: Shape = Shape::of::<Change<'static>>("orange.attention.change/
 ///
 /// One queue over all tasks, what waited longest first: questions of agents, work to review, tasks
 /// that are stuck or in trouble, effects that were given up, messages that have not reached their
-/// agent, and agents that wait until something is allowed. With each comes what to run next.
+/// agent, agents that wait until something is allowed, and harnesses on which nothing is started. With each comes what to run next.
 ///
 /// Inside a project only its tasks are listed. Nothing is changed.
 #[derive(Debug, clap::Args)]
@@ -61,8 +61,10 @@ struct Body<'a> {
 struct ItemBody<'a> {
     #[serde(flatten)]
     item: &'a Item,
-    project: &'a str,
-    summary: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -114,8 +116,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 fn body(attended: &Attended) -> ItemBody<'_> {
     ItemBody {
         item: &attended.item,
-        project: attended.project.as_str(),
-        summary: &attended.summary,
+        project: attended.project.as_ref().map(ProjectName::as_str),
+        summary: attended.summary.as_deref(),
     }
 }
 
@@ -170,7 +172,7 @@ fn tell(change: Came, attended: &Attended, json: bool, output: &mut Output) -> R
     };
     let mut text = Text::new();
     text.push(style, sign);
-    text.push(Style::Bold, &format!(" {}", item.task));
+    text.push(Style::Bold, &format!(" {}", item.subject()));
     text.push(style, &format!(" {}", item.kind));
     text.push(Style::Plain, &format!(": {}", item.told));
     if change == Came::Added {
@@ -201,10 +203,11 @@ fn grid(items: &[Attended], in_one_project: bool) -> Grid<'_, 6> {
     ]);
     let now: Timestamp = clock::now();
     for Attended { item, project, .. } in items {
-        let project = if in_one_project { "" } else { project.as_str() };
+        let project = project.as_ref().filter(|_| !in_one_project);
+        let project = project.map_or("", ProjectName::as_str);
         grid.push([
             (Style::Dim, Cow::from(age(now, item.since))),
-            (Style::Bold, Cow::from(item.task.as_str())),
+            (Style::Bold, Cow::from(item.subject())),
             (Style::Warn, Cow::from(item.kind.as_str())),
             (Style::Plain, Cow::from(project)),
             (Style::Plain, Cow::from(item.told.as_str())),

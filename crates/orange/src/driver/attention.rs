@@ -27,14 +27,16 @@ pub struct Attention {
 pub struct Attended {
     /// What.
     pub item: Item,
-    /// The project of its task.
-    pub project: ProjectName,
+    /// The project of its task, if it is about one.
+    pub project: Option<ProjectName>,
     /// What the task is to do.
-    pub summary: String,
+    pub summary: Option<String>,
 }
 
 impl Driver {
     /// What needs a person, in one project or in all; nothing is written.
+    ///
+    /// A harness on which nothing is started matters everywhere.
     pub fn attention(&self, project: Option<&ProjectName>) -> Result<Attention, DriverError> {
         let store = match Store::open_read_only(&self.home) {
             // Where nothing was ever created, nothing needs anybody.
@@ -48,19 +50,20 @@ impl Driver {
         })?;
         let (raised, unread) = (store.raised()?, store.all_unread()?);
         let now = clock::now();
-        let mut all = Vec::new();
+        let mut all: Vec<Item> = store.parked(now)?.iter().map(Item::parked).collect();
         for row in &listed.rows {
             let told = self.activities_of(&row.project, &row.id, &row.runs);
             all.extend(items(&standing(row, &raised, &unread, &told), now));
         }
         in_order(&mut all);
-        let attended = all.into_iter().filter_map(|item| {
-            let row = listed.rows.iter().find(|row| row.id == item.task)?;
-            Some(Attended {
+        let attended = all.into_iter().map(|item| {
+            let mut rows = listed.rows.iter();
+            let row = rows.find(|row| item.task.as_ref() == Some(&row.id));
+            Attended {
+                project: row.map(|row| row.project.clone()),
+                summary: row.map(|row| row.summary.clone()),
                 item,
-                project: row.project.clone(),
-                summary: row.summary.clone(),
-            })
+            }
         });
         Ok(Attention {
             sequence: listed.sequence,

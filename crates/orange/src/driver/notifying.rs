@@ -40,9 +40,9 @@ impl Driver {
                 taken.push(attended);
             }
         }
-        let Some(first) = taken.first().map(|it| it.item.task.clone()) else {
+        if taken.is_empty() {
             return Ok(());
-        };
+        }
         let all = [Channel::Desktop, Channel::Bell, Channel::Webhook];
         let json = json!({
             "schema": "orange.notification/1",
@@ -50,7 +50,7 @@ impl Driver {
         });
         for problem in self.tell_person(&settings, &all, &in_words(&taken), &json) {
             let more = json!({ "error": problem });
-            self.log(LogLevel::Warn, &first, "notify.failed", more);
+            self.log_for_all(LogLevel::Warn, "notify.failed", more);
         }
         Ok(())
     }
@@ -103,7 +103,7 @@ fn told_to_programs(attended: &Attended) -> Value {
 
 fn in_words(news: &[Attended]) -> String {
     let told = news.iter().take(IN_WORDS);
-    let told = told.map(|it| format!("{} ({}): {}", it.item.task, it.item.kind, it.item.told));
+    let told = told.map(|it| format!("{} ({}): {}", it.item.subject(), it.item.kind, it.item.told));
     let mut lines: Vec<String> = told.collect();
     match news.len().saturating_sub(IN_WORDS) {
         0 => {}

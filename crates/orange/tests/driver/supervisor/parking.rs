@@ -270,6 +270,13 @@ fn the_commands_tell_what_is_parked() {
     wait_for("its end", || stage.panes() == ["worker:1"]);
     stage.must(&["task", "update", id.as_str(), "--priority", "1"]);
     said.push_str(&stage.transcript(&["harness", "list"]));
+    said.push_str(&stage.transcript(&["attention"]));
+    let (_, needed) = stage.json(&["attention", "--all", "--json"]);
+    let item = &needed["items"][0];
+    assert_eq!(
+        (&item["kind"], &item["harness"]),
+        (&"parked".into(), &"script".into())
+    );
     let other = stage.create(&["two", "Another line"]);
     said.push_str(&stage.transcript(&["task", "spawn", other.as_str()]));
     said.push_str(&stage.transcript(&["harness", "unpark", "nobody"]));
