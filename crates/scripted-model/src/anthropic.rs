@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api::{Answer, Reply, event, list, shell, text};
+use crate::api::{Answer, Reply, event, list, text, tools};
 use crate::conversation::{Conversation, Said};
 use crate::script::Fault;
 
@@ -27,11 +27,11 @@ pub fn read(body: &Value) -> Conversation {
             }
         }
     }
-    let tools = list(&body["tools"]).iter();
-    let tools = tools.filter_map(|it| Some((it["name"].as_str()?, &it["input_schema"])));
+    let offered = list(&body["tools"]).iter();
+    let offered = offered.filter_map(|it| Some((it["name"].as_str()?, &it["input_schema"])));
     Conversation {
         said,
-        shell: shell(tools),
+        tools: tools(offered),
         wants_json: !body["output_config"]["format"].is_null(),
         streams: body["stream"] == true,
         model: body["model"].as_str().unwrap_or_default().to_owned(),
@@ -125,8 +125,8 @@ mod tests {
                 Said::Result(String::from("out")),
             ]
         );
-        let shell = read.shell.unwrap();
-        assert_eq!((shell.name.as_str(), shell.is_described), ("Bash", true));
+        let names: Vec<&str> = read.tools.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["Read", "Bash"]);
         assert!(read.streams && !read.wants_json);
     }
 }

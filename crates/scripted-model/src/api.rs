@@ -1,9 +1,10 @@
 //! Which API a request speaks, and what all of them share.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::conversation::{Conversation, Shell};
+use crate::conversation::Conversation;
 use crate::script::{Act, Fault};
+use crate::tools::{Tool, call};
 use crate::{anthropic, chat, gemini, responses};
 
 /// The APIs that agents speak.
@@ -86,48 +87,25 @@ impl Api {
     }
 }
 
-/// What an agent without a shell tool, or one that wants JSON, is answered.
+/// What an agent is answered: a call of its tool, or words where it wants JSON or has no such tool.
 pub fn reply(conversation: &Conversation, act: Act) -> Reply {
     if conversation.wants_json {
         return Reply::Words(r#"{"reasoning":"scripted","next_speaker":"user"}"#.to_owned());
     }
-    match (act, &conversation.shell) {
-        (Act::Run(command), Some(shell)) => {
-            let mut arguments = json!({ shell.argument.as_str(): command });
-            if shell.is_described {
-                arguments["description"] = json!("Follow the script");
-            }
-            Reply::Call {
-                name: shell.name.clone(),
-                arguments,
-            }
-        }
-        // A title or a summary is asked for without tools.
-        (Act::Run(_), None) => Reply::Words(String::from("A scripted title")),
-        (Act::Say(text), _) => Reply::Words(text),
+    match (call(&conversation.tools, &act), act) {
+        (Some((name, arguments)), _) => Reply::Call { name, arguments },
+        (None, Act::Say(text)) => Reply::Words(text),
+        (None, act) => Reply::Words(format!("No tool for {act:?}.")),
     }
 }
 
-/// The agents' names for their shell tool.
-const SHELLS: [&str; 5] = [
-    "Bash",
-    "bash",
-    "exec_command",
-    "run_shell_command",
-    "shell_command",
-];
-
-/// The shell tool among an agent's tools: each a name and the shape of its arguments.
-pub fn shell<'a>(tools: impl Iterator<Item = (&'a str, &'a Value)>) -> Option<Shell> {
-    let mut tools = tools.filter(|(name, _)| SHELLS.contains(name));
-    let (name, shape) = tools.next()?;
-    let has = |argument: &str| !shape["properties"][argument].is_null();
-    let argument = if has("cmd") { "cmd" } else { "command" };
-    Some(Shell {
+/// The tools of a list: each a name and the shape of its arguments.
+pub fn tools<'a>(tools: impl Iterator<Item = (&'a str, &'a Value)>) -> Vec<Tool> {
+    let tools = tools.map(|(name, shape)| Tool {
         name: name.to_owned(),
-        argument: argument.to_owned(),
-        is_described: has("description"),
-    })
+        shape: shape.clone(),
+    });
+    tools.collect()
 }
 
 /// The text of a value that is a text, or a list of parts with texts.

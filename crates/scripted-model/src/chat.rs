@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api::{Answer, Reply, data, list, shell, text};
+use crate::api::{Answer, Reply, data, list, text, tools};
 use crate::conversation::{Conversation, Said};
 
 pub fn read(body: &Value) -> Conversation {
@@ -16,13 +16,13 @@ pub fn read(body: &Value) -> Conversation {
             _ => {}
         }
     }
-    let tools = list(&body["tools"])
+    let offered = list(&body["tools"])
         .iter()
         .map(|tool| &tool["function"])
         .filter_map(|it| Some((it["name"].as_str()?, &it["parameters"])));
     Conversation {
         said,
-        shell: shell(tools),
+        tools: tools(offered),
         wants_json: body["response_format"]["type"] == "json_schema",
         streams: body["stream"] == true,
         model: body["model"].as_str().unwrap_or_default().to_owned(),
@@ -87,6 +87,6 @@ mod tests {
                 Said::Result(String::from("out")),
             ]
         );
-        assert_eq!(read.shell.unwrap().name, "bash");
+        assert_eq!(read.tools[0].name, "bash");
     }
 }

@@ -1,12 +1,14 @@
-//! What was said so far, whatever the API, and whose turn it is.
+//! What was said so far, and what comes next.
+
+use crate::tools::Tool;
 
 /// A request of an agent, in the words that all APIs share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
     /// What was said, oldest first.
     pub said: Vec<Said>,
-    /// The tool that runs a shell command, if the agent offers one.
-    pub shell: Option<Shell>,
+    /// What the agent offers to do.
+    pub tools: Vec<Tool>,
     /// Whether the answer is to be JSON of a given shape: no agent's own turn.
     pub wants_json: bool,
     /// Whether the answer is to come in pieces.
@@ -24,17 +26,6 @@ pub enum Said {
     Model(String),
     /// What a tool answered.
     Result(String),
-}
-
-/// An agent's tool for shell commands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shell {
-    /// What the agent calls it.
-    pub name: String,
-    /// The argument that takes the command.
-    pub argument: String,
-    /// Whether it wants to be told what the command is for.
-    pub is_described: bool,
 }
 
 /// Where a conversation stands: which script, and which line of it.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api::{Answer, Reply, data, list, shell};
+use crate::api::{Answer, Reply, data, list, tools};
 use crate::conversation::{Conversation, Said};
 use crate::script::Fault;
 
@@ -20,10 +20,10 @@ pub fn read(path: &str, body: &Value) -> Conversation {
             }
         }
     }
-    let tools = list(&body["tools"])
+    let offered = list(&body["tools"])
         .iter()
         .flat_map(|tool| list(&tool["functionDeclarations"]));
-    let tools = tools.filter_map(|it| {
+    let offered = offered.filter_map(|it| {
         let shapes = [&it["parametersJsonSchema"], &it["parameters"]];
         let shape = shapes.into_iter().find(|shape| !shape.is_null())?;
         Some((it["name"].as_str()?, shape))
@@ -32,7 +32,7 @@ pub fn read(path: &str, body: &Value) -> Conversation {
     let model = path.split("/models/").nth(1).unwrap_or_default();
     Conversation {
         said,
-        shell: shell(tools),
+        tools: tools(offered),
         wants_json: config["responseMimeType"] == "application/json",
         streams: path.contains(":streamGenerateContent"),
         model: model.split(':').next().unwrap_or_default().to_owned(),
@@ -103,6 +103,6 @@ mod tests {
         assert_eq!(read.said[1], Said::User(String::from("go")));
         assert!(matches!(&read.said[3], Said::Result(it) if it.contains("out")));
         assert_eq!(read.model, "gemini-x");
-        assert!(read.streams && read.shell.is_some());
+        assert!(read.streams && read.tools.len() == 1);
     }
 }

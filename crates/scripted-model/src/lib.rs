@@ -7,6 +7,7 @@
 
 pub mod conversation;
 pub mod script;
+pub mod tools;
 
 mod anthropic;
 mod api;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api::{Answer, Reply, event, list, shell, text};
+use crate::api::{Answer, Reply, event, list, text, tools};
 use crate::conversation::{Conversation, Said};
 use crate::script::Fault;
 
@@ -23,12 +23,12 @@ pub fn read(body: &Value) -> Conversation {
             _ => {}
         }
     }
-    let tools = list(&body["tools"]).iter();
-    let tools = tools.filter_map(|it| Some((it["name"].as_str()?, &it["parameters"])));
+    let offered = list(&body["tools"]).iter();
+    let offered = offered.filter_map(|it| Some((it["name"].as_str()?, &it["parameters"])));
     let format = &body["text"]["format"]["type"];
     Conversation {
         said,
-        shell: shell(tools),
+        tools: tools(offered),
         wants_json: format == "json_schema",
         streams: body["stream"] == true,
         model: body["model"].as_str().unwrap_or_default().to_owned(),
@@ -118,6 +118,6 @@ mod tests {
                 Said::Result(String::from("out")),
             ]
         );
-        assert_eq!(read.shell.unwrap().argument, "cmd");
+        assert_eq!(read.tools[0].name, "exec_command");
     }
 }

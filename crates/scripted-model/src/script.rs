@@ -7,13 +7,17 @@
 //! | line | the model |
 //! |---|---|
 //! | `run COMMAND` | calls the agent's shell tool |
+//! | `read FILE` | reads it with the agent's own tool; some edit only what they have read |
+//! | `write FILE TEXT` | writes it with the agent's own tool |
+//! | `edit FILE OLD => NEW` | replaces a line of it with the agent's own tool |
 //! | `say TEXT` | says it and ends the turn |
 //! | `quota`, `overload`, `key` | refuses before the next line, for ever |
 //! | `quota 2` | refuses twice before the next line, then goes on with it |
 //! | `cut`, `cut 1` | breaks off in the midst of the next line's answer |
 //! | `slow SECONDS` | takes so long within the next line's answer |
 //!
-//! Lines that are empty or begin with `#` are skipped. After the last line it says that it is done.
+//! In the texts of `write` and `edit`, `\n` begins a new line. Lines that are empty or begin with
+//! `#` are skipped. After the last line it says that it is done.
 
 use std::fs;
 use std::path::{Component, Path};
@@ -37,6 +41,24 @@ pub struct Step {
 pub enum Act {
     /// A call of the shell tool.
     Run(String),
+    /// A look into a file.
+    Read(String),
+    /// A new file.
+    Write {
+        /// Which.
+        file: String,
+        /// What it holds.
+        text: String,
+    },
+    /// A line of a file, replaced.
+    Edit {
+        /// Which.
+        file: String,
+        /// The line.
+        old: String,
+        /// What stands there instead.
+        new: String,
+    },
     /// Words, which end the turn.
     Say(String),
 }
@@ -129,6 +151,23 @@ fn steps(text: &str) -> Result<Vec<Step>, String> {
         let act = match word {
             "run" => Act::Run(rest.to_owned()),
             "say" => Act::Say(rest.to_owned()),
+            "read" => Act::Read(rest.to_owned()),
+            "write" => {
+                let (file, text) = rest.split_once(' ').ok_or(line)?;
+                Act::Write {
+                    file: file.to_owned(),
+                    text: unfolded(text),
+                }
+            }
+            "edit" => {
+                let (file, change) = rest.split_once(' ').ok_or(line)?;
+                let (old, new) = change.split_once(" => ").ok_or(line)?;
+                Act::Edit {
+                    file: file.to_owned(),
+                    old: unfolded(old),
+                    new: unfolded(new),
+                }
+            }
             "slow" => {
                 slow = rest.parse().map(Duration::from_secs).map_err(|_| line)?;
                 continue;
@@ -152,6 +191,10 @@ fn steps(text: &str) -> Result<Vec<Step>, String> {
         steps.push(Step { trouble, slow, act });
     }
     Ok(steps)
+}
+
+fn unfolded(text: &str) -> String {
+    text.replace("\\n", "\n")
 }
 
 #[cfg(test)]
@@ -210,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_line_that_means_nothing_is_told() {
-        for line in ["walk", "quota many", "slow"] {
+        for line in ["walk", "quota many", "slow", "write a", "edit a b"] {
             assert_eq!(steps(&format!("run a\n{line}\n")), Err(line.to_owned()));
         }
     }

@@ -16,6 +16,7 @@ use crate::conversation::{Conversation, Place, Wanted};
 use crate::http::{self, Request};
 use crate::log::Log;
 use crate::script::{Act, Fault, Step};
+use crate::tools::has_shell;
 
 /// How long a request may take to arrive.
 const ARRIVES: Duration = Duration::from_secs(30);
@@ -128,7 +129,7 @@ impl Shared {
     fn step(&self, conversation: &Conversation, wanted: Wanted) -> (Step, Option<Place>) {
         match wanted {
             // What is asked without tools is a title or the like: no turn of the script.
-            _ if conversation.shell.is_none() => (
+            _ if !has_shell(&conversation.tools) => (
                 Step::plain(Act::Say(String::from("A scripted title"))),
                 None,
             ),
