@@ -9,7 +9,16 @@ use orange_engine::names::HarnessName;
 use super::{Harness, HarnessError, Home, reason};
 
 /// The definitions that are compiled in: name and text.
-const SHIPPED: &[(&str, &str)] = &[];
+const SHIPPED: &[(&str, &str)] = &[
+    ("claude", include_str!("../../../../harnesses/claude.toml")),
+    ("codex", include_str!("../../../../harnesses/codex.toml")),
+    ("gemini", include_str!("../../../../harnesses/gemini.toml")),
+    (
+        "opencode",
+        include_str!("../../../../harnesses/opencode.toml"),
+    ),
+    ("pi", include_str!("../../../../harnesses/pi.toml")),
+];
 
 /// The largest definition.
 const MAX_BYTES: u64 = 64 * 1024;
