@@ -8,7 +8,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    completions, config, detach, exec_run, gather, help, inbox, log, man, perform, project,
+    completions, config, detach, doctor, exec_run, gather, help, inbox, log, man, perform, project,
     rebuild, schema, serve, task, usage, workflow, workspace,
 };
 use crate::config::Environment;
@@ -47,6 +47,7 @@ pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Config(config::Command),
     Log(log::Args),
+    Doctor(doctor::Args),
     Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -81,6 +82,7 @@ impl Command {
             Command::Workspace(command) => command.is_json(),
             Command::Config(command) => command.is_json(),
             Command::Log(args) => args.json,
+            Command::Doctor(args) => args.json,
             Command::Rebuild(args) => args.json,
             Command::Serve(_)
             | Command::Schema(_)
@@ -103,6 +105,7 @@ impl Command {
             Command::Workspace(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),
+            Command::Doctor(args) => doctor::run(args, environment, output),
             Command::Completions(args) => completions::run(args, output),
             Command::Man(args) => man::run(args, output),
             Command::Schema(args) => schema::run(args, output),

@@ -9,6 +9,7 @@ mod config;
 mod confirming;
 mod counted;
 mod detach;
+mod doctor;
 mod driver_error;
 mod driver_hints;
 mod driving;

@@ -7,7 +7,9 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::{config, driving, error, inbox, log, project, rebuild, task, workflow, workspace};
+use super::{
+    config, doctor, driving, error, inbox, log, project, rebuild, task, workflow, workspace,
+};
 
 /// The shape of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +49,7 @@ impl Shape {
 /// Every shape, in the order of their names.
 pub const ALL: &[&Shape] = &[
     &config::show::SHAPE,
+    &doctor::SHAPE,
     &error::SHAPE,
     &inbox::SHAPE,
     &log::SHAPE,

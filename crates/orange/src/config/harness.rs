@@ -15,7 +15,7 @@ use toml::Spanned;
 use super::harness_arguments::{Argument, Item, Values};
 use super::harness_files::{HarnessFile, checked};
 use super::harness_level::{Level, LevelVariables};
-use super::{HarnessError, ValueProblem, is_nested};
+use super::{HarnessError, Readiness, ValueProblem, is_nested};
 
 /// A coding agent and how it is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct Harness {
     set_at: BTreeMap<Level, BTreeMap<String, String>>,
     /// What is written into the worktree for it.
     pub files: Vec<HarnessFile>,
+    /// What must have happened before it works unasked.
+    pub ready: Vec<Readiness>,
 }
 
 #[derive(Deserialize)]
@@ -46,6 +48,8 @@ struct File {
     environment: Variables,
     #[serde(default)]
     files: Vec<Spanned<HarnessFile>>,
+    #[serde(default)]
+    ready: Vec<Readiness>,
 }
 
 #[derive(Deserialize)]
@@ -134,6 +138,7 @@ impl Harness {
             set: checked_variables(variables.set)?,
             set_at,
             files: checked(read.files)?,
+            ready: read.ready,
         })
     }
 
