@@ -16,6 +16,8 @@
 
 mod agent;
 mod apart;
+mod levels;
 mod network;
+mod readiness;
 mod stage;
 mod stories;

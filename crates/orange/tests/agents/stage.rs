@@ -1,6 +1,7 @@
 //! A person's home, a repository and a scripted model for one test.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -26,6 +27,7 @@ const SOON: Duration = Duration::from_mins(4);
 /// Everything one test needs. What was started ends with the namespace.
 pub struct Stage {
     root: TempDir,
+    port: u16,
     environment: Environment,
     watch: Stopwatch,
 }
@@ -33,6 +35,19 @@ pub struct Stage {
 impl Stage {
     /// A repository with a commit, and a person who knows these agents.
     pub fn new(agents: &[Agent]) -> Stage {
+        let stage = Stage::at(agents, agent::variables);
+        for agent in agents {
+            agent.settle(&stage.path("person"), stage.port, &stage.path("repo"));
+        }
+        stage
+    }
+
+    /// The same for a person who has installed the agents and never started one.
+    pub fn fresh(agents: &[Agent]) -> Stage {
+        Stage::at(agents, |_| Vec::new())
+    }
+
+    fn at(agents: &[Agent], given: impl Fn(u16) -> Vec<(&'static str, String)>) -> Stage {
         assert!(network::is_shut_in(), "this must not see a network");
         // Agents that keep settings below the folder of temporary files refuse to start.
         let root = TempDir::with_prefix("o-").unwrap();
@@ -57,14 +72,12 @@ impl Stage {
             ("PERSON_CANARY", CANARY.into()),
             ("TERM", "xterm-256color".into()),
         ];
-        let given = agent::variables(port).into_iter();
+        let given = given(port).into_iter();
         let given = given.map(|(name, value)| (name, OsString::from(value)));
         let environment = Environment::of(own.into_iter().chain(given));
-        for agent in agents {
-            agent.settle(&path("person"), port, &path("repo"));
-        }
         let stage = Stage {
             root,
+            port,
             environment,
             watch: Stopwatch::start(),
         };
@@ -102,20 +115,18 @@ impl Stage {
     }
 
     /// Creates and starts a task, and answers with its id.
-    pub fn create(&self, branch: &str, worker: Agent, reviewer: Agent) -> TaskId {
-        let created = self.orange(&[
-            "task",
-            "create",
-            branch,
-            "Greet in French",
-            "--harness",
-            worker.name(),
-            "--review-harness",
-            reviewer.name(),
-            "--json",
-        ]);
+    pub fn create(&self, branch: &str, options: &[&str]) -> TaskId {
+        let begun = ["task", "create", branch, "Greet in French", "--json"];
+        let created = self.orange(&[&begun, options].concat());
         let answer: Value = serde_json::from_slice(&created.stdout).unwrap();
         TaskId::new(answer["task"]["id"].as_str().unwrap())
+    }
+
+    /// Waits until the model is asked in this turn.
+    pub fn wait_for_turn(&self, id: &TaskId, role: &str, turn: u64) {
+        let is_it = |it: &Value| it["role"] == role && it["turn"] == turn;
+        let held = Deadline::after(SOON).wait_for(|| self.requests().iter().any(is_it));
+        assert!(held, "waited in vain for {role} {turn}:\n{}", self.told(id));
     }
 
     pub fn wait_for(&self, id: &TaskId, status: &str) {
@@ -140,7 +151,7 @@ impl Stage {
         let mut told = String::from_utf8_lossy(&history.stdout).into_owned();
         for request in self.requests() {
             let line = ["path", "role", "turn", "step", "fault", "answer"].map(|it| &request[it]);
-            told.push_str(&format!("{line:?}\n"));
+            let _ = writeln!(told, "{line:?}");
         }
         let socket = Home::resolve(&self.environment).unwrap().tmux_socket();
         let tmux = |arguments: &[&str]| {
@@ -163,7 +174,7 @@ impl Stage {
         output
     }
 
-    fn orange_unchecked(&self, arguments: &[&str]) -> Output {
+    pub fn orange_unchecked(&self, arguments: &[&str]) -> Output {
         let mut orange = Command::new(env!("CARGO_BIN_EXE_orange"));
         orange.args(arguments).current_dir(self.path("repo"));
         orange.env_clear().envs(self.environment.variables());
@@ -186,10 +197,6 @@ impl Stage {
     /// Nothing of the tester's or the person's own reached the model, and nothing was left running.
     pub fn leave(&self, what: &str) {
         let log = fs::read_to_string(self.path("requests")).unwrap();
-        assert!(
-            log.contains("ORANGE_TASK_ID="),
-            "no agent showed what it sees"
-        );
         assert!(!log.contains(CANARY), "an agent gave the canary away");
         let gone = || left_running().is_empty();
         let held = Deadline::after(Duration::from_secs(20)).wait_for(gone);

@@ -1,5 +1,6 @@
 //! The whole way of a task, with each agent.
 
+use orange_engine::names::TaskId;
 use serde_json::Value;
 
 use crate::agent::Agent;
@@ -42,6 +43,14 @@ edit TASK.md DONE: greet.sh greets twice => DONE: greet.sh greets twice\n\n## Re
 run orange task update --status reviewing
 ";
 
+const CHANGE: &str = r"
+run orange inbox
+read TASK.md
+edit TASK.md DONE: greet.sh greets twice => DONE: greet.sh greets as often as was asked
+run orange task update --status agent-review
+say I wait for the review.
+";
+
 /// What was asked in a turn, all requests of it joined.
 fn asked(requests: &[Value], role: &str, turn: u64) -> String {
     let is_it = |it: &&Value| it["role"] == role && it["turn"] == turn;
@@ -56,7 +65,13 @@ fn tell(worker: Agent, reviewer: Agent) {
     stage.script("greet", "reviewer-1", FAIL);
     stage.script("greet", "worker-2", FIX);
     stage.script("greet", "reviewer-2", PASS);
-    let id = stage.create("greet", worker, reviewer);
+    let agents = [
+        "--harness",
+        worker.name(),
+        "--review-harness",
+        reviewer.name(),
+    ];
+    let id = stage.create("greet", &agents);
     stage.wait_for(&id, "reviewing");
     let told = || stage.told(&id);
     assert_eq!(
@@ -72,24 +87,25 @@ fn tell(worker: Agent, reviewer: Agent) {
         "{}",
         told()
     );
+    ask_for_much(&stage, &id);
     let requests = stage.requests();
     for (role, turn, words) in [
+        ("worker", 1, "ORANGE_TASK_ID="),
         ("worker", 1, "You are the worker of this task"),
         ("worker", 2, "The review of round 1 did not pass"),
         ("reviewer", 1, "You judge work that another agent did"),
         ("reviewer", 1, "+echo Bonjour"),
         ("reviewer", 2, "+echo Salut"),
+        ("worker", 3, "line 1 of what is asked"),
+        ("worker", 3, "line 200 of what is asked"),
     ] {
         let asked = asked(&requests, role, turn);
         assert!(asked.contains(words), "{role} {turn}: {words}\n{}", told());
     }
     let inbox = stage.store().inbox(&id).unwrap();
     assert!(inbox.iter().all(|it| it.read_at.is_some()), "{inbox:?}");
-    assert_eq!(
-        stage.store().runs(&id).unwrap().len(),
-        3,
-        "one worker lasts"
-    );
+    let runs = stage.store().runs(&id).unwrap().len();
+    assert_eq!(runs, 4, "one worker lasts, and each round has a reviewer");
 
     stage.orange(&["task", "merge", "greet"]);
     stage.wait_for(&id, "done");
@@ -98,6 +114,18 @@ fn tell(worker: Agent, reviewer: Agent) {
     // What the agents are given in their worktree is no part of the work.
     assert_eq!(stage.git_text("ls-tree -r --name-only main"), "greet.sh\n");
     stage.leave(&format!("{} by {}", worker.name(), reviewer.name()));
+}
+
+/// The person asks for changes in two hundred lines: the same worker reads all of them.
+fn ask_for_much(stage: &Stage, id: &TaskId) {
+    let lines = (1..=200).map(|number| format!("line {number} of what is asked\n"));
+    let pass = PASS.replace("greets twice", "greets as often as was asked");
+    stage.script("greet", "worker-3", CHANGE);
+    stage.script("greet", "reviewer-1", &pass);
+    let lines: String = lines.collect();
+    stage.orange(&["task", "request-changes", "greet", "-m", &lines]);
+    stage.wait_for_turn(id, "worker", 3);
+    stage.wait_for(id, "reviewing");
 }
 
 macro_rules! stories {
