@@ -32,6 +32,15 @@ mutants *arguments:
 docs:
     ORANGE_WRITE_DOCS=1 cargo nextest run -p orange --test cli published reference
 
+# The real agents, with a scripted model; installs them first.
+agents *arguments:
+    .ci/agents
+    cargo nextest run -p orange --test agents {{ arguments }}
+
+# Pins another version of an agent, and tells what it does differently.
+upgrade-agent name version:
+    .ci/agents upgrade {{ name }} {{ version }}
+
 # The benchmarks.
 bench:
     cargo bench --workspace

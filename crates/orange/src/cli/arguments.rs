@@ -8,8 +8,8 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    agent_event, attention, completions, config, detach, exec_run, gather, harness, help, inbox,
-    log, man, perform, project, rebuild, schema, serve, task, usage, workflow, workspace,
+    agent_event, attention, completions, config, detach, doctor, exec_run, gather, harness, help,
+    inbox, log, man, perform, project, rebuild, schema, serve, task, usage, workflow, workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -51,6 +51,7 @@ pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Config(config::Command),
     Log(log::Args),
+    Doctor(doctor::Args),
     Schema(schema::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -87,6 +88,7 @@ impl Command {
             Command::Harness(command) => command.is_json(),
             Command::Config(command) => command.is_json(),
             Command::Log(args) => args.json,
+            Command::Doctor(args) => args.json,
             Command::Rebuild(args) => args.json,
             Command::Serve(args) => args.json,
             Command::Schema(args) => args.json,
@@ -113,6 +115,7 @@ impl Command {
             Command::Harness(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),
+            Command::Doctor(args) => doctor::run(args, environment, output),
             Command::Completions(args) => completions::run(args, output),
             Command::Man(args) => man::run(args, output),
             Command::Schema(args) => schema::run(args, output),

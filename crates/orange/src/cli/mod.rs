@@ -12,6 +12,7 @@ mod confirming;
 mod counted;
 mod delivery;
 mod detach;
+mod doctor;
 mod doing;
 mod driver_error;
 mod driver_hints;

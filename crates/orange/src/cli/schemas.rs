@@ -8,8 +8,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::{
-    attention, config, driving, error, harness, inbox, log, project, rebuild, schema, serve, task,
-    workflow, workspace,
+    attention, config, doctor, driving, error, harness, inbox, log, project, rebuild, schema,
+    serve, task, workflow, workspace,
 };
 
 /// The shape of an answer.
@@ -52,6 +52,7 @@ pub const ALL: &[&Shape] = &[
     &attention::CHANGE,
     &attention::SHAPE,
     &config::show::SHAPE,
+    &doctor::SHAPE,
     &error::SHAPE,
     &harness::list::SHAPE,
     &harness::unpark::SHAPE,

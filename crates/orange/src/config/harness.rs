@@ -10,14 +10,15 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::activity::AgentEventKind;
 use orange_engine::death::Rule;
-use orange_engine::language::workflow::Permissions;
 use orange_engine::names::HarnessName;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::harness_arguments::{Argument, Item, Values};
 use super::harness_death::{self, Death};
-use super::{HarnessError, ValueProblem, is_nested};
+use super::harness_files::{HarnessFile, checked};
+use super::harness_level::{Level, LevelVariables};
+use super::{HarnessError, Readiness, ValueProblem, is_nested};
 
 /// A coding agent and how it is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +29,16 @@ pub struct Harness {
     pub binary: String,
     full: Option<Vec<Argument>>,
     reduced: Option<Vec<Argument>>,
+    review: Option<Vec<Argument>>,
     /// Variables it may see besides the usual ones; a `*` at the end stands for any ending.
     pub pass: Vec<String>,
     /// Variables that are set for it.
     pub set: BTreeMap<String, String>,
+    set_at: BTreeMap<Level, BTreeMap<String, String>>,
+    /// What is written into the worktree for it.
+    pub files: Vec<HarnessFile>,
+    /// What must have happened before it works unasked.
+    pub ready: Vec<Readiness>,
     /// What its deaths look like, and what they mean; the first that fits counts.
     pub deaths: Vec<Rule>,
     /// What it tells of itself by `orange agent-event`.
@@ -50,6 +57,10 @@ struct File {
     death: Vec<Spanned<Death>>,
     #[serde(default)]
     events: Vec<AgentEventKind>,
+    #[serde(default)]
+    files: Vec<Spanned<HarnessFile>>,
+    #[serde(default)]
+    ready: Vec<Readiness>,
 }
 
 #[derive(Deserialize)]
@@ -57,6 +68,7 @@ struct File {
 struct Levels {
     full: Option<Vec<Spanned<Item>>>,
     reduced: Option<Vec<Spanned<Item>>>,
+    review: Option<Vec<Spanned<Item>>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -65,7 +77,11 @@ struct Variables {
     #[serde(default)]
     pass: Vec<Spanned<String>>,
     #[serde(default)]
-    set: BTreeMap<Spanned<String>, Spanned<String>>,
+    set: LevelVariables,
+    #[serde(default)]
+    reduced: LevelVariables,
+    #[serde(default)]
+    review: LevelVariables,
 }
 
 /// A problem at a place in the text: what is wrong, and what to do about it.
@@ -83,8 +99,8 @@ impl Harness {
         let read: File = toml::from_str(text).map_err(|error| {
             let message = error.message().trim().replace('\n', ", ");
             let hint = "a definition has `name`, `binary`, and `[args]` with `full` or `reduced`; \
-                        `events` may say what it tells, `[environment]` may hold `pass` and `set`, \
-                        and each `[[death]]` says what it `means`";
+                        `[environment]` may hold `pass` and `set`, `[[files]]` a `path` and a \
+                        `text`, and each `[[death]]` says what it `means`";
             invalid((error.span().unwrap_or(0..0), message, hint.to_owned()))
         })?;
         Self::validated(read).map_err(invalid)
@@ -113,18 +129,13 @@ impl Harness {
             let hint = "add `full = [...]`, `reduced = [...]`, or both";
             return Err((at, message, hint.to_owned()));
         }
-        let mut set = BTreeMap::new();
-        for (name, value) in read.environment.set {
-            check_variable(&name, false)?;
-            if value.get_ref().contains('\0') {
-                let message = format!("the value of `{}` holds a NUL character", name.get_ref());
-                let hint = "remove it: no program can be given one".to_owned();
-                return Err((value.span(), message, hint));
-            }
-            set.insert(name.into_inner(), value.into_inner());
-        }
+        let variables = read.environment;
+        let set_at = BTreeMap::from([
+            (Level::Reduced, checked_variables(variables.reduced)?),
+            (Level::Review, checked_variables(variables.review)?),
+        ]);
         let mut pass = Vec::new();
-        for name in read.environment.pass {
+        for name in variables.pass {
             check_variable(&name, true)?;
             pass.push(name.into_inner());
         }
@@ -133,8 +144,12 @@ impl Harness {
             binary: read.binary.into_inner(),
             full: levels.full.map(arguments).transpose()?,
             reduced: levels.reduced.map(arguments).transpose()?,
+            review: levels.review.map(arguments).transpose()?,
             pass,
-            set,
+            set: checked_variables(variables.set)?,
+            set_at,
+            files: checked(read.files)?,
+            ready: read.ready,
             deaths: read
                 .death
                 .into_iter()
@@ -147,12 +162,13 @@ impl Harness {
     /// The program's arguments.
     pub fn arguments(
         &self,
-        permissions: Permissions,
+        level: Level,
         values: &Values<'_>,
     ) -> Result<Vec<OsString>, HarnessError> {
-        let (level, arguments) = match permissions {
-            Permissions::Full => ("full", &self.full),
-            Permissions::Reduced => ("reduced", &self.reduced),
+        let (level, arguments) = match (level, &self.review) {
+            (Level::Full, _) => ("full", &self.full),
+            (Level::Review, Some(_)) => ("review", &self.review),
+            (Level::Reduced | Level::Review, _) => ("reduced", &self.reduced),
         };
         let Some(arguments) = arguments else {
             return Err(HarnessError::LevelMissing {
@@ -168,10 +184,18 @@ impl Harness {
         })
     }
 
+    /// Variables that are set for it at this level: those of the level win.
+    pub fn variables(&self, level: Level) -> BTreeMap<&str, &str> {
+        let own = self.set_at.get(&level).into_iter().flatten();
+        let all = self.set.iter().chain(own);
+        all.map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect()
+    }
+
     /// Refuses a value that this agent cannot be given, whatever it may do.
     pub fn require_setting(&self, what: &'static str, value: &str) -> Result<(), HarnessError> {
         let harness = self.name.clone();
-        let levels = [&self.full, &self.reduced];
+        let levels = [&self.full, &self.reduced, &self.review];
         let takes = |level: &Vec<Argument>| level.iter().any(|argument| argument.takes(what));
         if !levels.into_iter().flatten().all(takes) {
             return Err(HarnessError::NoSetting { harness, what });
@@ -219,6 +243,20 @@ fn arguments(items: Vec<Spanned<Item>>) -> Result<Vec<Argument>, Problem> {
         parsed.map_err(|(message, hint)| (at, message, hint))
     };
     items.into_iter().map(parse).collect()
+}
+
+fn checked_variables(read: LevelVariables) -> Result<BTreeMap<String, String>, Problem> {
+    let mut set = BTreeMap::new();
+    for (name, value) in read {
+        check_variable(&name, false)?;
+        if value.get_ref().contains('\0') {
+            let message = format!("the value of `{}` holds a NUL character", name.get_ref());
+            let hint = "remove it: no program can be given one".to_owned();
+            return Err((value.span(), message, hint));
+        }
+        set.insert(name.into_inner(), value.into_inner());
+    }
+    Ok(set)
 }
 
 fn check_variable(name: &Spanned<String>, may_be_pattern: bool) -> Result<(), Problem> {

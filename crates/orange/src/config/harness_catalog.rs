@@ -9,7 +9,19 @@ use orange_engine::names::HarnessName;
 use super::{Harness, HarnessError, Home, reason};
 
 /// The definitions that are compiled in: name and text.
-const SHIPPED: &[(&str, &str)] = &[];
+const SHIPPED: &[(&str, &str)] = &[
+    ("claude", include_str!("../../../../harnesses/claude.toml")),
+    ("codex", include_str!("../../../../harnesses/codex.toml")),
+    ("gemini", include_str!("../../../../harnesses/gemini.toml")),
+    (
+        "opencode",
+        include_str!("../../../../harnesses/opencode.toml"),
+    ),
+    ("pi", include_str!("../../../../harnesses/pi.toml")),
+];
+
+/// Which version of each is tested.
+const VERSIONS: &str = include_str!("../../../../harnesses/versions.toml");
 
 /// The largest definition.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -45,6 +57,16 @@ impl Harnesses {
             found,
             folder: folder.to_owned(),
         })
+    }
+
+    /// The version of a shipped harness's program that is tested.
+    pub fn tested_version(name: &HarnessName) -> Option<&'static str> {
+        let mut lines = VERSIONS.lines();
+        let package = lines.find_map(|line| {
+            let value = line.strip_prefix(name.as_str())?.strip_prefix(" = \"")?;
+            value.strip_suffix('"')
+        });
+        Some(package?.rsplit_once('@')?.1)
     }
 
     /// Every name, with its harness or what is wrong with it.
@@ -133,7 +155,13 @@ mod tests {
     #[test]
     fn every_shipped_definition_is_one() {
         for (name, text) in SHIPPED {
-            assert_eq!(Harness::parse(name, text).unwrap().name.as_str(), *name);
+            let harness = Harness::parse(name, text).unwrap();
+            assert_eq!(harness.name.as_str(), *name);
+            assert!(Harnesses::tested_version(&harness.name).is_some(), "{name}");
+            assert!(
+                !harness.ready.is_empty(),
+                "{name} asks for nothing at first?"
+            );
         }
     }
 

@@ -99,6 +99,7 @@ impl Driver {
         let workflow_name = new.workflow.as_ref().unwrap_or(&settings.workflow);
         let (workflow, workflow_text) = self.workflow(workflow_name)?;
         let harness = new.harness.clone().or(settings.harness);
+        let harness = harness.or_else(|| self.first_installed(&harnesses));
         let harness = harness.ok_or_else(|| DriverError::HarnessUnset {
             project: project.name.clone(),
             folder: self.home.harnesses(),

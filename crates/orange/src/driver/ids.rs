@@ -31,6 +31,24 @@ pub(super) fn secret() -> Result<String, DriverError> {
     text(32)
 }
 
+/// An id for an agent's conversation: a random UUID, which is what agents accept.
+pub(super) fn session() -> Result<String, DriverError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| DriverError::NoRandomness(error.to_string()))?;
+    let number = u128::from_be_bytes(bytes);
+    let versioned = (number & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
+    let digits = format!("{versioned:032x}");
+    let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
+    let parts = [
+        part(0, 8),
+        part(8, 12),
+        part(12, 16),
+        part(16, 20),
+        part(20, 32),
+    ];
+    Ok(parts.join("-"))
+}
+
 /// What is kept of a secret.
 pub(super) fn hash(secret: &str) -> String {
     let mut digits = String::new();
@@ -66,5 +84,9 @@ mod tests {
         }
         assert_eq!(task_id(SHORTEST).unwrap().as_str().len(), SHORTEST);
         assert_eq!(hash("a").len(), 64);
+        let session = session().unwrap();
+        let parts: Vec<&str> = session.split('-').collect();
+        assert_eq!(parts.iter().map(|it| it.len()).sum::<usize>(), 32);
+        assert!(parts[2].starts_with('4') && parts[3].starts_with(['8', '9', 'a', 'b']));
     }
 }

@@ -111,7 +111,7 @@ impl Driver {
     }
 
     /// The first harness, in the order of their names, whose program is installed.
-    fn first_installed(&self, harnesses: &Harnesses) -> Option<HarnessName> {
+    pub(super) fn first_installed(&self, harnesses: &Harnesses) -> Option<HarnessName> {
         let path = self.environment.variable("PATH");
         let mut usable = harnesses
             .all()

@@ -6,12 +6,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use orange::config::{
-    Environment, Harness, HarnessError, Harnesses, Home, MAX_PROMPT_ARGUMENT, Values,
+    Environment, Harness, HarnessError, Harnesses, Home, Level, MAX_PROMPT_ARGUMENT, Values,
 };
 use orange::effects::tmux::Observation;
 use orange_engine::evidence::Evidence;
 use orange_engine::language::workflow::Permissions;
 use orange_engine::names::HarnessName;
+use orange_engine::role::Role;
 use tempfile::TempDir;
 
 use crate::stage::{Run, Stage, wait_for};
@@ -33,14 +34,12 @@ fn harness(arguments: &str) -> Harness {
 }
 
 fn filled(arguments: &str, values: &Values<'_>) -> Vec<OsString> {
-    harness(arguments)
-        .arguments(Permissions::Full, values)
-        .unwrap()
+    harness(arguments).arguments(Level::Full, values).unwrap()
 }
 
 fn refused(arguments: &str, values: &Values<'_>) -> String {
     let error = harness(arguments)
-        .arguments(Permissions::Full, values)
+        .arguments(Level::Full, values)
         .unwrap_err();
     assert!(!error.hint().is_empty());
     error.to_string()
@@ -175,7 +174,7 @@ fn nul_is_refused() {
 #[test]
 fn a_level_that_is_not_offered_is_said() {
     let error = harness("[]")
-        .arguments(Permissions::Reduced, &values("p"))
+        .arguments(Level::Reduced, &values("p"))
         .unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -334,7 +333,15 @@ fn a_mistake_hides_no_other_definition() {
         .iter()
         .map(|(name, _)| name.as_str())
         .collect();
-    assert_eq!(names, ["bad", "good", "huge", "latin", "other"]);
+    let own = names
+        .iter()
+        .filter(|name| home.harnesses().join(format!("{name}.toml")).exists());
+    let own: Vec<&str> = own.copied().collect();
+    assert_eq!(own, ["bad", "good", "huge", "latin", "other"]);
+    assert!(
+        names.contains(&"claude"),
+        "the shipped ones are beside them"
+    );
     let require = |name: &str| harnesses.require(&HarnessName::new(name));
     assert!(require("good").is_ok());
     let message = |name: &str| require(name).unwrap_err().to_string();
@@ -363,5 +370,56 @@ fn a_program_is_found_on_the_path_or_named_whole() {
     for binary in ["plain", "nowhere", "/bin", "/nowhere/x"] {
         let error = named(binary).unwrap_err();
         assert!(error.hint().contains("install it"), "{error}");
+    }
+}
+
+#[test]
+fn a_reviewer_is_started_as_a_reviewer_where_the_definition_tells_how() {
+    let level = Level::of(Permissions::Reduced, &Role::Reviewer);
+    assert_eq!(level, Level::Review);
+    assert_eq!(
+        Level::of(Permissions::Reduced, &Role::Worker),
+        Level::Reduced
+    );
+    assert_eq!(Level::of(Permissions::Full, &Role::Reviewer), Level::Full);
+    let plain = "name = \"x\"\nbinary = \"x\"\n[args]\nreduced = [\"r\"]\n";
+    let told = "review = [\"v\"]\n[environment]\nset.A = \"all\"\nset.B = \"all\"\n\
+                review.B = \"review\"\n";
+    let both = format!("{plain}{told}");
+    for (text, expected) in [(plain, "r"), (both.as_str(), "v")] {
+        let harness = Harness::parse("x.toml", text).unwrap();
+        let arguments = harness.arguments(Level::Review, &values("p"));
+        assert_eq!(arguments.unwrap(), [expected]);
+    }
+    let harness = Harness::parse("x.toml", &both).unwrap();
+    let variables = |level| Vec::from_iter(harness.variables(level));
+    assert_eq!(variables(Level::Reduced), [("A", "all"), ("B", "all")]);
+    assert_eq!(variables(Level::Review), [("A", "all"), ("B", "review")]);
+}
+
+#[test]
+fn a_file_for_the_worktree_stays_below_a_folder_of_it() {
+    let parse = |path: &str| {
+        let text = format!(
+            "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[[files]]\npath = \"{path}\"\n\
+             text = \"a\""
+        );
+        Harness::parse("x.toml", &text)
+    };
+    assert_eq!(parse(".x/rules.toml").unwrap().files.len(), 1);
+    for path in [
+        "TASK.md",
+        "../x/a",
+        "/x/a",
+        ".git/config",
+        "x/.git/a",
+        "x/",
+        "x/a b",
+        "x/*",
+        "",
+    ] {
+        let error = parse(path).unwrap_err();
+        assert!(error.to_string().contains("is no place"), "{path}: {error}");
+        assert!(error.hint().contains(".agent/rules.toml"), "{error}");
     }
 }

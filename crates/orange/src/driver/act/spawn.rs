@@ -10,6 +10,7 @@ use super::Failure;
 use crate::clock;
 use crate::config::{Environment, ORANGE_PORT_OFFSET, ORANGE_REPORT};
 use crate::driver::{Driver, ids, place};
+use crate::effects::git::Git;
 use crate::effects::run::{Launch, RawText, RunFile};
 use crate::effects::tmux::Start;
 use crate::store::{RunSetup, Store, WorkspaceRecord, WorkspaceState};
@@ -94,6 +95,14 @@ impl Driver {
             let report = report.to_string_lossy().into_owned();
             harness.set.insert(ORANGE_REPORT.to_owned(), report);
         }
+        let files = harness.files.iter();
+        let files: Vec<_> = files
+            .map(|it| (it.path.as_str(), it.text.as_str()))
+            .collect();
+        let git = Git::open("git", directory, &self.environment);
+        let given = git.and_then(|git| git.give(directory, &files));
+        given.map_err(Failure::for_good)?;
+        let session = ids::session().map_err(Failure::passing)?;
         let secret = ids::secret().map_err(Failure::passing)?;
         let environment = self.with_orange_on_path();
         Launch {
@@ -106,7 +115,7 @@ impl Driver {
             prompt: &spawn.prompt,
             model: spawn.model.as_deref(),
             effort: spawn.effort.as_deref(),
-            session_id: None,
+            session_id: Some(&session),
             system_prompt: None,
             directory,
             home: &self.home,

@@ -3,11 +3,11 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 
-use super::name::root_file;
+use super::name::tree_file;
 use super::{Git, GitError};
 
 impl Git {
-    /// Makes sure that files at the root are ignored. The list is shared by all worktrees, and
+    /// Makes sure that files are ignored, each named by its path. The list is shared by all worktrees, and
     /// people write in it: lines are only added, at its end.
     pub fn exclude(&self, files: &[&str]) -> Result<(), GitError> {
         let path = self.directory().join("info").join("exclude");
@@ -18,7 +18,7 @@ impl Git {
         };
         let mut more = Vec::new();
         for file in files {
-            let line = format!("/{}", root_file(file)?);
+            let line = format!("/{}", tree_file(file)?);
             let mut lines = text.split(|byte| *byte == b'\n');
             if !lines.any(|it| it.trim_ascii_end() == line.as_bytes()) {
                 more.extend_from_slice(line.as_bytes());

@@ -19,6 +19,7 @@ mod error;
 mod exclude;
 mod facts;
 mod forward;
+mod given;
 mod held;
 mod ignored;
 mod include;

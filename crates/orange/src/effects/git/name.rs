@@ -39,14 +39,22 @@ pub(super) fn folder_name(workspace: &WorkspaceName) -> Result<&str, GitError> {
 
 /// A file at the root of the repository.
 pub(super) fn root_file(name: &str) -> Result<&str, GitError> {
-    let is_plain = |text: &str| {
-        let mut characters = text.chars();
-        characters.all(|it| it.is_alphanumeric() || matches!(it, '.' | '-' | '_'))
-            && !matches!(text, "." | ".." | ".git")
-            && !text.starts_with('-')
-    };
     require("the name of the task's file", name, is_plain)?;
     Ok(name)
+}
+
+/// A file anywhere in the repository that a line of ignored files can name as it is.
+pub(super) fn tree_file(path: &str) -> Result<&str, GitError> {
+    let is_path = |text: &str| text.split('/').all(|it| !it.is_empty() && is_plain(it));
+    require("a file in the worktree", path, is_path)?;
+    Ok(path)
+}
+
+fn is_plain(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.all(|it| it.is_alphanumeric() || matches!(it, '.' | '-' | '_'))
+        && !matches!(text, "." | ".." | ".git")
+        && !text.starts_with('-')
 }
 
 fn require(

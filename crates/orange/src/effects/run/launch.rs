@@ -10,7 +10,7 @@ use orange_engine::role::Role;
 use super::file::{RunFile, RunFileError, RunParts};
 use super::raw_text::RawText;
 use crate::config::{
-    Environment, Harness, HarnessError, Home, ORANGE_HOME, ORANGE_ROLE, ORANGE_RUN_ID,
+    Environment, Harness, HarnessError, Home, Level, ORANGE_HOME, ORANGE_ROLE, ORANGE_RUN_ID,
     ORANGE_RUN_PROOF, ORANGE_TASK_ID, Values,
 };
 use crate::effects::private_file::{self, PrivateFileError};
@@ -77,8 +77,9 @@ impl Launch<'_> {
             session_id: self.session_id,
             system_prompt: self.system_prompt,
         };
-        let arguments = self.harness.arguments(self.permissions, &values)?;
-        let variables = self.variables();
+        let level = Level::of(self.permissions, self.role);
+        let arguments = self.harness.arguments(level, &values)?;
+        let variables = self.variables(level);
         let program = self.harness.locate(self.environment.variable("PATH"))?;
         let file = RunFile::new(RunParts {
             run: self.run.clone(),
@@ -98,15 +99,15 @@ impl Launch<'_> {
         Ok(run_file)
     }
 
-    fn variables(&self) -> BTreeMap<String, RawText> {
+    fn variables(&self, level: Level) -> BTreeMap<String, RawText> {
         let pass = self.harness.pass.iter().map(String::as_str);
         let passed = self.environment.passed(pass);
         let passed = passed.into_iter().filter_map(|(name, value)| {
             // A name that is no text was asked for by nobody.
             Some((name.into_string().ok()?, RawText(value)))
         });
-        let set = self.harness.set.iter();
-        let set = set.map(|(name, value)| (name.clone(), RawText::from(value)));
+        let set = self.harness.variables(level).into_iter();
+        let set = set.map(|(name, value)| (name.to_owned(), RawText::from(value)));
         let own = [
             (ORANGE_TASK_ID, RawText::from(self.task.as_str())),
             (ORANGE_RUN_ID, RawText::from(self.run.as_str())),

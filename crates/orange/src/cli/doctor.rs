@@ -1,0 +1,72 @@
+//! `orange doctor`.
+
+use serde::Serialize;
+
+use super::driving::driver;
+use super::error::Error;
+use super::exit::Exit;
+use super::json::Answer;
+use super::schemas::Shape;
+use crate::config::Environment;
+use crate::driver::{Checkup, Health};
+use crate::output::{Alignment, Cell, Output, Style, Table};
+
+/// The shape of its answer.
+pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.doctor/1");
+
+/// Look whether agents could work, before a task waits for something.
+///
+/// Looks at git and tmux, at the home, and at every harness: whether its program is installed and in
+/// which version, whether it is logged in, and whether it would first ask something. Each finding is
+/// `good`, `absent`, `doubtful`, `bad` or `unknown`, with what mends it. Nothing is changed. The exit
+/// code is 3 when something is bad.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Answer in JSON, for programs.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct Body<'a> {
+    checkups: &'a [Checkup],
+}
+
+/// Prints what was found.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let checkups = driver(environment)?.check_up()?;
+    if args.json {
+        let answer = Answer {
+            schema: SHAPE.name,
+            body: Body {
+                checkups: &checkups,
+            },
+        };
+        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    } else {
+        output.answer(&table(&checkups).to_text(output.answer_width()))?;
+    }
+    let is_bad = checkups.iter().any(|it| it.health == Health::Bad);
+    Ok(if is_bad { Exit::Refused } else { Exit::Ok })
+}
+
+fn table(checkups: &[Checkup]) -> Table<2> {
+    let columns = ["WHAT", "HEALTH"].map(|name| (name, Alignment::Left));
+    let mut table = Table::new(columns, "FOUND");
+    for it in checkups {
+        let (word, style) = match it.health {
+            Health::Good => ("good", Style::Good),
+            Health::Absent => ("absent", Style::Plain),
+            Health::Doubtful => ("doubtful", Style::Warn),
+            Health::Bad => ("bad", Style::Bad),
+            Health::Unknown => ("unknown", Style::Warn),
+        };
+        let found = match &it.mend {
+            Some(mend) if it.health != Health::Absent => format!("{}: {mend}", it.found),
+            _ => it.found.clone(),
+        };
+        let row = [Cell::new(Style::Bold, &it.what), Cell::new(style, word)];
+        table.push(row, Cell::new(Style::Plain, &found));
+    }
+    table
+}

@@ -1,0 +1,88 @@
+//! Files that an agent is given in its worktree.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use super::entry::FILE;
+use super::place::{Kind, Place};
+use super::{Git, GitError};
+
+/// How each such file begins. One that does not is somebody else's, and stays.
+const MARK: &str = "# Written by orange. What is changed here is lost.\n";
+
+/// No such file is larger.
+const LARGEST: u64 = 256 * 1024;
+
+impl Git {
+    /// Makes sure that the worktree holds these files, each a path and a text, and that git ignores
+    /// them. A file of that name which orange did not write is not touched.
+    pub fn give(&self, worktree: &Path, files: &[(&str, &str)]) -> Result<(), GitError> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let paths: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
+        self.exclude(&paths)?;
+        let place = Place::open(worktree).map_err(GitError::system("open", worktree))?;
+        for (path, text) in files {
+            let given = give(&place, Path::new(path), &format!("{MARK}{text}"));
+            given.map_err(GitError::system("write", &worktree.join(path)))?;
+        }
+        Ok(())
+    }
+}
+
+fn give(place: &Place, path: &Path, text: &str) -> io::Result<()> {
+    if place.kind(path)? != Kind::Absent {
+        let mut found = String::new();
+        let file = place.open_file(path).map_err(|_| in_the_way())?;
+        file.take(LARGEST).read_to_string(&mut found)?;
+        if found == text {
+            return Ok(());
+        }
+        // A life that ended while it wrote leaves the beginning of one of ours.
+        if !found.starts_with(MARK) && !MARK.starts_with(&found) {
+            return Err(in_the_way());
+        }
+        place.remove(path)?;
+    }
+    place.create(path, FILE, text.as_bytes())
+}
+
+fn in_the_way() -> io::Error {
+    io::Error::other("something that orange did not write is there; move it away")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_orange_did_not_write_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let place = Place::open(root.path()).unwrap();
+        let read = |path: &Path| fs::read_to_string(root.path().join(path)).unwrap();
+        let path = Path::new(".agent/rules");
+        let [one, two] = ["one", "two"].map(|text| format!("{MARK}{text}"));
+        for text in [&one, &one, &two] {
+            give(&place, path, text).unwrap();
+            assert_eq!(&read(path), text);
+        }
+        for torn in ["", "# Written"] {
+            fs::write(root.path().join(path), torn).unwrap();
+            give(&place, path, &one).unwrap();
+            assert_eq!(read(path), one);
+        }
+        fs::write(root.path().join(path), "mine").unwrap();
+        assert!(give(&place, path, &one).is_err());
+        assert_eq!(read(path), "mine");
+        symlink(outside.path(), root.path().join("door")).unwrap();
+        assert!(give(&place, Path::new("door/rules"), &one).is_err());
+        symlink("/etc/hostname", root.path().join(".agent/link")).unwrap();
+        assert!(give(&place, Path::new(".agent/link"), &one).is_err());
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,23 @@
+//! The real agents, in pinned versions, with a scripted model.
+//!
+//! Each test lives in a namespace that has nothing but loopback, with an empty environment and a
+//! home of its own; see `apart`. `.ci/agents` installs the agents.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests start programs around the ones under test"
+)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that cannot set the stage must fail loudly, and each tells what it measured"
+)]
+#![cfg(target_os = "linux")]
+
+mod agent;
+mod apart;
+mod levels;
+mod network;
+mod readiness;
+mod stage;
+mod stories;

@@ -1,0 +1,62 @@
+//! What an agent would ask at first is seen by `orange doctor`.
+
+use serde_json::Value;
+
+use crate::agent::Agent;
+use crate::apart::apart;
+use crate::stage::Stage;
+
+/// What the doctor says about an agent, as `health: found`.
+fn said(stage: &Stage, agent: Agent) -> Vec<String> {
+    let answer = stage.orange_unchecked(&["doctor", "--json"]);
+    let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    let all = answer["checkups"].as_array().unwrap().iter();
+    let about = all.filter(|it| it["what"].as_str().unwrap().starts_with(agent.name()));
+    let said = about.map(|it| {
+        let part = |key: &str| it[key].as_str().unwrap();
+        format!("{}: {}", part("health"), part("found"))
+    });
+    said.collect()
+}
+
+/// In a home where the agent was never started, and in one where its dialogs are answered.
+fn look(agent: Agent) {
+    let fresh = Stage::fresh(&[agent]);
+    fresh.orange(&["project", "add", "--harness", agent.name()]);
+    let found = said(&fresh, agent);
+    assert!(
+        found.iter().any(|it| it.starts_with("bad: ")),
+        "a task would wait, and nobody says so: {found:#?}"
+    );
+    assert!(
+        found[0].ends_with("the version that is tested"),
+        "{found:?}"
+    );
+    let settled = Stage::new(&[agent]);
+    settled.orange(&["project", "add", "--harness", agent.name()]);
+    let found = said(&settled, agent);
+    assert!(
+        found.iter().all(|it| it.starts_with("good: ")),
+        "the stories pass in such a home: {found:#?}"
+    );
+}
+
+macro_rules! readiness {
+    ($($name:ident: $agent:ident;)+) => {
+        $(
+            #[test]
+            fn $name() {
+                let name = concat!("readiness::", stringify!($name));
+                apart(name, &[Agent::$agent], || look(Agent::$agent));
+            }
+        )+
+    };
+}
+
+readiness! {
+    claude_that_would_ask: Claude;
+    codex_that_would_ask: Codex;
+    gemini_that_would_ask: Gemini;
+    opencode_that_would_ask: Opencode;
+    pi_that_would_ask: Pi;
+}

@@ -1,0 +1,226 @@
+//! A person's home, a repository and a scripted model for one test.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use orange::clock::{Deadline, Stopwatch};
+use orange::config::{Environment, Home};
+use orange::store::Store;
+use orange_engine::event::Fact;
+use orange_engine::names::TaskId;
+use scripted_model::Model;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::agent::{self, Agent};
+use crate::apart::CANARY;
+use crate::network;
+
+/// How long a condition may take: agents start slowly, and a loaded machine is slow.
+const SOON: Duration = Duration::from_mins(4);
+
+/// Everything one test needs. What was started ends with the namespace.
+pub struct Stage {
+    root: TempDir,
+    port: u16,
+    environment: Environment,
+    watch: Stopwatch,
+}
+
+impl Stage {
+    /// A repository with a commit, and a person who knows these agents.
+    pub fn new(agents: &[Agent]) -> Stage {
+        let stage = Stage::at(agents, agent::variables);
+        for agent in agents {
+            agent.settle(&stage.path("person"), stage.port, &stage.path("repo"));
+        }
+        stage
+    }
+
+    /// The same for a person who has installed the agents and never started one.
+    pub fn fresh(agents: &[Agent]) -> Stage {
+        Stage::at(agents, |_| Vec::new())
+    }
+
+    fn at(agents: &[Agent], given: impl Fn(u16) -> Vec<(&'static str, String)>) -> Stage {
+        assert!(network::is_shut_in(), "this must not see a network");
+        // Agents that keep settings below the folder of temporary files refuse to start.
+        let root = TempDir::with_prefix("o-").unwrap();
+        let path = |name: &str| root.path().join(name);
+        for folder in ["person", "scripts", "repo", "tmp"] {
+            fs::create_dir_all(path(folder)).unwrap();
+        }
+        let model = Model::start(&path("scripts"), &path("requests"), 0).unwrap();
+        let port = model.port();
+        thread::spawn(move || model.serve());
+        let folders = agent::installed(&agent::prefix(), agents).unwrap();
+        let inherited = std::env::var_os("PATH").unwrap();
+        let folders = folders.into_iter().chain(std::env::split_paths(&inherited));
+        let own: [(&str, OsString); 8] = [
+            ("PATH", std::env::join_paths(folders).unwrap()),
+            ("HOME", path("person").into()),
+            ("TMPDIR", path("tmp").into()),
+            ("ORANGE_HOME", path("person/orange").into()),
+            ("LANG", "C.UTF-8".into()),
+            ("SHELL", "/bin/bash".into()),
+            // No definition passes it, so no agent may see it.
+            ("PERSON_CANARY", CANARY.into()),
+            ("TERM", "xterm-256color".into()),
+        ];
+        let given = given(port).into_iter();
+        let given = given.map(|(name, value)| (name, OsString::from(value)));
+        let environment = Environment::of(own.into_iter().chain(given));
+        let stage = Stage {
+            root,
+            port,
+            environment,
+            watch: Stopwatch::start(),
+        };
+        for call in [
+            "init -q -b main",
+            "config user.email agent@example.org",
+            "config user.name Agent",
+            "commit -q --allow-empty -m first",
+        ] {
+            assert!(stage.git(call).status.success(), "git {call}");
+        }
+        stage
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// What the model does in a turn of the task on this branch.
+    pub fn script(&self, branch: &str, turn: &str, text: &str) {
+        let path = self.path("scripts").join(branch).join(turn);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Every request to the model so far.
+    pub fn requests(&self) -> Vec<Value> {
+        let log = fs::read_to_string(self.path("requests")).unwrap_or_default();
+        let lines = log.lines().map(serde_json::from_str);
+        lines.collect::<Result<_, _>>().unwrap()
+    }
+
+    pub fn store(&self) -> Store {
+        Store::open(&Home::resolve(&self.environment).unwrap()).unwrap()
+    }
+
+    /// Creates and starts a task, and answers with its id.
+    pub fn create(&self, branch: &str, options: &[&str]) -> TaskId {
+        let begun = ["task", "create", branch, "Greet in French", "--json"];
+        let created = self.orange(&[&begun, options].concat());
+        let answer: Value = serde_json::from_slice(&created.stdout).unwrap();
+        TaskId::new(answer["task"]["id"].as_str().unwrap())
+    }
+
+    /// Waits until the model is asked in this turn.
+    pub fn wait_for_turn(&self, id: &TaskId, role: &str, turn: u64) {
+        let is_it = |it: &Value| it["role"] == role && it["turn"] == turn;
+        let held = Deadline::after(SOON).wait_for(|| self.requests().iter().any(is_it));
+        assert!(held, "waited in vain for {role} {turn}:\n{}", self.told(id));
+    }
+
+    pub fn wait_for(&self, id: &TaskId, status: &str) {
+        let is_there = || self.store().require(id).unwrap().task.status.as_str() == status;
+        let held = Deadline::after(SOON).wait_for(is_there);
+        assert!(held, "waited in vain for `{status}`:\n{}", self.told(id));
+    }
+
+    /// The statuses a task went through.
+    pub fn way(&self, id: &TaskId) -> Vec<String> {
+        let events = self.store().events(id, 0).unwrap();
+        let changes = events.iter().filter_map(|it| match &it.event.fact {
+            Fact::StatusChanged(changed) => Some(changed.to.to_string()),
+            _ => None,
+        });
+        changes.collect()
+    }
+
+    /// Everything that may explain a failure.
+    pub fn told(&self, id: &TaskId) -> String {
+        let history = self.orange_unchecked(&["task", "history", id.as_str()]);
+        let mut told = String::from_utf8_lossy(&history.stdout).into_owned();
+        for request in self.requests() {
+            let line = ["path", "role", "turn", "step", "fault", "answer"].map(|it| &request[it]);
+            let _ = writeln!(told, "{line:?}");
+        }
+        let socket = Home::resolve(&self.environment).unwrap().tmux_socket();
+        let tmux = |arguments: &[&str]| {
+            let mut tmux = Command::new("tmux");
+            let output = tmux.arg("-S").arg(&socket).args(arguments).output();
+            String::from_utf8_lossy(&output.unwrap().stdout).into_owned()
+        };
+        for pane in tmux(&["list-panes", "-a", "-F", "#{pane_id}"]).lines() {
+            let screen = tmux(&["capture-pane", "-p", "-t", pane]);
+            let lines = screen.lines().filter(|line| !line.trim().is_empty());
+            told.push_str(&lines.collect::<Vec<_>>().join("\n"));
+        }
+        told
+    }
+
+    /// Calls the program as a person does; it must succeed.
+    pub fn orange(&self, arguments: &[&str]) -> Output {
+        let output = self.orange_unchecked(arguments);
+        assert!(output.status.success(), "orange {arguments:?}: {output:?}");
+        output
+    }
+
+    pub fn orange_unchecked(&self, arguments: &[&str]) -> Output {
+        let mut orange = Command::new(env!("CARGO_BIN_EXE_orange"));
+        orange.args(arguments).current_dir(self.path("repo"));
+        orange.env_clear().envs(self.environment.variables());
+        orange.stdin(Stdio::null()).output().unwrap()
+    }
+
+    pub fn git(&self, arguments: &str) -> Output {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(self.path("repo"));
+        git.args(arguments.split(' ')).env_clear();
+        git.envs(self.environment.variables()).output().unwrap()
+    }
+
+    pub fn git_text(&self, arguments: &str) -> String {
+        let output = self.git(arguments);
+        assert!(output.status.success(), "git {arguments}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Nothing of the tester's or the person's own reached the model, and nothing was left running.
+    pub fn leave(&self, what: &str) {
+        let log = fs::read_to_string(self.path("requests")).unwrap();
+        assert!(!log.contains(CANARY), "an agent gave the canary away");
+        let gone = || left_running().is_empty();
+        let held = Deadline::after(Duration::from_secs(20)).wait_for(gone);
+        assert!(held, "left running: {:?}", left_running());
+        println!(
+            "{what}: {} s, {} requests, {} packets that tried to leave loopback",
+            self.watch.elapsed().as_secs(),
+            log.lines().count(),
+            network::turned_back(),
+        );
+    }
+}
+
+/// The command lines of processes that carry a run's mark.
+fn left_running() -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let read = |file: &str| fs::read(entry.path().join(file)).unwrap_or_default();
+        let environ = read("environ");
+        let mut variables = environ.split(|byte| *byte == 0);
+        if variables.any(|it| it.starts_with(b"ORANGE_RUN_ID=")) {
+            let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+            found.push(line);
+        }
+    }
+    found
+}

@@ -1,0 +1,152 @@
+//! The whole way of a task, with each agent.
+
+use orange_engine::names::TaskId;
+use serde_json::Value;
+
+use crate::agent::Agent;
+use crate::apart::apart;
+use crate::stage::Stage;
+
+const PLAN_AND_WORK: &str = r"
+run env | sort
+run printf '\n## Plan\n\nAPPROACH: add a script\nTOUCHING: greet.sh\n' >> TASK.md
+run orange task update --status working
+write greet.sh echo Bonjour\n
+run git add greet.sh && git commit -qm 'Greet in French'
+run printf '\n## Handoff\n\nDONE: greet.sh says Bonjour\n' >> TASK.md
+run orange task update --status agent-review
+say I wait for the review.
+";
+
+const FAIL: &str = r"
+run orange task diff
+read TASK.md
+edit TASK.md DONE: greet.sh says Bonjour => DONE: greet.sh says Bonjour\n\n## Review\n\nVerdict: FAIL\n\nIt greets only once.
+run orange task update --status working
+";
+
+const FIX: &str = r"
+run orange inbox
+read greet.sh
+edit greet.sh echo Bonjour => echo Bonjour\necho Salut
+run git commit -qam 'Greet twice'
+read TASK.md
+edit TASK.md DONE: greet.sh says Bonjour => DONE: greet.sh greets twice
+run orange task update --status agent-review
+say I wait for the review.
+";
+
+const PASS: &str = r"
+run orange task diff
+read TASK.md
+edit TASK.md DONE: greet.sh greets twice => DONE: greet.sh greets twice\n\n## Review\n\nVerdict: PASS\n\nIt greets twice.
+run orange task update --status reviewing
+";
+
+const CHANGE: &str = r"
+run orange inbox
+read TASK.md
+edit TASK.md DONE: greet.sh greets twice => DONE: greet.sh greets as often as was asked
+run orange task update --status agent-review
+say I wait for the review.
+";
+
+/// What was asked in a turn, all requests of it joined.
+fn asked(requests: &[Value], role: &str, turn: u64) -> String {
+    let is_it = |it: &&Value| it["role"] == role && it["turn"] == turn;
+    let found = requests.iter().filter(is_it);
+    found.map(|it| it["body"].to_string()).collect()
+}
+
+/// Plan, work, handoff, a review that fails, the message, the fix, a review that passes, the merge.
+fn tell(worker: Agent, reviewer: Agent) {
+    let stage = Stage::new(&[worker, reviewer]);
+    stage.script("greet", "worker-1", PLAN_AND_WORK);
+    stage.script("greet", "reviewer-1", FAIL);
+    stage.script("greet", "worker-2", FIX);
+    stage.script("greet", "reviewer-2", PASS);
+    let agents = [
+        "--harness",
+        worker.name(),
+        "--review-harness",
+        reviewer.name(),
+    ];
+    let id = stage.create("greet", &agents);
+    stage.wait_for(&id, "reviewing");
+    let told = || stage.told(&id);
+    assert_eq!(
+        stage.way(&id),
+        [
+            "planning",
+            "working",
+            "agent-review",
+            "working",
+            "agent-review",
+            "reviewing"
+        ],
+        "{}",
+        told()
+    );
+    ask_for_much(&stage, &id);
+    let requests = stage.requests();
+    for (role, turn, words) in [
+        ("worker", 1, "ORANGE_TASK_ID="),
+        ("worker", 1, "You are the worker of this task"),
+        ("worker", 2, "The review of round 1 did not pass"),
+        ("reviewer", 1, "You judge work that another agent did"),
+        ("reviewer", 1, "+echo Bonjour"),
+        ("reviewer", 2, "+echo Salut"),
+        ("worker", 3, "line 1 of what is asked"),
+        ("worker", 3, "line 200 of what is asked"),
+    ] {
+        let asked = asked(&requests, role, turn);
+        assert!(asked.contains(words), "{role} {turn}: {words}\n{}", told());
+    }
+    let inbox = stage.store().inbox(&id).unwrap();
+    assert!(inbox.iter().all(|it| it.read_at.is_some()), "{inbox:?}");
+    let runs = stage.store().runs(&id).unwrap().len();
+    assert_eq!(runs, 4, "one worker lasts, and each round has a reviewer");
+
+    stage.orange(&["task", "merge", "greet"]);
+    stage.wait_for(&id, "done");
+    let log = stage.git_text("log --reverse --format=%s main");
+    assert_eq!(log, "first\nGreet in French\nGreet twice\n");
+    // What the agents are given in their worktree is no part of the work.
+    assert_eq!(stage.git_text("ls-tree -r --name-only main"), "greet.sh\n");
+    stage.leave(&format!("{} by {}", worker.name(), reviewer.name()));
+}
+
+/// The person asks for changes in two hundred lines: the same worker reads all of them.
+fn ask_for_much(stage: &Stage, id: &TaskId) {
+    let lines = (1..=200).map(|number| format!("line {number} of what is asked\n"));
+    let pass = PASS.replace("greets twice", "greets as often as was asked");
+    stage.script("greet", "worker-3", CHANGE);
+    stage.script("greet", "reviewer-1", &pass);
+    let lines: String = lines.collect();
+    stage.orange(&["task", "request-changes", "greet", "-m", &lines]);
+    stage.wait_for_turn(id, "worker", 3);
+    stage.wait_for(id, "reviewing");
+}
+
+macro_rules! stories {
+    ($($name:ident: $worker:ident, $reviewer:ident;)+) => {
+        $(
+            #[test]
+            fn $name() {
+                let agents = [Agent::$worker, Agent::$reviewer];
+                apart(concat!("stories::", stringify!($name)), &agents, || {
+                    tell(Agent::$worker, Agent::$reviewer);
+                });
+            }
+        )+
+    };
+}
+
+// Each is a worker once, with all permissions, and a reviewer once, with those of a reviewer.
+stories! {
+    claude_works_and_codex_reviews: Claude, Codex;
+    codex_works_and_gemini_reviews: Codex, Gemini;
+    gemini_works_and_opencode_reviews: Gemini, Opencode;
+    opencode_works_and_pi_reviews: Opencode, Pi;
+    pi_works_and_claude_reviews: Pi, Claude;
+}

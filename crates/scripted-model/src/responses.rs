@@ -1,0 +1,123 @@
+//! `OpenAI` Responses.
+
+use serde_json::{Value, json};
+
+use crate::api::{Answer, Reply, event, list, text, tools};
+use crate::conversation::{Conversation, Said};
+use crate::script::Fault;
+
+pub fn read(body: &Value) -> Conversation {
+    let mut said = Vec::new();
+    if let Some(words) = body["input"].as_str() {
+        said.push(Said::User(words.to_owned()));
+    }
+    for item in list(&body["input"]) {
+        let kind = item["type"].as_str().unwrap_or("message");
+        match (kind, item["role"].as_str()) {
+            ("message", Some("user")) => said.push(Said::User(text(&item["content"]))),
+            ("message", Some("assistant")) => said.push(Said::Model(text(&item["content"]))),
+            ("function_call" | "custom_tool_call", _) => said.push(Said::Model(String::new())),
+            ("function_call_output" | "custom_tool_call_output", _) => {
+                said.push(Said::Result(text(&item["output"])));
+            }
+            _ => {}
+        }
+    }
+    let offered = list(&body["tools"]).iter();
+    let offered = offered.filter_map(|it| Some((it["name"].as_str()?, &it["parameters"])));
+    let format = &body["text"]["format"]["type"];
+    Conversation {
+        said,
+        tools: tools(offered),
+        wants_json: format == "json_schema",
+        streams: body["stream"] == true,
+        model: body["model"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+pub fn write(conversation: &Conversation, answer: &Answer) -> Vec<String> {
+    let number = answer.number;
+    let item = match &answer.act {
+        Reply::Words(text) => json!({
+            "type": "message", "id": format!("msg_{number}"), "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": text, "annotations": []}],
+        }),
+        Reply::Call { name, arguments } => json!({
+            "type": "function_call", "id": format!("fc_{number}"), "status": "completed",
+            "call_id": format!("call_{number}"), "name": name, "arguments": arguments.to_string(),
+        }),
+    };
+    let usage = json!({
+        "input_tokens": 100, "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 20, "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 120,
+    });
+    let response = |status: &str, output: Value, usage: Value| {
+        json!({
+            "id": format!("resp_{number}"), "object": "response", "status": status,
+            "model": conversation.model, "output": output, "usage": usage,
+        })
+    };
+    let whole = response("completed", json!([item]), usage);
+    if !conversation.streams {
+        return vec![whole.to_string()];
+    }
+    let begun = response("in_progress", json!([]), Value::Null);
+    [
+        json!({"type": "response.created", "response": begun}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": item}),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
+        json!({"type": "response.completed", "response": whole}),
+    ]
+    .iter()
+    .map(event)
+    .collect()
+}
+
+/// The same for Chat Completions.
+pub fn refuse(fault: Fault) -> (u16, Value) {
+    let (status, kind, message) = match fault {
+        Fault::Quota => (
+            429,
+            "insufficient_quota",
+            "You exceeded your current quota, please check your plan and billing details.",
+        ),
+        Fault::Overload => (
+            503,
+            "server_is_overloaded",
+            "The server is currently overloaded. Please try again later.",
+        ),
+        Fault::Key | Fault::Cut => (401, "invalid_api_key", "Incorrect API key provided."),
+    };
+    let error = json!({"type": kind, "code": kind, "param": null, "message": message});
+    (status, json!({"error": error}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_of_tools_are_results() {
+        let body = json!({
+            "input": [
+                {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "rules"}]},
+                {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]},
+                {"type": "function_call", "name": "exec_command", "arguments": "{}", "call_id": "1"},
+                {"type": "function_call_output", "call_id": "1", "output": "out"},
+            ],
+            "tools": [{"type": "function", "name": "exec_command", "parameters": {"properties": {"cmd": {}}}}],
+        });
+        let read = read(&body);
+        assert_eq!(
+            read.said,
+            [
+                Said::User(String::from("go")),
+                Said::Model(String::new()),
+                Said::Result(String::from("out")),
+            ]
+        );
+        assert_eq!(read.tools[0].name, "exec_command");
+    }
+}

@@ -1,0 +1,260 @@
+//! Scripts: what the model does in one turn, line by line.
+//!
+//! The script of a turn is the file `BRANCH/ROLE-TURN` in the folder of scripts, or `any/ROLE-TURN`
+//! when that task has none of its own. It is read at every request, so that a test may write it
+//! while agents run. Each line is a word and what belongs to it:
+//!
+//! | line | the model |
+//! |---|---|
+//! | `run COMMAND` | calls the agent's shell tool |
+//! | `read FILE` | reads it with the agent's own tool; some edit only what they have read |
+//! | `write FILE TEXT` | writes it with the agent's own tool |
+//! | `edit FILE OLD => NEW` | replaces a line of it with the agent's own tool |
+//! | `say TEXT` | says it and ends the turn |
+//! | `quota`, `overload`, `key` | refuses before the next line, for ever |
+//! | `quota 2` | refuses twice before the next line, then goes on with it |
+//! | `cut`, `cut 1` | breaks off in the midst of the next line's answer |
+//! | `slow SECONDS` | takes so long within the next line's answer |
+//!
+//! In the texts of `write` and `edit`, `\n` begins a new line. Lines that are empty or begin with
+//! `#` are skipped. After the last line it says that it is done.
+
+use std::fs;
+use std::path::{Component, Path};
+use std::time::Duration;
+
+use crate::conversation::Place;
+
+/// What the model does at one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What goes wrong first.
+    pub trouble: Option<Trouble>,
+    /// How long the answer takes.
+    pub slow: Duration,
+    /// The answer.
+    pub act: Act,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// A call of the shell tool.
+    Run(String),
+    /// A look into a file.
+    Read(String),
+    /// A new file.
+    Write {
+        /// Which.
+        file: String,
+        /// What it holds.
+        text: String,
+    },
+    /// A line of a file, replaced.
+    Edit {
+        /// Which.
+        file: String,
+        /// The line.
+        old: String,
+        /// What stands there instead.
+        new: String,
+    },
+    /// Words, which end the turn.
+    Say(String),
+}
+
+/// What goes wrong, and how often before it no longer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// What.
+    pub fault: Fault,
+    /// How often; without a number for ever.
+    pub times: Option<usize>,
+}
+
+/// The ways in which a model fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The account has used up what it may.
+    Quota,
+    /// Too many ask at once.
+    Overload,
+    /// The key is not valid.
+    Key,
+    /// The connection ends within the answer.
+    Cut,
+}
+
+impl Fault {
+    /// The word of the script.
+    pub fn word(self) -> &'static str {
+        match self {
+            Fault::Quota => "quota",
+            Fault::Overload => "overload",
+            Fault::Key => "key",
+            Fault::Cut => "cut",
+        }
+    }
+}
+
+/// What is said when the script has nothing more.
+const DONE: &str = "Done.";
+
+impl Step {
+    /// An answer without trouble.
+    pub fn plain(act: Act) -> Self {
+        Self {
+            trouble: None,
+            slow: Duration::ZERO,
+            act,
+        }
+    }
+
+    /// The step at a place; a task without a script is told so.
+    pub fn at(scripts: &Path, place: &Place) -> Self {
+        let file = format!("{}-{}", place.role, place.turn);
+        let own = Path::new(&place.branch);
+        let is_inside = own
+            .components()
+            .all(|it| matches!(it, Component::Normal(_)));
+        let own = is_inside.then(|| scripts.join(own).join(&file));
+        let any = scripts.join("any").join(&file);
+        let mut read = own.into_iter().chain([any]).map(fs::read_to_string);
+        let Some(text) = read.find_map(Result::ok) else {
+            let branch = &place.branch;
+            return Step::plain(Act::Say(format!("No script {file} for {branch}.")));
+        };
+        match steps(&text) {
+            Ok(steps) => {
+                let step = steps.into_iter().nth(place.step);
+                step.unwrap_or_else(|| Step::plain(Act::Say(DONE.to_owned())))
+            }
+            Err(line) => Step::plain(Act::Say(format!("Cannot read `{line}` in {file}."))),
+        }
+    }
+}
+
+/// The steps of a script, or the line that is none.
+fn steps(text: &str) -> Result<Vec<Step>, String> {
+    let mut steps = Vec::new();
+    let (mut trouble, mut slow) = (None, Duration::ZERO);
+    for line in text.lines().map(str::trim) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let fault = |fault| {
+            let times = (!rest.is_empty()).then(|| rest.parse());
+            let times = times.transpose().map_err(|_| line.to_owned())?;
+            Ok::<_, String>(Some(Trouble { fault, times }))
+        };
+        let act = match word {
+            "run" => Act::Run(rest.to_owned()),
+            "say" => Act::Say(rest.to_owned()),
+            "read" => Act::Read(rest.to_owned()),
+            "write" => {
+                let (file, text) = rest.split_once(' ').ok_or(line)?;
+                Act::Write {
+                    file: file.to_owned(),
+                    text: unfolded(text),
+                }
+            }
+            "edit" => {
+                let (file, change) = rest.split_once(' ').ok_or(line)?;
+                let (old, new) = change.split_once(" => ").ok_or(line)?;
+                Act::Edit {
+                    file: file.to_owned(),
+                    old: unfolded(old),
+                    new: unfolded(new),
+                }
+            }
+            "slow" => {
+                slow = rest.parse().map(Duration::from_secs).map_err(|_| line)?;
+                continue;
+            }
+            "quota" | "overload" | "key" | "cut" => {
+                trouble = match word {
+                    "quota" => fault(Fault::Quota),
+                    "overload" => fault(Fault::Overload),
+                    "key" => fault(Fault::Key),
+                    _ => fault(Fault::Cut),
+                }?;
+                continue;
+            }
+            _ => return Err(line.to_owned()),
+        };
+        let (trouble, slow) = (trouble.take(), std::mem::take(&mut slow));
+        steps.push(Step { trouble, slow, act });
+    }
+    if trouble.is_some() || !slow.is_zero() {
+        let act = Act::Say(DONE.to_owned());
+        steps.push(Step { trouble, slow, act });
+    }
+    Ok(steps)
+}
+
+fn unfolded(text: &str) -> String {
+    text.replace("\\n", "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(branch: &str, step: usize) -> Place {
+        Place {
+            branch: branch.to_owned(),
+            role: "worker",
+            turn: 1,
+            step,
+        }
+    }
+
+    fn act(scripts: &Path, place: &Place) -> Act {
+        Step::at(scripts, place).act
+    }
+
+    #[test]
+    fn a_task_has_its_own_script_or_that_for_any() {
+        let folder = tempfile::tempdir().unwrap();
+        let scripts = folder.path();
+        for (task, word) in [("fix/a", "own"), ("any", "any")] {
+            fs::create_dir_all(scripts.join(task)).unwrap();
+            let text = format!("# first\nrun echo {word}\n\nsay {word} is said\n");
+            fs::write(scripts.join(task).join("worker-1"), text).unwrap();
+        }
+        let run = |word: &str| Act::Run(format!("echo {word}"));
+        assert_eq!(act(scripts, &place("fix/a", 0)), run("own"));
+        assert_eq!(act(scripts, &place("fix/b", 0)), run("any"));
+        assert_eq!(act(scripts, &place("../fix/a", 0)), run("any"));
+        let said = Act::Say(String::from("own is said"));
+        assert_eq!(act(scripts, &place("fix/a", 1)), said);
+        assert_eq!(act(scripts, &place("fix/a", 2)), Act::Say(DONE.to_owned()));
+    }
+
+    #[test]
+    fn trouble_belongs_to_the_line_that_follows() {
+        let steps = steps("overload 2\nslow 3\nrun a\nquota").unwrap();
+        let [first, last] = steps.as_slice() else {
+            panic!("{steps:?}");
+        };
+        let overload = Trouble {
+            fault: Fault::Overload,
+            times: Some(2),
+        };
+        assert_eq!(first.trouble, Some(overload));
+        assert_eq!(first.slow, Duration::from_secs(3));
+        let quota = Trouble {
+            fault: Fault::Quota,
+            times: None,
+        };
+        assert_eq!((last.trouble, last.slow), (Some(quota), Duration::ZERO));
+    }
+
+    #[test]
+    fn a_line_that_means_nothing_is_told() {
+        for line in ["walk", "quota many", "slow", "write a", "edit a b"] {
+            assert_eq!(steps(&format!("run a\n{line}\n")), Err(line.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The tools that an agent offers, and how each is called.
+
+use serde_json::{Map, Value, json};
+
+use crate::script::Act;
+
+/// A tool, as the agent describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// What the agent calls it.
+    pub name: String,
+    /// The shape of its arguments.
+    pub shape: Value,
+}
+
+/// The agents' names for their tools.
+const SHELLS: [&str; 4] = ["Bash", "bash", "exec_command", "run_shell_command"];
+const READERS: [&str; 3] = ["Read", "read", "read_file"];
+const WRITERS: [&str; 3] = ["Write", "write", "write_file"];
+const EDITORS: [&str; 3] = ["Edit", "edit", "replace"];
+
+/// The agents' names for what a tool is told.
+const COMMAND: [&str; 2] = ["command", "cmd"];
+const FILE: [&str; 3] = ["file_path", "filePath", "path"];
+const CONTENT: [&str; 1] = ["content"];
+const OLD: [&str; 2] = ["old_string", "oldString"];
+const NEW: [&str; 2] = ["new_string", "newString"];
+
+/// Whether an agent offers a shell: what is asked without one is no turn of its own.
+pub fn has_shell(tools: &[Tool]) -> bool {
+    find(tools, &SHELLS).is_some()
+}
+
+/// The tool that does it and what it is told; nothing for words, or when no tool can do it.
+pub fn call(tools: &[Tool], act: &Act) -> Option<(String, Value)> {
+    let called = |names: &[&str], told: &[(&[&str], &str)]| {
+        let tool = find(tools, names)?;
+        Some((tool.name.clone(), tool.told(told)))
+    };
+    match act {
+        Act::Say(_) => None,
+        Act::Run(command) => called(&SHELLS, &[(&COMMAND, command)]),
+        Act::Read(file) => called(&READERS, &[(&FILE, file)])
+            .or_else(|| called(&SHELLS, &[(&COMMAND, &format!("cat {file}"))])),
+        Act::Write { file, text } => called(&WRITERS, &[(&FILE, file), (&CONTENT, text)])
+            .or_else(|| called(&SHELLS, &[(&COMMAND, &added(file, text))])),
+        Act::Edit { file, old, new } => {
+            if let Some(tool) = find(tools, &EDITORS) {
+                // One agent takes several changes at once.
+                if tool.has("edits") {
+                    let edits = json!([{ "oldText": old, "newText": new }]);
+                    let told = json!({ "path": file, "edits": edits });
+                    return Some((tool.name.clone(), told));
+                }
+                let told = tool.told(&[(&FILE, file), (&OLD, old), (&NEW, new)]);
+                return Some((tool.name.clone(), told));
+            }
+            called(&SHELLS, &[(&COMMAND, &changed(file, old, new))])
+        }
+    }
+}
+
+fn find<'a>(tools: &'a [Tool], names: &[&str]) -> Option<&'a Tool> {
+    tools
+        .iter()
+        .find(|tool| names.contains(&tool.name.as_str()))
+}
+
+impl Tool {
+    fn has(&self, argument: &str) -> bool {
+        !self.shape["properties"][argument].is_null()
+    }
+
+    /// The arguments, each under the first of its names that the tool knows.
+    fn told(&self, told: &[(&[&str], &str)]) -> Value {
+        let mut arguments = Map::new();
+        for (names, value) in told {
+            let known = names.iter().find(|name| self.has(name));
+            if let Some(name) = known.or_else(|| names.first()) {
+                arguments.insert((*name).to_owned(), json!(value));
+            }
+        }
+        // Some want to be told what it is for.
+        for name in ["description", "instruction"] {
+            if self.has(name) {
+                arguments.insert(name.to_owned(), json!("Follow the script"));
+            }
+        }
+        Value::Object(arguments)
+    }
+}
+
+/// A patch, in the words of the agent that knows files by patches alone.
+fn added(file: &str, text: &str) -> String {
+    patch(&format!("*** Add File: {file}\n{}", prefixed("+", text)))
+}
+
+fn changed(file: &str, old: &str, new: &str) -> String {
+    let (old, new) = (prefixed("-", old), prefixed("+", new));
+    patch(&format!("*** Update File: {file}\n@@\n{old}{new}"))
+}
+
+fn patch(change: &str) -> String {
+    format!("apply_patch <<'PATCH'\n*** Begin Patch\n{change}*** End Patch\nPATCH")
+}
+
+fn prefixed(prefix: &str, text: &str) -> String {
+    let lines = text.lines().map(|line| format!("{prefix}{line}\n"));
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str, arguments: &[&str]) -> Tool {
+        let properties = arguments.iter().map(|it| ((*it).to_owned(), json!({})));
+        let properties: Map<String, Value> = properties.collect();
+        let shape = json!({ "properties": properties });
+        let name = name.to_owned();
+        Tool { name, shape }
+    }
+
+    fn edit() -> Act {
+        Act::Edit {
+            file: String::from("a.md"),
+            old: String::from("one"),
+            new: String::from("one\ntwo"),
+        }
+    }
+
+    #[test]
+    fn each_agent_is_told_in_its_own_names() {
+        let gemini = [
+            tool("run_shell_command", &["command"]),
+            tool(
+                "replace",
+                &["file_path", "instruction", "old_string", "new_string"],
+            ),
+        ];
+        let (name, told) = call(&gemini, &edit()).unwrap();
+        assert_eq!(
+            (name.as_str(), &told["old_string"]),
+            ("replace", &json!("one"))
+        );
+        assert!(told["instruction"].is_string());
+        let pi = [tool("bash", &["command"]), tool("edit", &["path", "edits"])];
+        let (_, told) = call(&pi, &edit()).unwrap();
+        assert_eq!(told["edits"][0]["newText"], "one\ntwo");
+        let opencode = [tool("write", &["filePath", "content"])];
+        let write = Act::Write {
+            file: String::from("a.md"),
+            text: String::from("one"),
+        };
+        let (_, told) = call(&opencode, &write).unwrap();
+        assert_eq!(told, json!({ "filePath": "a.md", "content": "one" }));
+    }
+
+    #[test]
+    fn an_agent_without_a_tool_for_files_gets_a_patch() {
+        let codex = [tool("exec_command", &["cmd"])];
+        let (name, told) = call(&codex, &edit()).unwrap();
+        assert_eq!(name, "exec_command");
+        let patch = "@@\n-one\n+one\n+two\n*** End Patch";
+        assert!(told["cmd"].as_str().unwrap().contains(patch), "{told}");
+        assert_eq!(call(&[], &edit()), None);
+    }
+}
