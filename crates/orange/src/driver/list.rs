@@ -65,14 +65,7 @@ impl Driver {
             without_ended: !wanted.ended && wanted.status.is_none(),
         })?;
         let mut tasks = listed.rows;
-        let is_believed_alive = |row: &&TaskRow| row.runs.values().any(is_alive);
-        let mut alive = tasks.iter().filter(is_believed_alive).peekable();
-        let mut looked_at = BTreeMap::new();
-        if alive.peek().is_some() {
-            let look = self.tmux.list();
-            let looked = alive.map(|row| (row.id.clone(), self.looked_at(&store, row, &look)));
-            looked_at.extend(looked);
-        }
+        let looked_at = self.agents_in(&store, &tasks);
         // Rows come in the order of their ids, which stays the order of what is alike.
         tasks.sort_by_cached_key(|row| (rank(row), since(row)));
         Ok(Overview {
@@ -80,6 +73,23 @@ impl Driver {
             tasks,
             looked_at,
         })
+    }
+
+    /// What one look shows of the agents of these tasks that are believed alive.
+    pub fn agents(&self, tasks: &[TaskRow]) -> Result<BTreeMap<TaskId, AgentState>, DriverError> {
+        Ok(self.agents_in(&Store::open_read_only(&self.home)?, tasks))
+    }
+
+    fn agents_in(&self, store: &Store, tasks: &[TaskRow]) -> BTreeMap<TaskId, AgentState> {
+        let is_believed_alive = |row: &&TaskRow| row.runs.values().any(is_alive);
+        let mut alive = tasks.iter().filter(is_believed_alive).peekable();
+        let mut looked_at = BTreeMap::new();
+        if alive.peek().is_some() {
+            let look = self.tmux.list();
+            let looked = alive.map(|row| (row.id.clone(), self.looked_at(store, row, &look)));
+            looked_at.extend(looked);
+        }
+        looked_at
     }
 
     fn looked_at(
@@ -109,6 +119,13 @@ impl Driver {
 
 fn is_alive(run: &Run) -> bool {
     run.state == RunState::Alive
+}
+
+impl TaskRow {
+    /// What is known of its agents without a look.
+    pub fn agent_unseen(&self) -> AgentState {
+        decided(self, &[])
+    }
 }
 
 /// What is worst of what was decided and seen.

@@ -16,6 +16,7 @@ mod listing;
 mod name;
 mod nudge;
 mod observe;
+mod screens;
 mod start;
 
 pub use attach::Attach;
@@ -27,6 +28,7 @@ pub use listing::{Listed, Listing, PaneState};
 pub use name::{session_name, window_name};
 pub use nudge::is_in_input_box;
 pub use observe::{Observation, observe};
+pub use screens::{Screen, Screens};
 pub use start::{Start, Started};
 
 use std::collections::BTreeMap;
