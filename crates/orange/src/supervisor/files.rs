@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use notify::event::ModifyKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use orange_engine::names::TaskId;
 
@@ -36,12 +35,7 @@ impl Files {
                 }
                 return;
             };
-            // Whoever only opens the database may touch its owner, and would be taken for a writer.
-            let is_about_content = !matches!(
-                event.kind,
-                EventKind::Access(_) | EventKind::Modify(ModifyKind::Metadata(_))
-            );
-            if !is_about_content {
+            if matches!(event.kind, EventKind::Access(_)) {
                 return;
             }
             for path in &event.paths {

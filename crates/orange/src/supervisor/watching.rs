@@ -16,9 +16,14 @@ const AGAIN: Duration = Duration::from_secs(2);
 impl Supervisor {
     /// Reads what has changed, and has done what is due; what waits may be next now.
     pub(super) fn reload(&mut self) {
-        self.scheduling.look();
         // A database that is busy is no news: the next commit or sweep tries again.
-        for change in self.watcher.changes().unwrap_or_default() {
+        let changes = self.watcher.changes().unwrap_or_default();
+        // Looking for what is next opens the database, which is told as a change of its file: looking
+        // again for that alone would never end.
+        if !changes.is_empty() {
+            self.scheduling.look();
+        }
+        for change in changes {
             match change.watched {
                 Ok(watched) => self.update(watched),
                 Err(error) => self.log(&change.task, &error),
@@ -155,6 +160,8 @@ impl Supervisor {
     /// Looks at everything, for what was missed.
     pub(super) fn sweep_all(&mut self) {
         self.reload();
+        // What waits for a time becomes next without a commit.
+        self.scheduling.look();
         for task in self.tasks.all() {
             let worktree = task.worktree.as_deref();
             self.files.follow(&task.task, worktree, worktree);
