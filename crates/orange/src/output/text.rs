@@ -86,7 +86,7 @@ pub struct Paragraph<'a> {
 
 /// The text with every character replaced that would move the cursor or turn the line around; what
 /// is written from right to left is kept apart from its neighbours.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);
     }

@@ -15,6 +15,7 @@ mod completing;
 #[cfg(feature = "crash-points")]
 mod crashes;
 mod creating;
+mod dashboard;
 mod deaths;
 mod first_session;
 mod hooks;
