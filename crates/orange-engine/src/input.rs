@@ -104,6 +104,11 @@ pub enum Ask {
     Delete,
     /// Brought back after it was put away.
     BringBack,
+    /// That an agent is told what is said with it; nothing else changes.
+    Tell {
+        /// Which one; the one that the status expects, else any that is there, when absent.
+        role: Option<Role>,
+    },
     /// Another try at the effects that were given up.
     RetryEffects,
     /// Another try at giving the workspace back, and at nothing else that was given up.

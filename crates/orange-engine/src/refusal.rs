@@ -73,6 +73,8 @@ pub enum Attempt {
     Delete,
     /// Bringing it back.
     BringBack,
+    /// Telling an agent something.
+    Tell,
     /// Another try at effects.
     RetryEffects,
     /// A new task.
@@ -146,6 +148,11 @@ pub enum Missing {
     },
     /// No agent can be brought back in this status.
     NoRespawn {
+        /// The role that was asked for.
+        role: Option<Role>,
+    },
+    /// There is no agent to tell anything.
+    NobodyThere {
         /// The role that was asked for.
         role: Option<Role>,
     },
@@ -333,6 +340,7 @@ impl Missing {
             Missing::ConfirmationNeeded { .. } => "confirmation-needed",
             Missing::VerbUnavailable { .. } => "verb-unavailable",
             Missing::NoRespawn { .. } => "no-respawn",
+            Missing::NobodyThere { .. } => "nobody-there",
             Missing::StillRunning { .. } => "still-running",
             Missing::OnItsWay { .. } => "on-its-way",
             Missing::Merging => "merging",

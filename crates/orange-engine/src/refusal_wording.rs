@@ -45,6 +45,7 @@ impl fmt::Display for Refusal {
             }
             Attempt::Delete => write!(formatter, "cannot delete task `{task}`")?,
             Attempt::BringBack => write!(formatter, "cannot bring task `{task}` back")?,
+            Attempt::Tell => write!(formatter, "cannot tell an agent of task `{task}` anything")?,
             Attempt::RetryEffects => write!(formatter, "cannot retry for task `{task}`")?,
             Attempt::Create {
                 status: Some(status),
@@ -112,6 +113,12 @@ impl fmt::Display for Missing {
             }
             Missing::NoRespawn { role: None } => {
                 formatter.write_str("this status has no agent to bring back")
+            }
+            Missing::NobodyThere { role: Some(role) } => {
+                write!(formatter, "no {role} of it is there to read it")
+            }
+            Missing::NobodyThere { role: None } => {
+                formatter.write_str("no agent of it is there to read it")
             }
             Missing::StillRunning { role } => write!(formatter, "the {role} still runs"),
             Missing::OnItsWay { role } => write!(formatter, "the {role} is on its way already"),

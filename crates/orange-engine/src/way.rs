@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::language::verbs::Verb;
 use crate::language::workflow::Trigger;
 use crate::names::Status;
 use crate::refusal::Missing;
@@ -28,4 +29,26 @@ pub struct Way {
     /// What to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The verbs that mean it.
+    #[serde(skip)]
+    pub verbs: Vec<Verb>,
+    /// Whether what is said with it reaches somebody.
+    #[serde(skip)]
+    pub takes_message: bool,
+}
+
+impl Way {
+    /// Whether a person may ask for it.
+    pub fn is_for_person(&self) -> bool {
+        let is_asked_for = self.trigger == Trigger::Request || self.verbs.contains(&Verb::Merge);
+        is_asked_for && (self.by.is_empty() || self.by.contains(&Role::Human))
+    }
+
+    /// The question that a person is asked first.
+    pub fn question(&self) -> Option<&str> {
+        self.missing.iter().find_map(|missing| match missing {
+            Missing::ConfirmationNeeded { question } => Some(question.as_str()),
+            _ => None,
+        })
+    }
 }

@@ -9,3 +9,4 @@ mod output;
 mod steps;
 pub mod store;
 pub mod supervisor;
+pub mod tui;

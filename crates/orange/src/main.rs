@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    orange::cli::main()
+    orange::cli::main(orange::tui::open)
 }

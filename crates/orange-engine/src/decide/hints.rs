@@ -87,6 +87,9 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
             format!("move it first: `orange task why {task}` says where it can go")
         }
         Missing::NoRespawn { .. } => format!("see who should run with `orange task show {task}`"),
+        Missing::NobodyThere { .. } => {
+            format!("bring it back first with `orange task respawn {task}`")
+        }
         Missing::StillRunning { .. } => format!("look at it with `orange task attach {task}`"),
         Missing::NoWorkspace => format!("see what became of it with `orange task show {task}`"),
         Missing::NoEntry { entries } => {
@@ -109,6 +112,7 @@ fn again(refusal: &Refusal) -> String {
         }
         Attempt::Respawn { .. } => format!("orange task respawn {task}"),
         Attempt::Amend => String::from("orange task update"),
+        Attempt::Tell => format!("orange task tell {task} --message TEXT"),
         Attempt::RetryEffects => format!("orange task retry {task}"),
         Attempt::Adopt { workflow } => format!("orange task update {task} --workflow {workflow}"),
         Attempt::Delete => format!("orange task delete {task}"),
@@ -168,6 +172,7 @@ fn ask_the_person(refusal: &Refusal) -> String {
             }
             Attempt::Respawn { .. } => format!("orange task respawn {task}"),
             Attempt::Amend => format!("orange task update {task}"),
+            Attempt::Tell => format!("orange task tell {task} --message TEXT"),
             Attempt::RetryEffects => format!("orange task retry {task}"),
             Attempt::Adopt { workflow } => {
                 format!("orange task update {task} --workflow {workflow}")

@@ -21,6 +21,7 @@ mod put_away;
 mod request;
 mod respawn;
 mod steps;
+mod tell;
 mod transition;
 
 use crate::decision::Decision;

@@ -4,6 +4,8 @@ use super::edges::{self, Asker};
 use super::steps::Steps;
 use crate::input::{FactNeeded, Input};
 use crate::language::Workflow;
+use crate::language::hooks::Action;
+use crate::language::prompt::Prompt;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Kind, Target, Trigger};
 use crate::names::Status;
@@ -47,8 +49,44 @@ fn way(edge: &Edge, steps: &Steps<'_>) -> Way {
         missing: missing.collect(),
         unchecked: facts.chain(commands).collect(),
         command: to.as_ref().and_then(|to| command(edge, to, steps)),
+        verbs: to.as_ref().map_or(Vec::new(), |to| verbs(edge, to, steps)),
+        takes_message: edge.hooks.iter().any(|hook| says(&hook.action)),
         to,
     }
+}
+
+/// Whether a hook passes on what the asker said.
+fn says(action: &Action) -> bool {
+    let has = |text: &Prompt| text.variables().any(|variable| variable == "message");
+    match action {
+        Action::NotifyWorker { message }
+        | Action::Notify { message, .. }
+        | Action::CommentIssue { message } => has(message),
+        _ => false,
+    }
+}
+
+/// The verbs that lead this way, as far as they have a place here: only work that waits in a queue
+/// is started, and only a person who is asked requests changes.
+fn verbs(edge: &Edge, to: &Status, steps: &Steps<'_>) -> Vec<Verb> {
+    let workflow = steps.workflow;
+    let kind = workflow.state(&steps.task.status).map(|state| state.kind);
+    let is_usual = |verb: &Verb| match edge.trigger {
+        Trigger::Merged => *verb == Verb::Merge,
+        Trigger::Request if *verb == Verb::Spawn => kind == Some(Kind::Queued),
+        Trigger::Request if *verb == Verb::RequestChanges => kind == Some(Kind::Human),
+        Trigger::Request => *verb != Verb::Merge,
+        _ => false,
+    };
+    let means = |verb: &Verb| {
+        let mut targets = workflow.verbs.get(verb).into_iter().flatten();
+        targets.any(|target| match target {
+            Target::Status(status) => status == to,
+            Target::Previous => edge.to == Target::Previous,
+        })
+    };
+    let all = Verb::ALL.iter().map(|(_, verb)| *verb);
+    all.filter(|verb| is_usual(verb) && means(verb)).collect()
 }
 
 fn named(fact: &FactNeeded) -> String {

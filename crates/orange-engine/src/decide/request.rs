@@ -43,6 +43,7 @@ pub(super) fn decide(
         Ask::Adopt { workflow, .. } => asking.adopt(workflow),
         Ask::Delete => asking.delete(),
         Ask::BringBack => asking.bring_back(),
+        Ask::Tell { role } => asking.tell(role.as_ref()),
         Ask::RetryEffects => asking.retry(|_, _| true),
         Ask::RetryReleases => asking.retry(is_for_release),
     }

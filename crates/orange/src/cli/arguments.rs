@@ -20,15 +20,19 @@ use crate::output::{Output, Text};
 /// merge) and what must be shown before it moves on. It is a YAML file: take a shipped one, or
 /// write your own.
 ///
-/// Register a repository as a project, create tasks in it, and start agents on them.
+/// Register a repository as a project, create tasks in it, and start agents on them. Without a
+/// command, and at a terminal, the dashboard opens: who needs you, and every step by one key.
 #[derive(Debug, Parser)]
 #[command(name = "orange", version, args_override_self = true)]
 pub struct Arguments {
     /// Print only answers and errors: no hints, no progress.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Show the tasks of every project, also inside one; for the dashboard.
+    #[arg(long)]
+    pub all: bool,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 /// What orange can be asked.

@@ -134,6 +134,9 @@ pub enum Error {
     /// The program that this process should start or become.
     #[error("{0}")]
     NotStarted(String),
+    /// The dashboard ended by itself.
+    #[error("{0}")]
+    Dashboard(String),
     /// The answer could not be printed.
     #[error("cannot print the answer: {}", reason(.0))]
     Print(#[from] io::Error),
@@ -177,6 +180,7 @@ impl Error {
             Error::Interrupted(_) => "interrupted",
             Error::Driver(error) => driver_error::code(error),
             Error::NotStarted(_) => "program-not-started",
+            Error::Dashboard(_) => "dashboard-failed",
             Error::Print(_) | Error::Json(_) => "answer-not-printed",
         }
     }
@@ -202,7 +206,7 @@ impl Error {
             Error::WorkflowNotFound(_) | Error::SchemaNotFound { .. } => Exit::NotFound,
             Error::NotStarted(_) => Exit::OutsideFailed,
             Error::Print(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
-            Error::Print(_) | Error::Json(_) => Exit::Unexpected,
+            Error::Dashboard(_) | Error::Print(_) | Error::Json(_) => Exit::Unexpected,
         }
     }
 
@@ -258,6 +262,9 @@ impl Error {
             Error::Driver(error) => driver_hints::hints(error),
             Error::ContextUnreadable { .. } => {
                 vec!["name a text file: `orange task create --context @FILE`".to_owned()]
+            }
+            Error::Dashboard(_) => {
+                vec!["run `orange task list`: every step can be asked for in words too".to_owned()]
             }
             Error::NotStarted(_) | Error::Print(_) | Error::Json(_) => Vec::new(),
         }
@@ -316,6 +323,7 @@ impl Error {
             Error::Usage { .. }
             | Error::Home(HomeError::Unknown)
             | Error::NotStarted(_)
+            | Error::Dashboard(_)
             | Error::Print(_)
             | Error::Json(_) => json!({}),
         }

@@ -10,6 +10,7 @@ mod completions;
 mod config;
 mod confirming;
 mod counted;
+mod dashboard;
 mod delivery;
 mod detach;
 mod doctor;
@@ -43,14 +44,27 @@ mod workspace;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use orange_engine::names::ProjectName;
+
 use crate::config::Environment;
+use crate::driver::{Driver, DriverError};
 use crate::output::{Glyphs, Output};
 use arguments::{Arguments, Stopped};
 use error::Error;
 use exit::Exit;
 
+/// What shows the dashboard. The root of the program brings the two together: they know nothing of
+/// each other.
+pub type Dashboard = fn(
+    &Driver,
+    Option<ProjectName>,
+    bool,
+    &Output,
+    fn(&DriverError) -> Vec<String>,
+) -> Result<(), String>;
+
 /// Runs the command that this process was started with.
-pub fn main() -> ExitCode {
+pub fn main(dashboard: Dashboard) -> ExitCode {
     let size = terminal_size::terminal_size();
     let environment = Environment::read();
     let glyphs = Glyphs::of(environment.locale().as_deref());
@@ -59,17 +73,28 @@ pub fn main() -> ExitCode {
     if complete::answered(&typed, &environment) {
         return Exit::Ok.into();
     }
-    run(&typed, &environment, &mut output).into()
+    run(&typed, dashboard, &environment, &mut output).into()
 }
 
-fn run(typed: &[OsString], environment: &Environment, output: &mut Output) -> Exit {
+fn run(
+    typed: &[OsString],
+    dashboard: Dashboard,
+    environment: &Environment,
+    output: &mut Output,
+) -> Exit {
     let (is_json, result) = match Arguments::parse(typed, output) {
         Ok(arguments) => {
             if arguments.quiet {
                 output.be_quiet();
             }
-            let command = &arguments.command;
-            (command.is_json(), command.run(environment, output))
+            match &arguments.command {
+                Some(command) if arguments.all => (command.is_json(), Err(misplaced())),
+                Some(command) => (command.is_json(), command.run(environment, output)),
+                None => (
+                    false,
+                    dashboard::run(&arguments, dashboard, environment, output),
+                ),
+            }
         }
         Err(Stopped::Help(text)) => {
             let answered = output.answer(&text).map_err(Error::Print);
@@ -82,4 +107,14 @@ fn run(typed: &[OsString], environment: &Environment, output: &mut Output) -> Ex
         Err(Stopped::Usage(error)) => (arguments::ask_for_json(typed), Err(error)),
     };
     result.unwrap_or_else(|error| error.report(is_json, output))
+}
+
+/// Every project means something else to each command.
+fn misplaced() -> Error {
+    Error::Usage {
+        message: String::from("`--all` before a command is for the dashboard alone"),
+        hints: vec![String::from(
+            "write it after the command that has it: `orange task list --all`",
+        )],
+    }
 }

@@ -16,6 +16,8 @@ use crate::effects::tmux::Observation;
 #[derive(Clone, Debug)]
 pub struct Showing {
     command: Invocation,
+    /// Whether the person's own client is only turned to another session.
+    pub is_switch: bool,
     /// Whether one tmux will run inside another, which has a detach key of its own.
     pub is_nested: bool,
 }
@@ -24,6 +26,12 @@ impl Showing {
     /// Becomes the client that shows the agent; returns only when that fails.
     pub fn begin(&self) -> CommandError {
         self.command.exec()
+    }
+
+    /// Shows the agent in this terminal until the person leaves it; this process goes on after.
+    pub fn run(&self) -> Result<(), DriverError> {
+        self.command.run_in_terminal()?;
+        Ok(())
     }
 }
 
@@ -65,6 +73,7 @@ impl Driver {
                 let attach = self.tmux.attach(&pane, &self.environment);
                 Ok(Showing {
                     command: attach.command,
+                    is_switch: attach.is_switch,
                     is_nested: attach.is_nested,
                 })
             }

@@ -77,16 +77,8 @@ impl Driver {
             without_ended: !wanted.ended && wanted.status.is_none(),
         })?;
         let mut tasks = listed.rows;
-        let is_believed_alive = |row: &&TaskRow| row.runs.values().any(is_alive);
-        let mut alive = tasks.iter().filter(is_believed_alive).peekable();
-        let (mut looked_at, mut doing) = (BTreeMap::new(), BTreeMap::new());
-        if alive.peek().is_some() {
-            let look = self.tmux.list();
-            for row in alive {
-                looked_at.insert(row.id.clone(), self.looked_at(&store, row, &look));
-                doing.insert(row.id.clone(), self.doing(row));
-            }
-        }
+        let looked_at = self.agents_in(&store, &tasks);
+        let doing = self.doing_of(&tasks);
         // Rows come in the order of their ids, which stays the order of what is alike.
         tasks.sort_by_cached_key(|row| (rank(row), since(row)));
         Ok(Overview {
@@ -95,6 +87,28 @@ impl Driver {
             looked_at,
             doing,
         })
+    }
+
+    /// What one look shows of the agents of these tasks that are believed alive.
+    pub fn agents(&self, tasks: &[TaskRow]) -> Result<BTreeMap<TaskId, AgentState>, DriverError> {
+        Ok(self.agents_in(&Store::open_read_only(&self.home)?, tasks))
+    }
+
+    fn agents_in(&self, store: &Store, tasks: &[TaskRow]) -> BTreeMap<TaskId, AgentState> {
+        let mut alive = tasks.iter().filter(is_believed_alive).peekable();
+        let mut looked_at = BTreeMap::new();
+        if alive.peek().is_some() {
+            let look = self.tmux.list();
+            let looked = alive.map(|row| (row.id.clone(), self.looked_at(store, row, &look)));
+            looked_at.extend(looked);
+        }
+        looked_at
+    }
+
+    /// What the agents of these tasks that are believed alive seem to be doing.
+    pub fn doing_of(&self, tasks: &[TaskRow]) -> BTreeMap<TaskId, Doing> {
+        let alive = tasks.iter().filter(is_believed_alive);
+        alive.map(|row| (row.id.clone(), self.doing(row))).collect()
     }
 
     fn doing(&self, row: &TaskRow) -> Doing {
@@ -134,8 +148,19 @@ impl Driver {
     }
 }
 
+fn is_believed_alive(row: &&TaskRow) -> bool {
+    row.runs.values().any(is_alive)
+}
+
 fn is_alive(run: &Run) -> bool {
     run.state == RunState::Alive
+}
+
+impl TaskRow {
+    /// What is known of its agents without a look.
+    pub fn agent_unseen(&self) -> AgentState {
+        decided(self, &[])
+    }
 }
 
 /// What is worst of what was decided and seen.

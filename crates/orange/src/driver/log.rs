@@ -129,6 +129,7 @@ fn told(cause: &Cause) -> (&'static str, Option<String>) {
                 Ask::Adopt { .. } => "adopt",
                 Ask::Delete => "delete",
                 Ask::BringBack => "bring_back",
+                Ask::Tell { .. } => "tell",
             };
             (ask, Some(request.by.to_string()))
         }

@@ -21,11 +21,14 @@ mod collect;
 mod create;
 mod diff;
 mod due;
+mod edit;
 mod error;
 mod error_wording;
 mod facts;
 mod family;
+mod follow;
 mod gate_commands;
+mod glance;
 mod hear;
 mod identity;
 mod ids;
@@ -58,6 +61,7 @@ mod releases;
 mod repository;
 mod rescues;
 mod schedule;
+mod screen;
 mod step;
 mod store_problem;
 mod supervisor_lock;
@@ -89,7 +93,9 @@ pub use checkup::{Checkup, Health};
 pub use collect::{Collected, IgnoredIn, Problem};
 pub use create::{NewWork, can_be_branch};
 pub use error::{Candidate, DriverError, Way};
+pub use follow::{Follower, ListChange};
 pub use gate_commands::Gathering;
+pub use glance::{Glance, Glancer};
 pub use identity::Identity;
 pub use list::{AgentState, Overview, Wanted};
 pub use logs::Shown as ShownByRun;
@@ -105,13 +111,14 @@ pub use put_away::PutAway;
 pub use queries::{Outlook, Shown, Why};
 pub use read_log::LogReader;
 pub use rescues::{Destination, KeptWork};
+pub use screen::{AgentScreen, Onlooker};
 pub use store_problem::StoreProblem;
 pub use supervisor_lock::SupervisorLock;
 pub use wait::Waiting;
 pub use watch::{Change, Watched, WatchedRun, Watcher};
 pub use workspaces::Pooled;
 
-pub use crate::effects::git::{Difference, FileDifference, Operation};
+pub use crate::effects::git::{Difference, Extent, FileDifference, Operation};
 pub use crate::effects::tmux::Observation;
 pub use crate::store::{InboxEntry as Message, Rebuilt, TaskRow};
 
@@ -194,6 +201,12 @@ impl Driver {
     /// The home.
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// What the terminal says of its ground, as `foreground;background`.
+    pub fn terminal_ground(&self) -> Option<String> {
+        let ground = self.environment.variable("COLORFGBG")?;
+        ground.to_str().map(str::to_owned)
     }
 
     /// What who looks on shares with who waits.

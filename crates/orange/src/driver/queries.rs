@@ -1,5 +1,6 @@
 //! Answers questions; nothing here writes.
 
+use orange_engine::Workflow;
 use orange_engine::event::Event;
 use orange_engine::input::{Cause, Facts, Input, Observation};
 use orange_engine::names::TaskId;
@@ -82,6 +83,12 @@ impl Driver {
     /// Why a task is where it is.
     pub fn why(&self, task: &TaskId) -> Result<Option<Why>, DriverError> {
         Ok(why(&self.history(task, 0)?))
+    }
+
+    /// The workflow that a task is pinned to.
+    pub fn workflow_of(&self, task: &TaskId) -> Result<Workflow, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        pinned(&store.require(task)?)
     }
 
     /// What every step from here would still need, as far as a look can tell.

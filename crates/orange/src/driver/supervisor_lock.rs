@@ -19,6 +19,13 @@ const WANTED: &str = "supervisor.wanted";
 /// How long to wait for one who only looked, or who is about to yield.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What who yields says of itself, after its number.
+const YIELDS: &str = " yields";
+
+fn said(yields: bool) -> &'static str {
+    if yields { YIELDS } else { "" }
+}
+
 /// Held by the one who supervises a home.
 #[derive(Debug)]
 pub struct SupervisorLock {
@@ -26,8 +33,9 @@ pub struct SupervisorLock {
 }
 
 impl Driver {
-    /// Takes the right to supervise. One who yields is waited for; anybody else keeps it.
-    pub fn take_supervision(&self) -> Result<SupervisorLock, DriverError> {
+    /// Takes the right to supervise, for good or until somebody else wants it. One who yields is
+    /// waited for; anybody else keeps it.
+    pub fn take_supervision(&self, yields: bool) -> Result<SupervisorLock, DriverError> {
         let failed = |error: &io::Error| self.lock_failed(HELD, error);
         let wanted = self.lock_file(WANTED)?;
         wanted.lock().map_err(|error| failed(&error))?;
@@ -59,14 +67,14 @@ impl Driver {
         let noted = file
             .set_len(0)
             .and_then(|()| file.rewind())
-            .and_then(|()| writeln!(file, "{own}"));
+            .and_then(|()| writeln!(file, "{own}{}", said(yields)));
         noted.map_err(|error| failed(&error))?;
         Ok(SupervisorLock { _file: file })
     }
 
     /// Starts a supervisor apart from this process, and waits until it supervises.
     pub fn start_supervisor(&self, patience: Duration) -> Result<u32, DriverError> {
-        if self.is_supervised() {
+        if self.is_supervised() && !self.is_yielding() {
             return Err(DriverError::Supervised {
                 pid: self.supervisor(),
             });
@@ -86,7 +94,8 @@ impl Driver {
 
     /// Asks the supervisor to end and waits until it has; who it was.
     pub fn stop_supervisor(&self, patience: Duration) -> Result<Option<u32>, DriverError> {
-        if !self.is_supervised() {
+        // Whoever yields does something else besides, and must not be ended for this.
+        if !self.is_supervised() || self.is_yielding() {
             return Ok(None);
         }
         let process = self.supervising_process();
@@ -108,8 +117,19 @@ impl Driver {
 
     /// Who supervises, as far as it has said so: its start too, because numbers come again.
     fn supervising_process(&self) -> Option<ProcessIdentity> {
-        let said = std::fs::read_to_string(self.home.path().join(HELD)).ok()?;
-        serde_json::from_str(said.trim()).ok()
+        let said = self.said_by_supervisor()?;
+        let own = said.trim().trim_end_matches(YIELDS);
+        serde_json::from_str(own.trim()).ok()
+    }
+
+    /// Whether who supervises said that it leaves that to anybody who wants to.
+    fn is_yielding(&self) -> bool {
+        let said = self.said_by_supervisor();
+        said.is_some_and(|it| it.trim_end().ends_with(YIELDS))
+    }
+
+    fn said_by_supervisor(&self) -> Option<String> {
+        std::fs::read_to_string(self.home.path().join(HELD)).ok()
     }
 
     /// Whether somebody supervises this home now.

@@ -6,6 +6,7 @@
 mod capture;
 mod conversation;
 mod find;
+mod foreground;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

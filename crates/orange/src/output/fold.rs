@@ -53,7 +53,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// How many columns a text takes.
-pub(super) fn count(text: &str) -> usize {
+pub fn count(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
     }

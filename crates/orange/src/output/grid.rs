@@ -178,7 +178,7 @@ impl Line {
 }
 
 /// The beginning of a text that fits, with a sign that it goes on.
-pub(super) fn shortened(text: &str, width: usize) -> String {
+pub fn shortened(text: &str, width: usize) -> String {
     let room = width.saturating_sub(1);
     let mut taken = 0;
     let mut kept = String::new();

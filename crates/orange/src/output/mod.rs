@@ -11,19 +11,22 @@ mod line;
 mod progress;
 mod style;
 mod table;
+mod terminal;
 mod text;
 
 use std::io::{self, BufRead as _, IsTerminal as _, Stderr, Stdout, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 
+pub use fold::count;
 pub use glyphs::Glyphs;
 use grid::Look;
-pub use grid::{Column, Grid};
+pub use grid::{Column, Grid, shortened};
 pub use progress::Progress;
 pub use style::Style;
 pub use table::{Alignment, Cell, Table};
-pub use text::{Paragraph, Text};
+pub use terminal::terminal;
+pub use text::{Paragraph, Text, visible};
 
 /// Where a command's words go, and how wide the terminal is that shows them.
 #[derive(Debug)]

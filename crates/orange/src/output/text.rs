@@ -90,7 +90,7 @@ pub struct Paragraph<'a> {
 
 /// The text with every character replaced that would move the cursor or turn the line around; what
 /// is written from right to left is kept apart from its neighbours.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
+pub fn visible(text: &str) -> Cow<'_, str> {
     let acts = |character: char| character.is_control() || is_direction(character);
     let is_shown = |character: char| !acts(character) && !is_right_to_left(character);
     // Almost every text is shown as it is, and a list has tens of thousands.

@@ -20,7 +20,7 @@ use super::error::{StoreError, failed};
 use super::{Store, texts};
 
 /// The field in which the shipped workflows count their reviews.
-const ROUND: &str = "review_round";
+pub const ROUND: &str = "review_round";
 
 /// What is said of a task whose row does not read back.
 const DAMAGED: &str = "its row in the database is damaged; `orange task show` tells what is known";
@@ -72,12 +72,23 @@ pub struct TaskRows {
     pub rows: Vec<TaskRow>,
 }
 
+/// Rows that a commit after an earlier one has written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedRows {
+    /// The last commit that is seen in it.
+    pub sequence: u64,
+    /// The rows that are new or different.
+    pub rows: Vec<TaskRow>,
+    /// The tasks that have no row any more.
+    pub gone: Vec<TaskId>,
+}
+
 /// A status, its kind, and what a person is asked for there.
 type Known = (Status, Option<Kind>, Option<Need>);
 
 /// What is known of each status of a workflow, by the hash of its text; both are few.
-#[derive(Default)]
-struct Kinds(Vec<(String, Vec<Known>)>);
+#[derive(Debug, Default)]
+pub struct Kinds(Vec<(String, Vec<Known>)>);
 
 impl Store {
     /// The rows that the filter lets through, all as of one commit.
@@ -109,6 +120,46 @@ impl Store {
             }
         }
         Ok(TaskRows { sequence, rows })
+    }
+}
+
+impl Store {
+    /// A number that differs when somebody else has written since it was asked for last.
+    pub fn data_version(&self) -> Result<i64, StoreError> {
+        self.connection
+            .query_row("PRAGMA data_version", [], |row| row.get(0))
+            .map_err(failed("look for changes"))
+    }
+
+    /// What has changed after an earlier commit, all as of one commit.
+    pub fn rows_since(&self, sequence: u64, kinds: &mut Kinds) -> Result<ChangedRows, StoreError> {
+        let attempt = || failed("list changed tasks");
+        let snapshot = self.connection.unchecked_transaction();
+        let snapshot = snapshot.map_err(attempt())?;
+        let last = self.sequence()?;
+        let sql = "SELECT tasks.id, task_rows.project, task_rows.status, task_rows.workflow_hash,
+                   branch, summary, round, entered_at, attention, runs, task_rows.task
+                   FROM tasks LEFT JOIN task_rows ON task_rows.task = tasks.id
+                   WHERE tasks.sequence > ?1";
+        let mut statement = snapshot.prepare(sql).map_err(attempt())?;
+        let mut found = statement.query([sequence]).map_err(attempt())?;
+        let (mut rows, mut gone) = (Vec::new(), Vec::new());
+        while let Some(row) = found.next().map_err(attempt())? {
+            if text(row, 10).is_empty() {
+                gone.push(TaskId::new(text(row, 0)));
+                continue;
+            }
+            let status = kinds.find(&snapshot, text(row, 3), text(row, 2))?;
+            let last = rows.last().map(|it: &TaskRow| &it.project);
+            let project = last.filter(|it| it.as_str() == text(row, 1)).cloned();
+            let project = project.unwrap_or_else(|| ProjectName::new(text(row, 1)));
+            rows.push(read(row, project, status).map_err(attempt())?);
+        }
+        Ok(ChangedRows {
+            sequence: last,
+            rows,
+            gone,
+        })
     }
 }
 

@@ -177,7 +177,7 @@ impl Supervisor {
     pub fn new(driver: Driver, settings: Settings) -> Result<Supervisor, SupervisorError> {
         allow_many_open_files();
         let watcher = driver.watcher()?;
-        let lock = driver.take_supervision()?;
+        let lock = driver.take_supervision(settings.yields)?;
         let (sender, wakes) = mpsc::channel();
         // A gate's command may take minutes; whoever looks asks again when it has ended.
         let looking = driver
@@ -316,7 +316,10 @@ impl Supervisor {
             match wake {
                 Wake::Stop => return true,
                 Wake::Committed => has_committed = true,
-                Wake::Settings => self.read_settings(),
+                Wake::Settings => {
+                    self.read_settings();
+                    self.scheduling.ask();
+                }
                 Wake::Written(task) => self.readers.add(task),
                 Wake::Told(task) => {
                     self.hearers.add(task);

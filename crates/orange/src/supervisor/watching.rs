@@ -18,11 +18,16 @@ const AGAIN: Duration = Duration::from_secs(2);
 impl Supervisor {
     /// Reads what has changed, and has done what is due; what waits may be next now.
     pub(super) fn reload(&mut self) {
-        self.scheduling.ask();
-        self.notifying.ask();
         // A database that is busy is no news: the next commit or sweep tries again.
         self.unparking = self.watcher.next_unparking().unwrap_or_default();
-        for change in self.watcher.changes().unwrap_or_default() {
+        let changes = self.watcher.changes().unwrap_or_default();
+        // Looking for what is next opens the database, which is told as a change of its file: looking
+        // again for that alone would never end.
+        if !changes.is_empty() {
+            self.scheduling.ask();
+            self.notifying.ask();
+        }
+        for change in changes {
             match change.watched {
                 Ok(watched) => self.update(watched),
                 Err(error) => self.log(&change.task, &error),
@@ -194,6 +199,9 @@ impl Supervisor {
     /// Looks at everything, for what was missed.
     pub(super) fn sweep_all(&mut self) {
         self.reload();
+        // What waits for a time becomes next without a commit.
+        self.scheduling.ask();
+        self.notifying.ask();
         self.tidying.ask();
         if !self.unwatched.is_empty() {
             let tasks = &self.tasks;

@@ -19,6 +19,7 @@ mod completing;
 #[cfg(feature = "crash-points")]
 mod crashes;
 mod creating;
+mod dashboard;
 mod deaths;
 mod delivering;
 mod first_session;

@@ -40,6 +40,30 @@ impl<'a> Terminal<'a> {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 
+    /// Gives it another size.
+    pub fn resize(&self, columns: usize, lines: usize) {
+        let (columns, lines) = (columns.to_string(), lines.to_string());
+        self.tmux(&["resize-window", "-x", &columns, "-y", &lines]);
+    }
+
+    /// Pastes a text as a person does.
+    pub fn paste(&self, text: &str) {
+        self.tmux(&["set-buffer", text]);
+        self.tmux(&["paste-buffer", "-p"]);
+    }
+
+    /// Presses and releases the mouse, in columns and lines from one.
+    pub fn click(&self, column: usize, line: usize) {
+        for end in ["M", "m"] {
+            self.press(&["-l", &format!("\x1b[<0;{column};{line}{end}")]);
+        }
+    }
+
+    /// What the screen shows, with its colours.
+    pub fn coloured(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-e"])
+    }
+
     /// Waits until the screen shows something.
     pub fn wait_for(&self, text: &str) {
         wait_for(&format!("`{text}` on the screen"), || {

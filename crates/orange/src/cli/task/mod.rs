@@ -17,6 +17,7 @@ mod retry;
 pub(super) mod show;
 mod spawn;
 mod stuck;
+mod tell;
 pub(super) mod unblock;
 mod update;
 pub(super) mod wait;
@@ -50,6 +51,7 @@ pub enum Command {
     Complete(complete::Args),
     Stuck(stuck::Args),
     RequestChanges(request_changes::Args),
+    Tell(tell::Args),
     Merge(merge::Args),
     Cancel(cancel::Args),
     Restore(restore::Args),
@@ -77,6 +79,7 @@ impl Command {
             Command::Complete(args) => args.target.patience.json,
             Command::Stuck(args) => args.target.patience.json,
             Command::RequestChanges(args) => args.target.patience.json,
+            Command::Tell(args) => args.target.patience.json,
             Command::Merge(args) => args.target.patience.json,
             Command::Cancel(args) => args.target.patience.json,
             Command::Restore(args) => args.json,
@@ -104,6 +107,7 @@ impl Command {
             Command::Complete(args) => complete::run(args, environment, output),
             Command::Stuck(args) => stuck::run(args, environment, output),
             Command::RequestChanges(args) => request_changes::run(args, environment, output),
+            Command::Tell(args) => tell::run(args, environment, output),
             Command::Merge(args) => merge::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),
             Command::Restore(args) => restore::run(args, environment, output),

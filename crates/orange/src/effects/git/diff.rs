@@ -77,7 +77,7 @@ impl Git {
     }
 
     /// The commit at which a branch left the default branch.
-    fn fork(&self, ask: &AskDiff<'_>, head: &CommitId) -> Result<CommitId, GitError> {
+    pub(super) fn fork(&self, ask: &AskDiff<'_>, head: &CommitId) -> Result<CommitId, GitError> {
         let default = self.base(ask.default)?.commit;
         let call = self.call(["merge-base", default.as_str(), head.as_str()]);
         let found = call.answer()?;

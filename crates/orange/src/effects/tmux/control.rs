@@ -139,7 +139,7 @@ fn answered(
 
 /// What a client in control mode says.
 #[derive(Debug, PartialEq, Eq)]
-enum Said {
+pub(super) enum Said {
     Answer(Vec<String>),
     Refusal(String),
     Notice(String),
@@ -148,12 +148,12 @@ enum Said {
 /// Puts lines together: an answer stands between two lines with the same mark, and may itself
 /// hold lines that look like anything.
 #[derive(Debug, Default)]
-struct Reader {
+pub(super) struct Reader {
     answer: Option<(String, Vec<String>)>,
 }
 
 impl Reader {
-    fn take(&mut self, line: &str) -> Option<Said> {
+    pub(super) fn take(&mut self, line: &str) -> Option<Said> {
         let Some((mark, lines)) = &mut self.answer else {
             return match line.strip_prefix("%begin ") {
                 Some(mark) => {

@@ -18,6 +18,7 @@ mod name;
 mod nudge;
 mod observe;
 mod screen;
+mod screens;
 mod start;
 
 pub use attach::Attach;
@@ -30,6 +31,7 @@ pub use name::{session_name, window_name};
 pub use nudge::{Ground, Obstacle};
 pub use observe::{Observation, observe};
 pub use screen::Screen;
+pub use screens::{Screens, Shown};
 pub use start::{Start, Started};
 
 use std::collections::BTreeMap;

@@ -1,0 +1,44 @@
+//! A message of a person to an agent; the status stays.
+
+use super::request::{Asking, closed_by};
+use crate::decision::Decision;
+use crate::effect::{Effect, NotifyRole};
+use crate::language::hooks::OnError;
+use crate::refusal::{Attempt, Missing};
+use crate::role::Role;
+
+impl Asking<'_> {
+    /// Somebody must be there to read it: a message starts nobody, because nobody asked for that.
+    pub(super) fn tell(mut self, role: Option<&Role>) -> Decision {
+        if let Some(missing) = self.terminal().or_else(|| self.only_human()) {
+            return self.refuse(Attempt::Tell, closed_by(missing));
+        }
+        let Some(role) = self.reader(role) else {
+            let role = role.cloned();
+            return self.refuse(Attempt::Tell, closed_by(Missing::NobodyThere { role }));
+        };
+        let said = self.request.message.as_deref().unwrap_or_default().trim();
+        if said.is_empty() {
+            return self.refuse(Attempt::Tell, closed_by(Missing::NothingToDo));
+        }
+        let notify = Effect::NotifyRole(NotifyRole {
+            role,
+            message: format!("The person says: {said}"),
+            otherwise: None,
+        });
+        let plan = self.steps.next_version();
+        self.steps.plan_effect(plan, notify, OnError::Continue);
+        self.steps.finish()
+    }
+
+    fn reader(&self, asked: Option<&Role>) -> Option<Role> {
+        let task = &self.steps.task;
+        if let Some(role) = asked {
+            return task.is_live(role).then(|| role.clone());
+        }
+        let state = self.steps.workflow.state(&task.status);
+        let expected = state.into_iter().flat_map(|state| &state.expects);
+        let mut all = expected.chain(task.runs.keys());
+        all.find(|role| task.is_live(role)).cloned()
+    }
+}

@@ -1,0 +1,34 @@
+//! `orange` without a command.
+
+use std::ffi::OsString;
+
+use super::Dashboard;
+use super::arguments::{Arguments, Stopped};
+use super::driver_hints::hints;
+use super::driving::driver;
+use super::error::Error;
+use super::exit::Exit;
+use crate::config::Environment;
+use crate::output::Output;
+
+/// Opens the dashboard for a person; where nobody sits at a terminal, prints the help.
+pub fn run(
+    arguments: &Arguments,
+    dashboard: Dashboard,
+    environment: &Environment,
+    output: &mut Output,
+) -> Result<Exit, Error> {
+    if !output.has_person() {
+        let asking = ["orange", "--help"].map(OsString::from);
+        if let Err(Stopped::Help(text)) = Arguments::parse(&asking, output) {
+            output.answer(&text)?;
+        }
+        return Ok(Exit::Ok);
+    }
+    let driver = driver(environment)?;
+    driver.require_person("open the dashboard")?;
+    let project = driver.project_here(None)?.map(|it| it.name);
+    let shown = dashboard(&driver, project, arguments.all, output, hints);
+    shown.map_err(Error::Dashboard)?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,107 @@
+//! The line of keys at the bottom, which can be clicked.
+
+use std::borrow::Cow;
+
+use ratatui::crossterm::event::{KeyCode, KeyModifiers};
+
+use super::keys::{Binding, CONTROL, NONE, bindings};
+use super::mode::Mode;
+use super::model::Model;
+use crate::output::count;
+
+/// A key in the footer: how it is written, what it does, and what a click on it presses.
+pub type Button = (&'static str, Cow<'static, str>, (KeyCode, KeyModifiers));
+
+/// What the footer shows: keys with what they do, the most useful first.
+pub fn footer(model: &Model) -> Vec<Button> {
+    let fixed = |pairs: &[(&'static str, &'static str, (KeyCode, KeyModifiers))]| {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(key, label, pressed)| (*key, Cow::from(*label), *pressed))
+            .collect()
+    };
+    let (enter, escape) = ((KeyCode::Enter, NONE), (KeyCode::Esc, NONE));
+    let (down, tab) = ((KeyCode::Down, NONE), (KeyCode::Tab, NONE));
+    let letter = |letter| (KeyCode::Char(letter), NONE);
+    let control = |letter| (KeyCode::Char(letter), CONTROL);
+    match &model.mode {
+        Mode::Browse => {
+            let mut table = bindings(model);
+            table.retain(|binding| binding.worth.is_some());
+            table.sort_by_key(|binding| std::cmp::Reverse(binding.worth));
+            let pressed = |it: &Binding| it.keys.first().copied();
+            let shown = table.into_iter();
+            shown
+                .filter_map(|it| pressed(&it).map(|pressed| (it.shown, it.label, pressed)))
+                .collect()
+        }
+        Mode::Search(_) => fixed(&[
+            ("Enter", "keep", enter),
+            ("↓", "next", down),
+            ("Esc", "clear", escape),
+        ]),
+        Mode::Help(_) => fixed(&[("Esc", "back", escape), ("j", "scroll", letter('j'))]),
+        Mode::Told(_) => fixed(&[("Esc", "back", escape), ("y", "copy", letter('y'))]),
+        Mode::Confirm(_) => fixed(&[("y", "yes", letter('y')), ("n", "no", letter('n'))]),
+        Mode::Write(_) => fixed(&[
+            ("^S", "send", control('s')),
+            ("^E", "editor", control('e')),
+            ("Enter", "new line", enter),
+            ("Esc", "drop", escape),
+        ]),
+        Mode::Create(_) => fixed(&[
+            ("^S", "create", control('s')),
+            ("Tab", "next", tab),
+            ("^E", "editor", control('e')),
+            ("→", "choose", (KeyCode::Right, NONE)),
+            ("Esc", "drop", escape),
+        ]),
+        Mode::Palette(..) => fixed(&[
+            ("Enter", "do it", enter),
+            ("↓", "next", down),
+            ("Esc", "back", escape),
+        ]),
+        Mode::Moves(_) | Mode::Filter(_) => fixed(&[
+            ("Enter", "choose", enter),
+            ("j", "next", letter('j')),
+            ("Esc", "back", escape),
+        ]),
+        Mode::Workspaces(..) => fixed(&[
+            ("Esc", "back", escape),
+            ("j", "next", letter('j')),
+            ("y", "copy path", letter('y')),
+        ]),
+    }
+}
+
+/// The buttons that have room in a line of this width, each with the column it begins in. Help and
+/// the end are always among them.
+pub fn buttons(model: &Model) -> Vec<(u16, Button)> {
+    let width = |button: &Button| count(button.0) + count(&button.1) + 1;
+    let room = usize::from(model.width);
+    let all = footer(model);
+    let is_fixed = |button: &Button| matches!(button.0, "?" | "q");
+    let mut left = room.saturating_sub(1);
+    let kept: usize = all
+        .iter()
+        .filter(|it| is_fixed(it))
+        .map(|it| width(it) + 2)
+        .sum();
+    left = left.saturating_sub(kept);
+    let (mut chosen, mut last): (Vec<Button>, Vec<Button>) = (Vec::new(), Vec::new());
+    for button in all {
+        if is_fixed(&button) {
+            last.push(button);
+        } else if width(&button) + 2 <= left {
+            left -= width(&button) + 2;
+            chosen.push(button);
+        }
+    }
+    let mut column = 1;
+    let placed = chosen.into_iter().chain(last).map(|button| {
+        let at = column;
+        column += width(&button) + 2;
+        (u16::try_from(at).unwrap_or(u16::MAX), button)
+    });
+    placed.collect()
+}

@@ -1,0 +1,121 @@
+//! What `update` wants done.
+
+use orange_engine::input::Ask;
+use orange_engine::names::TaskId;
+
+use super::detail::Tab;
+use super::form::Draft;
+
+/// Something that is to be done outside of the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// End.
+    Quit,
+    /// Leave the terminal to the shell for a while.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+    /// Gather what these need.
+    Aim(Aim),
+    /// Look again at these.
+    Again(Vec<TaskId>),
+    /// Look at everything again.
+    Refresh,
+    /// Ask the driver for something.
+    Act(u64, Action),
+    /// Show an agent in this terminal.
+    Attach(TaskId),
+    /// Have this text written in the person's editor.
+    EditText(String),
+    /// Open the TASK.md of a task in the person's editor.
+    EditTask(TaskId),
+    /// Put a text where it can be pasted from.
+    Copy(String),
+    /// Find out what a new task can be made with.
+    LoadChoices,
+    /// Find out which workspaces there are.
+    LoadWorkspaces,
+}
+
+/// What is looked at, and so has to be gathered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Aim {
+    /// The tasks that can be seen, in order.
+    pub visible: Vec<TaskId>,
+    /// The chosen task, and which view of it.
+    pub detail: Option<(TaskId, Tab)>,
+    /// How wide the view is.
+    pub width: u16,
+    /// How many lines of what an agent has shown before are wanted.
+    pub before: usize,
+}
+
+/// Something the driver is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A request to a task.
+    Ask {
+        /// The task.
+        task: TaskId,
+        /// What.
+        ask: Ask,
+        /// What is said with it.
+        message: Option<String>,
+        /// Whether the question of the edge was answered with yes.
+        confirmed: bool,
+    },
+    /// A new task.
+    Create(Box<Draft>),
+    /// Putting an ended task away.
+    Delete(TaskId),
+    /// Bringing one back.
+    Undelete(TaskId),
+}
+
+impl Action {
+    /// A request with nothing said.
+    pub fn ask(task: &TaskId, ask: Ask) -> Action {
+        Action::Ask {
+            task: task.clone(),
+            ask,
+            message: None,
+            confirmed: false,
+        }
+    }
+
+    /// The same, with the question answered.
+    #[must_use]
+    pub fn confirmed(mut self) -> Action {
+        if let Action::Ask { confirmed, .. } = &mut self {
+            *confirmed = true;
+        }
+        self
+    }
+
+    /// The same, with something said.
+    #[must_use]
+    pub fn saying(mut self, text: &str) -> Action {
+        if let Action::Ask { message, .. } = &mut self {
+            let text = text.trim();
+            *message = (!text.is_empty()).then(|| text.to_owned());
+        }
+        self
+    }
+
+    /// What is being done, in a few words.
+    pub fn told(&self) -> String {
+        match self {
+            Action::Ask { task, ask, .. } => match ask {
+                Ask::Move { to } => format!("moving {task} to {to}"),
+                Ask::Verb(verb) => format!("{verb} {task}"),
+                Ask::Merge { .. } => format!("merging {task}"),
+                Ask::Tell { .. } => format!("telling the agent of {task}"),
+                Ask::Respawn { .. } => format!("bringing the agent of {task} back"),
+                _ => format!("asking for {task}"),
+            },
+            Action::Create(_) => String::from("creating a task"),
+            Action::Delete(task) => format!("deleting {task}"),
+            Action::Undelete(task) => format!("bringing {task} back"),
+        }
+    }
+}

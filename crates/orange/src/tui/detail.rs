@@ -1,0 +1,162 @@
+//! What is shown of the chosen task, tab by tab.
+
+use std::collections::BTreeSet;
+
+use orange_engine::names::TaskId;
+use ratatui::text::Line;
+
+/// A view of the chosen task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tab {
+    /// What its agent shows.
+    #[default]
+    Terminal,
+    /// Its TASK.md.
+    Task,
+    /// What it has changed.
+    Diff,
+    /// What happened.
+    Timeline,
+    /// Where it can go.
+    Workflow,
+}
+
+impl Tab {
+    /// Every tab, in the order of their numbers.
+    pub const ALL: [Tab; 5] = [
+        Tab::Terminal,
+        Tab::Task,
+        Tab::Diff,
+        Tab::Timeline,
+        Tab::Workflow,
+    ];
+
+    /// What it is called.
+    pub fn title(self) -> &'static str {
+        match self {
+            Tab::Terminal => "terminal",
+            Tab::Task => "task",
+            Tab::Diff => "diff",
+            Tab::Timeline => "timeline",
+            Tab::Workflow => "workflow",
+        }
+    }
+
+    /// The tab so many further.
+    pub fn next(self, by: usize) -> Tab {
+        Tab::ALL[(self as usize + by) % Tab::ALL.len()]
+    }
+}
+
+/// What a tab has to show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// It is being gathered.
+    #[default]
+    Pending,
+    /// Lines, each of them as wide as it is.
+    Lines(Vec<Line<'static>>),
+    /// What an agent shows: its screen.
+    Screen(Screen),
+    /// Files that differ.
+    Files(Vec<File>),
+    /// There is nothing, and why.
+    Nothing(String),
+}
+
+/// What an agent shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Screen {
+    /// Its lines.
+    pub lines: Vec<Line<'static>>,
+    /// Column and line of the cursor.
+    pub cursor: Option<(u16, u16)>,
+    /// Who it is, and whether more may come.
+    pub about: String,
+}
+
+/// A file that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Where it is.
+    pub path: String,
+    /// How much, in words.
+    pub size: String,
+    /// The difference.
+    pub lines: Vec<Line<'static>>,
+}
+
+/// What is shown of the chosen task.
+#[derive(Clone, Debug, Default)]
+pub struct Detail {
+    /// The view.
+    pub tab: Tab,
+    /// Whether it takes the place of the list.
+    pub is_zoomed: bool,
+    /// Whose contents these are.
+    pub of: Option<TaskId>,
+    contents: [Content; 5],
+    scrolls: [usize; 5],
+    /// Which file of a difference is pointed at.
+    pub file: usize,
+    /// The files whose differences are hidden.
+    pub folded: BTreeSet<String>,
+}
+
+impl Detail {
+    /// Begins anew for another task; the tab stays.
+    pub fn turn_to(&mut self, task: Option<&TaskId>) {
+        if self.of.as_ref() != task {
+            self.of = task.cloned();
+            self.contents = Default::default();
+            self.scrolls = [0; 5];
+            self.file = 0;
+            self.folded.clear();
+        }
+    }
+
+    /// Notes what a tab has to show.
+    pub fn set(&mut self, tab: Tab, content: Content) {
+        self.contents[tab as usize] = content;
+    }
+
+    /// What the tab has to show.
+    pub fn content(&self) -> &Content {
+        &self.contents[self.tab as usize]
+    }
+
+    /// How far it is scrolled: from the top, or for a terminal from the bottom.
+    pub fn scroll(&self) -> usize {
+        self.scrolls[self.tab as usize]
+    }
+
+    /// Scrolls; what is below the last line is not scrolled to.
+    pub fn scroll_by(&mut self, by: isize, most: usize) {
+        // A terminal is read from its end.
+        let by = if self.tab == Tab::Terminal { -by } else { by };
+        let scroll = &mut self.scrolls[self.tab as usize];
+        *scroll = scroll.saturating_add_signed(by).min(most);
+    }
+
+    /// Every line of a difference, and to which file it belongs.
+    pub fn diff_lines<'a>(&self, files: &'a [File]) -> Vec<(usize, Option<&'a Line<'static>>)> {
+        let mut all = Vec::new();
+        for (number, file) in files.iter().enumerate() {
+            all.push((number, None));
+            if !self.folded.contains(&file.path) {
+                all.extend(file.lines.iter().map(|line| (number, Some(line))));
+            }
+        }
+        all
+    }
+
+    /// How many lines the tab has.
+    pub fn height(&self) -> usize {
+        match self.content() {
+            Content::Pending | Content::Nothing(_) => 1,
+            Content::Lines(lines) => lines.len(),
+            Content::Screen(screen) => screen.lines.len(),
+            Content::Files(files) => self.diff_lines(files).len(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! A task of the list, with everything that is known of it.
+
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::Kind;
+use orange_engine::way::Way;
+
+use super::list::Zone;
+use crate::driver::{AgentState, Extent, Glance, TaskRow};
+
+/// A task of the list.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// What the store says, as of the list's commit.
+    pub row: TaskRow,
+    /// What a look at its agents showed; nothing when nobody has looked.
+    pub seen: Option<AgentState>,
+    /// What the agent seems to be doing, as far as it says so itself; advice, never a status.
+    pub doing: Option<String>,
+    /// What a glance at it showed.
+    pub glance: Option<Glance>,
+    /// How much it has changed.
+    pub extent: Option<Extent>,
+}
+
+/// What Enter does with a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entering {
+    /// Shows the agent.
+    Attach,
+    /// Starts the work.
+    Spawn,
+    /// Brings the agent back.
+    Respawn,
+    /// Only looks.
+    View,
+}
+
+impl Entry {
+    /// A task of which only the row is known.
+    pub fn new(row: TaskRow) -> Entry {
+        Entry {
+            row,
+            seen: None,
+            doing: None,
+            glance: None,
+            extent: None,
+        }
+    }
+
+    /// Takes over what was recorded. What a look has shown stays until somebody looks again, unless
+    /// the agents are others now.
+    pub fn renew(&mut self, row: TaskRow) {
+        if self.row.runs != row.runs {
+            self.seen = None;
+        }
+        // The ways out of one status are none of another's.
+        if self.row.status != row.status {
+            self.glance = None;
+        }
+        self.row = row;
+    }
+
+    /// Where in the list it stands.
+    pub fn zone(&self) -> Zone {
+        match self.row.kind {
+            _ if !self.row.attention.is_empty() => Zone::NeedsYou,
+            Some(Kind::Human) | None => Zone::NeedsYou,
+            Some(Kind::Agent) => Zone::Running,
+            Some(Kind::Waiting | Kind::Queued | Kind::Terminal) => Zone::QueueAndDone,
+        }
+    }
+
+    /// What is known of its agents.
+    pub fn agent(&self) -> AgentState {
+        self.seen.unwrap_or_else(|| self.row.agent_unseen())
+    }
+
+    /// Whether an agent of it can be shown or told something.
+    pub fn has_agent(&self) -> bool {
+        let is_live = self.row.runs.values().any(|run| run.state.is_live());
+        is_live && self.agent() != AgentState::Dead
+    }
+
+    /// What Enter does with it.
+    pub fn entering(&self) -> Entering {
+        if self.has_agent() {
+            return Entering::Attach;
+        }
+        if self.way(Verb::Spawn).is_some() {
+            return Entering::Spawn;
+        }
+        let can_respawn = self.glance.as_ref().is_some_and(|it| it.respawn.is_some());
+        match (can_respawn, self.row.runs.is_empty()) {
+            (true, _) => Entering::Respawn,
+            // A dead agent's pane still shows what it said last.
+            (false, false) => Entering::Attach,
+            (false, true) => Entering::View,
+        }
+    }
+
+    /// Where a person may have it go.
+    pub fn ways(&self) -> impl Iterator<Item = &Way> {
+        let ways = self.glance.iter().flat_map(|glance| &glance.ways);
+        ways.filter(|way| way.is_for_person() && way.to.is_some())
+    }
+
+    /// The way that a verb means; one that nothing stands in the way of comes first.
+    pub fn way(&self, verb: Verb) -> Option<&Way> {
+        let means = |way: &&Way| way.verbs.contains(&verb);
+        let open = self.ways().filter(means).find(|way| way.missing.is_empty());
+        open.or_else(|| self.ways().find(means))
+    }
+
+    /// Whether it has come to its end.
+    pub fn is_ended(&self) -> bool {
+        self.row.kind == Some(Kind::Terminal)
+    }
+
+    /// The first line of what is to be done.
+    pub fn summary(&self) -> &str {
+        let mut lines = self.row.summary.lines();
+        let first = lines.find(|line| !line.trim().is_empty());
+        first.unwrap_or("(no summary: the agent asks)").trim()
+    }
+
+    /// What a search looks at.
+    pub fn searched(&self) -> String {
+        let row = &self.row;
+        format!(
+            "{} {} {} {} {}",
+            row.id, row.branch, row.status, row.project, row.summary
+        )
+    }
+}

@@ -1,0 +1,134 @@
+//! Texts that fit: cut or folded to so many columns.
+
+use ratatui::buffer::Buffer;
+use ratatui::style::Style;
+
+use crate::output::{count, shortened, visible};
+
+const FIRST_STRONG_ISOLATE: char = '\u{2068}';
+const POP_ISOLATE: char = '\u{2069}';
+
+/// The text, cut to so many columns, with nothing in it that acts on a terminal.
+pub fn cut(text: &str, width: usize) -> String {
+    let shown = visible(text);
+    if count(&shown) <= width {
+        return shown.into_owned();
+    }
+    match width {
+        0 => String::new(),
+        _ => shortened(&shown, width),
+    }
+}
+
+/// Writes a text into one line of a buffer, cut to so many columns; how many it took.
+///
+/// What is written from right to left is kept apart from its neighbours.
+pub fn put(buffer: &mut Buffer, (x, y): (u16, u16), width: u16, text: &str, style: Style) -> u16 {
+    let area = buffer.area;
+    if x >= area.right() || y >= area.bottom() || y < area.top() {
+        return 0;
+    }
+    let width = width.min(area.right() - x);
+    let text = cut(text, width.into());
+    let is_isolated = text.starts_with(FIRST_STRONG_ISOLATE);
+    let plain = text.trim_matches([FIRST_STRONG_ISOLATE, POP_ISOLATE]);
+    let (end, _) = buffer.set_stringn(x, y, plain, width.into(), style);
+    if is_isolated && end > x {
+        // A terminal keeps what has no width with the cell before it, so it is written there.
+        if x > area.left() {
+            let before = format!("{}{FIRST_STRONG_ISOLATE}", buffer[(x - 1, y)].symbol());
+            buffer[(x - 1, y)].set_symbol(&before);
+        }
+        // A wide character has its sign in the first of its cells.
+        let last = plain
+            .chars()
+            .last()
+            .map_or(1, |it| count(it.encode_utf8(&mut [0; 4])));
+        let last_x = end - u16::try_from(last).unwrap_or(1).clamp(1, end - x);
+        let last = format!("{}{POP_ISOLATE}", buffer[(last_x, y)].symbol());
+        buffer[(last_x, y)].set_symbol(&last);
+    }
+    end - x
+}
+
+/// The text in lines of at most so many columns; a word that is longer is broken.
+pub fn fold(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = Vec::new();
+    for paragraph in text.lines() {
+        let indent = paragraph.len() - paragraph.trim_start().len();
+        let indent = " ".repeat(indent.min(width / 2));
+        let mut line = indent.clone();
+        for word in paragraph.split_whitespace() {
+            let mut word = word;
+            let is_begun = line.len() > indent.len();
+            if is_begun && count(&line) + 1 + count(word) > width {
+                lines.push(std::mem::replace(&mut line, indent.clone()));
+            } else if is_begun {
+                line.push(' ');
+            }
+            while count(&line) + count(word) > width && word.chars().nth(1).is_some() {
+                let room = width.saturating_sub(count(&line)).max(1);
+                let end = break_at(word, room);
+                line.push_str(&word[..end]);
+                lines.push(std::mem::replace(&mut line, indent.clone()));
+                word = &word[end..];
+            }
+            line.push_str(word);
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// How many bytes of a word have room; at least its first character.
+fn break_at(word: &str, room: usize) -> usize {
+    let mut end = 0;
+    for (at, character) in word.char_indices() {
+        let next = at + character.len_utf8();
+        if end > 0 && count(&word[..next]) > room {
+            break;
+        }
+        end = next;
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::layout::Rect;
+
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_at_its_columns() {
+        assert_eq!(cut("short", 8), "short");
+        assert_eq!(cut("a longer text", 8), "a longe…");
+        assert_eq!(cut("漢字漢字", 5), "漢字…");
+        assert_eq!(cut("a\u{1b}[2J", 9), "a\u{fffd}[2J");
+        assert_eq!(cut("anything", 0), "");
+    }
+
+    #[test]
+    fn lines_are_folded_and_long_words_broken() {
+        assert_eq!(fold("one two three", 8), ["one two", "three"]);
+        assert_eq!(fold("  - one two", 8), ["  - one", "  two"]);
+        assert_eq!(fold("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(fold("漢字漢字", 4), ["漢字", "漢字"]);
+        assert_eq!(fold("漢", 1), ["漢"]);
+        assert_eq!(fold("a\n\nb", 4), ["a", "", "b"]);
+        assert_eq!(fold("", 4), Vec::<String>::new());
+    }
+
+    #[test]
+    fn text_from_right_to_left_stays_in_its_cells() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 1));
+        let taken = put(&mut buffer, (1, 0), 5, "שלום", Style::new());
+        assert_eq!(taken, 4);
+        assert_eq!(buffer[(0, 0)].symbol(), " \u{2068}");
+        assert_eq!(buffer[(1, 0)].symbol(), "ש");
+        assert_eq!(buffer[(4, 0)].symbol(), "ם\u{2069}");
+        assert_eq!(put(&mut buffer, (20, 0), 5, "x", Style::new()), 0);
+        assert_eq!(put(&mut buffer, (8, 0), 5, "漢字", Style::new()), 1);
+    }
+}

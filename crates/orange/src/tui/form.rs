@@ -1,0 +1,207 @@
+//! The form that describes a new task.
+
+use super::field::Field;
+use super::model::Choices;
+
+/// A part of the form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// What is to be done.
+    #[default]
+    Summary,
+    /// What else should be known.
+    Context,
+    /// On which branch.
+    Branch,
+    /// In which project.
+    Project,
+    /// With which coding agent.
+    Harness,
+    /// By which workflow.
+    Workflow,
+    /// After which tasks.
+    After,
+    /// Whether the work is started at once.
+    Start,
+}
+
+/// One of several, of which the first means that nobody says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    options: Vec<String>,
+    chosen: usize,
+}
+
+/// A task in the making.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Form {
+    /// What is to be done.
+    pub summary: Field,
+    /// What else should be known.
+    pub context: Field,
+    /// On which branch.
+    pub branch: Field,
+    /// In which project.
+    pub project: Choice,
+    /// With which coding agent.
+    pub harness: Choice,
+    /// By which workflow.
+    pub workflow: Choice,
+    /// After which tasks.
+    pub after: Field,
+    /// Whether it is left in its queue.
+    pub waits: bool,
+    /// What is being typed into.
+    pub focus: Part,
+}
+
+/// A task as the form describes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// What is to be done.
+    pub summary: String,
+    /// What else should be known.
+    pub context: Option<String>,
+    /// On which branch.
+    pub branch: Option<String>,
+    /// In which project.
+    pub project: Option<String>,
+    /// With which coding agent.
+    pub harness: Option<String>,
+    /// By which workflow.
+    pub workflow: Option<String>,
+    /// After which tasks.
+    pub after: Vec<String>,
+    /// Whether the work is started at once.
+    pub starts: bool,
+}
+
+impl Part {
+    /// Every part, in the order of the form.
+    pub const ALL: [Part; 8] = [
+        Part::Summary,
+        Part::Context,
+        Part::Branch,
+        Part::Project,
+        Part::Harness,
+        Part::Workflow,
+        Part::After,
+        Part::Start,
+    ];
+
+    /// What it is called.
+    pub fn title(self) -> &'static str {
+        match self {
+            Part::Summary => "summary",
+            Part::Context => "context",
+            Part::Branch => "branch",
+            Part::Project => "project",
+            Part::Harness => "harness",
+            Part::Workflow => "workflow",
+            Part::After => "after",
+            Part::Start => "start",
+        }
+    }
+
+    /// Whether it has more than one line.
+    pub fn has_lines(self) -> bool {
+        matches!(self, Part::Summary | Part::Context)
+    }
+}
+
+impl Choice {
+    /// These, and nobody says at first.
+    pub fn of(options: &[String], chosen: Option<&str>) -> Choice {
+        let at = chosen.and_then(|name| options.iter().position(|it| it == name));
+        Choice {
+            options: options.to_vec(),
+            chosen: at.map_or(0, |at| at + 1),
+        }
+    }
+
+    /// The one so many further.
+    pub fn step(&mut self, by: isize) {
+        let count = self.options.len() + 1;
+        let count = isize::try_from(count).unwrap_or(1);
+        let at = isize::try_from(self.chosen).unwrap_or(0);
+        self.chosen = usize::try_from((at + by).rem_euclid(count)).unwrap_or(0);
+    }
+
+    /// What is chosen, if somebody says.
+    pub fn chosen(&self) -> Option<&str> {
+        let at = self.chosen.checked_sub(1)?;
+        self.options.get(at).map(String::as_str)
+    }
+}
+
+impl Form {
+    /// An empty one for a project, if one is meant.
+    pub fn new(choices: &Choices, project: Option<&str>) -> Form {
+        Form {
+            project: Choice::of(&choices.projects, project),
+            harness: Choice::of(&choices.harnesses, None),
+            workflow: Choice::of(&choices.workflows, None),
+            ..Form::default()
+        }
+    }
+
+    /// Takes over what can be chosen, which is found out while the form is open.
+    pub fn offer(&mut self, choices: &Choices) {
+        for (choice, options) in [
+            (&mut self.project, &choices.projects),
+            (&mut self.harness, &choices.harnesses),
+            (&mut self.workflow, &choices.workflows),
+        ] {
+            let chosen = choice.chosen().map(str::to_owned);
+            *choice = Choice::of(options, chosen.as_deref());
+        }
+    }
+
+    /// The text that is typed into.
+    pub fn field(&mut self) -> Option<&mut Field> {
+        match self.focus {
+            Part::Summary => Some(&mut self.summary),
+            Part::Context => Some(&mut self.context),
+            Part::Branch => Some(&mut self.branch),
+            Part::After => Some(&mut self.after),
+            Part::Project | Part::Harness | Part::Workflow | Part::Start => None,
+        }
+    }
+
+    /// The choice that is made.
+    pub fn choice(&mut self) -> Option<&mut Choice> {
+        match self.focus {
+            Part::Project => Some(&mut self.project),
+            Part::Harness => Some(&mut self.harness),
+            Part::Workflow => Some(&mut self.workflow),
+            _ => None,
+        }
+    }
+
+    /// Goes to the part so many further.
+    pub fn go(&mut self, by: isize) {
+        let count = Part::ALL.len();
+        let at = (self.focus as usize).saturating_add(count);
+        self.focus = Part::ALL[at.saturating_add_signed(by) % count];
+    }
+
+    /// The task that it describes.
+    pub fn draft(&self) -> Draft {
+        let given = |field: &Field| {
+            let text = field.text().trim();
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        let after = self.after.text().split([',', ' ']);
+        let after = after.filter(|it| !it.is_empty()).map(str::to_owned);
+        Draft {
+            summary: given(&self.summary).unwrap_or_default(),
+            context: given(&self.context),
+            branch: given(&self.branch),
+            project: self.project.chosen().map(str::to_owned),
+            harness: self.harness.chosen().map(str::to_owned),
+            workflow: self.workflow.chosen().map(str::to_owned),
+            after: after.collect(),
+            starts: !self.waits,
+        }
+    }
+}

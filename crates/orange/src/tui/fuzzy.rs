@@ -1,0 +1,69 @@
+//! Whether what was typed is meant by a text.
+
+/// How well a text fits what was typed, the smaller the better; nothing when it does not.
+///
+/// Every word has to be there: its letters in order, the closer together the better. A word with a
+/// capital letter means exactly that letter.
+pub fn fit(typed: &str, text: &str) -> Option<usize> {
+    typed.split_whitespace().try_fold(0, |total, word| {
+        let cost = word_fit(word, text)?;
+        Some(total + cost)
+    })
+}
+
+fn word_fit(word: &str, text: &str) -> Option<usize> {
+    let is_exact = word.chars().any(char::is_uppercase);
+    let same = |one: char, other: char| {
+        one == other || !is_exact && other.to_lowercase().eq(one.to_lowercase())
+    };
+    let letters: Vec<char> = word.chars().collect();
+    let all: Vec<char> = text.chars().collect();
+    let mut best = None;
+    for start in 0..all.len() {
+        if !same(letters[0], all[start]) {
+            continue;
+        }
+        let mut wanted = letters.iter();
+        let mut next = wanted.next();
+        for (at, letter) in all.iter().enumerate().skip(start) {
+            if next.is_some_and(|it| same(*it, *letter)) {
+                next = wanted.next();
+            }
+            if next.is_none() {
+                let gaps = at + 1 - start - letters.len();
+                // Letters from all over a text mean nothing.
+                if gaps > letters.len() {
+                    break;
+                }
+                let is_start = start == 0 || !all[start - 1].is_alphanumeric();
+                let cost = gaps * 2 + usize::from(!is_start);
+                best = Some(best.map_or(cost, |best: usize| best.min(cost)));
+                break;
+            }
+        }
+        if next.is_some() {
+            break;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_in_order_fit_and_the_closest_fit_best() {
+        assert_eq!(fit("", "anything"), Some(0));
+        assert_eq!(fit("fix", "Fix the login"), Some(0));
+        assert_eq!(fit("log", "Fix the login"), Some(0));
+        assert_eq!(fit("gin", "Fix the login"), Some(1));
+        assert!(fit("fxt", "Fix the login") > fit("fix", "Fix the login"));
+        assert_eq!(fit("fl", "Fix the login"), None);
+        assert_eq!(fit("xf", "Fix the login"), None);
+        assert_eq!(fit("fix login", "Fix the login"), Some(0));
+        assert_eq!(fit("Log", "Fix the login"), None);
+        assert_eq!(fit("漢", "一漢字"), Some(1));
+        assert_eq!(fit("a", ""), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! Looks at every living agent, by one look at tmux.
+
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use super::{Alive, Wish, wished};
+use crate::driver::Driver;
+use crate::tui::message::Message;
+
+/// How often is looked.
+const TICK: Duration = Duration::from_secs(2);
+
+/// How soon is looked again after something has changed.
+const SOON: Duration = Duration::from_millis(200);
+
+pub(super) fn look(
+    driver: &Driver,
+    wishes: &Receiver<Wish>,
+    sender: &Sender<Message>,
+    alive: &Alive,
+) {
+    let mut last = BTreeMap::new();
+    let mut rest = SOON;
+    loop {
+        let Some(wished) = wished(wishes, rest) else {
+            return;
+        };
+        let has_changed = wished
+            .iter()
+            .any(|it| matches!(it, Wish::Again(_) | Wish::Refresh));
+        if has_changed && rest == TICK {
+            rest = SOON;
+            continue;
+        }
+        rest = TICK;
+        let rows = alive.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // A look that fails shows nothing; the next one may.
+        let Ok(seen) = driver.agents(&rows) else {
+            continue;
+        };
+        if seen != last {
+            last.clone_from(&seen);
+            if sender.send(Message::Agents(seen)).is_err() {
+                return;
+            }
+        }
+    }
+}

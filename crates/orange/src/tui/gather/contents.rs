@@ -1,0 +1,241 @@
+//! Turns what the driver answers into lines.
+
+use orange_engine::Workflow;
+use orange_engine::event::{Event, Fact};
+use orange_engine::graph::terminal;
+use orange_engine::history::told;
+use orange_engine::role::Role;
+use ratatui::text::{Line, Span};
+
+use crate::driver::{Difference, Outlook, Shown, Why};
+use crate::tui::detail::{Content, File};
+use crate::tui::fit::{cut, fold};
+use crate::tui::theme::{Theme, Tone};
+
+fn styled(text: impl Into<String>, tone: Tone, theme: Theme) -> Line<'static> {
+    Line::from(Span::styled(text.into(), theme.style(tone)))
+}
+
+/// TASK.md without the engine's own keys: headings, lists and code told apart.
+pub(super) fn task(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let mut in_code = false;
+    for line in body(text).lines() {
+        let line = cut(line, usize::MAX);
+        let is_fence = line.trim_start().starts_with("```");
+        let tone = match &line {
+            _ if is_fence || in_code => Tone::Place,
+            line if line.starts_with('#') => Tone::Strong,
+            line if line.trim_start().starts_with('>') => Tone::Dim,
+            _ => Tone::Plain,
+        };
+        let folded = match line.trim() {
+            "" => vec![String::new()],
+            // Code keeps its shape.
+            _ if in_code || is_fence => vec![line],
+            _ => fold(&line, width),
+        };
+        in_code ^= is_fence;
+        lines.extend(folded.into_iter().map(|it| styled(it, tone, theme)));
+    }
+    if lines.iter().all(|line| line.width() == 0) {
+        let told = "nobody has written anything into TASK.md yet; e opens it in your editor";
+        return vec![styled(told, Tone::Dim, theme)];
+    }
+    lines
+}
+
+/// What stands below the keys.
+fn body(text: &str) -> &str {
+    let below = text.strip_prefix("---\n");
+    let below = below.and_then(|rest| rest.split_once("\n---\n"));
+    below.map_or(text, |(_, body)| body.trim_start_matches('\n'))
+}
+
+/// A difference, file by file.
+pub(super) fn diff(difference: &Difference, theme: Theme) -> Content {
+    let text = String::from_utf8_lossy(&difference.text);
+    let mut files: Vec<File> = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("diff --git ") {
+            files.push(File {
+                path: String::new(),
+                size: String::new(),
+                lines: Vec::new(),
+            });
+        }
+        let Some(file) = files.last_mut() else {
+            continue;
+        };
+        let tone = match line.as_bytes().first() {
+            _ if line.starts_with("diff --git ") => continue,
+            _ if file.lines.is_empty() && is_said_above(line) => continue,
+            Some(b'+') => Tone::Added,
+            Some(b'-') => Tone::Removed,
+            Some(b'@') => Tone::Place,
+            Some(b' ') => Tone::Plain,
+            _ => Tone::Dim,
+        };
+        let line = cut(&line.replace('\t', "    "), usize::MAX);
+        file.lines.push(styled(line, tone, theme));
+    }
+    // Both are in the order of their paths; a file that was moved is one here and two there.
+    let numbers = &difference.files;
+    for (file, path) in files.iter_mut().zip(paths(&text)) {
+        let number = numbers
+            .iter()
+            .find(|it| it.path.as_os_str() == path.as_str());
+        file.size = match number.map(|it| (it.added, it.removed)) {
+            Some((Some(added), Some(removed))) => format!("+{added} -{removed}"),
+            Some(_) => String::from("binary"),
+            None => String::new(),
+        };
+        file.path = cut(&path, usize::MAX);
+    }
+    if files.is_empty() {
+        return Content::Nothing(String::from("nothing has changed yet"));
+    }
+    Content::Files(files)
+}
+
+/// Whether a line before the first change only repeats which file it is.
+fn is_said_above(line: &str) -> bool {
+    let begins = ["+++ ", "--- ", "index "];
+    begins.iter().any(|begin| line.starts_with(begin))
+}
+
+/// The path of each file of a difference.
+fn paths(text: &str) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    let mut is_header = false;
+    for line in text.lines() {
+        if let Some(names) = line.strip_prefix("diff --git ") {
+            is_header = true;
+            // Until a line says it better, the second half of both names.
+            let (_, second) = names.split_at(names.len() / 2);
+            let second = second.trim_start_matches([' ', '"']);
+            paths.push(second.strip_prefix("b/").unwrap_or(second).to_owned());
+        } else if line.starts_with("@@") {
+            is_header = false;
+        } else if let (true, Some(last)) = (is_header, paths.last_mut()) {
+            let added = line.strip_prefix("+++ b/");
+            let removed = line.strip_prefix("--- a/");
+            if let Some(path) = added.or(removed) {
+                path.trim_end_matches('\t').clone_into(last);
+            }
+        }
+    }
+    paths
+}
+
+/// What happened, the latest first.
+pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for event in events.iter().rev().filter(|it| matters(&it.fact)) {
+        let tone = match &event.fact {
+            Fact::StatusChanged(_) | Fact::TaskCreated(_) => Tone::Strong,
+            Fact::AttentionRaised { .. } | Fact::EffectGivenUp { .. } => Tone::Bad,
+            _ => Tone::Plain,
+        };
+        let at = event.at.to_string();
+        // Day and minute are enough: `2026-01-31T09:30:00.000Z`.
+        let at = at.get(5..16).unwrap_or(&at).replace('T', " ");
+        let text = told(&event.fact, events);
+        let room = width.saturating_sub(at.len() + 2);
+        for (number, line) in fold(&text, room).into_iter().enumerate() {
+            let before = match number {
+                0 => format!("{at}  "),
+                _ => " ".repeat(at.len() + 2),
+            };
+            lines.push(Line::from(vec![
+                Span::styled(before, theme.style(Tone::Dim)),
+                Span::styled(cut(&line, usize::MAX), theme.style(tone)),
+            ]));
+        }
+    }
+    lines
+}
+
+/// Whether a person who asks what happened wants to hear of it.
+fn matters(fact: &Fact) -> bool {
+    !matches!(
+        fact,
+        Fact::DocumentImported { .. }
+            | Fact::FieldSet { .. }
+            | Fact::EffectPlanned(_)
+            | Fact::EffectDone { .. }
+            | Fact::EffectCancelled { .. }
+            | Fact::HooksFinished
+    )
+}
+
+/// Everything that is known about where a task is and can go.
+pub(super) struct Known<'a> {
+    pub shown: &'a Shown,
+    pub why: Option<&'a Why>,
+    pub outlook: &'a Outlook,
+    pub workflow: &'a Workflow,
+}
+
+/// Why it is where it is, where it can go, and the workflow with the present status lit.
+pub(super) fn workflow(known: &Known<'_>, theme: Theme, width: usize) -> Vec<Line<'static>> {
+    let task = &known.shown.stored.task;
+    let mut lines = Vec::new();
+    let mut push = |text: &str, tone: Tone, indent: usize| {
+        for line in fold(text, width.saturating_sub(indent)) {
+            let line = cut(&line, usize::MAX);
+            lines.push(styled(format!("{}{line}", " ".repeat(indent)), tone, theme));
+        }
+    };
+    if let Some(why) = known.why {
+        for (number, line) in why.to_string().lines().enumerate() {
+            push(
+                line,
+                if number == 0 {
+                    Tone::Strong
+                } else {
+                    Tone::Plain
+                },
+                0,
+            );
+        }
+    }
+    for wait in &known.shown.waits {
+        push(&format!("waits: {wait}"), Tone::Warn, 2);
+    }
+    for way in &known.outlook.ways {
+        let to = way.to.as_ref().map_or("back", |to| to.as_str());
+        let who: Vec<&str> = way.by.iter().map(Role::as_str).collect();
+        let mut told = format!("→ {to}");
+        if let Some(when) = &way.happens_when {
+            told.push_str(", when ");
+            told.push_str(when);
+        }
+        if !who.is_empty() {
+            told.push_str(", by ");
+            told.push_str(&who.join(" or "));
+        }
+        let is_open = way.missing.is_empty();
+        push(&told, if is_open { Tone::Good } else { Tone::Plain }, 2);
+        for missing in &way.missing {
+            push(&format!("needs: {missing}"), Tone::Warn, 4);
+        }
+    }
+    for unknown in &known.outlook.unknown {
+        push(&format!("unknown: {unknown}"), Tone::Warn, 2);
+    }
+    push(" ", Tone::Plain, 0);
+    let status = task.status.as_str();
+    for line in terminal::draw(known.workflow, width).lines() {
+        let node = line.trim_start_matches(['-', '>', ' ']);
+        let node = node.strip_prefix("o ").or_else(|| node.strip_prefix("x "));
+        let name = node.and_then(|node| node.split_whitespace().next());
+        let tone = if name == Some(status) {
+            Tone::Chosen
+        } else {
+            Tone::Plain
+        };
+        lines.push(styled(cut(line, usize::MAX), tone, theme));
+    }
+    lines
+}

@@ -1,0 +1,96 @@
+//! Loads the views of the chosen task, all but its terminal.
+
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use orange_engine::names::TaskId;
+
+use super::{Wish, contents, wished};
+use crate::driver::{Driver, DriverError};
+use crate::tui::detail::{Content, Tab};
+use crate::tui::message::Message;
+use crate::tui::theme::Theme;
+
+/// How often a view is loaded anew: agents write without telling.
+const TICK: Duration = Duration::from_secs(4);
+
+pub(super) fn load(
+    driver: &Driver,
+    theme: Theme,
+    wishes: &Receiver<Wish>,
+    sender: &Sender<Message>,
+) {
+    let mut aimed: Option<(TaskId, Tab, usize)> = None;
+    let mut last: Option<Content> = None;
+    loop {
+        let Some(wished) = wished(wishes, TICK) else {
+            return;
+        };
+        let mut is_due = wished.is_empty();
+        for wish in wished {
+            match wish {
+                Wish::Aim(aim) => {
+                    let width = usize::from(aim.width.saturating_sub(2));
+                    let now = aim.detail.map(|(id, tab)| (id, tab, width));
+                    if now != aimed {
+                        (aimed, last, is_due) = (now, None, true);
+                    }
+                }
+                Wish::Again(tasks) => {
+                    let id = aimed.as_ref().map(|(id, ..)| id);
+                    is_due |= id.is_some_and(|id| tasks.contains(id));
+                }
+                Wish::Refresh => is_due = true,
+            }
+        }
+        let Some((task, tab, width)) = aimed.as_ref().filter(|_| is_due) else {
+            continue;
+        };
+        let content = content(driver, theme, task, *tab, *width);
+        let Some(content) = content.transpose() else {
+            continue;
+        };
+        let content = content.unwrap_or_else(|error| Content::Nothing(error.to_string()));
+        if last.as_ref() != Some(&content) {
+            last = Some(content.clone());
+            let message = Message::Loaded(task.clone(), *tab, content);
+            if sender.send(message).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// What a view shows; nothing for the one that somebody else watches.
+fn content(
+    driver: &Driver,
+    theme: Theme,
+    task: &TaskId,
+    tab: Tab,
+    width: usize,
+) -> Result<Option<Content>, DriverError> {
+    Ok(Some(match tab {
+        Tab::Terminal => return Ok(None),
+        Tab::Task => match driver.task_text(task)? {
+            Some(text) => Content::Lines(contents::task(&text, theme, width)),
+            None => Content::Nothing(String::from("TASK.md is being written")),
+        },
+        Tab::Diff => contents::diff(&driver.diff(task, false, false)?, theme),
+        Tab::Timeline => {
+            Content::Lines(contents::timeline(&driver.history(task, 0)?, theme, width))
+        }
+        Tab::Workflow => {
+            let shown = driver.show(task)?;
+            let workflow = driver.workflow_of(task)?;
+            let why = driver.why(task)?;
+            let outlook = driver.outlook(task)?;
+            let known = contents::Known {
+                shown: &shown,
+                why: why.as_ref(),
+                outlook: &outlook,
+                workflow: &workflow,
+            };
+            Content::Lines(contents::workflow(&known, theme, width))
+        }
+    }))
+}

@@ -1,0 +1,67 @@
+//! Measures what the tasks that can be seen have changed.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use orange_engine::names::TaskId;
+
+use super::{Wish, wished};
+use crate::clock::{Deadline, Stopwatch};
+use crate::driver::{Driver, Extent};
+use crate::tui::message::Message;
+
+/// How often the chosen task is measured anew; git is not cheap.
+const TICK: Duration = Duration::from_secs(10);
+
+/// How long a measure counts, whatever happens to its task.
+const STANDS: Duration = Duration::from_secs(3);
+
+pub(super) fn measure(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<Message>) {
+    let mut visible: Vec<TaskId> = Vec::new();
+    let mut chosen: Option<TaskId> = None;
+    let mut known: BTreeMap<TaskId, (Extent, Stopwatch)> = BTreeMap::new();
+    let mut stale: Vec<TaskId> = Vec::new();
+    let mut tick = Deadline::after(TICK);
+    let mut rest = TICK;
+    loop {
+        let Some(wished) = wished(wishes, rest) else {
+            return;
+        };
+        for wish in wished {
+            match wish {
+                Wish::Aim(aim) => {
+                    chosen = aim.detail.map(|(id, _)| id);
+                    visible = aim.visible;
+                }
+                Wish::Again(tasks) => stale.extend(tasks),
+                Wish::Refresh => known.clear(),
+            }
+        }
+        if tick.has_passed() {
+            tick = Deadline::after(TICK);
+            stale.extend(chosen.clone());
+        }
+        stale.retain(|id| visible.contains(id));
+        let is_due = |id: &&TaskId| match known.get(*id) {
+            None => true,
+            Some((_, since)) => stale.contains(*id) && since.elapsed() >= STANDS,
+        };
+        // One at a time: what is looked at may change meanwhile.
+        let mut first = chosen.iter().chain(&visible);
+        let Some(id) = first.find(is_due).cloned() else {
+            let soon = if stale.is_empty() { TICK } else { STANDS };
+            rest = soon.min(tick.left());
+            continue;
+        };
+        stale.retain(|it| *it != id);
+        rest = Duration::from_millis(1);
+        let before = known.get(&id).map(|(extent, _)| *extent);
+        // What cannot be measured has changed nothing that could be shown.
+        let extent = driver.extent(&id).unwrap_or_default();
+        known.insert(id.clone(), (extent, Stopwatch::start()));
+        if before != Some(extent) && sender.send(Message::Measured(id, extent)).is_err() {
+            return;
+        }
+    }
+}

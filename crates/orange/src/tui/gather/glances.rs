@@ -1,0 +1,57 @@
+//! Glances at the tasks that can be seen.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use orange_engine::names::TaskId;
+
+use super::{Wish, wished};
+use crate::driver::{Driver, Glance, Glancer};
+use crate::tui::message::Message;
+
+/// How often is glanced at what can be seen: agents write into TASK.md without telling.
+const TICK: Duration = Duration::from_secs(4);
+
+pub(super) fn glance(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<Message>) {
+    let mut glancer: Option<Glancer> = None;
+    let mut visible: Vec<TaskId> = Vec::new();
+    let mut known: BTreeMap<TaskId, Glance> = BTreeMap::new();
+    loop {
+        let Some(wished) = wished(wishes, TICK) else {
+            return;
+        };
+        // Time has passed, or everything may have changed.
+        let mut is_all = wished.is_empty();
+        for wish in wished {
+            match wish {
+                Wish::Aim(aim) => visible = aim.visible,
+                Wish::Again(tasks) => known.retain(|id, _| !tasks.contains(id)),
+                Wish::Refresh => is_all = true,
+            }
+        }
+        known.retain(|id, _| visible.contains(id));
+        if glancer.is_none() {
+            glancer = driver.glancer().ok();
+        }
+        let Some(glancer) = &mut glancer else {
+            continue;
+        };
+        for id in &visible {
+            if known.contains_key(id) && !is_all {
+                continue;
+            }
+            // One that cannot be read is tried again with the next tick.
+            let Ok(glance) = glancer.glance(id) else {
+                continue;
+            };
+            if known.get(id) != Some(&glance) {
+                known.insert(id.clone(), glance.clone());
+                let message = Message::Glanced(id.clone(), Box::new(glance));
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Follows the list of tasks, commit by commit.
+
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use orange_engine::names::TaskId;
+use orange_engine::task::RunState;
+
+use super::{Alive, Wish, wished};
+use crate::driver::{Driver, ListChange, TaskRow};
+use crate::tui::message::Message;
+
+/// How often is asked whether anything was written, which costs some microseconds.
+const POLL: Duration = Duration::from_millis(50);
+
+/// How long a store that cannot be read is left alone.
+const REST: Duration = Duration::from_millis(500);
+
+pub(super) fn follow(
+    driver: &Driver,
+    wishes: &Receiver<Wish>,
+    sender: &Sender<Message>,
+    alive: &Alive,
+) {
+    let mut follower = driver.follower();
+    let mut living: BTreeMap<TaskId, TaskRow> = BTreeMap::new();
+    let (mut is_first, mut had_trouble) = (true, false);
+    loop {
+        let rest = match follower.change() {
+            Ok(change) => {
+                if had_trouble && sender.send(Message::Trouble(None)).is_err() {
+                    return;
+                }
+                had_trouble = false;
+                // A home without a memory has an empty list, which is worth knowing once.
+                let change = change.or_else(|| is_first.then(nothing));
+                is_first = false;
+                if let Some(change) = change {
+                    note(&change, &mut living, alive);
+                    if sender.send(Message::Changed(change)).is_err() {
+                        return;
+                    }
+                }
+                POLL
+            }
+            Err(error) => {
+                had_trouble = true;
+                let trouble = Message::Trouble(Some(error.to_string()));
+                if sender.send(trouble).is_err() {
+                    return;
+                }
+                REST
+            }
+        };
+        if wished(wishes, rest).is_none() {
+            return;
+        }
+    }
+}
+
+fn nothing() -> ListChange {
+    ListChange {
+        sequence: 0,
+        is_whole: true,
+        rows: Vec::new(),
+        gone: Vec::new(),
+    }
+}
+
+/// Remembers who is believed alive, for who looks at them.
+fn note(change: &ListChange, living: &mut BTreeMap<TaskId, TaskRow>, alive: &Alive) {
+    if change.is_whole {
+        living.clear();
+    }
+    for id in &change.gone {
+        living.remove(id);
+    }
+    for row in &change.rows {
+        if row.runs.values().any(|run| run.state == RunState::Alive) {
+            living.insert(row.id.clone(), row.clone());
+        } else {
+            living.remove(&row.id);
+        }
+    }
+    let mut shared = alive.lock().unwrap_or_else(PoisonError::into_inner);
+    *shared = living.values().cloned().collect();
+}

@@ -1,0 +1,83 @@
+//! Watches the terminal of the chosen task's agent.
+
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+use orange_engine::names::TaskId;
+use ratatui::style::Style;
+
+use super::{Wish, wished};
+use crate::driver::{AgentScreen, Driver};
+use crate::tui::ansi;
+use crate::tui::detail::{Content, Screen, Tab};
+use crate::tui::message::Message;
+use crate::tui::theme::Theme;
+
+/// How soon is looked again while something changes, and how late while nothing does.
+const SHORTEST: Duration = Duration::from_millis(60);
+const LONGEST: Duration = Duration::from_millis(400);
+
+/// How long is rested while nobody looks.
+const IDLE: Duration = Duration::from_mins(1);
+
+pub(super) fn watch(
+    driver: &Driver,
+    theme: Theme,
+    wishes: &Receiver<Wish>,
+    sender: &Sender<Message>,
+) {
+    let mut onlooker = driver.onlooker();
+    let mut watched: Option<(TaskId, usize)> = None;
+    let mut last: Option<Result<Option<AgentScreen>, String>> = None;
+    let mut rest = IDLE;
+    loop {
+        let Some(wished) = wished(wishes, rest) else {
+            return;
+        };
+        for wish in wished {
+            if let Wish::Aim(aim) = wish {
+                let is_watched = |(_, tab): &(TaskId, Tab)| *tab == Tab::Terminal;
+                let detail = aim.detail.filter(is_watched);
+                let now = detail.map(|(id, _)| (id, aim.before));
+                if now != watched {
+                    (watched, last, rest) = (now, None, SHORTEST);
+                }
+            }
+        }
+        let Some((task, before)) = &watched else {
+            rest = IDLE;
+            continue;
+        };
+        let shown = onlooker.look(task, *before);
+        let shown = shown.map_err(|error| error.to_string());
+        if last.as_ref() == Some(&shown) {
+            rest = (rest + rest / 2).min(LONGEST);
+            continue;
+        }
+        rest = SHORTEST;
+        let content = content(&shown, theme);
+        last = Some(shown);
+        let message = Message::Loaded(task.clone(), Tab::Terminal, content);
+        if sender.send(message).is_err() {
+            return;
+        }
+    }
+}
+
+fn content(shown: &Result<Option<AgentScreen>, String>, theme: Theme) -> Content {
+    match shown {
+        Err(why) => Content::Nothing(why.clone()),
+        Ok(None) => Content::Nothing(String::from("no agent of it is there")),
+        Ok(Some(screen)) => {
+            let mut style = Style::new();
+            let lines = screen.lines.iter();
+            let lines = lines.map(|line| ansi::line(line, &mut style, theme));
+            let ended = if screen.is_running { "" } else { ", ended" };
+            Content::Screen(Screen {
+                lines: lines.collect(),
+                cursor: screen.cursor,
+                about: format!("{}{ended}", screen.role),
+            })
+        }
+    }
+}

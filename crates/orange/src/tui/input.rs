@@ -1,0 +1,114 @@
+//! Hears keys, the mouse and signals, on threads of their own.
+
+use std::io;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use ratatui::crossterm::event::{self, Event};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::iterator::Signals;
+
+use super::message::Message;
+
+/// How long is listened before somebody else may have the terminal.
+const TURN: Duration = Duration::from_millis(50);
+
+/// How long is waited for whoever listens to stop.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Whoever listens to the terminal; it can be asked to leave it alone.
+#[derive(Clone, Debug, Default)]
+pub struct Input(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_wanted_elsewhere: bool,
+    is_resting: bool,
+}
+
+impl Input {
+    /// Begins to listen.
+    pub fn start(sender: &Sender<Message>) -> io::Result<Input> {
+        let input = Input::default();
+        let (listening, to) = (input.clone(), sender.clone());
+        let thread = thread::Builder::new().name(String::from("input"));
+        thread.spawn(move || listening.listen(&to))?;
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT])?;
+        let to = sender.clone();
+        let thread = thread::Builder::new().name(String::from("signals"));
+        thread.spawn(move || {
+            for signal in signals.forever() {
+                let message = match signal {
+                    SIGTSTP => Message::Suspend,
+                    SIGCONT => Message::Continued,
+                    _ => Message::End,
+                };
+                if to.send(message).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(input)
+    }
+
+    /// Leaves the terminal alone until [`Input::resume`].
+    pub fn pause(&self) {
+        let mut state = self.state();
+        state.is_wanted_elsewhere = true;
+        let changed = &self.0.changed;
+        // One that does not stop in time has nothing to hear anyway.
+        let _late = changed.wait_timeout_while(state, PATIENCE, |state| !state.is_resting);
+    }
+
+    /// Listens again.
+    pub fn resume(&self) {
+        self.state().is_wanted_elsewhere = false;
+        self.0.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listen(&self, sender: &Sender<Message>) {
+        loop {
+            self.rest_while_wanted_elsewhere();
+            let heard = match event::poll(TURN) {
+                Ok(false) => continue,
+                Ok(true) => event::read(),
+                Err(error) => Err(error),
+            };
+            let message = match heard {
+                Ok(Event::Key(key)) => Message::Key(key),
+                Ok(Event::Mouse(mouse)) => Message::Mouse(mouse),
+                Ok(Event::Paste(text)) => Message::Paste(text),
+                Ok(Event::Resize(width, height)) => Message::Resized(width, height),
+                Ok(Event::FocusGained | Event::FocusLost) => continue,
+                Err(_) => Message::End,
+            };
+            let is_over = matches!(message, Message::End);
+            if sender.send(message).is_err() || is_over {
+                return;
+            }
+        }
+    }
+
+    fn rest_while_wanted_elsewhere(&self) {
+        let mut state = self.state();
+        while state.is_wanted_elsewhere {
+            state.is_resting = true;
+            self.0.changed.notify_all();
+            let waited = self.0.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        state.is_resting = false;
+    }
+}

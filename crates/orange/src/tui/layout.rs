@@ -1,0 +1,81 @@
+//! Where everything stands, for who draws and who clicks.
+
+use ratatui::layout::Rect;
+
+use super::model::Model;
+
+/// From this width on, the list and the chosen task stand side by side.
+const SIDE_BY_SIDE: u16 = 120;
+
+/// Below this, there is room for one of the two only.
+const BOTH_WIDTH: u16 = 70;
+const BOTH_HEIGHT: u16 = 22;
+
+/// Where everything stands; what is absent has no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The line at the top.
+    pub header: Rect,
+    /// The tasks.
+    pub list: Option<Rect>,
+    /// The line with the names of the views.
+    pub tabs: Option<Rect>,
+    /// The view of the chosen task.
+    pub detail: Option<Rect>,
+    /// The line for what was said.
+    pub status: Rect,
+    /// The line for what can be pressed.
+    pub footer: Rect,
+}
+
+/// Where everything stands in a terminal of this model's size.
+pub fn layout(model: &Model) -> Layout {
+    let (width, height) = (model.width, model.height);
+    let line = |y: u16| Rect::new(0, y.min(height.saturating_sub(1)), width, 1.min(height));
+    let body = Rect::new(0, 1, width, height.saturating_sub(3));
+    let mut layout = Layout {
+        header: line(0),
+        status: line(height.saturating_sub(2)),
+        footer: line(height.saturating_sub(1)),
+        ..Layout::default()
+    };
+    let mut detail = |area: Rect| {
+        layout.tabs = Some(Rect { height: 1, ..area });
+        layout.detail = Some(Rect {
+            y: area.y + 1,
+            height: area.height.saturating_sub(1),
+            ..area
+        });
+    };
+    if model.list.is_empty() {
+        layout.list = Some(body);
+    } else if model.detail.is_zoomed {
+        detail(body);
+    } else if width >= SIDE_BY_SIDE {
+        let left = width * 9 / 20;
+        detail(Rect {
+            x: left + 1,
+            width: width - left - 1,
+            ..body
+        });
+        layout.list = Some(Rect {
+            width: left,
+            ..body
+        });
+    } else if width >= BOTH_WIDTH && height >= BOTH_HEIGHT {
+        let lines = u16::try_from(model.list.lines().len()).unwrap_or(u16::MAX);
+        let top = lines.clamp(4, body.height * 9 / 20);
+        detail(Rect {
+            y: body.y + top,
+            height: body.height - top,
+            ..body
+        });
+        layout.list = Some(Rect {
+            height: top,
+            ..body
+        });
+    } else {
+        layout.list = Some(body);
+    }
+    layout
+}

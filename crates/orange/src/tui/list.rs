@@ -1,0 +1,370 @@
+//! The tasks in their zones: found, ordered, chosen.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use orange_engine::language::workflow::Kind;
+use orange_engine::names::{ProjectName, TaskId};
+use orange_engine::time::Timestamp;
+
+use super::entry::Entry;
+use super::fuzzy::fit;
+use crate::driver::ListChange;
+
+/// Where in the list a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Zone {
+    /// A person is asked.
+    NeedsYou,
+    /// An agent is at it.
+    Running,
+    /// Everything else.
+    QueueAndDone,
+}
+
+/// Which tasks are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// All but those that have ended.
+    Open,
+    /// Those of one zone.
+    Only(Zone),
+    /// All.
+    Everything,
+}
+
+/// In which order tasks stand within their zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// What has waited longest first; of what has ended, what ended last.
+    Waiting,
+    /// What changed its status last first.
+    Latest,
+    /// By status.
+    Status,
+    /// By branch.
+    Branch,
+}
+
+/// A line of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// What follows, and how much of it.
+    Heading(String, usize),
+    /// A task.
+    Task(TaskId),
+}
+
+/// The tasks, and which of them are shown in which order.
+#[derive(Clone, Debug)]
+pub struct List {
+    tasks: BTreeMap<TaskId, Entry>,
+    /// The commit that it is as of.
+    pub sequence: u64,
+    /// Whether it was read at all.
+    pub is_loaded: bool,
+    /// The project that the person stands in.
+    pub here: Option<ProjectName>,
+    /// Whether tasks of every project are shown.
+    pub is_everywhere: bool,
+    /// Which are shown.
+    pub filter: Filter,
+    /// What is searched for.
+    pub search: String,
+    /// In which order.
+    pub sort: Sort,
+    /// Whether they stand by project rather than by zone.
+    pub by_project: bool,
+    lines: Vec<Line>,
+    selected: Option<TaskId>,
+    /// Where the chosen one stood, for when it goes.
+    position: usize,
+    /// The first line that is shown.
+    pub top: usize,
+}
+
+impl Filter {
+    /// Every filter, with what it is called.
+    pub const ALL: [(Filter, &'static str); 5] = [
+        (Filter::Open, "open tasks"),
+        (Filter::Only(Zone::NeedsYou), "what needs you"),
+        (Filter::Only(Zone::Running), "what runs"),
+        (Filter::Only(Zone::QueueAndDone), "queue and done"),
+        (Filter::Everything, "everything, ended tasks too"),
+    ];
+}
+
+impl Sort {
+    /// The order after this one.
+    pub fn next(self) -> Sort {
+        match self {
+            Sort::Waiting => Sort::Latest,
+            Sort::Latest => Sort::Status,
+            Sort::Status => Sort::Branch,
+            Sort::Branch => Sort::Waiting,
+        }
+    }
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sort::Waiting => "longest waiting first",
+            Sort::Latest => "latest change first",
+            Sort::Status => "by status",
+            Sort::Branch => "by branch",
+        }
+    }
+}
+
+impl Zone {
+    /// Its heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Zone::NeedsYou => "NEEDS YOU",
+            Zone::Running => "RUNNING",
+            Zone::QueueAndDone => "QUEUE AND DONE",
+        }
+    }
+}
+
+impl List {
+    /// A list that nothing was read for; tasks of every project are shown where none is named.
+    pub fn new(here: Option<ProjectName>, is_everywhere: bool) -> List {
+        List {
+            tasks: BTreeMap::new(),
+            sequence: 0,
+            is_loaded: false,
+            is_everywhere: is_everywhere || here.is_none(),
+            here,
+            filter: Filter::Open,
+            search: String::new(),
+            sort: Sort::Waiting,
+            by_project: false,
+            lines: Vec::new(),
+            selected: None,
+            position: 0,
+            top: 0,
+        }
+    }
+
+    /// Takes over what has changed.
+    pub fn take(&mut self, change: ListChange) {
+        if change.is_whole {
+            self.tasks.clear();
+        }
+        for row in change.rows {
+            match self.tasks.get_mut(&row.id) {
+                Some(entry) => entry.renew(row),
+                None => {
+                    self.tasks.insert(row.id.clone(), Entry::new(row));
+                }
+            }
+        }
+        for id in change.gone {
+            self.tasks.remove(&id);
+        }
+        (self.sequence, self.is_loaded) = (change.sequence, true);
+        self.arrange();
+    }
+
+    /// A task.
+    pub fn entry(&self, id: &TaskId) -> Option<&Entry> {
+        self.tasks.get(id)
+    }
+
+    /// A task, to note what was seen of it; its place in the list does not change by that.
+    pub fn entry_mut(&mut self, id: &TaskId) -> Option<&mut Entry> {
+        self.tasks.get_mut(id)
+    }
+
+    /// Every task, also those that are not shown.
+    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.tasks.values_mut()
+    }
+
+    /// The lines that are shown.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// How many of the present project stand in each zone, whatever is filtered.
+    pub fn counts(&self) -> [usize; 3] {
+        let mut counts = [0; 3];
+        for entry in self.tasks.values().filter(|it| self.is_in_scope(it)) {
+            if entry.row.kind != Some(Kind::Terminal) || entry.zone() == Zone::NeedsYou {
+                counts[entry.zone() as usize] += 1;
+            }
+        }
+        counts
+    }
+
+    /// Whether there is any task of the present project.
+    pub fn is_empty(&self) -> bool {
+        !self.tasks.values().any(|entry| self.is_in_scope(entry))
+    }
+
+    /// The chosen task.
+    pub fn selected(&self) -> Option<&Entry> {
+        self.selected.as_ref().and_then(|id| self.tasks.get(id))
+    }
+
+    /// Which line the chosen task stands in.
+    pub fn selected_line(&self) -> Option<usize> {
+        let selected = self.selected.as_ref()?;
+        let is_it = |line: &Line| matches!(line, Line::Task(id) if id == selected);
+        self.lines.iter().position(is_it)
+    }
+
+    /// Chooses a task.
+    pub fn select(&mut self, id: &TaskId) {
+        self.selected = Some(id.clone());
+        self.hold();
+    }
+
+    /// Chooses the task so many further down, or the last on the way.
+    pub fn go(&mut self, by: isize) {
+        let tasks: Vec<&TaskId> = self.shown().collect();
+        let Some(last) = tasks.len().checked_sub(1) else {
+            return;
+        };
+        let at = self.position.min(last).saturating_add_signed(by).min(last);
+        self.selected = Some(tasks[at].clone());
+        self.hold();
+    }
+
+    /// Chooses what fits the search best.
+    pub fn go_to_best(&mut self) {
+        let cost = |id: &&TaskId| {
+            let entry = self.tasks.get(*id)?;
+            fit(&self.search, &entry.searched())
+        };
+        if let Some(best) = self.shown().min_by_key(cost).cloned() {
+            self.select(&best);
+        }
+    }
+
+    /// The tasks that are shown, in order.
+    pub fn shown(&self) -> impl Iterator<Item = &TaskId> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Task(id) => Some(id),
+            Line::Heading(..) => None,
+        })
+    }
+
+    /// Puts the lines together anew. The chosen task stays chosen wherever it goes; when it goes
+    /// away, the one that has taken its place is chosen.
+    pub fn arrange(&mut self) {
+        let mut chosen: Vec<&Entry> = Vec::new();
+        for entry in self.tasks.values() {
+            if self.is_in_scope(entry) && self.passes(entry) && self.is_found(entry) {
+                chosen.push(entry);
+            }
+        }
+        let search = &self.search;
+        chosen.sort_by_cached_key(|entry| {
+            let cost = (!search.is_empty()).then(|| fit(search, &entry.searched()));
+            (self.group(entry), cost, self.rank(entry))
+        });
+        let mut lines: Vec<Line> = Vec::with_capacity(chosen.len() + 3);
+        let mut heading: Option<(String, usize)> = None;
+        for entry in chosen {
+            let title = self.group(entry).1;
+            match &mut heading {
+                Some((open, at)) if *open == title => {
+                    if let Line::Heading(_, count) = &mut lines[*at] {
+                        *count += 1;
+                    }
+                }
+                _ => {
+                    heading = Some((title.clone(), lines.len()));
+                    lines.push(Line::Heading(title, 1));
+                }
+            }
+            lines.push(Line::Task(entry.row.id.clone()));
+        }
+        self.lines = lines;
+        self.hold();
+    }
+
+    /// Keeps the choice, or chooses what has taken its place.
+    fn hold(&mut self) {
+        let at = self
+            .shown()
+            .position(|id| Some(id) == self.selected.as_ref());
+        if let Some(at) = at {
+            self.position = at;
+            return;
+        }
+        let count = self.shown().count();
+        self.position = self.position.min(count.saturating_sub(1));
+        let chosen = self.shown().nth(self.position).cloned();
+        self.selected = chosen;
+    }
+
+    /// Scrolls so that the chosen task is among so many lines.
+    pub fn scroll_to_selected(&mut self, height: usize) {
+        let Some(line) = self.selected_line() else {
+            self.top = 0;
+            return;
+        };
+        // The heading above the first task of a zone is worth seeing.
+        let above = line.saturating_sub(usize::from(
+            line > 0 && matches!(self.lines[line - 1], Line::Heading(..)),
+        ));
+        if above < self.top {
+            self.top = above;
+        } else if height > 0 && line >= self.top + height {
+            self.top = line + 1 - height;
+        }
+        let last = self.lines.len().saturating_sub(height);
+        self.top = self.top.min(last);
+    }
+
+    fn is_in_scope(&self, entry: &Entry) -> bool {
+        let here = self.here.as_ref().filter(|_| !self.is_everywhere);
+        here.is_none_or(|here| entry.row.project == *here)
+    }
+
+    fn passes(&self, entry: &Entry) -> bool {
+        // What was deleted or ended is looked for too.
+        match self.filter {
+            Filter::Everything => true,
+            Filter::Open => {
+                entry.row.kind != Some(Kind::Terminal)
+                    || entry.zone() == Zone::NeedsYou
+                    || !self.search.is_empty()
+            }
+            Filter::Only(zone) => entry.zone() == zone,
+        }
+    }
+
+    fn is_found(&self, entry: &Entry) -> bool {
+        self.search.is_empty() || fit(&self.search, &entry.searched()).is_some()
+    }
+
+    fn group(&self, entry: &Entry) -> (u8, String) {
+        if self.by_project {
+            return (0, entry.row.project.to_string());
+        }
+        (entry.zone() as u8, entry.zone().title().to_owned())
+    }
+
+    fn rank(&self, entry: &Entry) -> (u8, String, i64, Reverse<i64>) {
+        let row = &entry.row;
+        let millis = row.entered_at.map_or(i64::MIN, Timestamp::millis);
+        let is_ended = row.kind == Some(Kind::Terminal);
+        let kind = match (entry.zone(), row.kind) {
+            (_, Some(Kind::Terminal)) => 3,
+            (_, Some(Kind::Queued)) => 2,
+            (_, Some(Kind::Waiting)) => 1,
+            _ => 0,
+        };
+        match self.sort {
+            Sort::Waiting if is_ended => (kind, String::new(), 0, Reverse(millis)),
+            Sort::Waiting => (kind, String::new(), millis, Reverse(0)),
+            Sort::Latest => (0, String::new(), 0, Reverse(millis)),
+            Sort::Status => (0, row.status.to_string(), millis, Reverse(0)),
+            Sort::Branch => (0, row.branch.clone(), millis, Reverse(0)),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What happens to the dashboard.
+
+use std::collections::BTreeMap;
+
+use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+
+use super::command::Action;
+use super::detail::{Content, Tab};
+use super::mode::Told;
+use super::model::{Choices, Supervision};
+use crate::driver::{AgentState, Extent, Glance, ListChange, Pooled};
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// The mouse was used.
+    Mouse(MouseEvent),
+    /// A text was pasted.
+    Paste(String),
+    /// The terminal has another size: columns and lines.
+    Resized(u16, u16),
+    /// Time goes on.
+    Tick(Timestamp),
+    /// Tasks have changed.
+    Changed(ListChange),
+    /// The list cannot be read, or can again.
+    Trouble(Option<String>),
+    /// Somebody has looked at the agents that are believed alive.
+    Agents(BTreeMap<TaskId, AgentState>),
+    /// Somebody has glanced at a task.
+    Glanced(TaskId, Box<Glance>),
+    /// Somebody has measured what a task has changed.
+    Measured(TaskId, Extent),
+    /// Somebody has gathered what a view of a task shows.
+    Loaded(TaskId, Tab, Content),
+    /// Somebody else sees what happens, or nobody.
+    Supervised(Supervision),
+    /// What a new task can be made with.
+    Choices(Choices),
+    /// The workspaces.
+    Workspaces(Result<Vec<Pooled>, String>),
+    /// The driver has answered.
+    Answered(u64, Came),
+    /// A text comes back from the person's editor, or why it does not.
+    Edited(Result<String, String>),
+    /// The terminal is this program's again; or why it was not given away.
+    Returned(Result<(), Told>),
+    /// The program is asked to leave the terminal for a while.
+    Suspend,
+    /// It is back.
+    Continued,
+    /// It is asked to end.
+    End,
+}
+
+/// What asking the driver came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Came {
+    /// It happened.
+    Done {
+        /// The task, to be looked at.
+        task: Option<TaskId>,
+        /// What happened, in a line.
+        told: String,
+    },
+    /// A question stands in the way.
+    Asked {
+        /// The question.
+        question: String,
+        /// What follows from yes.
+        then: Action,
+    },
+    /// It did not happen, or not all of it.
+    Failed(Told),
+}

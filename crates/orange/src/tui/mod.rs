@@ -1,0 +1,143 @@
+//! Asks by keys: the dashboard.
+//!
+//! Threads gather and listen, and send messages. One thread takes them in with `update`, which is
+//! pure, and draws the model; it never asks the store, tmux or git. What a key asks for is asked of
+//! the driver, as every other front end does.
+
+mod act;
+mod ansi;
+mod buttons;
+mod command;
+mod detail;
+mod entry;
+mod field;
+mod fit;
+mod form;
+mod fuzzy;
+mod gather;
+mod input;
+mod keys;
+mod layout;
+mod list;
+mod message;
+mod mode;
+mod model;
+mod needs;
+mod run;
+mod screen;
+mod supervise;
+#[cfg(test)]
+mod tests;
+mod theme;
+mod update;
+mod view;
+
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use orange_engine::names::ProjectName;
+
+use crate::clock;
+use crate::driver::Driver;
+use crate::output::Output;
+use act::Hints;
+use gather::Gatherers;
+use input::Input;
+use list::List;
+use message::Message;
+use model::Model;
+use run::Runner;
+use screen::Screen;
+use supervise::Supervising;
+use theme::Theme;
+use update::update;
+
+/// How often time goes on, where nothing else happens.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How many messages are taken in before a frame is drawn, whatever else comes.
+const TOGETHER: usize = 256;
+
+/// Shows the dashboard until the person leaves it; why it could not go on.
+pub fn open(
+    driver: &Driver,
+    project: Option<ProjectName>,
+    is_everywhere: bool,
+    output: &Output,
+    hints: Hints,
+) -> Result<(), String> {
+    let theme = Theme::of(output.is_coloured(), driver.terminal_ground().as_deref());
+    let (sender, receiver) = mpsc::channel();
+    let gatherers = Gatherers::start(driver, theme, &sender);
+    let model = Model::new(theme, List::new(project, is_everywhere), clock::now());
+    let shown = catch_unwind(AssertUnwindSafe(|| {
+        show(driver, model, gatherers, hints, (sender, receiver))
+    }));
+    match shown {
+        Ok(shown) => shown.map_err(|error| format!("the terminal does not go on: {error}")),
+        Err(panicked) => Err(format!(
+            "the dashboard failed: {}; agents go on, and what happened to them is in `{}`",
+            words(&*panicked),
+            driver.home().log().display()
+        )),
+    }
+}
+
+fn words(panicked: &(dyn Any + Send)) -> &str {
+    let text = panicked.downcast_ref::<&str>().copied();
+    let owned = panicked.downcast_ref::<String>().map(String::as_str);
+    text.or(owned).unwrap_or("nobody knows why")
+}
+
+fn show(
+    driver: &Driver,
+    mut model: Model,
+    gatherers: Gatherers,
+    hints: Hints,
+    (sender, receiver): (Sender<Message>, Receiver<Message>),
+) -> io::Result<()> {
+    let mut screen = Screen::take()?;
+    (model.width, model.height) = screen.size()?;
+    let runner = Runner {
+        driver: driver.clone(),
+        hints,
+        input: Input::start(&sender)?,
+        gatherers,
+        sender: sender.clone(),
+    };
+    let supervising = Supervising::start(driver, &sender);
+    let shown = turn(&mut model, &mut screen, &runner, &receiver);
+    drop(screen);
+    supervising.stop();
+    shown
+}
+
+/// Takes in what happens and draws, until the end.
+fn turn(
+    model: &mut Model,
+    screen: &mut Screen,
+    runner: &Runner,
+    receiver: &Receiver<Message>,
+) -> io::Result<()> {
+    loop {
+        screen.draw(model)?;
+        let first = match receiver.recv_timeout(TICK) {
+            Ok(message) => Some(message),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        };
+        let tick = Message::Tick(clock::now());
+        let waiting = receiver.try_iter().take(TOGETHER);
+        let all: Vec<Message> = std::iter::once(tick).chain(first).chain(waiting).collect();
+        for message in all {
+            for command in update(model, message) {
+                if runner.carry_out(command, screen)? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}

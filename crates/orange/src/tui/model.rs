@@ -1,0 +1,119 @@
+//! Everything a frame is drawn from.
+
+use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
+
+use super::command::{Action, Aim};
+use super::detail::Detail;
+use super::list::List;
+use super::mode::Mode;
+use super::theme::{Theme, Tone};
+
+/// Everything a frame is drawn from. It is changed by `update` alone.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Columns of the terminal.
+    pub width: u16,
+    /// Lines of the terminal.
+    pub height: u16,
+    /// The time, as of the last tick.
+    pub now: Timestamp,
+    /// How things look.
+    pub theme: Theme,
+    /// The tasks.
+    pub list: List,
+    /// What is shown of the chosen one.
+    pub detail: Detail,
+    /// What keys mean now.
+    pub mode: Mode,
+    /// What was said last, for a while.
+    pub notice: Option<Notice>,
+    /// What is being done now.
+    pub doing: Vec<Doing>,
+    /// The number of the next thing that is done.
+    pub next_number: u64,
+    /// Who sees what happens.
+    pub supervision: Supervision,
+    /// Why the list may be old.
+    pub trouble: Option<String>,
+    /// Tasks that were deleted here; the last one comes back first.
+    pub deleted: Vec<TaskId>,
+    /// What a new task can be made with.
+    pub choices: Choices,
+    /// What was asked for last, so that nothing is asked for twice.
+    pub aim: Aim,
+}
+
+/// A line that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// How it is meant.
+    pub tone: Tone,
+    /// What.
+    pub text: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Something that was asked for and has not been answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doing {
+    /// Its number.
+    pub number: u64,
+    /// What.
+    pub action: Action,
+}
+
+/// Who sees what happens to agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supervision {
+    /// This program.
+    Here,
+    /// Another one.
+    Elsewhere,
+    /// Nobody, for now.
+    Nobody,
+}
+
+/// What a new task can be made with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// The registered projects.
+    pub projects: Vec<String>,
+    /// The harnesses that can be used.
+    pub harnesses: Vec<String>,
+    /// The workflows.
+    pub workflows: Vec<String>,
+}
+
+impl Model {
+    /// An empty one.
+    pub fn new(theme: Theme, list: List, now: Timestamp) -> Model {
+        Model {
+            width: 80,
+            height: 24,
+            now,
+            theme,
+            list,
+            detail: Detail::default(),
+            mode: Mode::Browse,
+            notice: None,
+            doing: Vec::new(),
+            next_number: 1,
+            supervision: Supervision::Nobody,
+            trouble: None,
+            deleted: Vec::new(),
+            choices: Choices::default(),
+            aim: Aim::default(),
+        }
+    }
+
+    /// Says something for a while.
+    pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
+        self.notice = Some(Notice {
+            tone,
+            text: text.into(),
+            at: self.now,
+        });
+    }
+}

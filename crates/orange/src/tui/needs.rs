@@ -1,0 +1,58 @@
+//! What the gate of a task still misses, in few words.
+
+use orange_engine::language::gates::GitCondition;
+use orange_engine::refusal::{GateFailure, Missing};
+
+use super::entry::Entry;
+use super::list::Zone;
+
+/// What stands between a task and its next status; nothing when no gate does.
+pub fn needs(entry: &Entry) -> Option<String> {
+    if entry.zone() != Zone::Running {
+        return None;
+    }
+    let ways = entry.glance.iter().flat_map(|glance| &glance.ways);
+    let mut missing = ways.flat_map(|way| &way.missing);
+    missing.find_map(|missing| match missing {
+        Missing::GateFailed { failure } => Some(told(failure)),
+        _ => None,
+    })
+}
+
+fn told(failure: &GateFailure) -> String {
+    match failure {
+        GateFailure::SectionMissing { section, .. } => format!("needs {section}"),
+        GateFailure::SectionEmpty { section, .. } => format!("{section} is empty"),
+        GateFailure::FieldsMissing {
+            section, fields, ..
+        } => {
+            let field = fields.first().map_or("a field", String::as_str);
+            format!("needs {field} in {section}")
+        }
+        GateFailure::VerdictWrong { found, .. } => format!("verdict is {found:?}").to_uppercase(),
+        GateFailure::VerdictUnreadable { .. } | GateFailure::VerdictBoth { .. } => {
+            String::from("needs a verdict")
+        }
+        GateFailure::NotFromRole { roles, .. } => {
+            let role = roles.first().map_or("somebody", |role| role.as_str());
+            format!("needs the {role}")
+        }
+        GateFailure::NotFresh { section, .. } => format!("needs new {section}"),
+        GateFailure::ReportMissing | GateFailure::ReportDiffers { .. } => {
+            String::from("needs a report")
+        }
+        GateFailure::Git { condition } => {
+            let names = GitCondition::ALL.iter();
+            let name = names.clone().find(|(_, it)| it == condition);
+            let name = name.map_or("", |(name, _)| name);
+            format!("needs {}", name.replace('_', " "))
+        }
+        GateFailure::PullRequestMissing
+        | GateFailure::PullRequestState { .. }
+        | GateFailure::PullRequestChecks { .. } => String::from("needs its pull request"),
+        GateFailure::Command { command, .. } => {
+            let program = command.first().map_or("a command", String::as_str);
+            format!("{program} fails")
+        }
+    }
+}

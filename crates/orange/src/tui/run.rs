@@ -1,0 +1,162 @@
+//! Carries out what `update` wants done.
+
+use std::io;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use signal_hook::consts::SIGTSTP;
+use signal_hook::low_level::emulate_default_handler;
+
+use super::act::{self, Hints};
+use super::command::{Action, Command};
+use super::gather::Gatherers;
+use super::input::Input;
+use super::message::{Came, Message};
+use super::mode::Told;
+use super::model::Choices;
+use super::screen::Screen;
+use crate::config::{Catalog, Harnesses, Projects};
+use crate::driver::{Driver, DriverError};
+
+/// Whoever carries out commands.
+#[derive(Debug)]
+pub struct Runner {
+    /// Whom to ask.
+    pub driver: Driver,
+    /// What to do about an error.
+    pub hints: Hints,
+    /// Where answers go.
+    pub sender: Sender<Message>,
+    /// Those who gather.
+    pub gatherers: Gatherers,
+    /// Whoever listens to the terminal.
+    pub input: Input,
+}
+
+impl Runner {
+    /// Carries out a command; whether the program is over.
+    pub fn carry_out(&self, command: Command, screen: &mut Screen) -> io::Result<bool> {
+        match command {
+            Command::Quit => return Ok(true),
+            Command::Suspend => self.suspend(),
+            Command::Redraw => self.come_back(screen)?,
+            Command::Aim(aim) => self.gatherers.aim(&aim),
+            Command::Again(tasks) => self.gatherers.again(&tasks),
+            Command::Refresh => self.gatherers.refresh(),
+            Command::Act(number, action) => self.act(number, action),
+            Command::Attach(task) => {
+                let came = match self.driver.attach(&task, None) {
+                    Ok(showing) => self.lend(screen, || showing.run())?,
+                    Err(error) => Err(error),
+                };
+                let told = came.map_err(|error| self.told(&error, "attach"));
+                self.send(Message::Returned(told));
+            }
+            Command::EditTask(task) => {
+                let came = self.lend(screen, || self.driver.edit_task(&task))?;
+                let told = came.map_err(|error| self.told(&error, "edit TASK.md"));
+                self.send(Message::Returned(told));
+            }
+            Command::EditText(text) => {
+                let came = self.lend(screen, || self.driver.edit_text(&text))?;
+                self.send(Message::Edited(came.map_err(|error| error.to_string())));
+            }
+            Command::Copy(text) => screen.copy(&text)?,
+            Command::LoadChoices => {
+                let driver = self.driver.clone();
+                self.apart(move || Message::Choices(choices(&driver)));
+            }
+            Command::LoadWorkspaces => {
+                let driver = self.driver.clone();
+                self.apart(move || {
+                    let found = driver.workspaces(None);
+                    Message::Workspaces(found.map_err(|error| error.to_string()))
+                });
+            }
+        }
+        Ok(false)
+    }
+
+    fn act(&self, number: u64, action: Action) {
+        let (driver, hints) = (self.driver.clone(), self.hints);
+        let came = move || Message::Answered(number, act::perform(&driver, &action, hints));
+        if !self.apart(came) {
+            let told = Told {
+                title: String::from("Not done"),
+                lines: vec![String::from("the system has no thread left for it")],
+                hints: Vec::new(),
+            };
+            self.send(Message::Answered(number, Came::Failed(told)));
+        }
+    }
+
+    /// Does something on a thread of its own; whether there was one.
+    fn apart(&self, work: impl FnOnce() -> Message + Send + 'static) -> bool {
+        let sender = self.sender.clone();
+        let thread = thread::Builder::new().name(String::from("act"));
+        let started = thread.spawn(move || {
+            let _ended = sender.send(work());
+        });
+        started.is_ok()
+    }
+
+    /// Gives the terminal to somebody else until they are done.
+    fn lend<T>(
+        &self,
+        screen: &mut Screen,
+        work: impl FnOnce() -> Result<T, DriverError>,
+    ) -> io::Result<Result<T, DriverError>> {
+        self.input.pause();
+        Screen::leave();
+        let came = work();
+        self.come_back(screen)?;
+        Ok(came)
+    }
+
+    /// Stops this process. The stop comes a moment after it was asked for, so the terminal is only
+    /// taken again when somebody has continued it.
+    fn suspend(&self) {
+        self.input.pause();
+        Screen::leave();
+        let _stopped = emulate_default_handler(SIGTSTP);
+    }
+
+    /// Takes the terminal again, which may have another size by now.
+    fn come_back(&self, screen: &mut Screen) -> io::Result<()> {
+        screen.come_back()?;
+        self.input.resume();
+        let (width, height) = screen.size()?;
+        self.send(Message::Resized(width, height));
+        Ok(())
+    }
+
+    fn told(&self, error: &DriverError, what: &str) -> Told {
+        Told {
+            title: format!("Cannot {what}"),
+            lines: vec![error.to_string()],
+            hints: (self.hints)(error),
+        }
+    }
+
+    fn send(&self, message: Message) {
+        // The receiver is this thread's own, and there.
+        let _over = self.sender.send(message);
+    }
+}
+
+/// What a new task can be made with; what cannot be read is not offered.
+fn choices(driver: &Driver) -> Choices {
+    let home = driver.home();
+    let projects = Projects::load(home).map(|it| it.names());
+    let projects = projects.unwrap_or_default();
+    let harnesses = Harnesses::load(home).map(|it| {
+        let usable = it.all().iter().filter(|(_, harness)| harness.is_ok());
+        usable.map(|(name, _)| name.clone()).collect()
+    });
+    let workflows = Catalog::load(home).map(|it| it.names());
+    Choices {
+        projects: projects.iter().map(ToString::to_string).collect(),
+        harnesses: harnesses.unwrap_or_default(),
+        workflows: workflows.unwrap_or_default(),
+    }
+}

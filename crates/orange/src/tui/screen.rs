@@ -1,0 +1,158 @@
+//! The terminal while it is ours, and how it is given back.
+
+use std::io::{self, BufWriter, Stdout, Write as _};
+use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+
+use super::model::Model;
+use super::view;
+use crate::output;
+
+/// Whether the terminal is ours, for whoever has to give it back.
+static IS_OURS: AtomicBool = AtomicBool::new(false);
+
+/// The terminal; it is given back when this goes, and also when something panics.
+#[derive(Debug)]
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+}
+
+impl Screen {
+    /// Takes the terminal.
+    pub fn take() -> io::Result<Screen> {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |panicked| {
+            // What is said about it must be readable.
+            give_back();
+            before(panicked);
+        }));
+        take_over()?;
+        let backend = CrosstermBackend::new(output::terminal());
+        let terminal = Terminal::new(backend)?;
+        Ok(Screen { terminal })
+    }
+
+    /// Columns and lines.
+    pub fn size(&self) -> io::Result<(u16, u16)> {
+        let size = self.terminal.size()?;
+        Ok((size.width, size.height))
+    }
+
+    /// Draws a frame, unless somebody else has the terminal; only what has changed is written.
+    pub fn draw(&mut self, model: &Model) -> io::Result<()> {
+        if !IS_OURS.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        self.terminal.draw(|frame| view::draw(model, frame))?;
+        Ok(())
+    }
+
+    /// Leaves the terminal to somebody else.
+    pub fn leave() {
+        give_back();
+    }
+
+    /// Takes the terminal again, as if nobody else had been there.
+    pub fn come_back(&mut self) -> io::Result<()> {
+        take_over()?;
+        let mut terminal = output::terminal();
+        execute!(terminal, Clear(ClearType::All))?;
+        // Forgets what was drawn, so that the next frame is written whole. Clearing it instead would
+        // ask the terminal for its cursor, and wait for an answer that may never come.
+        self.terminal = Terminal::new(CrosstermBackend::new(output::terminal()))?;
+        Ok(())
+    }
+
+    /// Puts a text where it can be pasted from, by the terminal itself.
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        let backend = self.terminal.backend_mut();
+        write!(backend, "\u{1b}]52;c;{}\u{7}", base64(text.as_bytes()))?;
+        backend.flush()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn take_over() -> io::Result<()> {
+    enable_raw_mode()?;
+    IS_OURS.store(true, Ordering::SeqCst);
+    // One of its own: `execute!` asks for it twice.
+    let mut terminal = output::terminal();
+    let taken = execute!(
+        terminal,
+        EnterAlternateScreen,
+        EnableMouseCapture,
+        EnableBracketedPaste,
+        Hide
+    );
+    taken.inspect_err(|_| give_back())
+}
+
+/// Whoever closed the terminal cannot be given it back, and that is no failure.
+fn give_back() {
+    if IS_OURS.swap(false, Ordering::SeqCst) {
+        let mut terminal = output::terminal();
+        let _closed = execute!(
+            terminal,
+            DisableBracketedPaste,
+            DisableMouseCapture,
+            LeaveAlternateScreen,
+            Show
+        );
+        let _closed = disable_raw_mode();
+    }
+}
+
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Bytes as the terminal wants them.
+fn base64(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let all = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let digit = usize::try_from(all >> (18 - 6 * at) & 63).unwrap_or(0);
+            let is_there = at <= chunk.len();
+            text.push(if is_there {
+                char::from(DIGITS[digit])
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_written_by_sixes() {
+        for (text, expected) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("k3f9 ✗", "azNmOSDinJc="),
+        ] {
+            assert_eq!(base64(text.as_bytes()), expected);
+        }
+    }
+}

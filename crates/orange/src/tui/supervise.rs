@@ -1,0 +1,112 @@
+//! Supervises the home while nobody else does.
+
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::message::Message;
+use super::model::Supervision;
+use crate::clock::Deadline;
+use crate::driver::Driver;
+use crate::supervisor::{Settings, Stopper, Supervisor};
+
+/// How often is looked whether somebody supervises.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a supervisor may finish what it is doing when the dashboard ends. What it leaves is
+/// recorded, and whoever comes next does it.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// The supervisor of a dashboard: it yields to one that stays longer, and takes over from one that
+/// has gone.
+#[derive(Debug)]
+pub struct Supervising {
+    state: Arc<Mutex<State>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_over: bool,
+    stopper: Option<Stopper>,
+}
+
+impl Supervising {
+    /// Begins to look whether somebody supervises.
+    pub fn start(driver: &Driver, sender: &Sender<Message>) -> Supervising {
+        let state = Arc::new(Mutex::new(State::default()));
+        let (shared, driver, sender) = (Arc::clone(&state), driver.clone(), sender.clone());
+        let thread = thread::Builder::new().name(String::from("supervise"));
+        let thread = thread.spawn(move || supervise(&driver, &sender, &shared));
+        Supervising {
+            state,
+            // Without a thread nobody supervises, which the dashboard shows.
+            thread: thread.ok(),
+        }
+    }
+
+    /// Ends it; agents live on.
+    pub fn stop(mut self) {
+        {
+            let mut state = lock(&self.state);
+            state.is_over = true;
+            if let Some(stopper) = &state.stopper {
+                stopper.stop();
+            }
+        }
+        if let Some(thread) = self.thread.take() {
+            Deadline::after(FAREWELL).wait_for(|| thread.is_finished());
+        }
+    }
+}
+
+fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn supervise(driver: &Driver, sender: &Sender<Message>, state: &Mutex<State>) {
+    let mut told = None;
+    let mut tell = |supervision| {
+        if told != Some(supervision) {
+            told = Some(supervision);
+            let _ended = sender.send(Message::Supervised(supervision));
+        }
+    };
+    while !lock(state).is_over {
+        let is_supervised = driver.is_supervised();
+        // A home without a memory has nothing to supervise, and opening a dashboard makes none.
+        if is_supervised || !driver.home().database().exists() {
+            tell(if is_supervised {
+                Supervision::Elsewhere
+            } else {
+                Supervision::Nobody
+            });
+        } else if let Some(supervisor) = supervisor(driver) {
+            let is_wanted = {
+                let mut state = lock(state);
+                state.stopper = Some(supervisor.stopper());
+                !state.is_over
+            };
+            if is_wanted {
+                tell(Supervision::Here);
+                // However it ends, somebody looks again who supervises.
+                let _ended = supervisor.run();
+            }
+            lock(state).stopper = None;
+            tell(Supervision::Nobody);
+        } else {
+            tell(Supervision::Nobody);
+        }
+        Deadline::after(LOOK).wait_for(|| lock(state).is_over);
+    }
+}
+
+fn supervisor(driver: &Driver) -> Option<Supervisor> {
+    let settings = driver.settings(None).ok()?;
+    let settings = Settings {
+        yields: true,
+        ..Settings::from(&settings.supervisor)
+    };
+    Supervisor::new(driver.clone(), settings).ok()
+}

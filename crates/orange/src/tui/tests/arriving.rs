@@ -1,0 +1,294 @@
+//! What arrives from outside: changes, answers, clicks, pasted text.
+
+use orange_engine::language::workflow::Kind;
+use orange_engine::names::{Status, TaskId};
+use orange_engine::time::Timestamp;
+use ratatui::crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+
+use super::sample::{choose, control, enter, key, model, now, press, row, rows};
+use crate::driver::ListChange;
+use crate::tui::buttons::buttons;
+use crate::tui::command::{Action, Command};
+use crate::tui::detail::{Content, Tab};
+use crate::tui::layout::layout;
+use crate::tui::list::Line;
+use crate::tui::message::{Came, Message};
+use crate::tui::mode::{Mode, Told};
+use crate::tui::model::Model;
+use crate::tui::update::update;
+
+fn chosen(model: &Model) -> &str {
+    model.list.selected().map_or("", |it| it.row.id.as_str())
+}
+
+fn change(sequence: u64, rows: Vec<crate::driver::TaskRow>, gone: &[&str]) -> Message {
+    Message::Changed(ListChange {
+        sequence,
+        is_whole: false,
+        rows,
+        gone: gone.iter().map(TaskId::new).collect(),
+    })
+}
+
+fn mouse(kind: MouseEventKind, column: u16, row: u16) -> Message {
+    Message::Mouse(MouseEvent {
+        kind,
+        column,
+        row,
+        modifiers: KeyModifiers::NONE,
+    })
+}
+
+const CLICK: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
+
+#[test]
+fn zones_come_in_order_and_ended_tasks_stay_away() {
+    let model = model();
+    let lines: Vec<String> = model
+        .list
+        .lines()
+        .iter()
+        .map(|line| match line {
+            Line::Heading(title, count) => format!("{title} {count}"),
+            Line::Task(id) => id.to_string(),
+        })
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "NEEDS YOU 3",
+            "k3f9",
+            "p2mm",
+            "t0rn",
+            "RUNNING 1",
+            "w0rk",
+            "QUEUE AND DONE 1",
+            "q1q1"
+        ]
+    );
+    assert_eq!(model.list.counts(), [3, 1, 1]);
+}
+
+#[test]
+fn the_chosen_task_stays_chosen_wherever_it_goes() {
+    let mut model = model();
+    choose(&mut model, "w0rk");
+    let moved = row("w0rk", "reviewing", Kind::Human, "Add a cache");
+    update(&mut model, change(8, vec![moved], &[]));
+    assert_eq!(chosen(&model), "w0rk");
+    assert_eq!(model.list.sequence, 8);
+    update(&mut model, change(9, Vec::new(), &["w0rk"]));
+    assert_eq!(chosen(&model), "q1q1", "what has taken its place");
+    let all = ["k3f9", "p2mm", "t0rn", "q1q1"];
+    update(&mut model, change(10, Vec::new(), &all));
+    assert_eq!(chosen(&model), "");
+    assert!(model.list.lines().is_empty());
+}
+
+#[test]
+fn what_was_seen_of_other_agents_or_in_another_status_is_forgotten() {
+    let mut model = model();
+    let id = TaskId::new("w0rk");
+    let entry = |model: &Model| model.list.entry(&id).unwrap().clone();
+    assert!(entry(&model).glance.is_some());
+    let mut same = entry(&model).row;
+    same.summary = String::from("said better");
+    update(&mut model, change(8, vec![same.clone()], &[]));
+    assert!(entry(&model).glance.is_some() && entry(&model).seen.is_some());
+    same.status = Status::new("elsewhere");
+    same.runs.clear();
+    update(&mut model, change(9, vec![same], &[]));
+    assert!(entry(&model).glance.is_none() && entry(&model).seen.is_none());
+}
+
+#[test]
+fn changed_tasks_that_are_seen_are_looked_at_again() {
+    let mut model = model();
+    let rows: Vec<_> = rows()
+        .into_iter()
+        .filter(|it| it.project.as_str() == "app")
+        .collect();
+    let commands = update(&mut model, change(8, rows, &[]));
+    let again = commands.iter().find_map(|it| match it {
+        Command::Again(tasks) => Some(tasks.len()),
+        _ => None,
+    });
+    assert_eq!(again, Some(5), "the ended one is not seen");
+}
+
+#[test]
+fn contents_of_another_task_are_not_shown() {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    let content = || Content::Nothing(String::from("x"));
+    update(
+        &mut model,
+        Message::Loaded(TaskId::new("p2mm"), Tab::Terminal, content()),
+    );
+    assert_eq!(*model.detail.content(), Content::Pending);
+    update(
+        &mut model,
+        Message::Loaded(TaskId::new("k3f9"), Tab::Terminal, content()),
+    );
+    assert_eq!(*model.detail.content(), content());
+    choose(&mut model, "p2mm");
+    assert_eq!(*model.detail.content(), Content::Pending);
+}
+
+#[test]
+fn an_answer_is_told_and_a_new_task_is_chosen() {
+    let mut model = model();
+    press(&mut model, key(KeyCode::Char('c')));
+    enter(&mut model, "New");
+    let asked = press(&mut model, control('s'));
+    assert!(
+        matches!(&asked[..], [Command::Act(1, Action::Create(draft))] if draft.summary == "New")
+    );
+    let came = Came::Done {
+        task: Some(TaskId::new("n3w0")),
+        told: String::from("n3w0: created"),
+    };
+    update(&mut model, Message::Answered(1, came));
+    assert!(model.doing.is_empty());
+    let new = row("n3w0", "pending", Kind::Queued, "New");
+    update(&mut model, change(8, vec![new], &[]));
+    assert_eq!(model.notice.as_ref().unwrap().text, "n3w0: created");
+    let later = Timestamp::from_millis(now().millis() + 60_000);
+    update(&mut model, Message::Tick(later));
+    assert_eq!(model.notice, None, "it was said long ago");
+}
+
+#[test]
+fn a_failure_interrupts_nobody_who_types() {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    let told = Told {
+        title: String::from("Not done"),
+        lines: vec![String::from("why")],
+        hints: Vec::new(),
+    };
+    press(&mut model, key(KeyCode::Char('r')));
+    update(&mut model, Message::Answered(9, Came::Failed(told.clone())));
+    assert!(matches!(model.mode, Mode::Write(_)));
+    assert_eq!(model.notice.as_ref().unwrap().text, "why");
+    press(&mut model, key(KeyCode::Esc));
+    update(
+        &mut model,
+        Message::Answered(10, Came::Failed(told.clone())),
+    );
+    assert_eq!(model.mode, Mode::Told(told));
+}
+
+#[test]
+fn a_deleted_task_can_be_brought_back() {
+    let mut model = model();
+    let id = TaskId::new("d0ne");
+    press(&mut model, key(KeyCode::Char('/')));
+    enter(&mut model, "d0ne");
+    press(&mut model, key(KeyCode::Enter));
+    assert_eq!(chosen(&model), "d0ne");
+    press(&mut model, key(KeyCode::Char('d')));
+    let asked = press(&mut model, key(KeyCode::Char('y')));
+    assert_eq!(asked, [Command::Act(1, Action::Delete(id.clone()))]);
+    let done = |told: &str| Came::Done {
+        task: Some(TaskId::new("d0ne")),
+        told: told.to_owned(),
+    };
+    update(&mut model, Message::Answered(1, done("deleted")));
+    assert_eq!(model.deleted, std::slice::from_ref(&id));
+    let asked = press(&mut model, key(KeyCode::Char('u')));
+    assert_eq!(asked, [Command::Act(2, Action::Undelete(id))]);
+    update(&mut model, Message::Answered(2, done("back")));
+    assert_eq!(model.deleted, []);
+}
+
+#[test]
+fn a_question_of_the_workflow_is_asked_before_it_is_answered() {
+    let mut model = model();
+    let action = Action::Delete(TaskId::new("d0ne"));
+    let came = Came::Asked {
+        question: String::from("Not reviewed. Force merge?"),
+        then: action.clone(),
+    };
+    update(&mut model, Message::Answered(1, came));
+    assert!(matches!(&model.mode, Mode::Confirm(it) if it.asked.starts_with("Not reviewed")));
+    assert_eq!(
+        press(&mut model, key(KeyCode::Enter)),
+        [],
+        "Enter is no yes"
+    );
+    assert_eq!(
+        press(&mut model, key(KeyCode::Char('y'))),
+        [Command::Act(1, action)]
+    );
+}
+
+#[test]
+fn the_mouse_chooses_scrolls_and_presses() {
+    let mut model = model();
+    let places = layout(&model);
+    let list = places.list.unwrap();
+    update(&mut model, mouse(CLICK, 5, list.y + 2));
+    assert_eq!(chosen(&model), "p2mm");
+    update(&mut model, mouse(MouseEventKind::ScrollDown, 5, list.y));
+    assert_eq!(chosen(&model), "t0rn");
+    let tabs = places.tabs.unwrap();
+    update(&mut model, mouse(CLICK, tabs.x + 14, tabs.y));
+    assert_eq!(model.detail.tab, Tab::Task);
+    let all = buttons(&model);
+    let help = all.iter().find(|(_, button)| button.0 == "?").unwrap();
+    update(&mut model, mouse(CLICK, help.0, places.footer.y));
+    assert_eq!(model.mode, Mode::Help(0));
+    update(&mut model, mouse(CLICK, 5, list.y + 1));
+    assert_eq!(chosen(&model), "t0rn", "what is open lies above the list");
+}
+
+#[test]
+fn pasted_text_is_text_and_never_a_key() {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    assert_eq!(update(&mut model, Message::Paste(String::from("xyq"))), []);
+    assert_eq!(model.mode, Mode::Browse);
+    press(&mut model, key(KeyCode::Char('i')));
+    update(
+        &mut model,
+        Message::Paste(String::from("a\r\nb\u{1b}[201~")),
+    );
+    let Mode::Write(letter) = &model.mode else {
+        panic!("{:?}", model.mode);
+    };
+    assert_eq!(letter.text.text(), "a\nb[201~");
+}
+
+#[test]
+fn what_the_editor_brings_back_is_taken_over() {
+    let mut model = model();
+    press(&mut model, key(KeyCode::Char('c')));
+    enter(&mut model, "short");
+    let asked = press(&mut model, control('e'));
+    assert_eq!(asked, [Command::EditText(String::from("short"))]);
+    update(
+        &mut model,
+        Message::Edited(Ok(String::from("long\ntext\n"))),
+    );
+    let Mode::Create(form) = &model.mode else {
+        panic!("{:?}", model.mode);
+    };
+    assert_eq!(form.summary.text(), "long\ntext");
+}
+
+#[test]
+fn a_narrow_terminal_shows_one_thing_at_a_time() {
+    let mut model = model();
+    update(&mut model, Message::Resized(60, 20));
+    assert!(layout(&model).detail.is_none() && layout(&model).list.is_some());
+    press(&mut model, key(KeyCode::Char('2')));
+    assert!(layout(&model).detail.is_some() && layout(&model).list.is_none());
+    press(&mut model, key(KeyCode::Esc));
+    assert!(layout(&model).list.is_some());
+    update(&mut model, Message::Resized(200, 60));
+    assert!(layout(&model).detail.is_some() && layout(&model).list.is_some());
+    for size in [(1, 1), (0, 0), (3, 40), (200, 2)] {
+        update(&mut model, Message::Resized(size.0, size.1));
+    }
+}

@@ -1,0 +1,271 @@
+//! Every key in every mode, as tables for whoever reviews.
+
+use std::fmt::Write as _;
+
+use insta::assert_snapshot;
+use orange_engine::input::Ask;
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::TaskId;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::sample::{choose, control, enter, key, model, press};
+use crate::tui::buttons::footer;
+use crate::tui::command::{Action, Command};
+use crate::tui::detail::{Content, File, Tab};
+use crate::tui::field::Field;
+use crate::tui::keys::bindings;
+use crate::tui::mode::{Mode, Told};
+use crate::tui::model::Model;
+
+/// Every key that a terminal is likely to send.
+fn every_key() -> Vec<KeyEvent> {
+    let named = [
+        KeyCode::Enter,
+        KeyCode::Esc,
+        KeyCode::Tab,
+        KeyCode::BackTab,
+        KeyCode::Backspace,
+        KeyCode::Delete,
+        KeyCode::Up,
+        KeyCode::Down,
+        KeyCode::Left,
+        KeyCode::Right,
+        KeyCode::Home,
+        KeyCode::End,
+        KeyCode::PageUp,
+        KeyCode::PageDown,
+        KeyCode::F(1),
+    ];
+    let letters = (' '..='~').map(KeyCode::Char);
+    let plain = named.into_iter().chain(letters).map(key);
+    let controls = ('a'..='z').map(control);
+    let alt = KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT);
+    plain.chain(controls).chain([alt]).collect()
+}
+
+fn shown(key: KeyEvent) -> String {
+    let code = match key.code {
+        KeyCode::Char(letter) => format!("{letter:?}"),
+        code => format!("{code:?}"),
+    };
+    match key.modifiers {
+        KeyModifiers::NONE => code,
+        modifiers => format!("{modifiers:?} {code}"),
+    }
+}
+
+/// What a key has changed, in a line; nothing when nothing.
+fn effect(before: &Model, key: KeyEvent) -> Option<String> {
+    let mut after = before.clone();
+    let commands = press(&mut after, key);
+    let mut told = String::new();
+    if after.mode != before.mode {
+        let mode = format!("{:?}", after.mode);
+        write!(told, " mode {mode}").unwrap();
+    }
+    let chosen = |model: &Model| model.list.selected().map(|it| it.row.id.to_string());
+    if chosen(&after) != chosen(before) {
+        write!(told, " chosen {}", chosen(&after).unwrap_or_default()).unwrap();
+    }
+    let view = |model: &Model| {
+        let detail = &model.detail;
+        let folded = detail.folded.len();
+        format!(
+            "{} zoomed={} scroll={} file={} folded={folded}",
+            detail.tab.title(),
+            detail.is_zoomed,
+            detail.scroll(),
+            detail.file
+        )
+    };
+    if view(&after) != view(before) {
+        write!(told, " view {}", view(&after)).unwrap();
+    }
+    let list = |model: &Model| {
+        let list = &model.list;
+        format!(
+            "{:?} {:?} search={:?} everywhere={} by_project={}",
+            list.filter, list.sort, list.search, list.is_everywhere, list.by_project
+        )
+    };
+    if list(&after) != list(before) {
+        write!(told, " list {}", list(&after)).unwrap();
+    }
+    if after.notice != before.notice {
+        let text = after.notice.as_ref().map_or("", |it| it.text.as_str());
+        write!(told, " says {text:?}").unwrap();
+    }
+    if !commands.is_empty() {
+        write!(told, " does {commands:?}").unwrap();
+    }
+    (!told.is_empty()).then(|| told.trim_start().to_owned())
+}
+
+/// What each key does; keys that type a letter are told together.
+fn table(model: &Model) -> String {
+    let mut table = String::new();
+    for key in every_key() {
+        if let Some(effect) = effect(model, key) {
+            writeln!(table, "{}: {effect}", shown(key)).unwrap();
+        }
+    }
+    table
+}
+
+/// The same for a text that is typed: letters type themselves, and only the others are told.
+fn typing_table(model: &Model) -> String {
+    let mut table = String::new();
+    for key in every_key() {
+        let is_letter = matches!(key.code, KeyCode::Char(_)) && key.modifiers.is_empty();
+        if is_letter {
+            assert!(effect(model, key).is_some(), "{key:?} types nothing");
+        } else if let Some(effect) = effect(model, key) {
+            writeln!(table, "{}: {effect}", shown(key)).unwrap();
+        }
+    }
+    table
+}
+
+#[test]
+fn looking_around() {
+    for id in ["k3f9", "p2mm", "t0rn", "w0rk", "q1q1"] {
+        let mut model = model();
+        choose(&mut model, id);
+        assert_snapshot!(format!("browse_{id}"), table(&model));
+    }
+}
+
+#[test]
+fn looking_at_an_ended_task_and_at_nothing() {
+    let mut model = model();
+    press(&mut model, key(KeyCode::Char('f')));
+    press(&mut model, key(KeyCode::Char('G')));
+    press(&mut model, key(KeyCode::Enter));
+    choose(&mut model, "d0ne");
+    model.deleted.push(TaskId::new("gone"));
+    assert_snapshot!("browse_ended", table(&model));
+    model.list.search = String::from("nothing like this");
+    model.list.arrange();
+    assert_snapshot!("browse_nothing", table(&model));
+}
+
+#[test]
+fn looking_at_a_difference() {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    press(&mut model, key(KeyCode::Char('3')));
+    let file = |path: &str| File {
+        path: path.to_owned(),
+        size: String::from("+1 -0"),
+        lines: vec!["+x".into(); 30],
+    };
+    let files = Content::Files(vec![file("a"), file("b"), file("c")]);
+    model.detail.set(Tab::Diff, files);
+    press(&mut model, key(KeyCode::Char(']')));
+    assert_snapshot!("browse_diff", table(&model));
+}
+
+#[test]
+fn being_asked_and_reading() {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    press(&mut model, key(KeyCode::Char('x')));
+    assert!(matches!(model.mode, Mode::Confirm(_)));
+    assert_snapshot!("confirm", table(&model));
+    model.mode = Mode::Help(3);
+    assert_snapshot!("help", table(&model));
+    model.mode = Mode::Told(Told {
+        title: String::from("t"),
+        lines: vec![String::from("why")],
+        hints: vec![String::from("how")],
+    });
+    assert_snapshot!("told", table(&model));
+}
+
+#[test]
+fn choosing() {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    for (name, letter) in [("moves", 't'), ("filter", 'f'), ("workspaces", 'w')] {
+        model.mode = Mode::Browse;
+        press(&mut model, key(KeyCode::Char(letter)));
+        press(&mut model, key(KeyCode::Char('j')));
+        assert_snapshot!(name, table(&model));
+    }
+    model.mode = Mode::Palette(Field::of("m"), 1);
+    assert_snapshot!("palette", typing_table(&model));
+}
+
+#[test]
+fn typing() {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    press(&mut model, key(KeyCode::Char('/')));
+    enter(&mut model, "fix log");
+    assert_snapshot!("search", typing_table(&model));
+    press(&mut model, key(KeyCode::Esc));
+    press(&mut model, key(KeyCode::Char('r')));
+    enter(&mut model, "two words");
+    press(&mut model, key(KeyCode::Enter));
+    enter(&mut model, "and more");
+    press(&mut model, key(KeyCode::Left));
+    assert_snapshot!("write", typing_table(&model));
+    press(&mut model, key(KeyCode::Esc));
+    press(&mut model, key(KeyCode::Char('c')));
+    enter(&mut model, "what");
+    press(&mut model, key(KeyCode::Left));
+    assert_snapshot!("create_text", typing_table(&model));
+    for _ in 0..4 {
+        press(&mut model, key(KeyCode::Tab));
+    }
+    assert_snapshot!("create_choice", table(&model));
+}
+
+#[test]
+fn the_footer_shows_what_keys_do_and_nothing_else() {
+    for id in ["k3f9", "p2mm", "t0rn", "w0rk", "q1q1"] {
+        let mut model = model();
+        choose(&mut model, id);
+        for (_, label, (code, modifiers)) in footer(&model) {
+            let pressed = KeyEvent::new(code, modifiers);
+            assert!(
+                effect(&model, pressed).is_some(),
+                "{id}: {label} does nothing"
+            );
+        }
+        let bound = bindings(&model);
+        for (at, binding) in bound.iter().enumerate() {
+            for other in &bound[at + 1..] {
+                let twice = binding.keys.iter().find(|it| other.keys.contains(it));
+                assert_eq!(twice, None, "{binding:?} and {other:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_step_that_the_workflow_does_not_have_has_no_key() {
+    let mut model = model();
+    choose(&mut model, "p2mm");
+    assert_eq!(press(&mut model, key(KeyCode::Char('m'))), []);
+    assert_eq!(press(&mut model, key(KeyCode::Char('r'))), []);
+    assert_eq!(model.mode, Mode::Browse);
+}
+
+#[test]
+fn what_is_written_is_asked_for() {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    press(&mut model, key(KeyCode::Char('r')));
+    assert_eq!(press(&mut model, control('s')), [], "nothing was said yet");
+    enter(&mut model, "smaller");
+    press(&mut model, key(KeyCode::Enter));
+    enter(&mut model, "commits");
+    let asked = press(&mut model, control('s'));
+    let task = TaskId::new("k3f9");
+    let ask = Ask::Verb(Verb::RequestChanges);
+    let action = Action::ask(&task, ask).saying("smaller\ncommits");
+    assert_eq!(asked, [Command::Act(1, action)]);
+    assert_eq!(model.doing.len(), 1);
+    assert_eq!(model.mode, Mode::Browse);
+}

@@ -1,0 +1,220 @@
+//! A dashboard with something in every zone.
+
+use std::collections::BTreeMap;
+
+use orange_engine::document::SectionName;
+use orange_engine::evidence::Evidence;
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::{Kind, Trigger};
+use orange_engine::names::{HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName};
+use orange_engine::refusal::{GateFailure, Missing};
+use orange_engine::role::Role;
+use orange_engine::task::{Run, RunState};
+use orange_engine::time::Timestamp;
+use orange_engine::way::Way;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::driver::{Extent, Glance, ListChange, TaskRow};
+use crate::tui::command::Command;
+use crate::tui::list::List;
+use crate::tui::message::Message;
+use crate::tui::model::{Model, Supervision};
+use crate::tui::theme::Theme;
+use crate::tui::update::update;
+
+/// Some afternoon.
+pub fn now() -> Timestamp {
+    Timestamp::parse("2026-11-15T14:30:00Z").unwrap()
+}
+
+fn minutes_ago(minutes: i64) -> Timestamp {
+    Timestamp::from_millis(now().millis() - minutes * 60_000)
+}
+
+pub fn row(id: &str, status: &str, kind: Kind, summary: &str) -> TaskRow {
+    TaskRow {
+        id: TaskId::new(id),
+        project: ProjectName::new("app"),
+        status: Status::new(status),
+        kind: Some(kind),
+        need: None,
+        branch: format!("feature/{id}"),
+        summary: summary.to_owned(),
+        round: 0,
+        entered_at: Some(minutes_ago(5)),
+        attention: Vec::new(),
+        runs: BTreeMap::new(),
+    }
+}
+
+pub fn with_worker(mut row: TaskRow, state: RunState) -> TaskRow {
+    let run = Run {
+        id: RunId::new(format!("run-{}", row.id)),
+        headless: false,
+        state,
+    };
+    row.runs.insert(Role::Worker, run);
+    row
+}
+
+pub fn way(to: &str, verbs: &[Verb]) -> Way {
+    let is_merge = verbs.contains(&Verb::Merge);
+    Way {
+        to: Some(Status::new(to)),
+        trigger: if is_merge {
+            Trigger::Merged
+        } else {
+            Trigger::Request
+        },
+        happens_when: None,
+        by: vec![Role::Human],
+        holds: Vec::new(),
+        missing: Vec::new(),
+        unchecked: Vec::new(),
+        command: None,
+        verbs: verbs.to_vec(),
+        takes_message: verbs.contains(&Verb::RequestChanges),
+    }
+}
+
+pub fn glance(ways: Vec<Way>) -> Glance {
+    Glance {
+        harness: HarnessName::new("claude"),
+        workflow: WorkflowName::new("default"),
+        ways,
+        rounds: Some(2),
+        respawn: None,
+        unread: 0,
+    }
+}
+
+/// The rows of the sample.
+pub fn rows() -> Vec<TaskRow> {
+    let mut reviewing = with_worker(
+        row("k3f9", "reviewing", Kind::Human, "Fix the login"),
+        RunState::Alive,
+    );
+    reviewing.round = 1;
+    let clarified = with_worker(
+        row(
+            "p2mm",
+            "clarification",
+            Kind::Human,
+            "Which colour? 漢字 שלום 🦀",
+        ),
+        RunState::Alive,
+    );
+    let mut troubled = with_worker(
+        row("t0rn", "working", Kind::Agent, "Move the old module out"),
+        RunState::Ended {
+            evidence: Evidence::Exit { code: 1 },
+        },
+    );
+    troubled.attention = vec![String::from("notify_worker: no worker is there to read it")];
+    let working = with_worker(
+        row(
+            "w0rk",
+            "working",
+            Kind::Agent,
+            "Add a cache in front of the slow query, and measure it\nwith many rows",
+        ),
+        RunState::Alive,
+    );
+    let queued = row("q1q1", "pending", Kind::Queued, "Write the documentation");
+    let mut other = row(
+        "oth3",
+        "pending",
+        Kind::Queued,
+        "Something in another project",
+    );
+    other.project = ProjectName::new("library");
+    let ended = row("d0ne", "done", Kind::Terminal, "An old story");
+    vec![
+        reviewing, clarified, troubled, working, queued, other, ended,
+    ]
+}
+
+/// A dashboard that has just read its tasks.
+pub fn model() -> Model {
+    let list = List::new(Some(ProjectName::new("app")), false);
+    let mut model = Model::new(Theme::Dark, list, now());
+    model.supervision = Supervision::Here;
+    let change = ListChange {
+        sequence: 7,
+        is_whole: true,
+        rows: rows(),
+        gone: Vec::new(),
+    };
+    update(&mut model, Message::Changed(change));
+    let seen =
+        ["k3f9", "p2mm", "w0rk"].map(|id| (TaskId::new(id), crate::driver::AgentState::Alive));
+    update(&mut model, Message::Agents(seen.into_iter().collect()));
+    let cancel = || way("cancelled", &[Verb::Cancel]);
+    let mut handoff = way("agent-review", &[]);
+    handoff.by.push(Role::Worker);
+    handoff.missing = vec![Missing::GateFailed {
+        failure: GateFailure::SectionMissing {
+            section: SectionName::titled("Handoff"),
+            fields: vec![String::from("DONE")],
+            verdict: None,
+        },
+    }];
+    let glances = [
+        (
+            "k3f9",
+            vec![
+                way("working", &[Verb::RequestChanges]),
+                way("done", &[Verb::Merge]),
+                cancel(),
+            ],
+        ),
+        ("p2mm", vec![way("planning", &[]), cancel()]),
+        ("t0rn", vec![handoff.clone(), cancel()]),
+        (
+            "w0rk",
+            vec![handoff, way("stuck", &[Verb::Stuck]), cancel()],
+        ),
+        ("q1q1", vec![way("planning", &[Verb::Spawn]), cancel()]),
+        ("d0ne", Vec::new()),
+    ];
+    for (id, ways) in glances {
+        let message = Message::Glanced(TaskId::new(id), Box::new(glance(ways)));
+        update(&mut model, message);
+    }
+    let extent = Extent {
+        commits: 3,
+        added: 120,
+        removed: 4,
+    };
+    update(&mut model, Message::Measured(TaskId::new("k3f9"), extent));
+    model
+}
+
+/// Chooses a task.
+pub fn choose(model: &mut Model, id: &str) {
+    model.list.select(&TaskId::new(id));
+    update(model, Message::Tick(now()));
+}
+
+pub fn key(code: KeyCode) -> KeyEvent {
+    KeyEvent::new(code, KeyModifiers::NONE)
+}
+
+pub fn control(letter: char) -> KeyEvent {
+    KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)
+}
+
+/// Presses a key; what is wanted done besides gathering.
+pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let commands = update(model, Message::Key(key)).into_iter();
+    commands
+        .filter(|it| !matches!(it, Command::Aim(_)))
+        .collect()
+}
+
+/// Types a text, letter by letter.
+pub fn enter(model: &mut Model, text: &str) {
+    for letter in text.chars() {
+        press(model, key(KeyCode::Char(letter)));
+    }
+}

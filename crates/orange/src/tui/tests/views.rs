@@ -1,0 +1,340 @@
+//! Every view at every size, as it is seen.
+
+use std::fmt::Write as _;
+
+use insta::assert_snapshot;
+use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
+use ratatui::buffer::Buffer;
+use ratatui::crossterm::event::KeyCode;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier};
+use ratatui::text::{Line, Span};
+
+use super::sample::{choose, control, enter, key, model, press};
+use crate::driver::{ListChange, Pooled};
+use crate::tui::detail::{Content, File, Screen, Tab};
+use crate::tui::list::List;
+use crate::tui::message::{Came, Message};
+use crate::tui::mode::{Mode, Told};
+use crate::tui::model::Model;
+use crate::tui::theme::{Theme, Tone};
+use crate::tui::update::update;
+use crate::tui::view::draw_on;
+
+const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 40), (200, 60)];
+
+fn drawn(model: &Model) -> Buffer {
+    let area = Rect::new(0, 0, model.width, model.height);
+    let mut buffer = Buffer::empty(area);
+    draw_on(model, area, &mut buffer);
+    buffer
+}
+
+fn text(buffer: &Buffer) -> String {
+    let mut text = String::new();
+    for y in buffer.area.top()..buffer.area.bottom() {
+        let mut line = String::new();
+        let mut x = buffer.area.left();
+        while x < buffer.area.right() {
+            let symbol = buffer[(x, y)].symbol();
+            line.push_str(symbol);
+            // A wide character has the cell after it too.
+            x += u16::try_from(crate::output::count(symbol)).unwrap().max(1);
+        }
+        assert!(
+            crate::output::count(&line) <= usize::from(buffer.area.width),
+            "{line}"
+        );
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Every part of a line that has a style of its own.
+fn styles(buffer: &Buffer) -> String {
+    let mut told = String::new();
+    for y in buffer.area.top()..buffer.area.bottom() {
+        let mut parts: Vec<(String, String)> = Vec::new();
+        for x in buffer.area.left()..buffer.area.right() {
+            let cell = &buffer[(x, y)];
+            let mut style = String::new();
+            if cell.fg != Color::Reset {
+                write!(style, "{:?}", cell.fg).unwrap();
+            }
+            if cell.bg != Color::Reset {
+                write!(style, " on {:?}", cell.bg).unwrap();
+            }
+            if cell.modifier != Modifier::empty() {
+                write!(style, " {:?}", cell.modifier).unwrap();
+            }
+            match parts.last_mut() {
+                Some((last, text)) if *last == style => text.push_str(cell.symbol()),
+                _ => parts.push((style, cell.symbol().to_owned())),
+            }
+        }
+        let parts = parts.iter().filter(|(style, text)| {
+            !style.is_empty() && (!text.trim().is_empty() || style.contains("REVERSED"))
+        });
+        for (style, text) in parts {
+            writeln!(told, "{y}: {style}: {}", text.trim()).unwrap();
+        }
+    }
+    told
+}
+
+/// Snapshots a view at every size; it must read the same in every palette, and without colour there
+/// is none.
+fn snapshot(name: &str, model: &Model) {
+    let mut all = String::new();
+    for (width, height) in SIZES {
+        let mut sized = model.clone();
+        update(&mut sized, Message::Resized(width, height));
+        let dark = text(&drawn(&sized));
+        for theme in [Theme::Light, Theme::Plain] {
+            sized.theme = theme;
+            let buffer = drawn(&sized);
+            assert_eq!(text(&buffer), dark, "{name} reads differently in {theme:?}");
+            let is_plain =
+                |cell: &ratatui::buffer::Cell| cell.fg == Color::Reset && cell.bg == Color::Reset;
+            assert!(
+                theme != Theme::Plain || buffer.content.iter().all(is_plain),
+                "{name} has colour"
+            );
+        }
+        writeln!(all, "{width}x{height}\n{dark}").unwrap();
+    }
+    assert_snapshot!(name, all);
+    for (theme, word) in [
+        (Theme::Dark, "dark"),
+        (Theme::Light, "light"),
+        (Theme::Plain, "plain"),
+    ] {
+        let mut model = model.clone();
+        model.theme = theme;
+        update(&mut model, Message::Resized(80, 24));
+        assert_snapshot!(format!("{name}_{word}"), styles(&drawn(&model)));
+    }
+}
+
+fn reviewed() -> Model {
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    model
+}
+
+/// Lines as whoever gathers makes them without colour of their own.
+fn plain(texts: &[&str]) -> Vec<Line<'static>> {
+    let texts = texts.iter();
+    texts.map(|text| Line::from((*text).to_owned())).collect()
+}
+
+#[test]
+fn the_list_and_a_terminal() {
+    let mut model = reviewed();
+    let lines = plain(&["$ cargo test", "running 12 tests", "", "> "]);
+    let screen = Content::Screen(Screen {
+        lines,
+        cursor: Some((2, 3)),
+        about: String::from("worker"),
+    });
+    update(
+        &mut model,
+        Message::Loaded(TaskId::new("k3f9"), Tab::Terminal, screen),
+    );
+    snapshot("terminal", &model);
+}
+
+#[test]
+fn a_terminal_has_its_own_colours() {
+    let mut model = reviewed();
+    let red = Theme::Dark.style(Tone::Bad);
+    let line = Line::from(vec![Span::raw("plain "), Span::styled("red", red)]);
+    let screen = Content::Screen(Screen {
+        lines: vec![line],
+        cursor: None,
+        about: String::new(),
+    });
+    update(
+        &mut model,
+        Message::Loaded(TaskId::new("k3f9"), Tab::Terminal, screen),
+    );
+    update(&mut model, Message::Resized(80, 24));
+    assert!(
+        styles(&drawn(&model)).contains("Red BOLD: red"),
+        "{}",
+        styles(&drawn(&model))
+    );
+}
+
+#[test]
+fn a_task_a_timeline_and_a_workflow() {
+    for (tab, name, lines) in [
+        (
+            Tab::Task,
+            "task",
+            plain(&["## Plan", "", "APPROACH: do it", "TOUCHING: a.rs"]),
+        ),
+        (
+            Tab::Timeline,
+            "timeline",
+            plain(&["11-15 14:29  from `a` to `b`: the worker asked for it"]),
+        ),
+        (
+            Tab::Workflow,
+            "workflow",
+            plain(&["in `reviewing`", "  → done, when the branch is merged"]),
+        ),
+    ] {
+        let mut model = reviewed();
+        press(&mut model, key(KeyCode::Char(char::from(b'1' + tab as u8))));
+        update(
+            &mut model,
+            Message::Loaded(TaskId::new("k3f9"), tab, Content::Lines(lines)),
+        );
+        snapshot(name, &model);
+    }
+}
+
+#[test]
+fn a_difference_with_a_folded_file() {
+    let mut model = reviewed();
+    press(&mut model, key(KeyCode::Char('3')));
+    let file = |path: &str| File {
+        path: path.to_owned(),
+        size: String::from("+2 -1"),
+        lines: plain(&["@@ -1,2 +1,3 @@", " one", "-two", "+zwei", "+drei"]),
+    };
+    let files = vec![file("src/login.rs"), file("src/session.rs")];
+    update(
+        &mut model,
+        Message::Loaded(TaskId::new("k3f9"), Tab::Diff, Content::Files(files)),
+    );
+    press(&mut model, key(KeyCode::Char(' ')));
+    press(&mut model, key(KeyCode::Char(']')));
+    snapshot("diff", &model);
+}
+
+#[test]
+fn the_first_run() {
+    let list = List::new(Some(ProjectName::new("app")), false);
+    let mut model = Model::new(Theme::Dark, list, super::sample::now());
+    snapshot("reading", &model);
+    let nothing = ListChange {
+        sequence: 0,
+        is_whole: true,
+        rows: Vec::new(),
+        gone: Vec::new(),
+    };
+    update(&mut model, Message::Changed(nothing));
+    snapshot("first_run", &model);
+}
+
+#[test]
+fn questions_answers_and_menus() {
+    let mut asked = reviewed();
+    press(&mut asked, key(KeyCode::Char('m')));
+    snapshot("merge", &asked);
+    let mut asked = reviewed();
+    press(&mut asked, key(KeyCode::Char('x')));
+    snapshot("cancel", &asked);
+    let mut told = reviewed();
+    told.mode = Mode::Told(Told {
+        title: String::from("Refused: moving k3f9 to agent-review"),
+        lines: vec![String::from(
+            "cannot move task `k3f9` from `working` to `agent-review`: `## Handoff` is missing in \
+             TASK.md",
+        )],
+        hints: vec![String::from(
+            "add `## Handoff` with at least one of DONE, REMAINING, DECISIONS, UNCERTAIN, then run \
+             `orange task update --status agent-review`",
+        )],
+    });
+    snapshot("told", &told);
+    for (name, letter) in [("moves", 't'), ("filter", 'f'), ("help", '?')] {
+        let mut model = reviewed();
+        press(&mut model, key(KeyCode::Char(letter)));
+        snapshot(name, &model);
+    }
+    let mut palette = reviewed();
+    press(&mut palette, key(KeyCode::Char(':')));
+    enter(&mut palette, "wo");
+    snapshot("palette", &palette);
+}
+
+#[test]
+fn the_workspaces() {
+    let mut model = reviewed();
+    press(&mut model, key(KeyCode::Char('w')));
+    let found = Pooled {
+        name: WorkspaceName::new("app--1"),
+        project: ProjectName::new("app"),
+        number: 1,
+        path: "/home/me/orange/workspaces/app--1".into(),
+        state: "bound",
+        task: Some(TaskId::new("k3f9")),
+        port_offset: Some(10),
+        is_made: true,
+    };
+    update(&mut model, Message::Workspaces(Ok(vec![found])));
+    snapshot("workspaces", &model);
+}
+
+#[test]
+fn texts_that_are_typed() {
+    let mut model = reviewed();
+    press(&mut model, key(KeyCode::Char('r')));
+    enter(&mut model, "Smaller commits, please");
+    snapshot("write", &model);
+    let mut model = reviewed();
+    press(&mut model, key(KeyCode::Char('c')));
+    enter(&mut model, "Measure it");
+    press(&mut model, key(KeyCode::Tab));
+    press(&mut model, key(KeyCode::Tab));
+    snapshot("create", &model);
+    let mut model = reviewed();
+    press(&mut model, key(KeyCode::Char('/')));
+    enter(&mut model, "cache");
+    snapshot("search", &model);
+}
+
+#[test]
+fn other_arrangements_of_the_list() {
+    let mut model = reviewed();
+    press(&mut model, key(KeyCode::Char('a')));
+    press(&mut model, key(KeyCode::Char('b')));
+    snapshot("by_project", &model);
+    let mut model = reviewed();
+    press(&mut model, key(KeyCode::Char('a')));
+    let trouble = String::from("cannot list changed tasks: database is locked");
+    update(&mut model, Message::Trouble(Some(trouble)));
+    snapshot("trouble", &model);
+    let mut model = reviewed();
+    press(&mut model, key(KeyCode::Char('i')));
+    enter(&mut model, "hello");
+    press(&mut model, control('s'));
+    snapshot("doing", &model);
+    let came = Came::Done {
+        task: None,
+        told: String::from("k3f9: reviewing → working"),
+    };
+    update(&mut model, Message::Answered(1, came));
+    snapshot("done", &model);
+}
+
+#[test]
+fn no_size_is_too_small_to_draw() {
+    let mut model = reviewed();
+    for mode in ["", "?", "c", "t", "r", ":", "/", "w", "f", "m"] {
+        press(&mut model, key(KeyCode::Esc));
+        if let Some(letter) = mode.chars().next() {
+            press(&mut model, key(KeyCode::Char(letter)));
+        }
+        for width in [0, 1, 2, 5, 12, 30, 59, 70, 119, 120] {
+            for height in [0, 1, 2, 3, 4, 7, 22, 40] {
+                update(&mut model, Message::Resized(width, height));
+                drawn(&model);
+            }
+        }
+    }
+}

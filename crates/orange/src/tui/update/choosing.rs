@@ -1,0 +1,211 @@
+//! What keys do where something is chosen, asked or read.
+
+use orange_engine::input::Ask;
+use orange_engine::language::verbs::Verb;
+use orange_engine::way::Way;
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+use super::typing::type_into;
+use super::{act, browsing};
+use crate::tui::command::{Action, Command};
+use crate::tui::field::Field;
+use crate::tui::fuzzy::fit;
+use crate::tui::keys::{Binding, bindings};
+use crate::tui::list::Filter;
+use crate::tui::mode::{Letter, Mode, Question};
+use crate::tui::model::Model;
+use crate::tui::theme::Tone;
+
+/// Where a choice goes by a key, of so many.
+fn step(key: KeyEvent, chosen: usize, count: usize) -> Option<usize> {
+    let last = count.saturating_sub(1);
+    match key.code {
+        KeyCode::Down | KeyCode::Char('j') => Some((chosen + 1).min(last)),
+        KeyCode::Up | KeyCode::Char('k') => Some(chosen.saturating_sub(1)),
+        KeyCode::Home | KeyCode::Char('g') => Some(0),
+        KeyCode::End | KeyCode::Char('G') => Some(last),
+        _ => None,
+    }
+}
+
+fn closes(key: KeyEvent) -> bool {
+    matches!(key.code, KeyCode::Esc | KeyCode::Char('q'))
+}
+
+/// The commands that fit what was typed, the best first.
+pub fn found(model: &Model, typed: &str) -> Vec<Binding> {
+    let mut all: Vec<(usize, Binding)> = bindings(model)
+        .into_iter()
+        .filter_map(|it| Some((fit(typed, &it.label)?, it)))
+        .collect();
+    all.sort_by_key(|(cost, _)| *cost);
+    all.into_iter().map(|(_, binding)| binding).collect()
+}
+
+pub(super) fn palette(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Mode::Palette(field, chosen) = &model.mode else {
+        return Vec::new();
+    };
+    let (mut field, mut chosen) = (field.clone(), *chosen);
+    let matching = found(model, field.text());
+    match key.code {
+        KeyCode::Esc => {
+            model.mode = Mode::Browse;
+            return Vec::new();
+        }
+        KeyCode::Enter => {
+            model.mode = Mode::Browse;
+            let deed = matching.get(chosen).map(|it| it.deed);
+            return deed.map_or(Vec::new(), |deed| browsing::perform(model, deed));
+        }
+        KeyCode::Down => chosen = (chosen + 1).min(matching.len().saturating_sub(1)),
+        KeyCode::Up => chosen = chosen.saturating_sub(1),
+        _ => {
+            if type_into(&mut field, key, false) {
+                chosen = 0;
+            }
+        }
+    }
+    model.mode = Mode::Palette(field, chosen);
+    Vec::new()
+}
+
+pub(super) fn moves(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Mode::Moves(chosen) = model.mode else {
+        return Vec::new();
+    };
+    let ways: Vec<Way> = model
+        .list
+        .selected()
+        .map_or(Vec::new(), |entry| entry.ways().cloned().collect());
+    if closes(key) {
+        model.mode = Mode::Browse;
+    } else if let Some(at) = step(key, chosen, ways.len()) {
+        model.mode = Mode::Moves(at);
+    } else if key.code == KeyCode::Enter {
+        model.mode = Mode::Browse;
+        if let Some(way) = ways.get(chosen) {
+            return take(model, way);
+        }
+    }
+    Vec::new()
+}
+
+/// Goes a way; where it asks or takes words, those come first.
+fn take(model: &mut Model, way: &Way) -> Vec<Command> {
+    let (Some(entry), Some(to)) = (model.list.selected(), &way.to) else {
+        return Vec::new();
+    };
+    let id = entry.row.id.clone();
+    for verb in [Verb::Merge, Verb::Cancel] {
+        if way.verbs.contains(&verb) {
+            return browsing::perform(model, crate::tui::keys::Deed::Verb(verb));
+        }
+    }
+    let action = Action::ask(&id, Ask::Move { to: to.clone() });
+    if let Some(question) = way.question() {
+        model.mode = Mode::Confirm(Question {
+            asked: question.to_owned(),
+            consequences: vec![format!("{id} goes to `{to}`.")],
+            then: action.confirmed(),
+        });
+    } else if way.takes_message {
+        model.mode = Mode::Write(Letter {
+            title: format!("What should the agent of {id} know in `{to}`?"),
+            task: id,
+            action,
+            is_optional: true,
+            text: Field::default(),
+        });
+    } else {
+        return act(model, action);
+    }
+    Vec::new()
+}
+
+pub(super) fn filter(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Mode::Filter(chosen) = model.mode else {
+        return Vec::new();
+    };
+    if closes(key) {
+        model.mode = Mode::Browse;
+    } else if let Some(at) = step(key, chosen, Filter::ALL.len()) {
+        model.mode = Mode::Filter(at);
+    } else if key.code == KeyCode::Enter {
+        model.list.filter = Filter::ALL[chosen.min(Filter::ALL.len() - 1)].0;
+        model.mode = Mode::Browse;
+        model.list.arrange();
+    }
+    Vec::new()
+}
+
+pub(super) fn workspaces(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Mode::Workspaces(found, chosen) = &mut model.mode else {
+        return Vec::new();
+    };
+    let count = found.as_ref().map_or(0, Vec::len);
+    if closes(key) {
+        model.mode = Mode::Browse;
+    } else if let Some(at) = step(key, *chosen, count) {
+        *chosen = at;
+    } else if let (Some(all), KeyCode::Char('y') | KeyCode::Enter) = (found, key.code)
+        && let Some(pooled) = all.get(*chosen)
+    {
+        let path = pooled.path.display().to_string();
+        let task = pooled.task.clone().filter(|_| key.code == KeyCode::Enter);
+        if let Some(task) = task {
+            model.mode = Mode::Browse;
+            model.list.select(&task);
+            return Vec::new();
+        }
+        model.say(Tone::Dim, format!("copied {path}"));
+        return vec![Command::Copy(path)];
+    }
+    Vec::new()
+}
+
+pub(super) fn confirm(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Mode::Confirm(question) = &model.mode else {
+        return Vec::new();
+    };
+    match key.code {
+        // Enter is no yes: it may have been meant for what was there a moment ago.
+        KeyCode::Char('y' | 'Y') => {
+            let then = question.then.clone();
+            model.mode = Mode::Browse;
+            act(model, then)
+        }
+        KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => {
+            model.mode = Mode::Browse;
+            Vec::new()
+        }
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn help(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Mode::Help(scroll) = model.mode else {
+        return Vec::new();
+    };
+    let lines = crate::tui::view::help_height(model);
+    if closes(key) || key.code == KeyCode::Char('?') {
+        model.mode = Mode::Browse;
+    } else if let Some(at) = step(key, scroll, lines) {
+        model.mode = Mode::Help(at);
+    }
+    Vec::new()
+}
+
+pub(super) fn told(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Mode::Told(told) = &model.mode else {
+        return Vec::new();
+    };
+    if closes(key) || key.code == KeyCode::Enter {
+        model.mode = Mode::Browse;
+    } else if key.code == KeyCode::Char('y') {
+        let text = [told.lines.clone(), told.hints.clone()].concat().join("\n");
+        model.say(Tone::Dim, "copied");
+        return vec![Command::Copy(text)];
+    }
+    Vec::new()
+}

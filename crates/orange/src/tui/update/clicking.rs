@@ -1,0 +1,76 @@
+//! What the mouse does: as much as a key, and no more.
+
+use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use super::{browsing, press};
+use crate::tui::buttons::buttons;
+use crate::tui::command::Command;
+use crate::tui::detail::Tab;
+use crate::tui::keys::Deed;
+use crate::tui::layout::layout;
+use crate::tui::list::Line;
+use crate::tui::mode::Mode;
+use crate::tui::model::Model;
+
+pub(super) fn click(model: &mut Model, mouse: MouseEvent) -> Vec<Command> {
+    let at = Position::new(mouse.column, mouse.row);
+    let places = layout(model);
+    let is_in = |area: Option<Rect>| area.is_some_and(|area| area.contains(at));
+    let by = match mouse.kind {
+        MouseEventKind::ScrollDown => 1,
+        MouseEventKind::ScrollUp => -1,
+        MouseEventKind::Down(MouseButton::Left) => 0,
+        _ => return Vec::new(),
+    };
+    if by == 0 && places.footer.contains(at) {
+        let all = buttons(model);
+        let hit = all.into_iter().rev().find(|(column, _)| *column <= at.x);
+        return match hit {
+            Some((_, (_, _, (code, modifiers)))) => press(model, KeyEvent::new(code, modifiers)),
+            None => Vec::new(),
+        };
+    }
+    // What is open lies above everything else.
+    if model.mode != Mode::Browse {
+        return Vec::new();
+    }
+    if by != 0 && is_in(places.list) {
+        return browsing::perform(model, Deed::Go(by));
+    }
+    if by != 0 && is_in(places.detail) {
+        return browsing::perform(model, Deed::Scroll(by * 3));
+    }
+    if let (0, Some(area)) = (by, places.tabs.filter(|area| area.contains(at)))
+        && let Some(tab) = tab_at(at.x - area.x)
+    {
+        return browsing::perform(model, Deed::Tab(tab));
+    }
+    if let (0, Some(area)) = (by, places.list.filter(|area| area.contains(at))) {
+        let line = model.list.top + usize::from(at.y - area.y);
+        let hit = match model.list.lines().get(line) {
+            Some(Line::Task(id)) => Some(id.clone()),
+            _ => None,
+        };
+        if let Some(id) = hit {
+            model.list.select(&id);
+        }
+    }
+    Vec::new()
+}
+
+/// The name of each view with the column it begins in.
+pub fn tab_columns() -> impl Iterator<Item = (u16, Tab)> {
+    let mut column = 1;
+    Tab::ALL.into_iter().map(move |tab| {
+        let at = column;
+        // Its number, a space, its name, and two columns to the next.
+        column += u16::try_from(tab.title().len()).unwrap_or(0) + 4;
+        (at, tab)
+    })
+}
+
+fn tab_at(column: u16) -> Option<Tab> {
+    let before = tab_columns().filter(|(at, _)| *at <= column);
+    before.last().map(|(_, tab)| tab)
+}

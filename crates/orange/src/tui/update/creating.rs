@@ -1,0 +1,54 @@
+//! What keys do in the form for a new task.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+use super::act;
+use super::typing::{edits, sends, type_into};
+use crate::tui::command::{Action, Command};
+use crate::tui::form::Part;
+use crate::tui::mode::Mode;
+use crate::tui::model::Model;
+
+pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Mode::Create(form) = &mut model.mode else {
+        return Vec::new();
+    };
+    if sends(key) {
+        let draft = form.draft();
+        model.mode = Mode::Browse;
+        return act(model, Action::Create(Box::new(draft)));
+    }
+    if edits(key) {
+        let text = form.field().map(|field| field.text().to_owned());
+        return text.map(Command::EditText).into_iter().collect();
+    }
+    let has_lines = form.focus.has_lines();
+    match key.code {
+        KeyCode::Esc => model.mode = Mode::Browse,
+        KeyCode::Tab => form.go(1),
+        KeyCode::BackTab => form.go(-1),
+        KeyCode::Enter if !has_lines => form.go(1),
+        KeyCode::Left if form.choice().is_some() => step(form, -1),
+        KeyCode::Right | KeyCode::Char(' ') if form.choice().is_some() => step(form, 1),
+        KeyCode::Left | KeyCode::Right | KeyCode::Char(' ') if form.focus == Part::Start => {
+            form.waits = !form.waits;
+        }
+        _ => {
+            let is_taken = form
+                .field()
+                .is_some_and(|field| type_into(field, key, has_lines));
+            match key.code {
+                KeyCode::Up if !is_taken => form.go(-1),
+                KeyCode::Down if !is_taken => form.go(1),
+                _ => {}
+            }
+        }
+    }
+    Vec::new()
+}
+
+fn step(form: &mut crate::tui::form::Form, by: isize) {
+    if let Some(choice) = form.choice() {
+        choice.step(by);
+    }
+}

@@ -1,0 +1,124 @@
+//! Changes the model: pure, without a clock or the world.
+
+mod arriving;
+mod browsing;
+mod choosing;
+mod clicking;
+mod creating;
+mod typing;
+
+use orange_engine::names::TaskId;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+pub use choosing::found;
+pub use clicking::tab_columns;
+
+use super::command::{Aim, Command};
+use super::detail::Tab;
+use super::layout::layout;
+use super::message::Message;
+use super::mode::Mode;
+use super::model::Model;
+
+/// Takes in what happened; what is to be done about it outside of the model.
+pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
+    let mut commands = match message {
+        Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
+        Message::Key(key) => press(model, key),
+        Message::Mouse(mouse) => clicking::click(model, mouse),
+        Message::Paste(text) => typing::paste(model, &text),
+        Message::Resized(width, height) => {
+            (model.width, model.height) = (width, height);
+            Vec::new()
+        }
+        Message::Suspend => vec![Command::Suspend],
+        Message::Continued => vec![Command::Redraw],
+        Message::End => vec![Command::Quit],
+        other => arriving::arrive(model, other),
+    };
+    settle(model, &mut commands);
+    commands
+}
+
+fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    // Whatever is open, this ends the program, as it does anywhere.
+    if is_control && key.code == KeyCode::Char('c') {
+        return vec![Command::Quit];
+    }
+    if is_control && key.code == KeyCode::Char('z') {
+        return vec![Command::Suspend];
+    }
+    match &model.mode {
+        Mode::Browse => browsing::press(model, key),
+        Mode::Search(_) => typing::search(model, key),
+        Mode::Write(_) => typing::write(model, key),
+        Mode::Create(_) => creating::press(model, key),
+        Mode::Palette(..) => choosing::palette(model, key),
+        Mode::Moves(_) => choosing::moves(model, key),
+        Mode::Filter(_) => choosing::filter(model, key),
+        Mode::Workspaces(..) => choosing::workspaces(model, key),
+        Mode::Confirm(_) => choosing::confirm(model, key),
+        Mode::Help(_) => choosing::help(model, key),
+        Mode::Told(_) => choosing::told(model, key),
+    }
+}
+
+/// Brings what depends on other things in line, and has gathered what is seen now.
+fn settle(model: &mut Model, commands: &mut Vec<Command>) {
+    let selected = model.list.selected().map(|entry| entry.row.id.clone());
+    if selected.is_none() {
+        model.detail.is_zoomed = false;
+    }
+    model.detail.turn_to(selected.as_ref());
+    let places = layout(model);
+    let height = places.list.map_or(0, |area| area.height.into());
+    model.list.scroll_to_selected(height);
+    let aim = aim(model, height, selected);
+    if aim != model.aim {
+        model.aim = aim.clone();
+        commands.push(Command::Aim(aim));
+    }
+}
+
+fn aim(model: &Model, height: usize, selected: Option<TaskId>) -> Aim {
+    let lines = model.list.lines().iter().skip(model.list.top).take(height);
+    let mut visible: Vec<TaskId> = lines
+        .filter_map(|line| match line {
+            super::list::Line::Task(id) => Some(id.clone()),
+            super::list::Line::Heading(..) => None,
+        })
+        .collect();
+    // What can be done with the chosen one is in the footer, wherever it is.
+    if let Some(id) = selected.as_ref().filter(|id| !visible.contains(id)) {
+        visible.insert(0, id.clone());
+    }
+    let detail = layout(model).detail;
+    let before = match model.detail.tab {
+        Tab::Terminal if model.detail.scroll() > 0 => BEFORE,
+        _ => 0,
+    };
+    Aim {
+        visible,
+        detail: selected
+            .filter(|_| detail.is_some())
+            .map(|id| (id, model.detail.tab)),
+        width: detail.map_or(0, |area| area.width),
+        before,
+    }
+}
+
+/// How many lines of what an agent has shown before can be scrolled to.
+const BEFORE: usize = 2000;
+
+/// Something is asked of the driver.
+fn act(model: &mut Model, action: super::command::Action) -> Vec<Command> {
+    let number = model.next_number;
+    model.next_number += 1;
+    model.notice = None;
+    model.doing.push(super::model::Doing {
+        number,
+        action: action.clone(),
+    });
+    vec![Command::Act(number, action)]
+}

@@ -1,0 +1,146 @@
+//! What keys do while a text is typed.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::act;
+use crate::tui::command::Command;
+use crate::tui::field::Field;
+use crate::tui::form::Part;
+use crate::tui::mode::Mode;
+use crate::tui::model::Model;
+use crate::tui::theme::Tone;
+
+/// Types a key into a text; whether it meant anything there.
+pub(super) fn type_into(field: &mut Field, key: KeyEvent, has_lines: bool) -> bool {
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Char('w') if is_control => field.delete_word(),
+        KeyCode::Char('u') if is_control => field.delete_line(),
+        KeyCode::Char('a') if is_control => field.home(),
+        KeyCode::Char(letter) if !is_control => {
+            field.insert(letter.encode_utf8(&mut [0; 4]), has_lines);
+        }
+        KeyCode::Enter if has_lines => field.insert("\n", true),
+        KeyCode::Backspace => field.backspace(),
+        KeyCode::Delete => field.delete(),
+        KeyCode::Left => field.left(),
+        KeyCode::Right => field.right(),
+        KeyCode::Home => field.home(),
+        KeyCode::End => field.end(),
+        KeyCode::Up if has_lines => return field.up(),
+        KeyCode::Down if has_lines => return field.down(),
+        _ => return false,
+    }
+    true
+}
+
+/// Whether a key means that a text is finished.
+pub(super) fn sends(key: KeyEvent) -> bool {
+    let is = |modifier| key.modifiers.contains(modifier);
+    key.code == KeyCode::Char('s') && is(KeyModifiers::CONTROL)
+        || key.code == KeyCode::Enter && is(KeyModifiers::ALT)
+}
+
+/// Whether a key asks for the person's editor.
+pub(super) fn edits(key: KeyEvent) -> bool {
+    key.code == KeyCode::Char('e') && key.modifiers.contains(KeyModifiers::CONTROL)
+}
+
+pub(super) fn search(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Mode::Search(field) = &mut model.mode else {
+        return Vec::new();
+    };
+    match key.code {
+        KeyCode::Esc => {
+            model.list.search.clear();
+            model.mode = Mode::Browse;
+        }
+        KeyCode::Enter => {
+            model.mode = Mode::Browse;
+            return Vec::new();
+        }
+        KeyCode::Down => {
+            model.list.go(1);
+            return Vec::new();
+        }
+        KeyCode::Up => {
+            model.list.go(-1);
+            return Vec::new();
+        }
+        _ => {
+            type_into(field, key, false);
+            model.list.search = field.text().to_owned();
+        }
+    }
+    model.list.arrange();
+    // The best match is what was meant.
+    if !model.list.search.is_empty() {
+        model.list.go_to_best();
+    }
+    Vec::new()
+}
+
+pub(super) fn write(model: &mut Model, key: KeyEvent) -> Vec<Command> {
+    let Mode::Write(letter) = &mut model.mode else {
+        return Vec::new();
+    };
+    if key.code == KeyCode::Esc {
+        model.mode = Mode::Browse;
+    } else if sends(key) {
+        if letter.text.is_blank() && !letter.is_optional {
+            model.say(Tone::Warn, "write something first, or drop it with Esc");
+            return Vec::new();
+        }
+        let action = letter.action.clone().saying(letter.text.text());
+        model.mode = Mode::Browse;
+        return act(model, action);
+    } else if edits(key) {
+        return vec![Command::EditText(letter.text.text().to_owned())];
+    } else {
+        type_into(&mut letter.text, key, true);
+    }
+    Vec::new()
+}
+
+pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Command> {
+    match &mut model.mode {
+        Mode::Search(field) => {
+            field.insert(text, false);
+            model.list.search = field.text().to_owned();
+            model.list.arrange();
+            model.list.go_to_best();
+        }
+        Mode::Palette(field, chosen) => {
+            field.insert(text, false);
+            *chosen = 0;
+        }
+        Mode::Write(letter) => letter.text.insert(text, true),
+        Mode::Create(form) => {
+            let has_lines = form.focus.has_lines();
+            if let Some(field) = form.field() {
+                field.insert(text, has_lines);
+            }
+        }
+        // Pasted letters are no keys: nobody meant to merge.
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Takes over what was written in the person's editor.
+pub(super) fn replace(model: &mut Model, text: &str) {
+    let text = Field::of(text.trim_end());
+    match &mut model.mode {
+        Mode::Write(letter) => letter.text = text,
+        Mode::Create(form) => {
+            let (focus, one_line) = (form.focus, text.text().replace('\n', " "));
+            if let Some(field) = form.field() {
+                *field = match focus {
+                    Part::Summary | Part::Context => text,
+                    _ => Field::of(one_line),
+                };
+            }
+        }
+        _ => {}
+    }
+}

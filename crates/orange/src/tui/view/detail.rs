@@ -1,0 +1,142 @@
+//! Draws the view of the chosen task.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+
+use super::cursor;
+use crate::tui::detail::{Content, File, Screen, Tab};
+use crate::tui::fit::{fold, put};
+use crate::tui::model::Model;
+use crate::tui::theme::Tone;
+use crate::tui::update::tab_columns;
+
+/// Draws the names of the views, and of what they are views.
+pub(super) fn draw_tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let theme = model.theme;
+    let dim = theme.style(Tone::Dim);
+    put(
+        buffer,
+        (area.x, area.y),
+        area.width,
+        &"─".repeat(area.width.into()),
+        dim,
+    );
+    let mut end = area.x;
+    for (column, tab) in tab_columns() {
+        let style = if tab == model.detail.tab {
+            theme.style(Tone::Chosen)
+        } else {
+            theme.style(Tone::Plain)
+        };
+        let x = area.x + column;
+        let text = format!("{} {}", tab as usize + 1, tab.title());
+        let left = area.right().saturating_sub(x);
+        end = x + put(buffer, (x, area.y), left, &text, style);
+    }
+    if let Some(entry) = model.list.selected() {
+        let about = match model.detail.content() {
+            Content::Screen(screen) if !screen.about.is_empty() => {
+                format!(" {} {} ", entry.row.id, screen.about)
+            }
+            _ => format!(" {} ", entry.row.id),
+        };
+        let width = u16::try_from(crate::output::count(&about)).unwrap_or(u16::MAX);
+        if end + width + 2 < area.right() {
+            let at = (area.right() - width - 1, area.y);
+            put(buffer, at, width, &about, theme.style(Tone::Strong));
+        }
+    }
+}
+
+/// Draws what the view shows.
+pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let scroll = model.detail.scroll();
+    match model.detail.content() {
+        Content::Pending => say(model, "reading …", area, buffer),
+        Content::Nothing(why) => say(model, why, area, buffer),
+        Content::Screen(screen) => draw_screen(model, screen, scroll, area, buffer),
+        Content::Lines(lines) => {
+            let shown = lines.iter().skip(scroll).take(area.height.into());
+            for (y, line) in (area.y..).zip(shown) {
+                buffer.set_line(area.x + 1, y, line, area.width.saturating_sub(1));
+            }
+        }
+        Content::Files(files) => draw_files(model, files, area, buffer),
+    }
+}
+
+fn say(model: &Model, text: &str, area: Rect, buffer: &mut Buffer) {
+    let style = model.theme.style(Tone::Dim);
+    let lines = fold(text, area.width.saturating_sub(2).into());
+    for (y, line) in (area.y..area.bottom()).zip(lines) {
+        put(buffer, (area.x + 1, y), area.width, &line, style);
+    }
+}
+
+/// The end of what an agent shows, as far as there is room.
+fn draw_screen(model: &Model, screen: &Screen, scroll: usize, area: Rect, buffer: &mut Buffer) {
+    let is_blank = |line: &Line<'_>| line.width() == 0;
+    let blank = screen
+        .lines
+        .iter()
+        .rev()
+        .take_while(|it| is_blank(it))
+        .count();
+    let cursor_line = screen.cursor.map(|(_, line)| usize::from(line));
+    let end = screen.lines.len() - blank;
+    let end = cursor_line
+        .map_or(end, |line| end.max(line + 1))
+        .min(screen.lines.len());
+    let height = usize::from(area.height);
+    let scroll = scroll.min(end.saturating_sub(height));
+    let start = (end - scroll).saturating_sub(height);
+    for (y, line) in (area.y..area.bottom()).zip(&screen.lines[start..end - scroll]) {
+        buffer.set_line(area.x, y, line, area.width);
+    }
+    if let (Some((column, line)), 0) = (screen.cursor, scroll)
+        && usize::from(line) >= start
+        && column < area.width
+    {
+        let y = area.y + u16::try_from(usize::from(line) - start).unwrap_or(0);
+        if y < area.bottom() {
+            cursor(
+                buffer,
+                (area.x + column, y),
+                model.theme.style(Tone::Chosen),
+            );
+        }
+    }
+    if scroll > 0 {
+        let told = format!(" {scroll} lines up, J comes down ");
+        let width = u16::try_from(told.len()).unwrap_or(0).min(area.width);
+        let at = (area.right() - width, area.bottom().saturating_sub(1));
+        put(buffer, at, width, &told, model.theme.style(Tone::Chosen));
+    }
+}
+
+fn draw_files(model: &Model, files: &[File], area: Rect, buffer: &mut Buffer) {
+    let theme = model.theme;
+    let lines = model.detail.diff_lines(files);
+    let shown = lines.into_iter().skip(model.detail.scroll());
+    for (y, (number, line)) in (area.y..area.bottom()).zip(shown) {
+        if let Some(line) = line {
+            buffer.set_line(area.x + 1, y, line, area.width.saturating_sub(1));
+            continue;
+        }
+        let file = &files[number];
+        let sign = if model.detail.folded.contains(&file.path) {
+            "▸"
+        } else {
+            "▾"
+        };
+        let is_pointed_at = number == model.detail.file && model.detail.tab == Tab::Diff;
+        let tone = if is_pointed_at {
+            Tone::Chosen
+        } else {
+            Tone::Strong
+        };
+        let text = format!("{sign} {}  {}", file.path, file.size);
+        put(buffer, (area.x, y), area.width, &text, theme.style(tone));
+    }
+}

@@ -1,0 +1,62 @@
+//! Draws every key that does something now, and what the signs mean.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::popup::frame;
+use crate::tui::fit::put;
+use crate::tui::keys::bindings;
+use crate::tui::model::Model;
+use crate::tui::theme::Tone;
+
+/// What the signs in the list mean.
+const SIGNS: [&str; 5] = [
+    "●      an agent runs      ✗  it has ended      ○  there is none",
+    "?      nobody can tell whether it runs",
+    "r1/2   the first review of at most two",
+    "3c +9 -1   three commits, nine lines more, one less",
+    "mouse  click a task, a view or a key below; the wheel scrolls",
+];
+
+/// How wide a key with its words is.
+const COLUMN: u16 = 23;
+
+fn lines(model: &Model) -> Vec<(Tone, String)> {
+    let all = bindings(model);
+    let mut lines: Vec<(Tone, String)> = Vec::new();
+    let columns = (model.width.saturating_sub(6) / COLUMN).clamp(1, 3);
+    for some in all.chunks(columns.into()) {
+        let told = some
+            .iter()
+            .map(|it| format!("{:<5} {:<17}", it.shown, it.label));
+        lines.push((Tone::Plain, told.collect::<String>().trim_end().to_owned()));
+    }
+    lines.push((Tone::Plain, String::new()));
+    lines.extend(SIGNS.map(|it| (Tone::Dim, it.to_owned())));
+    lines
+}
+
+/// How many lines the help has.
+pub fn help_height(model: &Model) -> usize {
+    lines(model).len()
+}
+
+pub(super) fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer) {
+    let lines = lines(model);
+    let title = match model.list.selected() {
+        Some(entry) => format!("Keys, with {} in {}", entry.row.id, entry.row.status),
+        None => String::from("Keys"),
+    };
+    let inside = frame(model, &title, lines.len(), area, buffer);
+    let most = lines.len().saturating_sub(inside.height.into());
+    let shown = lines.iter().skip(scroll.min(most));
+    for (y, (tone, line)) in (inside.y..inside.bottom()).zip(shown) {
+        put(
+            buffer,
+            (inside.x, y),
+            inside.width,
+            line,
+            model.theme.style(*tone),
+        );
+    }
+}

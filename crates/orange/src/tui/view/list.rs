@@ -1,0 +1,296 @@
+//! Draws the tasks in their zones, a line each.
+
+use orange_engine::language::workflow::Kind;
+use orange_engine::time::age;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use crate::driver::AgentState;
+use crate::output::count;
+use crate::tui::entry::Entry;
+use crate::tui::fit::{fold, put};
+use crate::tui::list::Line;
+use crate::tui::model::Model;
+use crate::tui::needs::needs;
+use crate::tui::theme::Tone;
+
+/// How wide each column is; nothing where there is no room for it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Widths {
+    id: u16,
+    status: u16,
+    round: u16,
+    project: u16,
+    summary: u16,
+    agent: u16,
+    extent: u16,
+    branch: u16,
+    age: u16,
+}
+
+/// Draws the lines that have room.
+pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let shown = || {
+        let lines = model.list.lines().iter().skip(model.list.top);
+        lines.take(area.height.into())
+    };
+    let entries = shown().filter_map(|line| match line {
+        Line::Task(id) => model.list.entry(id),
+        Line::Heading(..) => None,
+    });
+    let entries: Vec<&Entry> = entries.collect();
+    let widths = widths(model, &entries, area.width);
+    for (y, line) in (area.y..).zip(shown()) {
+        let line_area = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        match line {
+            Line::Heading(title, count) => heading(model, title, *count, line_area, buffer),
+            Line::Task(id) => {
+                if let Some(entry) = model.list.entry(id) {
+                    row(model, entry, &widths, line_area, buffer);
+                }
+            }
+        }
+    }
+}
+
+fn heading(model: &Model, title: &str, count: usize, area: Rect, buffer: &mut Buffer) {
+    let strong = model.theme.style(Tone::Strong);
+    let dim = model.theme.style(Tone::Dim);
+    let mut x = area.x + 1;
+    x += put(buffer, (x, area.y), area.width, title, strong) + 1;
+    let left = area.right().saturating_sub(x);
+    x += put(buffer, (x, area.y), left, &count.to_string(), dim) + 1;
+    let left = area.right().saturating_sub(x + 1);
+    put(buffer, (x, area.y), left, &"─".repeat(left.into()), dim);
+}
+
+fn widths(model: &Model, entries: &[&Entry], width: u16) -> Widths {
+    let widest = |of: &dyn Fn(&Entry) -> usize| {
+        let widest = entries.iter().map(|entry| of(entry)).max().unwrap_or(0);
+        u16::try_from(widest).unwrap_or(u16::MAX)
+    };
+    let mut widths = Widths {
+        id: widest(&|entry| count(entry.row.id.as_str())).min(8),
+        status: widest(&|entry| count(entry.row.status.as_str())).min(14),
+        age: 4,
+        ..Widths::default()
+    };
+    // The sign, a column at each side, and a space after each column.
+    let fixed = 3 + widths.id + 1 + widths.status + 1 + widths.age + 1;
+    let mut left = width.saturating_sub(fixed + 1);
+    let summary = 24;
+    let mut grant = |wanted: u16| {
+        let has_room = wanted > 0 && left > summary + wanted;
+        if has_room {
+            left -= wanted + 1;
+        }
+        if has_room { wanted } else { 0 }
+    };
+    widths.round = grant(widest(&|entry| count(&round(entry))));
+    if model.list.is_everywhere && !model.list.by_project {
+        widths.project = grant(widest(&|entry| count(entry.row.project.as_str())).min(12));
+    }
+    widths.extent = grant(widest(&|entry| count(&extent(entry))));
+    widths.agent = grant(widest(&|entry| count(&agent(entry))).min(16));
+    if width >= 130 {
+        widths.branch = grant(widest(&|entry| count(&entry.row.branch)).min(28));
+    }
+    widths.summary = left;
+    widths
+}
+
+fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut Buffer) {
+    let theme = model.theme;
+    let is_chosen = model
+        .list
+        .selected()
+        .is_some_and(|it| it.row.id == entry.row.id);
+    let style = |tone: Tone| {
+        if is_chosen && matches!(tone, Tone::Plain | Tone::Dim) {
+            Style::new()
+        } else {
+            theme.style(tone)
+        }
+    };
+    let y = area.y;
+    let mut x = area.x + 1;
+    let (tone, sign) = sign(entry.agent());
+    put(buffer, (x, y), 1, sign, style(tone));
+    x += 2;
+    let mut cell = |width: u16, text: &str, tone: Tone| {
+        if width > 0 {
+            put(buffer, (x, y), width, text, style(tone));
+            x += width + 1;
+        }
+    };
+    cell(widths.id, entry.row.id.as_str(), Tone::Strong);
+    cell(widths.status, entry.row.status.as_str(), status_tone(entry));
+    cell(widths.round, &round(entry), Tone::Dim);
+    cell(widths.project, entry.row.project.as_str(), Tone::Dim);
+    let summary_at = x;
+    x += widths.summary + 1;
+    let mut cell = |width: u16, text: &str, tone: Tone| {
+        if width > 0 {
+            put(buffer, (x, y), width, text, style(tone));
+            x += width + 1;
+        }
+    };
+    cell(widths.extent, &extent(entry), Tone::Dim);
+    cell(widths.agent, &agent(entry), Tone::Dim);
+    cell(widths.branch, &entry.row.branch, Tone::Dim);
+    let then = entry.row.entered_at.map(|then| age(model.now, then));
+    let then = format!("{:>4}", then.unwrap_or_default());
+    cell(widths.age, &then, Tone::Dim);
+    summary(entry, (summary_at, y), widths.summary, buffer, &style);
+    if is_chosen {
+        buffer.set_style(area, theme.style(Tone::Chosen));
+    }
+}
+
+/// What is to be done, and at its right what stands in the way.
+fn summary(
+    entry: &Entry,
+    (x, y): (u16, u16),
+    width: u16,
+    buffer: &mut Buffer,
+    style: &impl Fn(Tone) -> Style,
+) {
+    let beside = match entry.row.attention.first() {
+        Some(reason) => Some((Tone::Bad, format!("! {reason}"))),
+        None if entry.glance.as_ref().is_some_and(|it| it.unread > 0) => {
+            Some((Tone::Warn, String::from("message unread")))
+        }
+        None => needs(entry).map(|needs| (Tone::Warn, needs)),
+    };
+    let Some((tone, beside)) = beside.filter(|_| width >= 20) else {
+        put(buffer, (x, y), width, entry.summary(), style(Tone::Plain));
+        return;
+    };
+    // A reason to look says more than what is to be done.
+    let most = if tone == Tone::Bad {
+        width * 2 / 3
+    } else {
+        width * 3 / 5
+    };
+    let taken = u16::try_from(count(&beside)).unwrap_or(u16::MAX).min(most);
+    let left = width - taken - 2;
+    put(buffer, (x, y), left, entry.summary(), style(Tone::Plain));
+    put(buffer, (x + width - taken, y), taken, &beside, style(tone));
+}
+
+fn sign(agent: AgentState) -> (Tone, &'static str) {
+    match agent {
+        AgentState::None => (Tone::Dim, "○"),
+        AgentState::Alive => (Tone::Good, "●"),
+        AgentState::Unknown => (Tone::Warn, "?"),
+        AgentState::Dead => (Tone::Bad, "✗"),
+    }
+}
+
+fn status_tone(entry: &Entry) -> Tone {
+    match entry.row.kind {
+        _ if !entry.row.attention.is_empty() => Tone::Bad,
+        Some(Kind::Human) | None => Tone::Warn,
+        Some(Kind::Agent) => Tone::Good,
+        Some(Kind::Terminal) => Tone::Dim,
+        Some(Kind::Waiting | Kind::Queued) => Tone::Plain,
+    }
+}
+
+fn round(entry: &Entry) -> String {
+    let most = entry.glance.as_ref().and_then(|it| it.rounds);
+    match (entry.row.round, most) {
+        (0, _) => String::new(),
+        (round, Some(most)) => format!("r{round}/{most}"),
+        (round, None) => format!("r{round}"),
+    }
+}
+
+fn agent(entry: &Entry) -> String {
+    let Some(glance) = &entry.glance else {
+        return String::new();
+    };
+    match &entry.doing {
+        Some(doing) => format!("{} {doing}", glance.harness),
+        None => glance.harness.to_string(),
+    }
+}
+
+fn extent(entry: &Entry) -> String {
+    match entry.extent {
+        Some(it) if it.commits + it.added + it.removed > 0 => {
+            format!("{}c +{} -{}", it.commits, it.added, it.removed)
+        }
+        _ => String::new(),
+    }
+}
+
+/// What to do where there is nothing to list.
+pub(super) fn nothing(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let here = model
+        .list
+        .here
+        .as_ref()
+        .filter(|_| !model.list.is_everywhere);
+    let lines: Vec<(Tone, String)> = if !model.list.is_loaded && model.trouble.is_none() {
+        vec![(Tone::Dim, String::from("reading …"))]
+    } else if model.list.is_empty() {
+        let place = here.map_or(String::from("yet"), |name| format!("in `{name}` yet"));
+        vec![
+            (Tone::Strong, format!("No tasks {place}.")),
+            (Tone::Plain, String::new()),
+            (
+                Tone::Plain,
+                String::from(
+                    "A task is work that an agent does in a worktree of its own: it plans, works, \
+                     is reviewed, and you merge.",
+                ),
+            ),
+            (Tone::Plain, String::new()),
+            (Tone::Key, String::from("c   create a task")),
+            (Tone::Key, String::from("?   every key")),
+            (Tone::Key, String::from("q   quit")),
+            (Tone::Plain, String::new()),
+            (
+                Tone::Dim,
+                String::from(
+                    "Start orange inside a git repository: the first task there registers it as a \
+                     project.",
+                ),
+            ),
+        ]
+    } else {
+        vec![
+            (Tone::Strong, String::from("Nothing matches.")),
+            (
+                Tone::Plain,
+                String::from("Esc clears the search, f changes the filter, a shows all projects."),
+            ),
+        ]
+    };
+    let width = usize::from(area.width.saturating_sub(4)).min(72);
+    let mut y = area.y + 1;
+    for (tone, text) in lines {
+        let folded = match text.as_str() {
+            "" => vec![String::new()],
+            text => fold(text, width),
+        };
+        for line in folded {
+            if y < area.bottom() {
+                put(
+                    buffer,
+                    (area.x + 2, y),
+                    area.width,
+                    &line,
+                    model.theme.style(tone),
+                );
+                y += 1;
+            }
+        }
+    }
+}

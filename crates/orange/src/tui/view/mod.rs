@@ -1,0 +1,158 @@
+//! Draws the model; nothing here changes it or asks anybody.
+
+mod detail;
+mod form;
+mod help;
+mod list;
+mod popup;
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::buttons::buttons;
+use super::fit::put;
+use super::layout::layout;
+use super::mode::Mode;
+use super::model::{Model, Supervision};
+use super::theme::Tone;
+use crate::output::count;
+
+pub use help::help_height;
+
+/// Draws a frame.
+pub fn draw(model: &Model, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    // A terminal that has just become smaller tells so in a moment.
+    if area.width >= model.width && area.height >= model.height {
+        draw_on(model, area, frame.buffer_mut());
+    }
+}
+
+/// Draws into a buffer.
+pub fn draw_on(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let places = layout(model);
+    header(model, places.header, buffer);
+    if let Some(area) = places.list {
+        if model.list.lines().is_empty() {
+            list::nothing(model, area, buffer);
+        } else {
+            list::draw(model, area, buffer);
+        }
+    }
+    if let (Some(list), Some(tabs)) = (places.list, places.tabs)
+        && tabs.x > list.right()
+    {
+        let style = model.theme.style(Tone::Dim);
+        for y in list.top()..list.bottom() {
+            put(buffer, (list.right(), y), 1, "│", style);
+        }
+    }
+    if let (Some(tabs), Some(area)) = (places.tabs, places.detail) {
+        detail::draw_tabs(model, tabs, buffer);
+        detail::draw(model, area, buffer);
+    }
+    status(model, places.status, buffer);
+    footer(model, places.footer, buffer);
+    match &model.mode {
+        Mode::Browse | Mode::Search(_) => {}
+        Mode::Help(scroll) => help::draw(model, *scroll, area, buffer),
+        Mode::Create(form) => form::draw(model, form, area, buffer),
+        mode => popup::draw(model, mode, area, buffer),
+    }
+}
+
+fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let theme = model.theme;
+    let place = match (&model.list.here, model.list.is_everywhere) {
+        (Some(here), false) => here.to_string(),
+        _ => String::from("all projects"),
+    };
+    let mut x = area.x + 1;
+    x += put(buffer, (x, area.y), 8, "orange", theme.style(Tone::Strong)) + 1;
+    let room = area.width / 3;
+    x += put(buffer, (x, area.y), room, &place, theme.style(Tone::Plain)) + 2;
+    let [needs, running, rest] = model.list.counts();
+    let tone = if needs > 0 { Tone::Warn } else { Tone::Dim };
+    let needing = if needs == 1 { "needs you" } else { "need you" };
+    let parts = [
+        (tone, format!("{needs} {needing}")),
+        (Tone::Good, format!("{running} running")),
+        (Tone::Dim, format!("{rest} waiting")),
+    ];
+    for (tone, text) in parts {
+        let left = area.right().saturating_sub(x);
+        x += put(buffer, (x, area.y), left, &text, theme.style(tone)) + 2;
+    }
+    let (tone, supervision) = match (&model.trouble, model.supervision) {
+        (Some(_), _) => (Tone::Bad, "! the list may be old"),
+        (None, Supervision::Here) => (Tone::Dim, "supervising"),
+        (None, Supervision::Elsewhere) => (Tone::Dim, "supervised"),
+        (None, Supervision::Nobody) => (Tone::Warn, "nobody supervises"),
+    };
+    let width = u16::try_from(count(supervision)).unwrap_or(0);
+    if x + width < area.right() {
+        let at = area.right() - width - 1;
+        put(buffer, (at, area.y), width, supervision, theme.style(tone));
+    }
+}
+
+/// What was said, what is searched for, or what is being done.
+fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let theme = model.theme;
+    let at = (area.x + 1, area.y);
+    let width = area.width.saturating_sub(2);
+    if let Mode::Search(field) = &model.mode {
+        let taken = put(buffer, at, width, "/", theme.style(Tone::Key));
+        let text = field.text();
+        put(
+            buffer,
+            (at.0 + taken, at.1),
+            width,
+            text,
+            theme.style(Tone::Plain),
+        );
+        let column = u16::try_from(field.place().1).unwrap_or(u16::MAX);
+        cursor(
+            buffer,
+            (at.0.saturating_add(taken).saturating_add(column), at.1),
+            theme.style(Tone::Chosen),
+        );
+        return;
+    }
+    let (tone, text) = if let Some(trouble) = &model.trouble {
+        (Tone::Bad, trouble.clone())
+    } else if let Some(notice) = &model.notice {
+        (notice.tone, notice.text.clone())
+    } else if let Some(doing) = model.doing.last() {
+        let more = match model.doing.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        (Tone::Dim, format!("{}{more} …", doing.action.told()))
+    } else if !model.list.search.is_empty() {
+        (Tone::Key, format!("/{}  (Esc clears)", model.list.search))
+    } else {
+        return;
+    };
+    put(buffer, at, width, &text, theme.style(tone));
+}
+
+fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let theme = model.theme;
+    for (column, (key, label, _)) in buttons(model) {
+        let x = area.x + column;
+        let left = area.right().saturating_sub(x);
+        let taken = put(buffer, (x, area.y), left, key, theme.style(Tone::Key));
+        let left = left.saturating_sub(taken + 1);
+        let at = (x + taken + 1, area.y);
+        put(buffer, at, left, &label, theme.style(Tone::Plain));
+    }
+}
+
+/// Shows where a text goes on.
+fn cursor(buffer: &mut Buffer, (x, y): (u16, u16), style: ratatui::style::Style) {
+    if buffer.area.contains(ratatui::layout::Position::new(x, y)) {
+        buffer[(x, y)].set_style(style);
+    }
+}

@@ -1,0 +1,271 @@
+//! Draws what lies above everything else: questions, menus, answers.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::{Block, Borders, Clear, Widget as _};
+
+use super::cursor;
+use crate::driver::Pooled;
+use crate::tui::field::Field;
+use crate::tui::fit::{fold, put};
+use crate::tui::list::Filter;
+use crate::tui::mode::{Letter, Mode, Question, Told};
+use crate::tui::model::Model;
+use crate::tui::theme::Tone;
+use crate::tui::update::found;
+
+/// How wide something that lies above is at most.
+const WIDEST: u16 = 76;
+
+pub(super) fn draw(model: &Model, mode: &Mode, area: Rect, buffer: &mut Buffer) {
+    match mode {
+        Mode::Confirm(question) => confirm(model, question, area, buffer),
+        Mode::Told(told) => tell(model, told, area, buffer),
+        Mode::Write(letter) => write(model, letter, area, buffer),
+        Mode::Palette(field, chosen) => palette(model, field, *chosen, area, buffer),
+        Mode::Moves(chosen) => moves(model, *chosen, area, buffer),
+        Mode::Filter(chosen) => {
+            let lines = Filter::ALL.iter().map(|(_, name)| (*name).to_owned());
+            menu(
+                model,
+                "Show",
+                &lines.collect::<Vec<_>>(),
+                *chosen,
+                area,
+                buffer,
+            );
+        }
+        Mode::Workspaces(found, chosen) => {
+            workspaces(model, found.as_deref(), *chosen, area, buffer);
+        }
+        Mode::Browse | Mode::Search(_) | Mode::Help(_) | Mode::Create(_) => {}
+    }
+}
+
+/// A frame in the middle with room for so many lines; the room inside it.
+pub(super) fn frame(
+    model: &Model,
+    title: &str,
+    lines: usize,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Rect {
+    let width = area.width.saturating_sub(2).min(WIDEST);
+    let most = area.height.saturating_sub(2);
+    let height = u16::try_from(lines + 2).unwrap_or(u16::MAX).min(most);
+    let outer = Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + 1 + (most - height) / 3,
+        width,
+        height,
+    };
+    Clear.render(outer, buffer);
+    let block = Block::new()
+        .borders(Borders::ALL)
+        .border_style(model.theme.style(Tone::Key));
+    let inner = block.inner(outer);
+    block.render(outer, buffer);
+    let title = format!(" {title} ");
+    let room = width.saturating_sub(4);
+    put(
+        buffer,
+        (outer.x + 2, outer.y),
+        room,
+        &title,
+        model.theme.style(Tone::Strong),
+    );
+    Rect {
+        x: inner.x + 1,
+        width: inner.width.saturating_sub(2),
+        ..inner
+    }
+}
+
+/// How many columns the inside of a frame has.
+fn room(area: Rect) -> usize {
+    usize::from(area.width.saturating_sub(2).min(WIDEST).saturating_sub(4))
+}
+
+fn put_lines(model: &Model, lines: &[(Tone, String)], area: Rect, buffer: &mut Buffer) {
+    for (y, (tone, line)) in (area.y..area.bottom()).zip(lines) {
+        put(
+            buffer,
+            (area.x, y),
+            area.width,
+            line,
+            model.theme.style(*tone),
+        );
+    }
+}
+
+fn confirm(model: &Model, question: &Question, area: Rect, buffer: &mut Buffer) {
+    let width = room(area);
+    let mut lines = Vec::new();
+    for line in fold(&question.asked, width) {
+        lines.push((Tone::Strong, line));
+    }
+    lines.push((Tone::Plain, String::new()));
+    for consequence in &question.consequences {
+        lines.extend(
+            fold(consequence, width)
+                .into_iter()
+                .map(|it| (Tone::Plain, it)),
+        );
+    }
+    lines.push((Tone::Plain, String::new()));
+    lines.push((Tone::Key, String::from("y yes   n no")));
+    let inside = frame(model, "Sure?", lines.len(), area, buffer);
+    put_lines(model, &lines, inside, buffer);
+}
+
+fn tell(model: &Model, told: &Told, area: Rect, buffer: &mut Buffer) {
+    let width = room(area);
+    let mut lines = Vec::new();
+    for line in &told.lines {
+        lines.extend(fold(line, width).into_iter().map(|it| (Tone::Plain, it)));
+    }
+    for hint in &told.hints {
+        lines.push((Tone::Plain, String::new()));
+        let hint = format!("hint: {hint}");
+        lines.extend(fold(&hint, width).into_iter().map(|it| (Tone::Key, it)));
+    }
+    let inside = frame(model, &told.title, lines.len(), area, buffer);
+    put_lines(model, &lines, inside, buffer);
+}
+
+fn write(model: &Model, letter: &Letter, area: Rect, buffer: &mut Buffer) {
+    let height = usize::from(area.height / 2).clamp(5, 16);
+    let inside = frame(model, &letter.title, height, area, buffer);
+    field(model, &letter.text, inside, true, buffer);
+}
+
+/// Draws a text that is being typed, scrolled to its cursor.
+pub(super) fn field(model: &Model, text: &Field, area: Rect, has_focus: bool, buffer: &mut Buffer) {
+    let style = model.theme.style(Tone::Plain);
+    let (line, column) = text.place();
+    let height = usize::from(area.height).max(1);
+    let width = usize::from(area.width).max(1);
+    let first = (line + 1).saturating_sub(height);
+    let skipped = (column + 1).saturating_sub(width);
+    for (y, text) in (area.y..area.bottom()).zip(text.text().split('\n').skip(first)) {
+        let shown: String = text.chars().skip(skipped).collect();
+        put(buffer, (area.x, y), area.width, &shown, style);
+    }
+    if has_focus {
+        let x = area.x + u16::try_from(column - skipped).unwrap_or(0);
+        let y = area.y + u16::try_from(line - first).unwrap_or(0);
+        cursor(buffer, (x, y), model.theme.style(Tone::Chosen));
+    }
+}
+
+fn menu(
+    model: &Model,
+    title: &str,
+    lines: &[String],
+    chosen: usize,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let inside = frame(model, title, lines.len().max(1), area, buffer);
+    list(model, lines, chosen, inside, buffer);
+}
+
+/// Draws lines of which one is chosen, scrolled to it.
+fn list(model: &Model, lines: &[String], chosen: usize, area: Rect, buffer: &mut Buffer) {
+    let height = usize::from(area.height).max(1);
+    let first = (chosen + 1).saturating_sub(height);
+    let shown = lines.iter().enumerate().skip(first);
+    for (y, (number, line)) in (area.y..area.bottom()).zip(shown) {
+        put(
+            buffer,
+            (area.x, y),
+            area.width,
+            line,
+            model.theme.style(Tone::Plain),
+        );
+        if number == chosen {
+            let row = Rect {
+                y,
+                height: 1,
+                ..area
+            };
+            buffer.set_style(row, model.theme.style(Tone::Chosen));
+        }
+    }
+}
+
+fn palette(model: &Model, typed: &Field, chosen: usize, area: Rect, buffer: &mut Buffer) {
+    let matching = found(model, typed.text());
+    let lines: Vec<String> = matching
+        .iter()
+        .map(|it| format!("{:<6} {}", it.shown, it.label))
+        .collect();
+    let height = usize::from(area.height.saturating_sub(6)).min(16);
+    let inside = frame(model, "Commands", height + 1, area, buffer);
+    let line = Rect {
+        height: 1,
+        ..inside
+    };
+    let at = (line.x, line.y);
+    put(buffer, at, 1, ":", model.theme.style(Tone::Key));
+    let typing = Rect {
+        x: line.x + 1,
+        width: line.width.saturating_sub(1),
+        ..line
+    };
+    field(model, typed, typing, true, buffer);
+    let rest = Rect {
+        y: inside.y + 1,
+        height: inside.height.saturating_sub(1),
+        ..inside
+    };
+    list(model, &lines, chosen, rest, buffer);
+}
+
+fn moves(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
+    let Some(entry) = model.list.selected() else {
+        return;
+    };
+    let lines: Vec<String> = entry
+        .ways()
+        .map(|way| {
+            let to = way.to.as_ref().map(ToString::to_string).unwrap_or_default();
+            let missing = way.missing.iter().map(ToString::to_string);
+            let missing: Vec<String> = missing.collect();
+            let needs = match missing.as_slice() {
+                [] => String::new(),
+                missing => format!("  needs: {}", missing.join("; ")),
+            };
+            format!("{to:<14}{needs}")
+        })
+        .collect();
+    let title = format!("Move {} from {} to", entry.row.id, entry.row.status);
+    menu(model, &title, &lines, chosen, area, buffer);
+}
+
+fn workspaces(
+    model: &Model,
+    found: Option<&[Pooled]>,
+    chosen: usize,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    let lines: Vec<String> = match found {
+        None => vec![String::from("reading …")],
+        Some([]) => vec![String::from("no workspace was made yet")],
+        Some(all) => all
+            .iter()
+            .map(|it| {
+                let task = it.task.as_ref().map(ToString::to_string);
+                let task = task.unwrap_or_default();
+                format!(
+                    "{:<14} {:<9} {task:<8} {}",
+                    it.name,
+                    it.state,
+                    it.path.display()
+                )
+            })
+            .collect(),
+    };
+    menu(model, "Workspaces", &lines, chosen, area, buffer);
+}
