@@ -45,6 +45,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("project update", "answers as `project show` does"),
     ("project remove", "its transcript is in `projects`"),
     ("workspace init", "answers as `workspace list` does"),
+    (
+        "doctor",
+        "asks the agents that are installed; tried in the tests of agents",
+    ),
     ("workflow list", "tried in the tests of the commands"),
     ("workflow show", "tried in the tests of the commands"),
     ("workflow check", "tried in the tests of the commands"),
