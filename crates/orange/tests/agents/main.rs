@@ -16,6 +16,7 @@
 
 mod agent;
 mod apart;
+mod deaths;
 mod levels;
 mod network;
 mod readiness;
