@@ -17,7 +17,9 @@
 mod agent;
 mod apart;
 mod deaths;
+mod fleet;
 mod levels;
+mod matrix;
 mod network;
 mod readiness;
 mod stage;
