@@ -30,7 +30,7 @@ mutants *arguments:
 
 # What is generated in docs/: schemas of answers, the reference of commands.
 docs:
-    ORANGE_WRITE_DOCS=1 cargo nextest run -p orange --test cli published reference
+    ORANGE_WRITE_DOCS=1 cargo nextest run -p orange --test cli --test agents published reference the_page
 
 # The real agents, with a scripted model; installs them first.
 agents *arguments:

@@ -14,7 +14,7 @@ use crate::output::{Alignment, Cell, Output, Style, Table};
 /// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.doctor/1");
 
-/// Look whether agents could work, before a task waits for something.
+/// Look whether agents could work.
 ///
 /// Looks at git and tmux, at the home, and at every harness: whether its program is installed and in
 /// which version, whether it is logged in, and whether it would first ask something. Each finding is

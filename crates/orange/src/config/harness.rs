@@ -192,12 +192,17 @@ impl Harness {
             .collect()
     }
 
+    /// Whether it can be given this, whatever it may do.
+    pub fn takes(&self, what: &str) -> bool {
+        let levels = [&self.full, &self.reduced, &self.review];
+        let takes = |level: &Vec<Argument>| level.iter().any(|argument| argument.takes(what));
+        levels.into_iter().flatten().all(takes)
+    }
+
     /// Refuses a value that this agent cannot be given, whatever it may do.
     pub fn require_setting(&self, what: &'static str, value: &str) -> Result<(), HarnessError> {
         let harness = self.name.clone();
-        let levels = [&self.full, &self.reduced, &self.review];
-        let takes = |level: &Vec<Argument>| level.iter().any(|argument| argument.takes(what));
-        if !levels.into_iter().flatten().all(takes) {
+        if !self.takes(what) {
             return Err(HarnessError::NoSetting { harness, what });
         }
         let problem = if value.contains('\0') {

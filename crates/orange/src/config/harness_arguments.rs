@@ -29,8 +29,10 @@ pub struct Values<'a> {
     pub model: Option<&'a str>,
     /// How hard to think.
     pub effort: Option<&'a str>,
-    /// Which conversation it is.
+    /// Which conversation it begins.
     pub session_id: Option<&'a str>,
+    /// Which conversation it goes on with.
+    pub resumed_id: Option<&'a str>,
     /// What the agent is told before everything else.
     pub system_prompt: Option<&'a str>,
 }
@@ -66,15 +68,17 @@ enum Placeholder {
     Model,
     Effort,
     SessionId,
+    ResumedId,
     SystemPrompt,
 }
 
-const PLACEHOLDERS: [Placeholder; 6] = [
+const PLACEHOLDERS: [Placeholder; 7] = [
     Placeholder::Prompt,
     Placeholder::PromptFile,
     Placeholder::Model,
     Placeholder::Effort,
     Placeholder::SessionId,
+    Placeholder::ResumedId,
     Placeholder::SystemPrompt,
 ];
 
@@ -86,6 +90,7 @@ impl Placeholder {
             Placeholder::Model => "model",
             Placeholder::Effort => "effort",
             Placeholder::SessionId => "session_id",
+            Placeholder::ResumedId => "resumed_id",
             Placeholder::SystemPrompt => "system_prompt",
         }
     }
@@ -257,6 +262,7 @@ impl Values<'_> {
             Placeholder::Model => self.model.map(OsStr::new),
             Placeholder::Effort => self.effort.map(OsStr::new),
             Placeholder::SessionId => self.session_id.map(OsStr::new),
+            Placeholder::ResumedId => self.resumed_id.map(OsStr::new),
             Placeholder::SystemPrompt => self.system_prompt.map(OsStr::new),
         }
     }

@@ -16,7 +16,10 @@
 
 mod agent;
 mod apart;
+mod deaths;
+mod fleet;
 mod levels;
+mod matrix;
 mod network;
 mod readiness;
 mod stage;

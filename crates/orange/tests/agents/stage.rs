@@ -1,5 +1,6 @@
 //! A person's home, a repository and a scripted model for one test.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
@@ -117,14 +118,17 @@ impl Stage {
     /// Creates and starts a task, and answers with its id.
     pub fn create(&self, branch: &str, options: &[&str]) -> TaskId {
         let begun = ["task", "create", branch, "Greet in French", "--json"];
-        let created = self.orange(&[&begun, options].concat());
+        // One that finds no workspace waits in the queue, and the command says so.
+        let created = self.orange_unchecked(&[&begun, options].concat());
+        let is_begun = matches!(created.status.code(), Some(0 | 6));
+        assert!(is_begun, "{options:?}: {created:?}");
         let answer: Value = serde_json::from_slice(&created.stdout).unwrap();
         TaskId::new(answer["task"]["id"].as_str().unwrap())
     }
 
-    /// Waits until the model is asked in this turn.
-    pub fn wait_for_turn(&self, id: &TaskId, role: &str, turn: u64) {
-        let is_it = |it: &Value| it["role"] == role && it["turn"] == turn;
+    /// Waits until the model is asked for this step of a turn.
+    pub fn wait_for_step(&self, id: &TaskId, role: &str, turn: u64, step: u64) {
+        let is_it = |it: &Value| it["role"] == role && it["turn"] == turn && it["step"] == step;
         let held = Deadline::after(SOON).wait_for(|| self.requests().iter().any(is_it));
         assert!(held, "waited in vain for {role} {turn}:\n{}", self.told(id));
     }
@@ -198,9 +202,9 @@ impl Stage {
     pub fn leave(&self, what: &str) {
         let log = fs::read_to_string(self.path("requests")).unwrap();
         assert!(!log.contains(CANARY), "an agent gave the canary away");
-        let gone = || left_running().is_empty();
+        let gone = || running().is_empty();
         let held = Deadline::after(Duration::from_secs(20)).wait_for(gone);
-        assert!(held, "left running: {:?}", left_running());
+        assert!(held, "left running: {:?}", running());
         println!(
             "{what}: {} s, {} requests, {} packets that tried to leave loopback",
             self.watch.elapsed().as_secs(),
@@ -210,16 +214,18 @@ impl Stage {
     }
 }
 
-/// The command lines of processes that carry a run's mark.
-fn left_running() -> Vec<String> {
-    let mut found = Vec::new();
+/// The processes that carry a run's mark, with their command lines.
+pub fn running() -> BTreeMap<u32, String> {
+    let mut found = BTreeMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let read = |file: &str| fs::read(entry.path().join(file)).unwrap_or_default();
         let environ = read("environ");
         let mut variables = environ.split(|byte| *byte == 0);
-        if variables.any(|it| it.starts_with(b"ORANGE_RUN_ID=")) {
+        let is_marked = variables.any(|it| it.starts_with(b"ORANGE_RUN_ID="));
+        let pid = entry.file_name().to_string_lossy().parse();
+        if let (true, Ok(pid)) = (is_marked, pid) {
             let line = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
-            found.push(line);
+            found.insert(pid, line);
         }
     }
     found

@@ -124,7 +124,7 @@ fn ask_for_much(stage: &Stage, id: &TaskId) {
     stage.script("greet", "reviewer-1", &pass);
     let lines: String = lines.collect();
     stage.orange(&["task", "request-changes", "greet", "-m", &lines]);
-    stage.wait_for_turn(id, "worker", 3);
+    stage.wait_for_step(id, "worker", 3, 0);
     stage.wait_for(id, "reviewing");
 }
 

@@ -47,6 +47,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("project remove", "its transcript is in `projects`"),
     ("workspace init", "answers as `workspace list` does"),
     ("harness unpark", "its transcript is in `parking`"),
+    (
+        "doctor",
+        "asks the agents that are installed; tried in the tests of agents",
+    ),
     ("workflow list", "tried in the tests of the commands"),
     ("workflow show", "tried in the tests of the commands"),
     ("workflow check", "tried in the tests of the commands"),

@@ -12,7 +12,7 @@ use orange_engine::role::Role;
 use orange_engine::task::RunState;
 
 use crate::stage::{Stage, wait_for};
-use crate::stories::{PASS, log, way};
+use crate::stories::{FAIL, FIX, PASS, PLAN_AND_WORK, log, way};
 
 /// Waits until nobody of the task's runs is there any more.
 fn wait_for_nobody(stage: &Stage, id: &TaskId) {
@@ -218,7 +218,7 @@ fn after_a_restart_of_the_machine_every_lost_agent_comes_back_as_it_was() {
 #[test]
 fn both_agents_of_a_review_come_back_in_one_line() {
     let stage = Stage::new("default");
-    stage.script("worker-1", crate::stories::PLAN_AND_WORK);
+    stage.script("worker-1", PLAN_AND_WORK);
     stage.script("reviewer-1", "hang");
     stage.script("reviewer-2", PASS);
     let id = stage.create(&["Add a line"]);
@@ -320,4 +320,67 @@ fn an_agent_does_not_bring_others_back() {
     assert!(calls.contains("rebuild --move-aside -> 3"), "{calls}");
     assert_eq!(stage.store().runs(&id).unwrap().len(), 1);
     assert!(!stage.path("home/orange.db.before-rebuild-1").exists());
+}
+
+/// Lets the scripted agent be told of its conversation, and answers with what each run was told.
+fn with_conversations(stage: &Stage) -> impl Fn(&TaskId, &str) -> Vec<String> {
+    let path = stage.path("home/harnesses/script.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let told = text.replace(
+        "\"{prompt_file}\"]",
+        "\"{prompt_file}\", [\"new={session_id}\"], [\"old={resumed_id}\"]]",
+    );
+    fs::write(&path, told).unwrap();
+    |id, role| {
+        let runs = stage.store().runs(id).unwrap().into_iter();
+        let runs = runs.filter(|run| run.role.as_str() == role);
+        let told = runs.filter_map(|run| Some(run.setup?.argv[3].clone()));
+        told.collect()
+    }
+}
+
+#[test]
+fn lesson_30_who_died_goes_on_with_its_own_conversation_once() {
+    let stage = Stage::new("default");
+    let told = with_conversations(&stage);
+    stage.script("worker-1", "exit 7");
+    stage.script("worker-2", "exit 7");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    for deaths in 1..=2 {
+        wait_for("the worker's death", || stage.panes() == ["worker:1"]);
+        // The second death ends at a person, with a worker to talk to.
+        let _moved = stage.call(&["task", "respawn", id.as_str()]);
+        wait_for("the next worker", || {
+            told(&id, "worker").len() == deaths + 1
+        });
+        stage.wait_for_rest(&id);
+    }
+    let workers = told(&id, "worker");
+    let [first, second, third] = workers.as_slice() else {
+        panic!("{workers:?}");
+    };
+    assert!(first.starts_with("new="), "{workers:?}");
+    assert_eq!(second.strip_prefix("old="), first.strip_prefix("new="));
+    // Perhaps it was the conversation that killed it.
+    assert!(third.starts_with("new=") && third != first, "{workers:?}");
+}
+
+#[test]
+fn a_reviewer_judges_anew_in_every_round() {
+    let stage = Stage::new("default");
+    let told = with_conversations(&stage);
+    stage.script("worker-1", PLAN_AND_WORK);
+    stage.script("worker-2", FIX);
+    stage.script("reviewer-1", FAIL);
+    stage.script("reviewer-2", PASS);
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_status(&id, "reviewing");
+    let reviewers = told(&id, "reviewer");
+    assert!(
+        reviewers.iter().all(|it| it.starts_with("new=")),
+        "{reviewers:?}"
+    );
+    assert_ne!(reviewers[0], reviewers[1]);
 }

@@ -11,8 +11,23 @@ fn the_settings_hold_where_the_project_says_nothing() {
     let text = fs::read_to_string(&projects).unwrap();
     let text = text.replace("\"harness\": \"script\",", "");
     fs::write(&projects, text.replace("\"workflow\": \"default\",", "")).unwrap();
+    let (own, aside) = (
+        stage.path("home/harnesses/script.toml"),
+        stage.path("aside"),
+    );
+    fs::rename(&own, &aside).unwrap();
     let (code, said) = stage.call(&["task", "create", "Add a line"]);
-    assert_eq!(code, 2, "nobody names a harness: {said}");
+    assert_eq!(
+        code, 2,
+        "nobody names a harness, and none is installed: {said}"
+    );
+    fs::rename(&aside, &own).unwrap();
+    let found = stage.create(&["Add a line"]);
+    assert_eq!(
+        stage.task(&found).harness.as_str(),
+        "script",
+        "it is installed"
+    );
     let config = "harness = \"script\"\nworkflow = \"minimal\"\n[pool]\nsize = 1\n";
     fs::write(stage.path("home/config.toml"), config).unwrap();
     let first = stage.create(&["Add a line"]);

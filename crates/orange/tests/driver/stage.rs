@@ -59,6 +59,11 @@ impl Stage {
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o700)).unwrap();
         let harness = HARNESS.replace("/path/to/agent", agent.to_str().unwrap());
         fs::write(stage.path("home/harnesses/script.toml"), harness).unwrap();
+        // Whoever runs the tests may have these, and the first that is installed is taken.
+        for name in ["claude", "codex", "gemini", "opencode", "pi"] {
+            let absent = format!("name = \"{name}\"\nbinary = \"/nowhere/x\"\n[args]\nfull = []\n");
+            fs::write(stage.path(&format!("home/harnesses/{name}.toml")), absent).unwrap();
+        }
         for call in [
             "init -q -b main",
             "config user.email agent@example.org",

@@ -24,6 +24,7 @@ fn values(prompt: &str) -> Values<'_> {
         model: None,
         effort: None,
         session_id: None,
+        resumed_id: None,
         system_prompt: None,
     }
 }

@@ -161,6 +161,7 @@ impl Stage {
             model: None,
             effort: None,
             session_id: None,
+            resumed_id: None,
             system_prompt: None,
             directory: self.root.path(),
             home: &Home::resolve(&self.environment).unwrap(),

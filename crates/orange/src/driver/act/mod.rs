@@ -1,6 +1,7 @@
 //! One effect: what is done in the world for it.
 
 mod command;
+mod conversation;
 mod deliver;
 mod kill;
 mod merge;

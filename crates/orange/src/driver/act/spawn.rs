@@ -102,7 +102,7 @@ impl Driver {
         let git = Git::open("git", directory, &self.environment);
         let given = git.and_then(|git| git.give(directory, &files));
         given.map_err(Failure::for_good)?;
-        let session = ids::session().map_err(Failure::passing)?;
+        let conversation = self.conversation(store, task, spawn, &harness)?;
         let secret = ids::secret().map_err(Failure::passing)?;
         let environment = self.with_orange_on_path();
         Launch {
@@ -115,7 +115,8 @@ impl Driver {
             prompt: &spawn.prompt,
             model: spawn.model.as_deref(),
             effort: spawn.effort.as_deref(),
-            session_id: Some(&session),
+            session_id: conversation.begun(),
+            resumed_id: conversation.resumed(),
             system_prompt: None,
             directory,
             home: &self.home,
@@ -123,6 +124,7 @@ impl Driver {
         }
         .write(&folder)
         .map_err(Failure::for_good)?;
+        conversation.keep(&folder).map_err(Failure::passing)?;
         let file = RunFile::read(&run_file).map_err(Failure::passing)?;
         let setup = setup(&file, directory, &secret);
         store

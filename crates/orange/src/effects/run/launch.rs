@@ -37,8 +37,10 @@ pub struct Launch<'a> {
     pub model: Option<&'a str>,
     /// How hard to think.
     pub effort: Option<&'a str>,
-    /// Which conversation it is.
+    /// Which conversation it begins.
     pub session_id: Option<&'a str>,
+    /// Which conversation it goes on with.
+    pub resumed_id: Option<&'a str>,
     /// What it is told before everything else.
     pub system_prompt: Option<&'a str>,
     /// Where it runs.
@@ -75,6 +77,7 @@ impl Launch<'_> {
             model: self.model,
             effort: self.effort,
             session_id: self.session_id,
+            resumed_id: self.resumed_id,
             system_prompt: self.system_prompt,
         };
         let level = Level::of(self.permissions, self.role);

@@ -1,4 +1,4 @@
-//! Many tasks, agents of every kind, everything killed at random: nothing is lost.
+//! Many tasks, everything killed at random, and nothing is lost.
 //!
 //! `CHAOS_SEED` draws what agents do and what is killed when; `CHAOS_TASKS` and `CHAOS_SECONDS`
 //! say how many and for how long. A short life is lived in every run of the tests; the long one is

@@ -1,0 +1,133 @@
+//! The page that says what is shown for which agent.
+//!
+//! Each cell names the test that shows it, or says why there is none; the page is made from that. A
+//! cell whose test does not exist, and a page for another version, fail here.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::agent::pinned;
+
+const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "pi"];
+
+/// What is shown, and by which test of each agent; what begins with `no` is a reason.
+const ROWS: [(&str, [&str; 5]); 7] = [
+    (
+        "works from the plan to the merge, with all permissions",
+        [
+            "stories::claude_works_and_codex_reviews",
+            "stories::codex_works_and_gemini_reviews",
+            "stories::gemini_works_and_opencode_reviews",
+            "stories::opencode_works_and_pi_reviews",
+            "stories::pi_works_and_claude_reviews",
+        ],
+    ),
+    (
+        "reviews, with the permissions of a reviewer",
+        [
+            "stories::pi_works_and_claude_reviews",
+            "stories::claude_works_and_codex_reviews",
+            "stories::codex_works_and_gemini_reviews",
+            "stories::gemini_works_and_opencode_reviews",
+            "stories::opencode_works_and_pi_reviews",
+        ],
+    ),
+    (
+        "commits and calls `orange` unasked, with reduced permissions",
+        [
+            "levels::claude_with_reduced_permissions",
+            "levels::codex_with_reduced_permissions",
+            "levels::gemini_with_reduced_permissions",
+            "levels::opencode_with_reduced_permissions",
+            "no: it has no permissions to reduce",
+        ],
+    ),
+    (
+        "reads a message of 200 lines that comes while it waits",
+        [
+            "stories::claude_works_and_codex_reviews",
+            "stories::codex_works_and_gemini_reviews",
+            "stories::gemini_works_and_opencode_reviews",
+            "stories::opencode_works_and_pi_reviews",
+            "stories::pi_works_and_claude_reviews",
+        ],
+    ),
+    (
+        "comes back when it was killed in its turn",
+        [
+            "deaths::claude_comes_back_and_remembers",
+            "deaths::codex_comes_back",
+            "deaths::gemini_comes_back_and_remembers",
+            "deaths::opencode_comes_back",
+            "deaths::pi_comes_back_and_remembers",
+        ],
+    ),
+    (
+        "then remembers the conversation",
+        [
+            "deaths::claude_comes_back_and_remembers",
+            "no: it chooses the conversation's id itself",
+            "deaths::gemini_comes_back_and_remembers",
+            "no: it chooses the conversation's id itself",
+            "deaths::pi_comes_back_and_remembers",
+        ],
+    ),
+    (
+        "`orange doctor` sees what it would ask at first",
+        [
+            "readiness::claude_that_would_ask",
+            "readiness::codex_that_would_ask",
+            "readiness::gemini_that_would_ask",
+            "readiness::opencode_that_would_ask",
+            "readiness::pi_that_would_ask",
+        ],
+    ),
+];
+
+const OPENING: &str = "# Agents
+
+What is shown for each agent by a test with the real program, in the version below, and a scripted \
+model, without the internet. `just agents` runs these tests, and this page is written from them \
+(`just docs`). What each permission level means for an agent is in \
+[harnesses/README.md](../harnesses/README.md).
+
+";
+
+fn page() -> String {
+    let mut page = OPENING.to_owned();
+    let heads = AGENTS.map(|name| {
+        let version = pinned(name).rsplit_once('@').unwrap().1;
+        format!("{name} {version}")
+    });
+    let _ = writeln!(page, "| | {} |", heads.join(" | "));
+    let _ = writeln!(page, "|{}", "---|".repeat(AGENTS.len() + 1));
+    for (what, shown) in ROWS {
+        let cells = shown.map(|by| if by.starts_with("no") { by } else { "yes" });
+        let _ = writeln!(page, "| {what} | {} |", cells.join(" | "));
+    }
+    page.push_str("\nTwenty tasks at once with all five come to their end in one test.\n");
+    page
+}
+
+#[test]
+fn the_page_says_what_the_tests_show() {
+    let listed = Command::new(std::env::current_exe().unwrap())
+        .arg("--list")
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    for (what, shown) in ROWS {
+        for by in shown.iter().filter(|by| !by.starts_with("no")) {
+            let line = format!("{by}: test");
+            assert!(listed.lines().any(|it| it == line), "{what}: no test {by}");
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
+    if std::env::var_os("ORANGE_WRITE_DOCS").is_some() {
+        fs::write(&path, page()).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(found, page(), "run `just docs`");
+}
