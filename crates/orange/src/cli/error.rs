@@ -180,7 +180,7 @@ impl Error {
             Error::Interrupted(_) => "interrupted",
             Error::Driver(error) => driver_error::code(error),
             Error::NotStarted(_) => "program-not-started",
-            Error::Dashboard(_) => "dashboard-failed",
+            Error::Dashboard(_) => "system-failed",
             Error::Print(_) | Error::Json(_) => "answer-not-printed",
         }
     }

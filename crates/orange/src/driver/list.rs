@@ -95,7 +95,7 @@ impl Driver {
     }
 
     fn agents_in(&self, store: &Store, tasks: &[TaskRow]) -> BTreeMap<TaskId, AgentState> {
-        let mut alive = tasks.iter().filter(is_believed_alive).peekable();
+        let mut alive = tasks.iter().filter(|row| is_believed_alive(row)).peekable();
         let mut looked_at = BTreeMap::new();
         if alive.peek().is_some() {
             let look = self.tmux.list();
@@ -107,7 +107,7 @@ impl Driver {
 
     /// What the agents of these tasks that are believed alive seem to be doing.
     pub fn doing_of(&self, tasks: &[TaskRow]) -> BTreeMap<TaskId, Doing> {
-        let alive = tasks.iter().filter(is_believed_alive);
+        let alive = tasks.iter().filter(|row| is_believed_alive(row));
         alive.map(|row| (row.id.clone(), self.doing(row))).collect()
     }
 
@@ -148,7 +148,7 @@ impl Driver {
     }
 }
 
-fn is_believed_alive(row: &&TaskRow) -> bool {
+fn is_believed_alive(row: &TaskRow) -> bool {
     row.runs.values().any(is_alive)
 }
 

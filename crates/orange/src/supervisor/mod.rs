@@ -25,7 +25,7 @@ use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 use serde_json::json;
 
-use crate::clock::Deadline;
+use crate::clock::{self, Deadline};
 use crate::config::{LogLevel, SupervisorSettings};
 use crate::driver::{Driver, DriverError, Gathering, Looked, Performed, SupervisorLock, Watcher};
 use crate::effects::process::{Exits, ProcessError, allow_many_open_files};
@@ -41,6 +41,10 @@ use workers::Workers;
 
 /// How many tasks have something ended for them while everybody else is busy.
 const ENDERS: usize = 2;
+
+/// How long after a write to the database what it wrote is certain to be seen: a commit counts a
+/// moment later than its bytes are told of.
+const SETTLED: Duration = Duration::from_millis(100);
 
 /// How often and how much.
 #[derive(Clone, Copy, Debug)]
@@ -161,6 +165,8 @@ pub struct Supervisor {
     timeouts: Timers,
     /// When the next parked harness can be used again.
     unparking: Option<Timestamp>,
+    /// When the database is read once more after a write to it.
+    rereading: Option<Timestamp>,
     starts: Pace,
     server: Server,
     files: Files,
@@ -243,6 +249,7 @@ impl Supervisor {
             timers: Timers::default(),
             timeouts: Timers::default(),
             unparking: None,
+            rereading: None,
             starts: Pace::new(settings.start_rate),
             tick: Deadline::after(Duration::ZERO),
             sweep: Deadline::after(settings.sweep),
@@ -273,6 +280,7 @@ impl Supervisor {
                 self.timers.rest(),
                 self.timeouts.rest(),
                 timers::left(self.unparking),
+                timers::left(self.rereading),
             ];
             let rest = rests.into_iter().min().unwrap_or_default();
             // Whatever has happened meanwhile is taken together.
@@ -343,6 +351,10 @@ impl Supervisor {
             }
         }
         if has_committed {
+            self.reload();
+            self.rereading = Some(clock::after(SETTLED));
+        } else if self.rereading.is_some_and(|at| at <= clock::now()) {
+            self.rereading = None;
             self.reload();
         }
         false

@@ -20,8 +20,7 @@ pub(super) fn scheduling(driver: Driver) -> Result<Aside, String> {
 pub(super) fn notifying(driver: Driver) -> Result<Aside, String> {
     let mut told = Told::new(driver.clone(), "notify.failed");
     Aside::new("notify", move || {
-        let notified = driver.with_person_variables().notify_of_news();
-        told.note(notified.map(|_| ()));
+        told.note(driver.with_person_variables().notify_of_news());
     })
 }
 

@@ -109,6 +109,8 @@ fn which_project_is_meant() {
     assert_code(&at("project add --name ä"), 2, "project-name-invalid");
     let output = at("project add");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
+    // An agent that is installed would be taken.
+    fs::remove_file(stage.path("home/harnesses/script.toml")).unwrap();
     assert_code(&at("task create fix Mend"), 2, "harness-unset");
     stage.expect(
         "project update --default-branch nowhere",

@@ -396,7 +396,7 @@ fn the_first_task_registers_the_repository() {
         )
     };
     // Reads never write.
-    assert_eq!(at(&["task", "list"]).0, 4);
+    assert_eq!(at(&["task", "list"]).0, 0);
     let registered = fs::read_to_string(stage.home().projects()).unwrap();
     assert!(!registered.contains("tea"));
 

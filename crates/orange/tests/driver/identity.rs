@@ -116,7 +116,14 @@ fn an_agent_that_outlives_an_update_of_orange_still_asks() {
     let database = rusqlite::Connection::open(stage.home().database()).unwrap();
     database
         .execute_batch(
-            "DROP TABLE parked;
+            "DROP TABLE notified;
+             DROP INDEX inbox_unread;
+             ALTER TABLE inbox DROP COLUMN typed_run;
+             ALTER TABLE inbox DROP COLUMN typed_at;
+             ALTER TABLE inbox DROP COLUMN told_at;
+             ALTER TABLE inbox DROP COLUMN confirmed_at;
+             ALTER TABLE inbox DROP COLUMN problem;
+             DROP TABLE parked;
              DROP INDEX tasks_by_parent;
              ALTER TABLE tasks DROP COLUMN parent;
              DROP INDEX tasks_by_sequence;

@@ -46,6 +46,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("project update", "answers as `project show` does"),
     ("project remove", "its transcript is in `projects`"),
     ("workspace init", "answers as `workspace list` does"),
+    ("task tell", "answers as `task update` does"),
+    ("attention", "its transcript is in `parking`"),
+    ("agent-event", "says nothing"),
     ("harness unpark", "its transcript is in `parking`"),
     (
         "doctor",

@@ -9,8 +9,10 @@ fn the_settings_hold_where_the_project_says_nothing() {
     let stage = Stage::new("default");
     let projects = stage.path("home/projects.json");
     let text = fs::read_to_string(&projects).unwrap();
-    let text = text.replace("\"harness\": \"script\",", "");
-    fs::write(&projects, text.replace("\"workflow\": \"default\",", "")).unwrap();
+    let mut read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let project = read["projects"][0].as_object_mut().unwrap();
+    assert!(project.remove("harness").is_some() && project.remove("workflow").is_some());
+    fs::write(&projects, read.to_string()).unwrap();
     let (own, aside) = (
         stage.path("home/harnesses/script.toml"),
         stage.path("aside"),

@@ -63,8 +63,10 @@ fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset
     )
     .unwrap();
     for turn in 1..=RUNNING {
-        // The exit code says that all is well.
-        let says = "pause go\necho \"You've hit your limit · resets in 12 seconds\"\nexit 0";
+        // The exit code says that all is well. It ends a moment after its last words, because tmux
+        // does not read what is written in the very moment of an end.
+        let says =
+            "pause go\necho \"You've hit your limit · resets in 12 seconds\"\nsleep 0.3\nexit 0";
         stage.script(&format!("worker-{turn}"), says);
     }
     for turn in RUNNING + 1..=2 * TASKS {
@@ -147,7 +149,10 @@ fn a_harness_that_is_not_logged_in_waits_for_a_person() {
     let stage = Stage::with_rules("default");
     let serving = Serving::on(&stage);
     stage.script("worker-1", &format!("{PLAN_AND_WORK}hang"));
-    stage.script("reviewer-1", "pause go\necho 'Please run /login'\nexit 1");
+    stage.script(
+        "reviewer-1",
+        "pause go\necho 'Please run /login'\nsleep 0.3\nexit 1",
+    );
     stage.script("reviewer-2", "hang");
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
@@ -161,7 +166,8 @@ fn a_harness_that_is_not_logged_in_waits_for_a_person() {
     assert!(listed.contains("parked: not logged in"), "{listed}");
     let (code, listed) = stage.json(&["harness", "list", "--json"]);
     assert_eq!(code, 0);
-    let line = &listed["harnesses"][0];
+    let mut lines = listed["harnesses"].as_array().unwrap().iter();
+    let line = lines.find(|line| line["name"] == "script").unwrap();
     assert_eq!(
         (&line["state"], &line["parked"]["reason"]),
         (&"parked".into(), &"login".into())
@@ -204,7 +210,10 @@ fn a_harness_that_is_not_logged_in_waits_for_a_person() {
 fn without_a_supervisor_a_performer_waits_and_a_person_can_end_it() {
     let stage = Stage::with_rules("default");
     // No time is said, so that it is the hour of the definition.
-    stage.script("worker-1", "echo \"You've hit your limit\"\nexit 1");
+    stage.script(
+        "worker-1",
+        "echo \"You've hit your limit\"\nsleep 0.3\nexit 1",
+    );
     stage.script("worker-2", "hang");
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
@@ -233,7 +242,7 @@ fn without_a_supervisor_a_performer_waits_and_a_person_can_end_it() {
 fn a_message_that_would_start_somebody_waits_too() {
     let stage = Stage::with_rules("default");
     let serving = Serving::on(&stage);
-    let says = "pause go\necho 'Please run /login'\nexit 0";
+    let says = "pause go\necho 'Please run /login'\nsleep 0.3\nexit 0";
     stage.script("worker-1", &format!("{PLAN_AND_WORK}{says}"));
     stage.script("reviewer-1", &format!("pause fail\n{FAIL}hang"));
     stage.script("worker-2", "hang");
@@ -262,7 +271,10 @@ fn a_message_that_would_start_somebody_waits_too() {
 #[test]
 fn the_commands_tell_what_is_parked() {
     let stage = Stage::with_rules("default");
-    stage.script("worker-1", "echo \"You've hit your limit\"\nexit 1");
+    stage.script(
+        "worker-1",
+        "echo \"You've hit your limit\"\nsleep 0.3\nexit 1",
+    );
     stage.script("worker-2", "hang");
     let id = stage.create(&["Add a line"]);
     let mut said = stage.transcript(&["harness", "list"]);
