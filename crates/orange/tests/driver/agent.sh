@@ -7,9 +7,10 @@
 
 SCRIPTS=${0%/*}/scripts
 
-# section NAME: adds a section with what is on the standard input to TASK.md.
+# section NAME: adds a section with what is on the standard input to TASK.md, by one write.
 section() {
-    { printf '\n## %s\n\n' "$1"; cat; } >> TASK.md
+    text=$(cat)
+    printf '\n## %s\n\n%s\n' "$1" "$text" >> TASK.md
 }
 
 # commit TEXT: does some work.

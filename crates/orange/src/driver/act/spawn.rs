@@ -99,9 +99,11 @@ impl Driver {
         let files: Vec<_> = files
             .map(|it| (it.path.as_str(), it.text.as_str()))
             .collect();
-        let git = Git::open("git", directory, &self.environment);
-        let given = git.and_then(|git| git.give(directory, &files));
-        given.map_err(Failure::for_good)?;
+        if !files.is_empty() {
+            let git = Git::open("git", directory, &self.environment);
+            let given = git.and_then(|git| git.give(directory, &files));
+            given.map_err(Failure::passing)?;
+        }
         let conversation = self.conversation(store, task, spawn, &harness)?;
         let secret = ids::secret().map_err(Failure::passing)?;
         let environment = self.with_orange_on_path();
