@@ -183,16 +183,16 @@ mod tests {
         );
         assert!(trusted.is_about_repository());
         let look = |at: &str| trusted.look(&environment(&[]), Some(Path::new(at)));
-        assert_eq!(look("/work/app"), Ready::No);
+        assert_eq!(look("/code/app"), Ready::No);
         write(
             "a.json",
-            r#"{"projects":{"/work":{"trusted":true},"/x":{"trusted":false}}}"#,
+            r#"{"projects":{"/code":{"trusted":true},"/x":{"trusted":false}}}"#,
         );
-        assert_eq!(look("/work/app"), Ready::Yes);
+        assert_eq!(look("/code/app"), Ready::Yes);
         assert_eq!(look("/x"), Ready::No);
-        assert_eq!(look("/worker"), Ready::No);
+        assert_eq!(look("/codes"), Ready::No);
         write("a.json", "{");
-        assert!(matches!(look("/work"), Ready::Unknown(why) if why.contains("no JSON")));
+        assert!(matches!(look("/code"), Ready::Unknown(why) if why.contains("no JSON")));
 
         let moved =
             readiness("places = [{ file = \"${AGENT_HOME:-~/.agent}/b.toml\", keys = [\"k\"] }]");
