@@ -34,6 +34,9 @@ pub const ORANGE_EFFECT_ID: &str = "ORANGE_EFFECT_ID";
 /// scripts of a project and for commands of a workflow.
 pub const ORANGE_PORT_OFFSET: &str = "ORANGE_PORT_OFFSET";
 
+/// Who listens to a lasting client of tmux, and on which socket; set for that client.
+pub const ORANGE_LISTENER: &str = "ORANGE_LISTENER";
+
 /// How much `orange.log` tells; wins over `log.level` of `config.toml`.
 pub const ORANGE_LOG: &str = "ORANGE_LOG";
 

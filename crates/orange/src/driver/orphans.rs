@@ -43,6 +43,10 @@ impl Driver {
     /// Ends the processes and closes the panes of runs that nobody has a use for; answers with
     /// those of which something was left. One that fails keeps no other from being ended.
     pub fn end_orphans(&self) -> Result<Vec<Orphan>, DriverError> {
+        // First, because a server that waits for one of them to go shows no pane to anybody.
+        if let Ok(count @ 1..) = self.tmux.end_abandoned_clients() {
+            self.log_for_all(LogLevel::Warn, "clients.ended", json!({ "count": count }));
+        }
         let store = self.store()?;
         let mut ended = Vec::new();
         for (run, left) in self.what_is_left() {

@@ -1,9 +1,13 @@
 //! The lasting client of tmux: what it hears and leaves.
 
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use orange::clock::Deadline;
+use orange::effects::process::ProcessIdentity;
 use orange::effects::tmux::{Control, Heard, Listing, Pane, Tmux};
+use serde_json::json;
 
 use crate::stage::{Run, Stage};
 
@@ -80,4 +84,46 @@ fn lesson_44_clients_end_when_nobody_needs_them() {
         1,
         "the server lives"
     );
+}
+
+/// A lasting client that says it is listened to by this process, on this socket.
+fn client(stage: &Stage, listener: &ProcessIdentity, socket: &str) -> Child {
+    let said = json!({ "process": listener, "socket": stage.path(socket) });
+    let mut tmux = Command::new("tmux");
+    tmux.arg("-S").arg(stage.path("s"));
+    tmux.args(["-N", "-C", "attach-session"]).env_remove("TMUX");
+    tmux.env("ORANGE_LISTENER", said.to_string());
+    tmux.stdin(Stdio::piped()).stdout(Stdio::piped());
+    tmux.spawn().unwrap()
+}
+
+#[test]
+fn a_client_whose_listener_is_gone_is_asked_to_go_and_no_other() {
+    let stage = Stage::new();
+    start(&stage, "a");
+    let mut killed = Command::new("sleep").arg("600").spawn().unwrap();
+    let gone = ProcessIdentity::of(killed.id()).unwrap();
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let own = ProcessIdentity::of(std::process::id()).unwrap();
+    let (mut control, heard) = connect(&stage.tmux);
+    let mut abandoned = client(&stage, &gone, "s");
+    let mut others = [
+        client(&stage, &own, "s"),
+        client(&stage, &gone, "elsewhere"),
+    ];
+    let attached = || stage.raw_tmux(&["list-clients"]).lines().count();
+    assert!(Deadline::after(SOON).wait_for(|| attached() == 4));
+
+    assert_eq!(stage.tmux.end_abandoned_clients().unwrap(), 1);
+    let has_ended = |child: &mut Child| child.try_wait().unwrap().is_some();
+    assert!(Deadline::after(SOON).wait_for(|| has_ended(&mut abandoned)));
+    assert!(Deadline::after(SOON).wait_for(|| attached() == 3));
+    assert_eq!(stage.tmux.end_abandoned_clients().unwrap(), 0);
+    assert!(!others.iter_mut().any(has_ended));
+    assert_eq!(listing(&mut control, &heard).panes.len(), 1);
+    for mut other in others {
+        drop(other.stdin.take());
+        other.wait().unwrap();
+    }
 }

@@ -32,7 +32,7 @@ pub use unsupported::{Exits, ended_for_memory};
 pub use ancestry::run_above;
 pub use ending::{Ended, Patience, ask_to_end, end};
 pub use open_files::{allow_many_open_files, limit_open_files, usual_open_files};
-pub use table::{carrying, marked, members, working_in};
+pub use table::{carrying, marked, members, with_variable, working_in};
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;

@@ -4,7 +4,7 @@
 //! it to one that did not: a parent, a process group or a session. A process that dropped the
 //! variable, left its session and lost its parent before anybody looked cannot be found by this.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -42,6 +42,23 @@ pub fn marked() -> Result<BTreeSet<(RunId, Option<OsString>)>, ProcessError> {
         let home = value(&environment, ORANGE_HOME).map(OsStr::from_bytes);
         Some((RunId::new(run), home.map(OsStr::to_owned)))
     });
+    Ok(found.collect())
+}
+
+/// Every living process for which this variable was set, with its value.
+pub fn with_variable(name: &str) -> Result<Vec<(ProcessIdentity, OsString)>, ProcessError> {
+    let table = system::table()?;
+    let said: BTreeMap<u32, OsString> = table
+        .iter()
+        .filter_map(|stat| {
+            let environment = system::environment(stat.pid)?;
+            let value = OsStr::from_bytes(value(&environment, name)?);
+            Some((stat.pid, value.to_owned()))
+        })
+        .collect();
+    let found = identities(&table, &said.keys().copied().collect())?;
+    let found = found.into_iter();
+    let found = found.filter_map(|it| said.get(&it.pid).cloned().map(|value| (it, value)));
     Ok(found.collect())
 }
 

@@ -40,11 +40,7 @@ impl Tmux {
     ///
     /// A client has to have a session, so that there is nothing to connect to without one.
     pub fn control(&self, tell: impl Fn(Heard) + Send + 'static) -> Result<Control, TmuxError> {
-        let client = self.invocation();
-        // Without `-N` attaching would start a server where none is, beside one that is starting.
-        let client = client.arguments(["-N", "-C"]);
-        let client = client.arguments(["attach-session", "-f", "no-output,ignore-size"]);
-        let mut conversation = client.converse()?;
+        let mut conversation = self.lasting_client()?.converse()?;
         let failed = |error: io::Error| TmuxError::Disconnected(error.to_string());
         conversation
             .say(&format!("display-message -p '{SERVER}'"))

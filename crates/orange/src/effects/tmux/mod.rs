@@ -13,6 +13,7 @@ mod control;
 mod guard;
 mod id;
 mod kill;
+mod lasting;
 mod listing;
 mod name;
 mod nudge;

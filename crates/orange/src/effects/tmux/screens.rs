@@ -36,9 +36,7 @@ pub struct Shown {
 impl Tmux {
     /// Connects; there is nothing to connect to without a session.
     pub fn screens(&self) -> Result<Screens, TmuxError> {
-        let client = self.invocation().arguments(["-N", "-C"]);
-        let client = client.arguments(["attach-session", "-f", "no-output,ignore-size"]);
-        let mut conversation = client.converse()?;
+        let mut conversation = self.lasting_client()?.converse()?;
         let asked = conversation.say(&format!("display-message -p '{SERVER}'"));
         asked.map_err(|error| disconnected(&error))?;
         let ended = || TmuxError::Disconnected(String::from("it said nothing"));
