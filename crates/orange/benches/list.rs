@@ -3,7 +3,8 @@
 //! Run with `cargo bench -p orange --bench list`. The list of ten thousand tasks may take twice as
 //! long as a program that selects the same rows and prints the same bytes (this one, started with
 //! `--select`), the help three times as long as a program that does nothing (`--nothing`). They are
-//! started in turns, so that a noisy machine disturbs all alike.
+//! started in turns, so that a noisy machine disturbs all alike. What a list of live agents takes is
+//! told by `supervise`.
 
 #![expect(
     clippy::print_stdout,
@@ -129,13 +130,17 @@ fn prepare(root: &Path) {
         &["project", "add", "--harness", "script"],
     ));
     let summary = "Say in a sentence of an ordinary length what is to be done";
-    timed(&mut orange(root, &["task", "create", summary]));
+    timed(&mut orange(
+        root,
+        &["task", "create", summary, "--no-spawn"],
+    ));
     let connection = Connection::open(root.join("home/orange.db")).unwrap();
     let more = format!(
         "PRAGMA synchronous = OFF; BEGIN;
          CREATE TEMP TABLE numbers AS WITH RECURSIVE n (n) AS
              (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {}) SELECT n FROM n;
-         INSERT INTO tasks SELECT printf('t%05d', n), project, version, status, workflow,
+         INSERT INTO tasks (id, project, version, status, workflow, workflow_hash, snapshot,
+             directory, sequence) SELECT printf('t%05d', n), project, version, status, workflow,
              workflow_hash, snapshot, directory || n, sequence FROM tasks, numbers;
          INSERT INTO task_rows SELECT printf('t%05d', n), project, status, workflow_hash, branch,
              summary || ' ' || n, n % 4, entered_at, attention, runs FROM task_rows, numbers;

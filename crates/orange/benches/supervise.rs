@@ -158,10 +158,10 @@ impl Bench {
         let mut times = Vec::new();
         for _ in 0..LOOKS {
             let begun = Instant::now();
-            control.ask_for_listing().unwrap();
+            control.call_the_roll().unwrap();
             loop {
                 match heard.recv().unwrap() {
-                    Heard::Listing(listing) => break drop(listing.unwrap()),
+                    Heard::Roll(roll) => break drop(roll.unwrap()),
                     Heard::Changed => {}
                     Heard::Ended => panic!("the connection has ended"),
                 }
@@ -193,6 +193,19 @@ impl Bench {
         drop(input);
         client.wait().unwrap();
         middle(times)
+    }
+
+    /// `orange task list`, which looks at every agent.
+    fn list(&self) -> Duration {
+        let listed = (0..5).map(|_| {
+            let mut list = Command::new(env!("CARGO_BIN_EXE_orange"));
+            list.args(["task", "list"]).current_dir(self.path("repo"));
+            list.env_clear().envs(self.environment().variables());
+            let begun = Instant::now();
+            assert!(list.output().unwrap().status.success());
+            begun.elapsed()
+        });
+        middle(listed.collect())
     }
 
     /// One `capture-pane` process for each session, as others do it every second.
@@ -264,10 +277,11 @@ fn main() {
     let memory = held(pid);
     let (bare, look) = (bench.bare(), bench.look());
     let ratio = look.as_secs_f64() / bare.as_secs_f64();
-    let captures = bench.captures();
+    let (list, captures) = (bench.list(), bench.captures());
     println!("{sessions} idle agents, watched for {seconds} s");
     println!("supervisor: {share:.2} % of a core, {memory:.0} MB");
     println!("one look: {look:.2?}, bare list-panes: {bare:.2?}, ratio {ratio:.2} (limit 1.5)");
+    println!("orange task list: {list:.2?}");
     println!("one capture-pane process per session, once: {captures:.2?}");
     let most = if sessions <= 100 { 1.0 } else { 5.0 };
     assert!(share <= most, "{share:.2} % is more than {most} %");

@@ -3,13 +3,21 @@
 use orange_engine::activity::AgentEventKind;
 use orange_engine::names::TaskId;
 
-use super::{Driver, DriverError};
+use super::{Behind, Driver, DriverError};
 use crate::store::{Delivery, Store};
 
 impl Driver {
-    /// Notes which messages of a task its agents have shown to know of.
-    pub fn hear(&self, task: &TaskId) -> Result<(), DriverError> {
+    /// Notes which messages of these tasks their agents have shown to know of.
+    pub fn hear(&self, tasks: &[TaskId]) -> Result<Vec<Behind>, DriverError> {
         let store = Store::open_read_only(&self.home)?;
+        let behind = tasks.iter().filter_map(|task| {
+            let heard = self.hear_from(&store, task);
+            Some((task.clone(), heard.err()?))
+        });
+        Ok(behind.collect())
+    }
+
+    fn hear_from(&self, store: &Store, task: &TaskId) -> Result<(), DriverError> {
         let inbox = store.inbox(task)?;
         let open = inbox.iter().filter(|it| {
             let delivery = &it.delivery;

@@ -12,7 +12,7 @@ use orange_engine::time::Timestamp;
 use super::observe::Seen;
 use super::{Driver, DriverError};
 use crate::effects::tmux::{Listing, Observation, TmuxError};
-use crate::store::{RowFilter, Store, StoreError, TaskRow};
+use crate::store::{RowFilter, RunRecord, Store, StoreError, TaskRow};
 
 /// Which tasks are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Driver {
         })?;
         let mut tasks = listed.rows;
         let looked_at = self.agents_in(&store, &tasks);
-        let doing = self.doing_of(&tasks);
+        let doing = self.doing_of(&tasks, &looked_at);
         // Rows come in the order of their ids, which stays the order of what is alike.
         tasks.sort_by_cached_key(|row| (rank(row), since(row)));
         Ok(Overview {
@@ -98,16 +98,29 @@ impl Driver {
         let mut alive = tasks.iter().filter(|row| is_believed_alive(row)).peekable();
         let mut looked_at = BTreeMap::new();
         if alive.peek().is_some() {
+            let alive: Vec<&TaskRow> = alive.collect();
             let look = self.tmux.list();
-            let looked = alive.map(|row| (row.id.clone(), self.looked_at(store, row, &look)));
+            // Runs that cannot be read are unknown, and no reason to list nothing.
+            let runs = store.runs_of(alive.iter().map(|row| &row.id));
+            let runs = runs.unwrap_or_default();
+            let looked = alive.into_iter().map(|row| {
+                let records = runs.get(&row.id);
+                let state = records.map(|records| self.looked_at(records, row, &look));
+                (row.id.clone(), state.unwrap_or(AgentState::Unknown))
+            });
             looked_at.extend(looked);
         }
         looked_at
     }
 
-    /// What the agents of these tasks that are believed alive seem to be doing.
-    pub fn doing_of(&self, tasks: &[TaskRow]) -> BTreeMap<TaskId, Doing> {
-        let alive = tasks.iter().filter(|row| is_believed_alive(row));
+    /// What the agents of these tasks seem to be doing, where a look has shown them alive.
+    pub fn doing_of(
+        &self,
+        tasks: &[TaskRow],
+        looked_at: &BTreeMap<TaskId, AgentState>,
+    ) -> BTreeMap<TaskId, Doing> {
+        let is_alive = |row: &&TaskRow| looked_at.get(&row.id) == Some(&AgentState::Alive);
+        let alive = tasks.iter().filter(is_alive);
         alive.map(|row| (row.id.clone(), self.doing(row))).collect()
     }
 
@@ -125,24 +138,20 @@ impl Driver {
 
     fn looked_at(
         &self,
-        store: &Store,
+        records: &[RunRecord],
         row: &TaskRow,
         look: &Result<Listing, TmuxError>,
     ) -> AgentState {
-        let seen = store.runs(&row.id).map_err(DriverError::from);
-        let seen = seen.and_then(|records| {
-            let alive = row.runs.iter().filter(|(_, run)| is_alive(run));
-            let of = |run: &RunId| self.look_from(look, &row.project, &row.id, &records, run);
-            alive
-                .map(|(role, run)| {
-                    Ok(Seen {
-                        role: role.clone(),
-                        run: run.id.clone(),
-                        observation: of(&run.id)?,
-                    })
-                })
-                .collect::<Result<Vec<_>, DriverError>>()
+        let alive = row.runs.iter().filter(|(_, run)| is_alive(run));
+        let of = |run: &RunId| self.look_from(look, &row.project, &row.id, records, run);
+        let seen = alive.map(|(role, run)| {
+            Ok(Seen {
+                role: role.clone(),
+                run: run.id.clone(),
+                observation: of(&run.id)?,
+            })
         });
+        let seen: Result<Vec<Seen>, DriverError> = seen.collect();
         // A look that fails is unknown, and no reason to list nothing.
         seen.map_or(AgentState::Unknown, |seen| decided(row, &seen))
     }

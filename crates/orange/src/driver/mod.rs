@@ -16,8 +16,10 @@ mod attention;
 mod await_status;
 mod begin;
 mod bring_back;
+mod catch_up;
 mod checkup;
 mod collect;
+mod confirm;
 mod create;
 mod diff;
 mod due;
@@ -73,11 +75,12 @@ mod workspace;
 mod workspaces;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{Environment, Harnesses, Home, LogSettings, Project, Projects, Settings};
 use crate::effects::process::Patience;
-use crate::effects::tmux::{Socket, Tmux};
+use crate::effects::tmux::{Listing, Socket, Tmux};
 use crate::store::Store;
 
 pub use activity::RunActivity;
@@ -89,8 +92,10 @@ pub use attach::Showing;
 pub use attention::{Attended, Attention};
 pub use await_status::{Awaited, Until};
 pub use begin::{Begun, Start};
+pub use catch_up::Behind;
 pub use checkup::{Checkup, Health};
 pub use collect::{Collected, IgnoredIn, Problem};
+pub use confirm::Confirmed;
 pub use create::{NewWork, can_be_branch};
 pub use error::{Candidate, DriverError, Way};
 pub use follow::{Follower, ListChange};
@@ -130,6 +135,8 @@ pub struct Driver {
     directory: Option<PathBuf>,
     orange: PathBuf,
     tmux: Tmux,
+    /// What a look at the server has just shown, for who confirms many starts.
+    seen: Option<Arc<Listing>>,
     bounds: Bounds,
     gathering: Gathering,
     log: LogSettings,
@@ -166,6 +173,7 @@ impl Driver {
         let socket = Socket::Private(home.tmux_socket());
         Ok(Driver {
             tmux: Tmux::new("tmux", socket, environment),
+            seen: None,
             environment: environment.clone(),
             directory: None,
             home,

@@ -120,7 +120,12 @@ impl Driver {
         Ok(projected)
     }
 
-    fn perform_one(&self, store: &mut Store, pending: &Pending) -> Result<(), DriverError> {
+    /// Performs one effect and records its outcome; whoever asks has the lock.
+    pub(super) fn perform_one(
+        &self,
+        store: &mut Store,
+        pending: &Pending,
+    ) -> Result<(), DriverError> {
         let (task, effect) = (&pending.task, pending.planned.id);
         let by = format!("process {}", std::process::id());
         // This is also the last look: what was called off meanwhile is not begun.

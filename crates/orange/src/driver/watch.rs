@@ -5,14 +5,13 @@ use std::path::PathBuf;
 
 use orange_engine::Workflow;
 use orange_engine::effect::Effect;
-use orange_engine::input::{Cause, Observation};
 use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::RunState;
 use orange_engine::time::Timestamp;
 
 use super::due::{Next, is_waiting, next};
-use super::step::{Stepped, pinned};
+use super::step::pinned;
 use super::{Driver, DriverError, place};
 use crate::clock;
 use crate::effects::tmux::{Control, Heard, Pane};
@@ -90,31 +89,6 @@ impl Driver {
     /// Connects to tmux; what is heard is told.
     pub fn control(&self, tell: impl Fn(Heard) + Send + 'static) -> Result<Control, DriverError> {
         Ok(self.tmux.control(tell)?)
-    }
-
-    /// Follows what was written into TASK.md by hand, and says that the status has lasted for some
-    /// time; whether for too long is decided.
-    pub fn catch_up(&self, task: &TaskId) -> Result<(), DriverError> {
-        let mut store = self.store()?;
-        self.project_files(&mut store, task)?;
-        let stored = store.require(task)?;
-        let workflow = pinned(&stored)?;
-        let state = workflow.state(&stored.task.status);
-        if state.is_some_and(|state| state.timeout.is_some()) {
-            let cause = Cause::Observation(Observation::TimedOut);
-            match self.step(&mut store, task, &cause) {
-                Ok(Stepped::Recorded { .. }) => self.project_files(&mut store, task)?,
-                // It is asked again, when whatever stood in the way is over.
-                Ok(_)
-                | Err(
-                    DriverError::DocumentUnknown { .. }
-                    | DriverError::FactUnknown { .. }
-                    | DriverError::GateRunning { .. },
-                ) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs: how each was started, where it is, how it ended.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use orange_engine::effect::{Effect, EffectId, EffectOutcome, Spawn};
@@ -8,7 +9,7 @@ use orange_engine::evidence::Evidence;
 use orange_engine::names::{HarnessName, RunId, TaskId};
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row, Statement, params};
 use serde::{Deserialize, Serialize};
 
 use super::Store;
@@ -87,17 +88,34 @@ const SELECT: &str = "SELECT task, id, role, harness, headless, created_at,
     tmux_socket, tmux_pid, tmux_started, session, window, pane, pid, process_started, boot_id,
     evidence, ended_at FROM runs";
 
+/// What was attempted when it fails.
+const READ: &str = "read runs";
+
 impl Store {
     /// The runs of a task, in the order in which they were planned.
     pub fn runs(&self, task: &TaskId) -> Result<Vec<RunRecord>, StoreError> {
+        let mut runs = self.runs_of([task])?;
+        Ok(runs.remove(task).unwrap_or_default())
+    }
+
+    /// The same for many tasks, by one statement.
+    pub fn runs_of<'a>(
+        &self,
+        tasks: impl IntoIterator<Item = &'a TaskId>,
+    ) -> Result<BTreeMap<TaskId, Vec<RunRecord>>, StoreError> {
         let sql = format!("{SELECT} WHERE task = ?1 ORDER BY created_at, rowid");
-        select(&self.connection, &sql, task.as_str())
+        let mut statement = self.connection.prepare(&sql).map_err(failed(READ))?;
+        let tasks = tasks.into_iter();
+        tasks
+            .map(|task| Ok((task.clone(), select(&mut statement, task.as_str())?)))
+            .collect()
     }
 
     /// The runs of this id; ids are fresh, so of all tasks there is at most one.
     pub fn runs_named(&self, run: &RunId) -> Result<Vec<RunRecord>, StoreError> {
         let sql = format!("{SELECT} WHERE id = ?1 ORDER BY task");
-        select(&self.connection, &sql, run.as_str())
+        let mut statement = self.connection.prepare(&sql).map_err(failed(READ))?;
+        select(&mut statement, run.as_str())
     }
 
     /// Notes how a run is about to be started.
@@ -322,17 +340,9 @@ fn end(
     Ok(())
 }
 
-fn select(
-    connection: &Connection,
-    sql: &str,
-    parameter: &str,
-) -> Result<Vec<RunRecord>, StoreError> {
-    let attempt = "read runs";
-    let mut statement = connection.prepare(sql).map_err(failed(attempt))?;
-    let rows = statement
-        .query_map([parameter], record)
-        .map_err(failed(attempt))?;
-    rows.map(|row| row.map_err(failed(attempt))).collect()
+fn select(statement: &mut Statement<'_>, of: &str) -> Result<Vec<RunRecord>, StoreError> {
+    let rows = statement.query_map([of], record).map_err(failed(READ))?;
+    rows.map(|row| row.map_err(failed(READ))).collect()
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<RunRecord> {

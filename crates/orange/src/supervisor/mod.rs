@@ -6,6 +6,7 @@
 //! work out; looking and performing are done by others, so that no slow effect delays a look.
 
 mod aside;
+mod catching_up;
 mod files;
 mod pace;
 mod scheduling;
@@ -27,10 +28,13 @@ use serde_json::json;
 
 use crate::clock::{self, Deadline};
 use crate::config::{LogLevel, SupervisorSettings};
-use crate::driver::{Driver, DriverError, Gathering, Looked, Performed, SupervisorLock, Watcher};
+use crate::driver::{
+    Confirmed, Driver, DriverError, Gathering, Looked, Performed, SupervisorLock, Watcher,
+};
 use crate::effects::process::{Exits, ProcessError, allow_many_open_files};
 use crate::effects::tmux::Heard;
 use aside::Aside;
+use catching_up::{confirmers, hearers, readers};
 use files::Files;
 use pace::Pace;
 use scheduling::{notifying, scheduling, tidying};
@@ -124,6 +128,8 @@ enum Wake {
     LookFailed(Vec<TaskId>, DriverError),
     /// Somebody has performed.
     Performed(TaskId, Result<Performed, DriverError>),
+    /// Somebody has looked which starts have happened.
+    Confirmed(Vec<Confirmed>),
     /// Something else that was done for a task has failed.
     Failed(TaskId, DriverError),
 }
@@ -148,6 +154,8 @@ pub struct Supervisor {
     readers: Workers,
     hearers: Workers,
     performers: Workers,
+    /// Record what has been started already.
+    confirmers: Workers,
     /// Perform where something is to be ended first, so that no slow setup keeps that waiting.
     enders: Workers,
     scheduling: Aside,
@@ -202,26 +210,6 @@ impl Supervisor {
                 let _ended = sender.send(wake);
             })
         };
-        let readers = {
-            let (driver, sender) = (looking, sender.clone());
-            Workers::new("read", 1, 1, move |tasks| {
-                for task in tasks {
-                    if let Err(error) = driver.catch_up(task) {
-                        let _ended = sender.send(Wake::Failed(task.clone(), error));
-                    }
-                }
-            })
-        };
-        let hearers = {
-            let (driver, sender) = (driver.clone(), sender.clone());
-            Workers::new("hear", 1, 1, move |tasks| {
-                for task in tasks {
-                    if let Err(error) = driver.hear(task) {
-                        let _ended = sender.send(Wake::Failed(task.clone(), error));
-                    }
-                }
-            })
-        };
         let performing = |name: &str, threads: usize| {
             let (driver, sender) = (driver.clone(), sender.clone());
             Workers::new(name, threads, 1, move |tasks| {
@@ -235,9 +223,11 @@ impl Supervisor {
         let enders = performing("end", ENDERS);
         Ok(Supervisor {
             looks: looks.map_err(SupervisorError::Thread)?,
-            readers: readers.map_err(SupervisorError::Thread)?,
-            hearers: hearers.map_err(SupervisorError::Thread)?,
+            readers: readers(looking, sender.clone()).map_err(SupervisorError::Thread)?,
+            hearers: hearers(driver.clone(), sender.clone()).map_err(SupervisorError::Thread)?,
             performers: performers.map_err(SupervisorError::Thread)?,
+            confirmers: confirmers(driver.clone(), sender.clone())
+                .map_err(SupervisorError::Thread)?,
             enders: enders.map_err(SupervisorError::Thread)?,
             scheduling: scheduling(driver.clone()).map_err(SupervisorError::Thread)?,
             tidying: tidying(driver.clone()).map_err(SupervisorError::Thread)?,
@@ -347,6 +337,7 @@ impl Supervisor {
                     }
                 }
                 Wake::Performed(task, performed) => self.note_performed(&task, performed),
+                Wake::Confirmed(confirmed) => self.note_confirmed(confirmed),
                 Wake::Failed(task, error) => self.log(&task, &error),
             }
         }

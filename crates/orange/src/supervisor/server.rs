@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Wake;
 use crate::clock::Deadline;
 use crate::driver::Driver;
-use crate::effects::tmux::{Control, Heard, Listing};
+use crate::effects::tmux::{Control, Heard, Roll};
 
 /// How long an answer is waited for before the connection is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ pub(super) enum Meaning {
     /// Nothing.
     Nothing,
     /// This is how it is now.
-    Shown(Listing),
+    Shown(Roll),
     /// The connection has ended; who was on it has to be looked at.
     Lost {
         /// Whether there was somebody at the other end.
@@ -87,7 +87,7 @@ impl Server {
         let Some(connection) = &mut self.connection else {
             return;
         };
-        match connection.ask_for_listing() {
+        match connection.call_the_roll() {
             Ok(()) => self.asked = Some(Deadline::after(PATIENCE)),
             Err(_) => self.disconnect(),
         }
@@ -99,7 +99,7 @@ impl Server {
             return Meaning::Nothing;
         }
         match heard {
-            Heard::Listing(answer) => {
+            Heard::Roll(answer) => {
                 self.asked = None;
                 self.has_answered |= answer.is_ok();
                 if std::mem::take(&mut self.is_wanted_again) {

@@ -6,7 +6,7 @@ use orange_engine::names::{RunId, TaskId};
 
 use crate::driver::{Watched, WatchedRun};
 use crate::effects::process::ProcessIdentity;
-use crate::effects::tmux::{Listed, Listing, PaneId, PaneState, ServerIdentity};
+use crate::effects::tmux::{Called, PaneId, Roll, ServerIdentity};
 
 /// Every task that is not over, or for which something is to be done.
 #[derive(Debug, Default)]
@@ -86,23 +86,23 @@ impl Tasks {
         self.known.values()
     }
 
-    /// The tasks that have to be looked at closely, because a listing does not show all their
+    /// The tasks that have to be looked at closely, because a roll does not show all their
     /// agents running in their panes, or because nobody could tell before.
-    pub(super) fn suspects(&self, listing: &Listing) -> Vec<TaskId> {
-        let panes: BTreeMap<PaneId, &Listed> =
-            listing.panes.iter().map(|pane| (pane.pane, pane)).collect();
+    pub(super) fn suspects(&self, roll: &Roll) -> Vec<TaskId> {
+        let panes: BTreeMap<PaneId, &Called> =
+            roll.panes.iter().map(|pane| (pane.pane, pane)).collect();
         let is_suspect = |task: &&Watched| {
             let mut runs = task.runs.iter();
             self.doubtful.contains(&task.task)
-                || runs.any(|run| !is_running(run, &listing.server, &panes))
+                || runs.any(|run| !is_running(run, &roll.server, &panes))
         };
         let suspects = self.known.values().filter(is_suspect);
         suspects.map(|task| task.task.clone()).collect()
     }
 
     /// The tasks that wait for a start which has happened already.
-    pub(super) fn started(&self, listing: &Listing) -> Vec<TaskId> {
-        let panes = listing.panes.iter();
+    pub(super) fn started(&self, roll: &Roll) -> Vec<TaskId> {
+        let panes = roll.panes.iter();
         let running: BTreeSet<&RunId> = panes.filter_map(|pane| pane.run.as_ref()).collect();
         let waits = |task: &&Watched| task.starts.as_ref().is_some_and(|it| running.contains(it));
         let tasks = self.known.values().filter(waits);
@@ -115,20 +115,20 @@ fn processes(task: &Watched) -> impl Iterator<Item = &ProcessIdentity> {
     panes.filter_map(|pane| pane.process.as_ref())
 }
 
-/// Whether a listing shows an agent where it was left: the process in the pane is watched, so that
+/// Whether a roll shows an agent where it was left: the process in the pane is watched, so that
 /// it would be known if it had ended.
 fn is_running(
     run: &WatchedRun,
     server: &ServerIdentity,
-    panes: &BTreeMap<PaneId, &Listed>,
+    panes: &BTreeMap<PaneId, &Called>,
 ) -> bool {
     let Some(pane) = run.pane.as_ref().filter(|pane| pane.server == *server) else {
         return false;
     };
     let process = pane.process.as_ref();
-    panes.get(&pane.pane).is_some_and(|listed| {
-        listed.state == PaneState::Running
-            && listed.run.as_ref() == Some(&run.run)
-            && process.is_some_and(|process| process.pid == listed.pid)
+    panes.get(&pane.pane).is_some_and(|called| {
+        called.is_running
+            && called.run.as_ref() == Some(&run.run)
+            && process.is_some_and(|process| process.pid == called.pid)
     })
 }

@@ -8,7 +8,7 @@ use orange_engine::names::TaskId;
 use super::Supervisor;
 use super::server::Meaning;
 use crate::clock::{self, Deadline};
-use crate::driver::{DriverError, Looked, Performed, Watched};
+use crate::driver::{Confirmed, DriverError, Looked, Performed, Watched};
 use crate::effects::process::ProcessError;
 use crate::effects::tmux::Heard;
 
@@ -144,14 +144,16 @@ impl Supervisor {
     pub(super) fn hear(&mut self, connection: u64, heard: Heard) {
         match self.server.hear(connection, heard) {
             Meaning::Nothing => {}
-            Meaning::Shown(listing) => {
-                for task in self.tasks.suspects(&listing) {
+            Meaning::Shown(roll) => {
+                for task in self.tasks.suspects(&roll) {
                     self.looks.add(task);
                 }
                 // What has happened already needs only to be confirmed, which floods nobody.
-                for task in self.tasks.started(&listing) {
-                    self.timers.clear(&task);
-                    self.have_performed(task);
+                for task in self.tasks.started(&roll) {
+                    if !self.performers.has(&task) && !self.enders.has(&task) {
+                        self.timers.clear(&task);
+                        self.confirmers.add(task);
+                    }
                 }
             }
             Meaning::Lost { had_answered } => {
@@ -194,6 +196,17 @@ impl Supervisor {
             }
         };
         self.timers.set(task, again);
+    }
+
+    /// Leaves to a performer what was not recorded; what was is read with its commit.
+    pub(super) fn note_confirmed(&mut self, confirmed: Vec<Confirmed>) {
+        for it in confirmed {
+            match it.is_recorded {
+                Ok(true) => {}
+                Ok(false) => self.timers.set(&it.task, clock::now()),
+                Err(error) => self.note_performed(&it.task, Err(error)),
+            }
+        }
     }
 
     /// Looks at everything, for what was missed.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::slice;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -52,8 +53,14 @@ impl Workers {
             let thread = thread::Builder::new().name(name.to_owned());
             let thread = thread.spawn(move || {
                 while let Some(tasks) = shared.take(at_once) {
-                    // One task that breaks its worker must not end the work for all others.
-                    let _broken = catch_unwind(AssertUnwindSafe(|| work(&tasks)));
+                    // One task that breaks its worker must not end the work for all others, nor for
+                    // those that were taken with it.
+                    let work = |tasks: &[TaskId]| catch_unwind(AssertUnwindSafe(|| work(tasks)));
+                    if work(&tasks).is_err() && tasks.len() > 1 {
+                        for task in &tasks {
+                            let _broken = work(slice::from_ref(task));
+                        }
+                    }
                     shared.done(&tasks);
                 }
             });
@@ -154,12 +161,12 @@ mod tests {
         let workers = workers.unwrap();
         let task = TaskId::new("a");
         workers.add(task.clone());
-        assert_eq!(begins.recv().unwrap(), std::slice::from_ref(&task));
+        assert_eq!(begins.recv().unwrap(), slice::from_ref(&task));
         workers.add(task.clone());
         workers.add(task.clone());
         assert!(begins.try_recv().is_err(), "nobody else takes it meanwhile");
         go.send(()).unwrap();
-        assert_eq!(begins.recv().unwrap(), std::slice::from_ref(&task));
+        assert_eq!(begins.recv().unwrap(), slice::from_ref(&task));
         go.send(()).unwrap();
         drop(workers);
         assert!(begins.try_recv().is_err(), "twice wanted is once more");
@@ -177,5 +184,30 @@ mod tests {
             workers.add(TaskId::new(id));
         }
         assert_eq!(dones.recv().unwrap(), [TaskId::new("good")]);
+    }
+
+    #[test]
+    fn one_that_breaks_ends_nothing_for_those_that_were_taken_with_it() {
+        let (done, dones) = mpsc::channel();
+        let (go, goes) = mpsc::channel::<()>();
+        let goes = Mutex::new(goes);
+        let workers = Workers::new("test", 1, usize::MAX, move |tasks| {
+            if tasks[0].as_str() == "first" {
+                done.send(tasks.to_vec()).unwrap();
+                goes.lock().unwrap().recv().unwrap();
+                return;
+            }
+            assert!(tasks.iter().all(|it| it.as_str() != "bad"));
+            done.send(tasks.to_vec()).unwrap();
+        });
+        let workers = workers.unwrap();
+        workers.add(TaskId::new("first"));
+        assert_eq!(dones.recv().unwrap(), [TaskId::new("first")]);
+        for id in ["bad", "good", "better"] {
+            workers.add(TaskId::new(id));
+        }
+        go.send(()).unwrap();
+        assert_eq!(dones.recv().unwrap(), [TaskId::new("good")]);
+        assert_eq!(dones.recv().unwrap(), [TaskId::new("better")]);
     }
 }

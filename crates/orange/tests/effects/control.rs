@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use orange::clock::Deadline;
 use orange::effects::process::ProcessIdentity;
-use orange::effects::tmux::{Control, Heard, Listing, Pane, Tmux};
+use orange::effects::tmux::{Called, Control, Heard, Listed, Pane, PaneState, Roll, Tmux};
 use serde_json::json;
 
 use crate::stage::{Run, Stage};
@@ -32,11 +32,11 @@ fn connect(tmux: &Tmux) -> (Control, Receiver<Heard>) {
     (control.unwrap(), heard)
 }
 
-fn listing(control: &mut Control, heard: &Receiver<Heard>) -> Listing {
-    control.ask_for_listing().unwrap();
+fn roll(control: &mut Control, heard: &Receiver<Heard>) -> Roll {
+    control.call_the_roll().unwrap();
     loop {
         match heard.recv_timeout(SOON).unwrap() {
-            Heard::Listing(listing) => return listing.unwrap(),
+            Heard::Roll(roll) => return roll.unwrap(),
             Heard::Changed => {}
             Heard::Ended => panic!("the connection has ended"),
         }
@@ -49,9 +49,19 @@ fn it_shows_what_a_call_shows_and_hears_what_goes() {
     let first = start(&stage, "a");
     let second = start(&stage, "b");
     let (mut control, heard) = connect(&stage.tmux);
-    assert_eq!(listing(&mut control, &heard), stage.tmux.list().unwrap());
-    let windows = listing(&mut control, &heard).panes.len();
-    assert_eq!(windows, 2);
+    let listing = stage.tmux.list().unwrap();
+    let called = |listed: &Listed| Called {
+        pane: listed.pane,
+        pid: listed.pid,
+        is_running: listed.state == PaneState::Running,
+        run: listed.run.clone(),
+    };
+    let expected = Roll {
+        panes: listing.panes.iter().map(called).collect(),
+        server: listing.server,
+    };
+    assert_eq!(roll(&mut control, &heard), expected);
+    assert_eq!(expected.panes.len(), 2);
     stage.raw_tmux(&["kill-window", "-t", &second.window.to_string()]);
     let mut told = std::iter::from_fn(|| heard.recv_timeout(SOON).ok());
     assert!(told.any(|it| matches!(it, Heard::Changed)), "nobody told");
@@ -75,7 +85,7 @@ fn lesson_44_clients_end_when_nobody_needs_them() {
     start(&stage, "a");
     for _ in 0..20 {
         let (mut control, heard) = connect(&stage.tmux);
-        listing(&mut control, &heard);
+        roll(&mut control, &heard);
         drop(control);
     }
     assert_eq!(stage.raw_tmux(&["list-clients"]), "");
@@ -121,7 +131,7 @@ fn a_client_whose_listener_is_gone_is_asked_to_go_and_no_other() {
     assert!(Deadline::after(SOON).wait_for(|| attached() == 3));
     assert_eq!(stage.tmux.end_abandoned_clients().unwrap(), 0);
     assert!(!others.iter_mut().any(has_ended));
-    assert_eq!(listing(&mut control, &heard).panes.len(), 1);
+    assert_eq!(roll(&mut control, &heard).panes.len(), 1);
     for mut other in others {
         drop(other.stdin.take());
         other.wait().unwrap();

@@ -43,19 +43,22 @@ impl Driver {
             return Err(Failure::for_good("no workspace is bound to the task"));
         };
         let run_file = self.prepare(store, task, spawn, &workspace)?;
-        let started = self
-            .tmux
-            .start(&Start {
-                run: &spawn.run,
-                task: &task.id,
-                role: &spawn.role,
-                project: &task.project,
-                branch: &task.branch,
-                window: &spawn.window,
-                orange: &self.orange,
-                run_file: &run_file,
-            })
-            .map_err(Failure::passing)?;
+        let start = Start {
+            run: &spawn.run,
+            task: &task.id,
+            role: &spawn.role,
+            project: &task.project,
+            branch: &task.branch,
+            window: &spawn.window,
+            orange: &self.orange,
+            run_file: &run_file,
+        };
+        let seen = self.seen.as_deref();
+        let seen = seen.map(|listing| self.tmux.started(&start, listing));
+        let started = match seen.transpose().map_err(Failure::passing)?.flatten() {
+            Some(started) => started,
+            None => self.tmux.start(&start).map_err(Failure::passing)?,
+        };
         store
             .set_run_place(&task.id, &spawn.run, &place::remembered(&started.pane))
             .map_err(Failure::passing)?;

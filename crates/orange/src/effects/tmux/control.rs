@@ -6,8 +6,9 @@
 use std::io;
 use std::thread;
 
-use super::listing::{FORMAT, SERVER, parse};
-use super::{Listing, ServerIdentity, Tmux, TmuxError};
+use super::listing::SERVER;
+use super::roll::{FORMAT, parse};
+use super::{Roll, ServerIdentity, Tmux, TmuxError};
 use crate::effects::command::{Conversation, Lines};
 
 /// What the server says of itself that means windows came or went.
@@ -21,8 +22,8 @@ const CHANGES: [&str; 4] = [
 /// What is heard on a connection.
 #[derive(Debug)]
 pub enum Heard {
-    /// Every pane, as it was asked for; or why the answer is none.
-    Listing(Result<Listing, TmuxError>),
+    /// Everybody, as it was asked for; or why the answer is none.
+    Roll(Result<Roll, TmuxError>),
     /// Windows or sessions came or went.
     Changed,
     /// The connection is over.
@@ -42,9 +43,8 @@ impl Tmux {
     pub fn control(&self, tell: impl Fn(Heard) + Send + 'static) -> Result<Control, TmuxError> {
         let mut conversation = self.lasting_client()?.converse()?;
         let failed = |error: io::Error| TmuxError::Disconnected(error.to_string());
-        conversation
-            .say(&format!("display-message -p '{SERVER}'"))
-            .map_err(failed)?;
+        // A client that has ended already tells so to who listens.
+        let _ended = conversation.say(&format!("display-message -p '{SERVER}'"));
         let lines = conversation.lines();
         let tmux = self.clone();
         thread::Builder::new()
@@ -71,8 +71,8 @@ impl Control {
         self.conversation.has_ended()
     }
 
-    /// Asks for every pane; the answer is heard.
-    pub fn ask_for_listing(&mut self) -> Result<(), TmuxError> {
+    /// Asks who is in which pane; the answer is heard.
+    pub fn call_the_roll(&mut self) -> Result<(), TmuxError> {
         let said = self
             .conversation
             .say(&format!("list-panes -a -F '{FORMAT}'"));
@@ -88,7 +88,7 @@ fn listen(tmux: &Tmux, mut lines: Lines, tell: &impl Fn(Heard)) {
             None => None,
             Some(Said::Notice(notice)) => changes(&notice).then_some(Heard::Changed),
             Some(Said::Answer(lines)) => answered(tmux, &lines, &mut server),
-            Some(Said::Refusal(words)) => Some(Heard::Listing(Err(TmuxError::Garbled(words)))),
+            Some(Said::Refusal(words)) => Some(Heard::Roll(Err(TmuxError::Garbled(words)))),
         };
         if let Some(heard) = heard {
             tell(heard);
@@ -102,15 +102,11 @@ fn changes(notice: &str) -> bool {
 }
 
 /// What an answer is about is seen by its first line; attaching is answered with nothing.
-fn answered(
-    tmux: &Tmux,
-    lines: &[String],
-    server: &mut Option<(ServerIdentity, String)>,
-) -> Option<Heard> {
+fn answered(tmux: &Tmux, lines: &[String], server: &mut Option<ServerIdentity>) -> Option<Heard> {
     let first = lines.first()?;
-    let listing = if first.starts_with("server:") {
+    let roll = if first.starts_with("server:") {
         match tmux.server(first) {
-            Ok(found) => {
+            Ok((found, _version)) => {
                 *server = Some(found);
                 return None;
             }
@@ -121,16 +117,11 @@ fn answered(
         let panes = lines.iter();
         let panes = panes.map(|line| parse(line).ok_or_else(|| garbled(line)));
         panes.collect::<Result<Vec<_>, _>>().and_then(|panes| {
-            let known = server.clone();
-            let (server, version) = known.ok_or_else(|| garbled(first))?;
-            Ok(Listing {
-                server,
-                version,
-                panes,
-            })
+            let server = server.clone().ok_or_else(|| garbled(first))?;
+            Ok(Roll { server, panes })
         })
     };
-    Some(Heard::Listing(listing))
+    Some(Heard::Roll(roll))
 }
 
 /// What a client in control mode says.

@@ -65,14 +65,14 @@ impl Tmux {
             Some(listing) => listing.version.clone(),
             None => self.installed_version()?,
         })?;
-        let there = before.as_ref().filter(|it| it.of_run(start.run).is_some());
-        let was_there = there.is_some();
-        let after = match there {
-            Some(there) => there.clone(),
-            None => self.add(start, before.as_ref())?,
-        };
+        if let Some(listing) = &before
+            && let Some(started) = self.started(start, listing)?
+        {
+            return Ok(started);
+        }
+        let after = self.add(start, before.as_ref())?;
         let listed = require_made(start, &after)?;
-        if let Some(before) = before.filter(|it| !was_there && it.server != after.server) {
+        if let Some(before) = before.filter(|it| it.server != after.server) {
             // The server was replaced in between, so the session may be anybody's.
             let meant = Meant {
                 server: &after.server,
@@ -82,20 +82,45 @@ impl Tmux {
             self.guarded(meant, &format!("kill-pane -t {}", listed.pane))?;
             return Err(TmuxError::NoServer(before.server.socket));
         }
-        let listed = self.named(start, listed)?;
+        let pane = self.place(start, &after, listed)?;
         Ok(Started {
-            pane: Pane {
-                run: start.run.clone(),
-                run_file: start.run_file.to_owned(),
-                process: process(&listed)?,
-                server: after.server,
-                session: listed.session,
-                window: listed.window,
-                pane: listed.pane,
-                session_name: listed.session_name,
-                window_name: listed.window_name,
-            },
-            was_there,
+            pane,
+            was_there: false,
+        })
+    }
+
+    /// The run in its pane, if a look at the server shows it: dead or alive, it was started.
+    pub fn started(
+        &self,
+        start: &Start<'_>,
+        listing: &Listing,
+    ) -> Result<Option<Started>, TmuxError> {
+        let Some(listed) = listing.of_run(start.run) else {
+            return Ok(None);
+        };
+        let pane = self.place(start, listing, listed)?;
+        let was_there = true;
+        Ok(Some(Started { pane, was_there }))
+    }
+
+    /// Where a run lives that was made; who made it may have died before it had its name.
+    fn place(
+        &self,
+        start: &Start<'_>,
+        listing: &Listing,
+        listed: &Listed,
+    ) -> Result<Pane, TmuxError> {
+        let listed = self.named(start, listed)?;
+        Ok(Pane {
+            run: start.run.clone(),
+            run_file: start.run_file.to_owned(),
+            process: process(&listed)?,
+            server: listing.server.clone(),
+            session: listed.session,
+            window: listed.window,
+            pane: listed.pane,
+            session_name: listed.session_name,
+            window_name: listed.window_name,
         })
     }
 
