@@ -10,6 +10,7 @@
 )]
 
 mod attach;
+mod bell;
 mod command;
 mod control;
 mod exec_run;

@@ -9,6 +9,7 @@ mod lessons;
 mod orphans;
 mod parking;
 mod probes;
+mod releases;
 
 use std::process::{Child, Stdio};
 use std::time::Duration;
