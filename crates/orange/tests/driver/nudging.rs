@@ -51,6 +51,24 @@ fn lesson_24_an_enter_that_was_swallowed_is_pressed_again() {
 }
 
 #[test]
+fn an_agent_that_is_started_for_a_message_is_told_of_it_by_its_prompt() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "cp \"$prompt_file\" $SCRIPTS/prompt\nask inbox");
+    let id = stage.create(&["Add a line", "--status", "reviewing"]);
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_for_turn("worker-1");
+    assert!(stage.calls().contains("two lines"), "{}", stage.calls());
+    let prompt = fs::read_to_string(stage.path("scripts/prompt")).unwrap();
+    let last = prompt.trim_end().lines().last().unwrap();
+    assert_eq!(
+        last, "Message from orange: run orange inbox and do what it says.",
+        "{prompt}"
+    );
+    stage.wait_for_rest(&id);
+    assert!(!undelivered(&stage, &id));
+}
+
+#[test]
 fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
     let (stage, id) = waiting("swallow 1000");
     let asked = Asked {

@@ -17,10 +17,10 @@ use crate::driver::Driver;
 use crate::effects::tmux::{Ground, Pane};
 use crate::store::{Delivery, InboxEntry, RunRecord, Store};
 
-/// What is typed into an agent's pane; the message itself is in its inbox.
+/// What an agent is told, in its pane or with its first prompt; the message itself is in its inbox.
 ///
 /// Plain words: in a shell, a command in backticks would be run and its answer thrown away.
-const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
+pub(super) const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
 
 /// How long an agent may take to show what was typed; some lose an Enter that comes earlier.
 const SHOWS: Duration = Duration::from_secs(2);

@@ -105,7 +105,7 @@ impl Driver {
             return Err(Failure::parked(parking));
         }
         self.spawn(store, task, spawn)?;
-        // Its first prompt tells it, as far as the workflow says so.
+        // Its prompt tells it.
         let delivery = Delivery {
             told_at: Some(clock::now()),
             ..Delivery::default()

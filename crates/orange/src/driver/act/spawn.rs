@@ -7,6 +7,7 @@ use orange_engine::Task;
 use orange_engine::effect::{EffectOutcome, Spawn};
 
 use super::Failure;
+use super::deliver::NUDGE;
 use crate::clock;
 use crate::config::{Environment, ORANGE_PORT_OFFSET, ORANGE_REPORT};
 use crate::driver::{Driver, ids, place};
@@ -107,6 +108,7 @@ impl Driver {
             let given = git.and_then(|git| git.give(directory, &files));
             given.map_err(Failure::passing)?;
         }
+        let prompt = prompt(store, task, spawn)?;
         let conversation = self.conversation(store, task, spawn, &harness)?;
         let secret = ids::secret().map_err(Failure::passing)?;
         let environment = self.with_orange_on_path();
@@ -117,7 +119,7 @@ impl Driver {
             proof: &secret,
             harness: &harness,
             permissions: spawn.permissions,
-            prompt: &spawn.prompt,
+            prompt: &prompt,
             model: spawn.model.as_deref(),
             effort: spawn.effort.as_deref(),
             session_id: conversation.begun(),
@@ -158,6 +160,17 @@ impl Driver {
         }
         Environment::of(variables)
     }
+}
+
+/// The prompt of a run, which also tells of messages that wait: nobody else would tell it.
+fn prompt(store: &Store, task: &Task, spawn: &Spawn) -> Result<String, Failure> {
+    let inbox = store.inbox(&task.id).map_err(Failure::passing)?;
+    let mut waiting = inbox.iter().filter(|it| it.read_at.is_none());
+    Ok(if waiting.any(|it| it.to == spawn.role) {
+        format!("{}\n\n{NUDGE}\n", spawn.prompt.trim_end())
+    } else {
+        spawn.prompt.clone()
+    })
 }
 
 /// What is remembered of a start: everything but values that may be secrets.
