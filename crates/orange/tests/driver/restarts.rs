@@ -18,9 +18,12 @@ use crate::stories::{FAIL, FIX, PASS, PLAN_AND_WORK, log, way};
 fn wait_for_nobody(stage: &Stage, id: &TaskId) {
     for run in stage.store().runs(id).unwrap() {
         let Some(place) = run.place else { continue };
-        wait_for("the agent to go", || {
-            !fs::exists(format!("/proc/{}", place.process.pid)).unwrap()
-        });
+        // A server that is only ending still refuses whoever comes.
+        for pid in [place.process.pid, place.server.pid] {
+            wait_for("the agent and its server to go", || {
+                !fs::exists(format!("/proc/{pid}")).unwrap()
+            });
+        }
     }
 }
 
