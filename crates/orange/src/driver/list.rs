@@ -78,7 +78,9 @@ impl Driver {
         })?;
         let mut tasks = listed.rows;
         let looked_at = self.agents_in(&store, &tasks);
-        let doing = self.doing_of(&tasks, &looked_at);
+        // One that is seen dead does nothing, whatever it told last.
+        let is_alive = |row: &&TaskRow| looked_at.get(&row.id) == Some(&AgentState::Alive);
+        let doing = self.doing_of(tasks.iter().filter(is_alive));
         // Rows come in the order of their ids, which stays the order of what is alike.
         tasks.sort_by_cached_key(|row| (rank(row), since(row)));
         Ok(Overview {
@@ -113,14 +115,12 @@ impl Driver {
         looked_at
     }
 
-    /// What the agents of these tasks seem to be doing, where a look has shown them alive.
-    pub fn doing_of(
+    /// What the agents of these tasks that are believed alive seem to be doing.
+    pub fn doing_of<'a>(
         &self,
-        tasks: &[TaskRow],
-        looked_at: &BTreeMap<TaskId, AgentState>,
+        tasks: impl IntoIterator<Item = &'a TaskRow>,
     ) -> BTreeMap<TaskId, Doing> {
-        let is_alive = |row: &&TaskRow| looked_at.get(&row.id) == Some(&AgentState::Alive);
-        let alive = tasks.iter().filter(is_alive);
+        let alive = tasks.into_iter().filter(|row| is_believed_alive(row));
         alive.map(|row| (row.id.clone(), self.doing(row))).collect()
     }
 
