@@ -260,7 +260,7 @@ pub(super) fn nothing(model: &Model, area: Rect, buffer: &mut Buffer) {
                 Tone::Dim,
                 String::from(
                     "Start orange inside a git repository: the first task there registers it as a \
-                     project.",
+                     project. `orange demo` shows everything in two minutes, without an account.",
                 ),
             ),
         ]
