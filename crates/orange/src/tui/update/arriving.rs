@@ -105,6 +105,7 @@ fn answered(model: &mut Model, number: u64, came: Came) -> Vec<Command> {
                     asked: question,
                     consequences: vec![then.told()],
                     then: then.confirmed(),
+                    others: Vec::new(),
                 });
             } else {
                 model.say(Tone::Warn, question);
