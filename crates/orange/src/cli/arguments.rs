@@ -8,8 +8,9 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use super::error::Error;
 use super::exit::Exit;
 use super::{
-    agent_event, attention, completions, config, detach, doctor, exec_run, gather, harness, help,
-    inbox, log, man, perform, project, rebuild, schema, serve, task, usage, workflow, workspace,
+    Dashboard, agent_event, attention, completions, config, demo, detach, doctor, exec_run, gather,
+    harness, help, inbox, log, man, perform, project, rebuild, schema, serve, task, usage,
+    workflow, workspace,
 };
 use crate::config::Environment;
 use crate::output::{Output, Text};
@@ -52,6 +53,7 @@ pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Harness(harness::Command),
     Serve(serve::Args),
+    Demo(demo::Args),
     #[command(subcommand, disable_help_subcommand = true)]
     Config(config::Command),
     Log(log::Args),
@@ -99,6 +101,7 @@ impl Command {
             Command::AgentEvent(_)
             | Command::Completions(_)
             | Command::Man(_)
+            | Command::Demo(_)
             | Command::ExecRun(_)
             | Command::Detach(_)
             | Command::Perform(_)
@@ -106,8 +109,13 @@ impl Command {
         }
     }
 
-    /// Runs it.
-    pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    /// Runs it; `dashboard` is for those that open one.
+    pub fn run(
+        &self,
+        dashboard: Dashboard,
+        environment: &Environment,
+        output: &mut Output,
+    ) -> Result<Exit, Error> {
         match self {
             Command::Workflow(command) => command.run(environment, output),
             Command::Project(command) => command.run(environment, output),
@@ -125,6 +133,7 @@ impl Command {
             Command::Schema(args) => schema::run(args, output),
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Serve(args) => serve::run(args, environment, output),
+            Command::Demo(args) => demo::run(args, dashboard, environment, output),
             Command::Perform(args) => perform::run(args, environment),
             Command::Gather(args) => gather::run(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment),

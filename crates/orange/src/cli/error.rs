@@ -7,6 +7,7 @@ use orange_engine::names::TaskId;
 use serde_json::json;
 
 use super::counted::counted;
+use super::demo::Stuck;
 use super::exit::Exit;
 use super::interrupted::Interrupted;
 use super::json::{Answer, ErrorBody};
@@ -137,6 +138,9 @@ pub enum Error {
     /// The dashboard ended by itself.
     #[error("{0}")]
     Dashboard(String),
+    /// The demo does not go on.
+    #[error(transparent)]
+    Demo(#[from] Stuck),
     /// The answer could not be printed.
     #[error("cannot print the answer: {}", reason(.0))]
     Print(#[from] io::Error),
@@ -180,7 +184,7 @@ impl Error {
             Error::Interrupted(_) => "interrupted",
             Error::Driver(error) => driver_error::code(error),
             Error::NotStarted(_) => "program-not-started",
-            Error::Dashboard(_) => "system-failed",
+            Error::Dashboard(_) | Error::Demo(_) => "system-failed",
             Error::Print(_) | Error::Json(_) => "answer-not-printed",
         }
     }
@@ -206,7 +210,9 @@ impl Error {
             Error::WorkflowNotFound(_) | Error::SchemaNotFound { .. } => Exit::NotFound,
             Error::NotStarted(_) => Exit::OutsideFailed,
             Error::Print(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Ok,
-            Error::Dashboard(_) | Error::Print(_) | Error::Json(_) => Exit::Unexpected,
+            Error::Dashboard(_) | Error::Demo(_) | Error::Print(_) | Error::Json(_) => {
+                Exit::Unexpected
+            }
         }
     }
 
@@ -266,6 +272,7 @@ impl Error {
             Error::Dashboard(_) => {
                 vec!["run `orange task list`: every step can be asked for in words too".to_owned()]
             }
+            Error::Demo(_) => vec![Stuck::hint()],
             Error::NotStarted(_) | Error::Print(_) | Error::Json(_) => Vec::new(),
         }
     }
@@ -324,6 +331,7 @@ impl Error {
             | Error::Home(HomeError::Unknown)
             | Error::NotStarted(_)
             | Error::Dashboard(_)
+            | Error::Demo(_)
             | Error::Print(_)
             | Error::Json(_) => json!({}),
         }

@@ -29,6 +29,7 @@ pub fn command(terminal_width: Option<usize>) -> Command {
     );
     let after = format!(
         "{HEADING}Start here:{HEADING:#}
+  {LITERAL}orange demo{LITERAL:#}
   {LITERAL}orange workflow simulate default{LITERAL:#}
   {LITERAL}orange project add --harness NAME{LITERAL:#}
   {LITERAL}orange task create my-branch \"What is to be done\"{LITERAL:#}

@@ -39,6 +39,8 @@ pub enum Waited {
     Status(TaskId),
     /// An agent shows something.
     Agent(TaskId),
+    /// The demo comes to its end.
+    Demo,
 }
 
 impl Signal {
@@ -80,13 +82,14 @@ impl Interrupted {
             Waited::Agent(task) => {
                 format!("the agent goes on by itself; `orange task attach {task}` shows it")
             }
+            Waited::Demo => String::from("what it began was ended; `orange demo` begins anew"),
         }
     }
 
     /// The data behind the message.
     pub fn details(&self) -> Value {
         let task = match &self.waited {
-            Waited::Creation => None,
+            Waited::Creation | Waited::Demo => None,
             Waited::Effects(task)
             | Waited::Gate(task)
             | Waited::Status(task)
@@ -104,6 +107,7 @@ impl fmt::Display for Waited {
             Waited::Gate(task) => write!(formatter, "waiting for a gate of task `{task}`"),
             Waited::Status(task) => write!(formatter, "waiting for task `{task}`"),
             Waited::Agent(task) => write!(formatter, "following the agent of task `{task}`"),
+            Waited::Demo => formatter.write_str("playing the demo"),
         }
     }
 }

@@ -12,6 +12,7 @@ mod confirming;
 mod counted;
 mod dashboard;
 mod delivery;
+mod demo;
 mod detach;
 mod doctor;
 mod doing;
@@ -89,7 +90,10 @@ fn run(
             }
             match &arguments.command {
                 Some(command) if arguments.all => (command.is_json(), Err(misplaced())),
-                Some(command) => (command.is_json(), command.run(environment, output)),
+                Some(command) => (
+                    command.is_json(),
+                    command.run(dashboard, environment, output),
+                ),
                 None => (
                     false,
                     dashboard::run(&arguments, dashboard, environment, output),

@@ -42,7 +42,16 @@ pub fn footer(model: &Model) -> Vec<Button> {
         ]),
         Mode::Help(_) => fixed(&[("Esc", "back", escape), ("j", "scroll", letter('j'))]),
         Mode::Told(_) => fixed(&[("Esc", "back", escape), ("y", "copy", letter('y'))]),
-        Mode::Confirm(_) => fixed(&[("y", "yes", letter('y')), ("n", "no", letter('n'))]),
+        Mode::Confirm(question) => {
+            let others = question.others.iter().filter_map(|(key, means, _)| {
+                let pressed = letter(key.chars().next()?);
+                Some((*key, Cow::from(*means), pressed))
+            });
+            let mut all = fixed(&[("y", "yes", letter('y'))]);
+            all.extend(others);
+            all.extend(fixed(&[("n", "no", letter('n'))]));
+            all
+        }
         Mode::Write(_) => fixed(&[
             ("^S", "send", control('s')),
             ("^E", "editor", control('e')),

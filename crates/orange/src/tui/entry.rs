@@ -1,5 +1,6 @@
 //! A task of the list, with everything that is known of it.
 
+use orange_engine::activity::Doing;
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Kind;
 use orange_engine::way::Way;
@@ -15,7 +16,7 @@ pub struct Entry {
     /// What a look at its agents showed; nothing when nobody has looked.
     pub seen: Option<AgentState>,
     /// What the agent seems to be doing, as far as it says so itself; advice, never a status.
-    pub doing: Option<String>,
+    pub doing: Option<Doing>,
     /// What a glance at it showed.
     pub glance: Option<Glance>,
     /// How much it has changed.
@@ -51,7 +52,7 @@ impl Entry {
     /// the agents are others now.
     pub fn renew(&mut self, row: TaskRow) {
         if self.row.runs != row.runs {
-            self.seen = None;
+            (self.seen, self.doing) = (None, None);
         }
         // The ways out of one status are none of another's.
         if self.row.status != row.status {
@@ -63,11 +64,17 @@ impl Entry {
     /// Where in the list it stands.
     pub fn zone(&self) -> Zone {
         match self.row.kind {
-            _ if !self.row.attention.is_empty() => Zone::NeedsYou,
+            _ if !self.row.attention.is_empty() || self.asks().is_some() => Zone::NeedsYou,
             Some(Kind::Human) | None => Zone::NeedsYou,
             Some(Kind::Agent) => Zone::Running,
             Some(Kind::Waiting | Kind::Queued | Kind::Terminal) => Zone::QueueAndDone,
         }
+    }
+
+    /// What an agent asks a person for besides the workflow, by what it said itself.
+    pub fn asks(&self) -> Option<Doing> {
+        let waits = self.doing.filter(|doing| doing.is_waiting());
+        waits.filter(|_| self.row.kind != Some(Kind::Human) && self.has_agent())
     }
 
     /// What is known of its agents.

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use orange_engine::attention::Need;
 use orange_engine::language::verbs::Verb;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -173,7 +174,11 @@ fn about_task(model: &Model, table: &mut Table) {
     }
     if entry.has_agent() {
         let keys = keys![KeyCode::Char('i')];
-        table.add(keys, "i", "message", Deed::Tell, Some(7));
+        let (label, worth) = match entry.row.need {
+            Some(Need::Question) => ("answer", 9),
+            _ => ("message", 7),
+        };
+        table.add(keys, "i", label, Deed::Tell, Some(worth));
     }
     let keys = keys![KeyCode::Char('e')];
     table.add(keys, "e", "edit TASK.md", Deed::Edit, None);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use orange_engine::activity::Doing;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
@@ -31,6 +32,8 @@ pub enum Message {
     Trouble(Option<String>),
     /// Somebody has looked at the agents that are believed alive.
     Agents(BTreeMap<TaskId, AgentState>),
+    /// What agents that are believed alive say that they are doing.
+    Doing(BTreeMap<TaskId, Doing>),
     /// Somebody has glanced at a task.
     Glanced(TaskId, Box<Glance>),
     /// Somebody has measured what a task has changed.

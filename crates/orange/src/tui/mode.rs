@@ -44,6 +44,8 @@ pub struct Question {
     pub consequences: Vec<String>,
     /// What follows from yes.
     pub then: Action,
+    /// Other ways to say yes: the key, what it means, and what follows.
+    pub others: Vec<(&'static str, &'static str, Action)>,
 }
 
 /// Something that is written to somebody.

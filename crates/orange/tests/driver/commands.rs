@@ -181,6 +181,11 @@ const COMMANDS: &[Tried] = &[
         ..tried("task delete", "two --yes", ("one", "not-confirmed"))
     },
     elsewhere("serve", "somebody_else_is_at_it", TOO_MUCH),
+    elsewhere(
+        "demo",
+        "it_plays_to_two_merges_and_leaves_nothing",
+        TOO_MUCH,
+    ),
     Tried {
         json: None,
         ..tried("project remove", "app", ("tea", "project-not-found"))
@@ -195,6 +200,7 @@ const TESTS: &[&str] = &[
     include_str!("../effects/attach.rs"),
     include_str!("codes.rs"),
     include_str!("dashboard.rs"),
+    include_str!("demo.rs"),
     include_str!("looking.rs"),
     include_str!("putting_away.rs"),
 ];

@@ -22,6 +22,7 @@ mod creating;
 mod dashboard;
 mod deaths;
 mod delivering;
+mod demo;
 mod first_session;
 mod hooks;
 mod hostile;

@@ -66,6 +66,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("completions", "tried in the tests of the commands"),
     ("man", "tried in the tests of the commands"),
     ("serve", "answers in a line"),
+    ("demo", "tried in `demo`"),
     ("rebuild", "its transcript is in `rebuilding`"),
 ];
 

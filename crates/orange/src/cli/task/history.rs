@@ -91,7 +91,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 /// Whether a person who asks what happened wants to hear of it.
-fn matters(fact: &Fact) -> bool {
+pub fn matters(fact: &Fact) -> bool {
     let is_merge = matches!(
         fact,
         Fact::EffectDone {

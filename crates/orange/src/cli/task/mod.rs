@@ -24,6 +24,7 @@ pub(super) mod wait;
 pub(super) mod why;
 
 use clap::Subcommand;
+pub use history::matters;
 
 use super::error::Error;
 use super::exit::Exit;

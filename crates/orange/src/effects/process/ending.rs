@@ -1,12 +1,13 @@
 //! Ends the processes of a run, the stubborn ones too.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use orange_engine::names::RunId;
 use rustix::process::Signal;
 
-use super::{Life, ProcessError, ProcessIdentity, members, system};
+use super::{Life, ProcessError, ProcessIdentity, members, system, with_variable};
 use crate::clock::Deadline;
 
 /// How long a run's processes may take to end.
@@ -49,15 +50,38 @@ pub fn end(
     spared: &[u32],
     patience: Patience,
 ) -> Result<Ended, ProcessError> {
-    let mut all: BTreeSet<ProcessIdentity> = BTreeSet::new();
     let own = std::process::id();
     let is_spared =
         |process: &&ProcessIdentity| process.pid == own || spared.contains(&process.pid);
-    all.extend(known.iter().filter(|it| !is_spared(it)).cloned());
+    let known = known.iter().filter(|it| !is_spared(it)).cloned();
     let search = |all: &BTreeSet<ProcessIdentity>| {
         let seeds: Vec<ProcessIdentity> = all.iter().cloned().collect();
         members(run, &seeds, spared)
     };
+    end_found(known.collect(), search, patience)
+}
+
+/// Ends every process for which a variable was set to this value, and whatever they start
+/// meanwhile; this process is left alone.
+pub fn end_with_variable(
+    name: &str,
+    value: &OsStr,
+    patience: Patience,
+) -> Result<Ended, ProcessError> {
+    let own = std::process::id();
+    let search = |_: &BTreeSet<ProcessIdentity>| {
+        let found = with_variable(name)?.into_iter();
+        let found = found.filter(|(process, said)| said == value && process.pid != own);
+        Ok(found.map(|(process, _)| process).collect())
+    };
+    end_found(BTreeSet::new(), search, patience)
+}
+
+fn end_found(
+    mut all: BTreeSet<ProcessIdentity>,
+    search: impl Fn(&BTreeSet<ProcessIdentity>) -> Result<Vec<ProcessIdentity>, ProcessError>,
+    patience: Patience,
+) -> Result<Ended, ProcessError> {
     for (signal, time) in [
         (Signal::TERM, patience.asked),
         (Signal::KILL, patience.killed),

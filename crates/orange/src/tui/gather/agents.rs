@@ -1,4 +1,4 @@
-//! Looks at every living agent, by one look at tmux.
+//! Looks at every living agent, and at what it told.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -22,6 +22,7 @@ pub(super) fn look(
     alive: &Alive,
 ) {
     let mut last = BTreeMap::new();
+    let mut last_doing = BTreeMap::new();
     let mut rest = SOON;
     loop {
         let Some(wished) = wished(wishes, rest) else {
@@ -36,6 +37,13 @@ pub(super) fn look(
         }
         rest = TICK;
         let rows = alive.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let doing = driver.doing_of(&rows);
+        if doing != last_doing {
+            last_doing.clone_from(&doing);
+            if sender.send(Message::Doing(doing)).is_err() {
+                return;
+            }
+        }
         // A look that fails shows nothing; the next one may.
         let Ok(seen) = driver.agents(&rows) else {
             continue;

@@ -1,5 +1,6 @@
 //! What arrives from outside: changes, answers, clicks, pasted text.
 
+use orange_engine::activity::Doing;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{Status, TaskId};
 use orange_engine::time::Timestamp;
@@ -114,6 +115,37 @@ fn changed_tasks_that_are_seen_are_looked_at_again() {
         _ => None,
     });
     assert_eq!(again, Some(5), "the ended one is not seen");
+}
+
+#[test]
+fn an_agent_that_asks_for_permission_stands_among_what_needs_you() {
+    let mut model = model();
+    choose(&mut model, "w0rk");
+    let told = |id: &str, doing| Message::Doing([(TaskId::new(id), doing)].into_iter().collect());
+    for (doing, counts) in [
+        (Doing::WaitingForPermission, [4, 0, 1]),
+        (Doing::Working, [3, 1, 1]),
+        (Doing::WaitingForInput, [4, 0, 1]),
+        (Doing::Idle, [3, 1, 1]),
+        (Doing::Unknown, [3, 1, 1]),
+    ] {
+        update(&mut model, told("w0rk", doing));
+        assert_eq!(model.list.counts(), counts, "{doing:?}");
+        assert_eq!(chosen(&model), "w0rk");
+    }
+    // Where a person is asked anyway, an agent that says so is no second thing.
+    update(&mut model, told("p2mm", Doing::WaitingForInput));
+    let asked = model.list.entry(&TaskId::new("p2mm")).unwrap();
+    assert_eq!(
+        (asked.doing, asked.asks()),
+        (Some(Doing::WaitingForInput), None)
+    );
+    // Another agent has told nothing yet.
+    let mut other = asked.row.clone();
+    other.runs.clear();
+    update(&mut model, change(8, vec![other], &[]));
+    let entry = model.list.entry(&TaskId::new("p2mm")).unwrap();
+    assert_eq!(entry.doing, None);
 }
 
 #[test]

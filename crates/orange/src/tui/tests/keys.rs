@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
+use orange_engine::effect::MergeStrategy;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
@@ -268,4 +269,23 @@ fn what_is_written_is_asked_for() {
     assert_eq!(asked, [Command::Act(1, action)]);
     assert_eq!(model.doing.len(), 1);
     assert_eq!(model.mode, Mode::Browse);
+}
+
+#[test]
+fn a_merge_says_how() {
+    for (letter, strategy) in [
+        ('y', MergeStrategy::Ff),
+        ('c', MergeStrategy::Merge),
+        ('s', MergeStrategy::Squash),
+    ] {
+        let mut model = model();
+        choose(&mut model, "k3f9");
+        press(&mut model, key(KeyCode::Char('m')));
+        assert_eq!(press(&mut model, key(KeyCode::Char('z'))), []);
+        let asked = press(&mut model, key(KeyCode::Char(letter)));
+        let local = false;
+        let action = Action::ask(&TaskId::new("k3f9"), Ask::Merge { strategy, local });
+        assert_eq!(asked, [Command::Act(1, action)]);
+        assert_eq!(model.mode, Mode::Browse);
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use orange_engine::attention::Need;
 use orange_engine::document::SectionName;
 use orange_engine::evidence::Evidence;
 use orange_engine::language::verbs::Verb;
@@ -95,7 +96,7 @@ pub fn rows() -> Vec<TaskRow> {
         RunState::Alive,
     );
     reviewing.round = 1;
-    let clarified = with_worker(
+    let mut clarified = with_worker(
         row(
             "p2mm",
             "clarification",
@@ -104,6 +105,7 @@ pub fn rows() -> Vec<TaskRow> {
         ),
         RunState::Alive,
     );
+    clarified.need = Some(Need::Question);
     let mut troubled = with_worker(
         row("t0rn", "working", Kind::Agent, "Move the old module out"),
         RunState::Ended {

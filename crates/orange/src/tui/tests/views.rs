@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
+use orange_engine::activity::Doing;
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::KeyCode;
@@ -337,4 +338,17 @@ fn no_size_is_too_small_to_draw() {
             }
         }
     }
+}
+
+#[test]
+fn what_agents_say_of_themselves() {
+    let mut model = model();
+    let told = [
+        ("k3f9", Doing::Idle),
+        ("p2mm", Doing::Unknown),
+        ("w0rk", Doing::WaitingForPermission),
+    ];
+    let told = told.map(|(id, doing)| (TaskId::new(id), doing));
+    update(&mut model, Message::Doing(told.into_iter().collect()));
+    snapshot("said", &model);
 }

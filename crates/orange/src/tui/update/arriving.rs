@@ -36,6 +36,13 @@ pub(super) fn arrive(model: &mut Model, message: Message) -> Vec<Command> {
                 entry.seen = seen.get(&entry.row.id).copied();
             }
         }
+        Message::Doing(doing) => {
+            for entry in model.list.entries_mut() {
+                entry.doing = doing.get(&entry.row.id).copied();
+            }
+            // Who asks for something stands elsewhere.
+            model.list.arrange();
+        }
         Message::Glanced(task, glance) => {
             if let Some(entry) = model.list.entry_mut(&task) {
                 entry.glance = Some(*glance);
@@ -98,6 +105,7 @@ fn answered(model: &mut Model, number: u64, came: Came) -> Vec<Command> {
                     asked: question,
                     consequences: vec![then.told()],
                     then: then.confirmed(),
+                    others: Vec::new(),
                 });
             } else {
                 model.say(Tone::Warn, question);

@@ -1,5 +1,6 @@
 //! What keys do while looking around.
 
+use orange_engine::attention::Need;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
@@ -155,11 +156,7 @@ fn ask_for(model: &mut Model, verb: Verb) -> Vec<Command> {
     let id = entry.row.id.clone();
     match verb {
         Verb::Merge => {
-            let ask = Ask::Merge {
-                strategy: MergeStrategy::default(),
-                local: false,
-            };
-            model.mode = Mode::Confirm(merge_question(entry, Action::ask(&id, ask)));
+            model.mode = Mode::Confirm(merge_question(entry));
         }
         Verb::Cancel => {
             let action = Action::ask(&id, Ask::Verb(verb));
@@ -179,9 +176,19 @@ fn ask_for(model: &mut Model, verb: Verb) -> Vec<Command> {
     Vec::new()
 }
 
-fn merge_question(entry: &Entry, then: Action) -> Question {
+fn merge_question(entry: &Entry) -> Question {
     let row = &entry.row;
     let question = entry.way(Verb::Merge).and_then(|way| way.question());
+    let then = |strategy| {
+        let local = false;
+        let action = Action::ask(&row.id, Ask::Merge { strategy, local });
+        // Its own question is answered only where it is part of this one: another status, entered
+        // in this moment, may ask another.
+        match question {
+            Some(_) => action.confirmed(),
+            None => action,
+        }
+    };
     let size = entry.extent.map(|it| {
         let commits = if it.commits == 1 { "commit" } else { "commits" };
         format!(", {} {commits}, +{} -{}", it.commits, it.added, it.removed)
@@ -199,17 +206,19 @@ fn merge_question(entry: &Entry, then: Action) -> Question {
                 entry.summary(),
                 size.unwrap_or_default()
             ),
+            String::from(
+                "y forwards the default branch; where that has commits of its own since, c adds a \
+                 merge commit, and s one commit with everything.",
+            ),
             String::from("Your checkout is forwarded if it is clean; otherwise nothing is merged."),
             String::from("Afterwards the agents are ended and the worktree is given back."),
             String::from("Kept: what is not committed, as a rescue of the task."),
         ],
-        // Its own question is answered only where it is part of this one: another status, entered
-        // in this moment, may ask another.
-        then: if question.is_some() {
-            then.confirmed()
-        } else {
-            then
-        },
+        then: then(MergeStrategy::Ff),
+        others: vec![
+            ("c", "merge commit", then(MergeStrategy::Merge)),
+            ("s", "squash", then(MergeStrategy::Squash)),
+        ],
     }
 }
 
@@ -236,6 +245,7 @@ fn cancel_question(entry: &Entry, then: Action) -> Question {
         } else {
             then
         },
+        others: Vec::new(),
     }
 }
 
@@ -251,6 +261,7 @@ fn delete(model: &mut Model) {
                 String::from("`u` brings it back."),
             ],
             then: Action::Delete(row.id.clone()),
+            others: Vec::new(),
         });
     }
 }
@@ -266,7 +277,10 @@ fn tell(model: &mut Model) {
     if let Some(entry) = model.list.selected() {
         let id = entry.row.id.clone();
         model.mode = Mode::Write(Letter {
-            title: format!("Message to the agent of {id}"),
+            title: match entry.row.need {
+                Some(Need::Question) => format!("Answer the agent of {id}"),
+                _ => format!("Message to the agent of {id}"),
+            },
             action: Action::ask(&id, Ask::Tell { role: None }),
             task: id,
             is_optional: false,

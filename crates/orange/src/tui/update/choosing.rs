@@ -108,6 +108,7 @@ fn take(model: &mut Model, way: &Way) -> Vec<Command> {
             asked: question.to_owned(),
             consequences: vec![format!("{id} goes to `{to}`.")],
             then: action.confirmed(),
+            others: Vec::new(),
         });
     } else if way.takes_message {
         model.mode = Mode::Write(Letter {
@@ -178,6 +179,15 @@ pub(super) fn confirm(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => {
             model.mode = Mode::Browse;
             Vec::new()
+        }
+        KeyCode::Char(letter) => {
+            let mut others = question.others.iter();
+            let other = others.find(|(key, ..)| key.chars().eq([letter]));
+            let Some((.., then)) = other.cloned() else {
+                return Vec::new();
+            };
+            model.mode = Mode::Browse;
+            act(model, then)
         }
         _ => Vec::new(),
     }

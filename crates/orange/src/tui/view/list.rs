@@ -1,5 +1,6 @@
 //! Draws the tasks in their zones, a line each.
 
+use orange_engine::activity::Doing;
 use orange_engine::language::workflow::Kind;
 use orange_engine::time::age;
 use ratatui::buffer::Buffer;
@@ -24,6 +25,8 @@ struct Widths {
     project: u16,
     summary: u16,
     agent: u16,
+    /// Whether the agent's name has no room beside what it does.
+    is_agent_short: bool,
     extent: u16,
     branch: u16,
     age: u16,
@@ -96,7 +99,11 @@ fn widths(model: &Model, entries: &[&Entry], width: u16) -> Widths {
         widths.project = grant(widest(&|entry| count(entry.row.project.as_str())).min(12));
     }
     widths.extent = grant(widest(&|entry| count(&extent(entry))));
-    widths.agent = grant(widest(&|entry| count(&agent(entry))).min(16));
+    widths.agent = grant(widest(&|entry| count(&agent(entry, false))).min(16));
+    widths.is_agent_short = widths.agent == 0;
+    if widths.is_agent_short {
+        widths.agent = grant(widest(&|entry| count(&agent(entry, true))).min(8));
+    }
     if width >= 130 {
         widths.branch = grant(widest(&|entry| count(&entry.row.branch)).min(28));
     }
@@ -141,7 +148,8 @@ fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut B
         }
     };
     cell(widths.extent, &extent(entry), Tone::Dim);
-    cell(widths.agent, &agent(entry), Tone::Dim);
+    let agent = agent(entry, widths.is_agent_short);
+    cell(widths.agent, &agent, Tone::Dim);
     cell(widths.branch, &entry.row.branch, Tone::Dim);
     let then = entry.row.entered_at.map(|then| age(model.now, then));
     let then = format!("{:>4}", then.unwrap_or_default());
@@ -162,6 +170,10 @@ fn summary(
 ) {
     let beside = match entry.row.attention.first() {
         Some(reason) => Some((Tone::Bad, format!("! {reason}"))),
+        None if entry.asks() == Some(Doing::WaitingForPermission) => {
+            Some((Tone::Warn, String::from("asks permission")))
+        }
+        None if entry.asks().is_some() => Some((Tone::Warn, String::from("asks you"))),
         None if entry.glance.as_ref().is_some_and(|it| it.unread > 0) => {
             Some((Tone::Warn, String::from("message unread")))
         }
@@ -211,13 +223,21 @@ fn round(entry: &Entry) -> String {
     }
 }
 
-fn agent(entry: &Entry) -> String {
+/// Who works on it and what that does; of the two, only the latter where it has to be short.
+fn agent(entry: &Entry, is_short: bool) -> String {
     let Some(glance) = &entry.glance else {
         return String::new();
     };
-    match &entry.doing {
-        Some(doing) => format!("{} {doing}", glance.harness),
-        None => glance.harness.to_string(),
+    let doing = entry.doing.filter(|_| entry.has_agent());
+    let doing = doing.map(|doing| match doing {
+        // It runs and tells nothing.
+        Doing::Unknown => "?",
+        doing => doing.word(),
+    });
+    match doing {
+        Some(doing) if is_short && doing != "?" => doing.to_owned(),
+        Some(doing) if !is_short => format!("{} {doing}", glance.harness),
+        _ => glance.harness.to_string(),
     }
 }
 
@@ -260,7 +280,7 @@ pub(super) fn nothing(model: &Model, area: Rect, buffer: &mut Buffer) {
                 Tone::Dim,
                 String::from(
                     "Start orange inside a git repository: the first task there registers it as a \
-                     project.",
+                     project. `orange demo` shows everything in two minutes, without an account.",
                 ),
             ),
         ]

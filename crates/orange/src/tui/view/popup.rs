@@ -113,7 +113,10 @@ fn confirm(model: &Model, question: &Question, area: Rect, buffer: &mut Buffer) 
         );
     }
     lines.push((Tone::Plain, String::new()));
-    lines.push((Tone::Key, String::from("y yes   n no")));
+    let others = question.others.iter();
+    let others = others.map(|(key, means, _)| format!("   {key} {means}"));
+    let keys = format!("y yes{}   n no", others.collect::<String>());
+    lines.push((Tone::Key, keys));
     let inside = frame(model, "Sure?", lines.len(), area, buffer);
     put_lines(model, &lines, inside, buffer);
 }
@@ -134,8 +137,13 @@ fn tell(model: &Model, told: &Told, area: Rect, buffer: &mut Buffer) {
 }
 
 fn write(model: &Model, letter: &Letter, area: Rect, buffer: &mut Buffer) {
-    let height = usize::from(area.height / 2).clamp(5, 16);
-    let inside = frame(model, &letter.title, height, area, buffer);
+    // What the agent has shown stands below, and is what is written about.
+    let height = (area.height / 4).clamp(4, 10);
+    let top = Rect {
+        height: (height + 4).min(area.height),
+        ..area
+    };
+    let inside = frame(model, &letter.title, height.into(), top, buffer);
     field(model, &letter.text, inside, true, buffer);
 }
 
