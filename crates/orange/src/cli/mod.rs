@@ -25,6 +25,7 @@ mod gather;
 mod harness;
 mod help;
 mod inbox;
+mod install;
 mod interrupted;
 mod json;
 mod log;

@@ -26,6 +26,7 @@ mod first_session;
 mod hooks;
 mod hostile;
 mod identity;
+mod installing;
 mod interrupting;
 #[path = "../judging/mod.rs"]
 mod judging;
