@@ -13,6 +13,7 @@
 
 mod agent_events;
 mod attention;
+mod checkups;
 mod codes;
 mod commands;
 mod completing;
