@@ -29,6 +29,7 @@ pub mod report;
 pub mod role;
 pub mod schedule;
 pub mod shipped;
+pub mod skill;
 pub mod task;
 mod text_schema;
 pub mod time;

@@ -10,7 +10,7 @@ mod compare;
 mod deaths;
 mod hook_step;
 mod lines;
-mod needs;
+pub(crate) mod needs;
 mod order;
 mod passages;
 mod states;

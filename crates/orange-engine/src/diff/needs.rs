@@ -42,7 +42,7 @@ pub enum Need {
 }
 
 /// Everything that these gates ask for, however they are cut and named.
-pub(super) fn needs(gates: &[Gate]) -> BTreeSet<Need> {
+pub(crate) fn needs(gates: &[Gate]) -> BTreeSet<Need> {
     let mut needs = BTreeSet::new();
     for gate in gates {
         match &gate.kind {
@@ -99,7 +99,7 @@ fn of_section(gate: &SectionGate) -> Vec<Need> {
 }
 
 /// What is to be told of some needs: a section that is mentioned anyway needs no word of its own.
-pub(super) fn told(needs: impl IntoIterator<Item = Need>) -> Vec<Need> {
+pub(crate) fn told(needs: impl IntoIterator<Item = Need>) -> Vec<Need> {
     let needs: Vec<Need> = needs.into_iter().collect();
     let is_mentioned = |need: &Need| match need {
         Need::Section(section) => needs

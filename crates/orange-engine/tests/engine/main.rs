@@ -28,6 +28,7 @@ mod sane;
 mod scheduling;
 mod seeds;
 mod shipped;
+mod skill;
 mod stories;
 mod table;
 mod times;

@@ -9,7 +9,7 @@ use super::error::Error;
 use super::exit::Exit;
 use super::{
     Dashboard, agent_event, attention, completions, config, demo, detach, doctor, exec_run, gather,
-    harness, help, inbox, log, man, perform, project, rebuild, schema, serve, task, usage,
+    harness, help, inbox, install, log, man, perform, project, rebuild, schema, serve, task, usage,
     workflow, workspace,
 };
 use crate::config::Environment;
@@ -57,6 +57,7 @@ pub enum Command {
     #[command(subcommand, disable_help_subcommand = true)]
     Config(config::Command),
     Log(log::Args),
+    Install(install::Args),
     Doctor(doctor::Args),
     Schema(schema::Args),
     Completions(completions::Args),
@@ -94,6 +95,7 @@ impl Command {
             Command::Harness(command) => command.is_json(),
             Command::Config(command) => command.is_json(),
             Command::Log(args) => args.json,
+            Command::Install(args) => args.json,
             Command::Doctor(args) => args.json,
             Command::Rebuild(args) => args.json,
             Command::Serve(args) => args.json,
@@ -127,6 +129,7 @@ impl Command {
             Command::Harness(command) => command.run(environment, output),
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),
+            Command::Install(args) => install::run(args, environment, output),
             Command::Doctor(args) => doctor::run(args, environment, output),
             Command::Completions(args) => completions::run(args, output),
             Command::Man(args) => man::run(args, output),

@@ -32,6 +32,7 @@ pub fn code(error: &DriverError) -> &'static str {
         },
         DriverError::Harness(_) => "harness-unusable",
         DriverError::HarnessUnset { .. } => "harness-unset",
+        DriverError::NoSkills(_) => "no-skills",
         DriverError::ParentEnded { .. } => "parent-ended",
         DriverError::WaitsForItself { .. } => "waits-for-itself",
         DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
@@ -89,7 +90,9 @@ pub fn exit(error: &DriverError) -> Exit {
         | "status-unknown"
         | "task-unclear" => Exit::Usage,
         "task-not-found" | "store-missing" | "project-not-found" | "workflow-not-found"
-        | "nobody-there" | "rescue-not-found" | "no-output" | "branch-not-found" => Exit::NotFound,
+        | "nobody-there" | "no-skills" | "rescue-not-found" | "no-output" | "branch-not-found" => {
+            Exit::NotFound
+        }
         "store-busy" | "task-contended" | "workspace-busy" | "gate-running" | "supervised" => {
             Exit::Busy
         }

@@ -152,6 +152,15 @@ fn hints_about_named(error: &DriverError) -> Option<Vec<String>> {
             };
             return Some(candidates.iter().map(hint).collect());
         }
+        DriverError::NoSkills(Some(name)) => format!(
+            "say it in the definition of `{name}`, such as `skills = \"~/.{name}/skills\"`; \
+             `orange harness list` shows every harness"
+        ),
+        DriverError::NoSkills(None) => {
+            "install one, or name one that you will install: `orange install --harness NAME`; \
+             `orange harness list` shows every harness"
+                .to_owned()
+        }
         DriverError::NoBranch { path, .. } => {
             format!(
                 "see which there are with `git -C {} branch`",

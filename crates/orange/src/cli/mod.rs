@@ -26,6 +26,7 @@ mod gather;
 mod harness;
 mod help;
 mod inbox;
+mod install;
 mod interrupted;
 mod json;
 mod log;

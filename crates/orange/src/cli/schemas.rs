@@ -8,8 +8,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::{
-    attention, config, doctor, driving, error, harness, inbox, log, project, rebuild, schema,
-    serve, task, workflow, workspace,
+    attention, config, doctor, driving, error, harness, inbox, install, log, project, rebuild,
+    schema, serve, task, workflow, workspace,
 };
 
 /// The shape of an answer.
@@ -57,6 +57,7 @@ pub const ALL: &[&Shape] = &[
     &harness::list::SHAPE,
     &harness::unpark::SHAPE,
     &inbox::SHAPE,
+    &install::SHAPE,
     &log::SHAPE,
     &project::add::SHAPE,
     &project::list::SHAPE,

@@ -18,6 +18,7 @@ use super::harness_arguments::{Argument, Item, Values};
 use super::harness_death::{self, Death};
 use super::harness_files::{HarnessFile, checked};
 use super::harness_level::{Level, LevelVariables};
+use super::harness_skills::checked_skills;
 use super::{HarnessError, Readiness, ValueProblem, is_nested};
 
 /// A coding agent and how it is started.
@@ -39,6 +40,8 @@ pub struct Harness {
     pub files: Vec<HarnessFile>,
     /// What must have happened before it works unasked.
     pub ready: Vec<Readiness>,
+    /// Where it keeps skills, as the definition writes it.
+    pub(super) skills: Option<String>,
     /// What its deaths look like, and what they mean; the first that fits counts.
     pub deaths: Vec<Rule>,
     /// What it tells of itself by `orange agent-event`.
@@ -61,6 +64,7 @@ struct File {
     files: Vec<Spanned<HarnessFile>>,
     #[serde(default)]
     ready: Vec<Readiness>,
+    skills: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -150,6 +154,7 @@ impl Harness {
             set_at,
             files: checked(read.files)?,
             ready: read.ready,
+            skills: read.skills.map(checked_skills).transpose()?,
             deaths: read
                 .death
                 .into_iter()

@@ -108,7 +108,7 @@ impl Recorded {
 }
 
 /// The path that is meant, or nothing when there is no home.
-fn located(file: &str, environment: &Environment) -> Option<PathBuf> {
+pub(super) fn located(file: &str, environment: &Environment) -> Option<PathBuf> {
     if let Some((variable, rest)) = file.strip_prefix("${").and_then(|it| it.split_once(":-")) {
         let (usual, rest) = rest.split_once('}')?;
         let set = environment.variable(variable);

@@ -15,6 +15,7 @@ mod harness_error;
 mod harness_files;
 mod harness_level;
 mod harness_ready;
+mod harness_skills;
 mod home;
 mod new_workflow;
 mod passing;

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use orange_engine::document::DocumentError;
-use orange_engine::names::{BranchName, ProjectName, RunId, Status, TaskId, WorkspaceName};
+use orange_engine::names::{
+    BranchName, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
+};
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use super::error_wording::{held, in_use, joined, listed};
+use super::error_wording::{held, in_use, joined, listed, no_skills};
 use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError, SettingsError};
 use crate::effects::command::CommandError;
 use crate::effects::git::GitError;
@@ -200,6 +202,9 @@ pub enum DriverError {
         /// Where harnesses are defined.
         folder: PathBuf,
     },
+    /// There is no place to put a skill.
+    #[error("cannot install the skill{}", no_skills(.0.as_ref()))]
+    NoSkills(Option<HarnessName>),
     /// There is no such workflow.
     #[error("cannot use the workflow `{name}`: there is none of that name")]
     WorkflowMissing {

@@ -1,6 +1,6 @@
 //! Lists of names in the messages of errors.
 
-use orange_engine::names::{TaskId, WorkspaceName};
+use orange_engine::names::{HarnessName, TaskId, WorkspaceName};
 
 use super::error::Candidate;
 
@@ -15,6 +15,14 @@ pub(super) fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
     let held = quoted("workspaces hold something,", held);
     let both: Vec<String> = tasks.into_iter().chain(held).collect();
     both.join("; ")
+}
+
+/// Why there is no place to put a skill.
+pub(super) fn no_skills(named: Option<&HarnessName>) -> String {
+    named.map_or_else(
+        || String::from(": no agent that keeps skills is on the PATH"),
+        |name| format!(" for `{name}`: its definition does not say where it keeps skills"),
+    )
 }
 
 /// The tasks that may have been meant.

@@ -71,6 +71,22 @@ impl Driver {
         Ok(ended)
     }
 
+    /// The runs of which `end_orphans` would end something. Nothing is changed.
+    pub(super) fn orphans(&self, store: &Store) -> Result<Vec<Orphan>, DriverError> {
+        let mut found = Vec::new();
+        for (run, left) in self.what_is_left() {
+            let Ok([record]) = <[RunRecord; 1]>::try_from(store.runs_named(&run)?) else {
+                continue;
+            };
+            let stored = store.require(&record.task)?;
+            if is_orphan(&stored, &record, left)? {
+                let task = record.task;
+                found.push(Orphan { task, run });
+            }
+        }
+        Ok(found)
+    }
+
     /// Everything of any run that can be seen; what cannot be looked at is not there to be ended.
     fn what_is_left(&self) -> BTreeMap<RunId, Left> {
         let mut found: BTreeMap<RunId, Left> = BTreeMap::new();

@@ -1,5 +1,7 @@
 //! Harnesses on which nothing is started, and how a person ends that.
 
+use std::path::PathBuf;
+
 use orange_engine::Task;
 use orange_engine::names::{HarnessName, TaskId};
 use orange_engine::parking::Parking;
@@ -18,6 +20,8 @@ pub struct KnownHarness {
     pub name: String,
     /// The program, or what is wrong with the definition.
     pub binary: Result<String, String>,
+    /// Where the program is, or why it cannot be run.
+    pub program: Result<PathBuf, String>,
     /// Why nothing is started on it, if nothing is.
     pub parked: Option<Parking>,
 }
@@ -46,6 +50,7 @@ impl Driver {
     pub fn known_harnesses(&self) -> Result<Vec<KnownHarness>, DriverError> {
         let mut parked = self.parked()?;
         let harnesses = self.harnesses()?;
+        let path = self.environment.variable("PATH");
         let mut known = Vec::new();
         for (name, harness) in harnesses.all() {
             let at = parked.iter().position(|it| it.harness.as_str() == name);
@@ -55,13 +60,19 @@ impl Driver {
                     Ok(harness) => Ok(harness.binary.clone()),
                     Err(error) => Err(error.to_string()),
                 },
+                program: match harness {
+                    Ok(harness) => harness.locate(path).map_err(|error| error.to_string()),
+                    Err(error) => Err(error.to_string()),
+                },
                 parked: at.map(|at| parked.remove(at)),
             });
         }
         // A definition that was removed is parked all the same.
+        let gone = || String::from("it has no definition any more");
         known.extend(parked.into_iter().map(|parking| KnownHarness {
             name: parking.harness.to_string(),
-            binary: Err(String::from("it has no definition any more")),
+            binary: Err(gone()),
+            program: Err(gone()),
             parked: Some(parking),
         }));
         Ok(known)

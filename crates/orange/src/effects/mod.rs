@@ -9,4 +9,5 @@ pub mod notice;
 pub mod private_file;
 pub mod process;
 pub mod run;
+pub mod skill_file;
 pub mod tmux;

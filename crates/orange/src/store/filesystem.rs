@@ -1,4 +1,4 @@
-//! Tells file systems apart on which WAL is not safe.
+//! Tells file systems apart on which what is kept is not safe.
 //!
 //! WAL shares memory between processes, which a file system that reaches over a network or into
 //! another machine does not give; `SQLite` cannot notice and would damage the database.
@@ -11,6 +11,13 @@ use std::path::Path;
 pub enum FileSystem {
     /// Nothing is known against it.
     Local,
+    /// A database is safe there from others, and will not last.
+    Passing {
+        /// What it is, for the message.
+        kind: &'static str,
+        /// How long it lasts.
+        until: &'static str,
+    },
     /// Two processes can damage a database there.
     Unsafe {
         /// What it is, for the message.
@@ -37,17 +44,29 @@ const UNSAFE: [(u32, &str); 15] = [
     (0x0116_1970, "GFS2"),
 ];
 
+/// The kinds on which things do not last, by the same number: what, and how long it lasts.
+const PASSING: [(u32, &str, &str); 3] = [
+    (0x0102_1994, "tmpfs", "after a reboot"),
+    (0x8584_58f6, "ramfs", "after a reboot"),
+    (0x794c_7630, "an overlay", "with its container"),
+];
+
 /// Judges the number that `statfs` reports on Linux.
 pub fn classify_magic(magic: u32) -> FileSystem {
     let found = UNSAFE
         .iter()
         .find(|(unsafe_magic, _)| *unsafe_magic == magic);
-    found.map_or(FileSystem::Local, |(_, kind)| FileSystem::Unsafe { kind })
+    let passing = PASSING.iter().find(|(passing, ..)| *passing == magic);
+    match (found, passing) {
+        (Some((_, kind)), _) => FileSystem::Unsafe { kind },
+        (None, Some((_, kind, until))) => FileSystem::Passing { kind, until },
+        (None, None) => FileSystem::Local,
+    }
 }
 
 /// The kind of the file system that holds a directory.
 #[cfg(target_os = "linux")]
-pub(super) fn of(directory: &Path) -> io::Result<FileSystem> {
+pub fn file_system_of(directory: &Path) -> io::Result<FileSystem> {
     let found = rustix::fs::statfs(directory)?;
     // The number has 32 bits; the field is wider and signed, so NFS's kin would look negative.
     let magic = u32::try_from(found.f_type & 0xffff_ffff).unwrap_or_default();
@@ -56,7 +75,7 @@ pub(super) fn of(directory: &Path) -> io::Result<FileSystem> {
 
 /// Elsewhere a mount says itself whether it is local.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn of(directory: &Path) -> io::Result<FileSystem> {
+pub fn file_system_of(directory: &Path) -> io::Result<FileSystem> {
     // `MNT_LOCAL` of the BSD family.
     const LOCAL: u32 = 0x1000;
     let found = rustix::fs::statfs(directory)?;
@@ -75,6 +94,7 @@ mod tests {
 
     #[test]
     fn network_file_systems_are_refused_and_local_ones_are_not() {
+        let is_passing = |magic| matches!(classify_magic(magic), FileSystem::Passing { .. });
         let table = [
             (0xef53, true),       // ext4
             (0x5846_5342, true),  // xfs
@@ -92,13 +112,16 @@ mod tests {
             (0x00c3_6400, false), // ceph
         ];
         for (magic, local) in table {
-            let is_local = classify_magic(magic) == FileSystem::Local;
-            assert_eq!(is_local, local, "{magic:#x}");
+            let is_refused = matches!(classify_magic(magic), FileSystem::Unsafe { .. });
+            assert_eq!(!is_refused, local, "{magic:#x}");
         }
+        let passing = table.iter().filter(|(magic, _)| is_passing(*magic));
+        let passing: Vec<u32> = passing.map(|(magic, _)| *magic).collect();
+        assert_eq!(passing, [0x0102_1994, 0x794c_7630]);
     }
 
     #[test]
     fn the_present_directory_has_a_kind() {
-        assert!(of(Path::new(".")).is_ok());
+        assert!(file_system_of(Path::new(".")).is_ok());
     }
 }

@@ -47,7 +47,7 @@ mod workspaces;
 pub use agent_events::{agent_events_file, append_agent_event, latest_agent_events};
 pub use error::StoreError;
 pub use events::{Raised, RecordedEvent};
-pub use filesystem::{FileSystem, classify_magic};
+pub use filesystem::{FileSystem, classify_magic, file_system_of};
 pub use gate_commands::{GateAnswer, GateCommand};
 pub use import::{Imported, Reading, Wish, import, peek};
 pub use imports::{Import, StoredImport};

@@ -237,10 +237,10 @@ fn is_lost(home: &Home) -> Result<bool, StoreError> {
 }
 
 fn require_safe(home: &Path) -> Result<(), StoreError> {
-    let kind = filesystem::of(home)
+    let kind = filesystem::file_system_of(home)
         .map_err(|error| StoreError::file("tell the file system of", home, &error))?;
     match kind {
-        FileSystem::Local => Ok(()),
+        FileSystem::Local | FileSystem::Passing { .. } => Ok(()),
         FileSystem::Unsafe { kind } => Err(StoreError::UnsafeFileSystem {
             path: home.to_owned(),
             kind,

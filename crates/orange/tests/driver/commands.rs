@@ -122,6 +122,11 @@ const COMMANDS: &[Tried] = &[
     tried("task list", "", NO_PROJECT),
     tried("harness list", "", TOO_MUCH),
     tried("harness unpark", "script", ("nobody", "harness-unusable")),
+    elsewhere(
+        "install",
+        "it_tells_of_every_workflow_in_use_and_of_no_other",
+        ("", "no-skills"),
+    ),
     tried("doctor", "", TOO_MUCH),
     tried("task spawn", "one --wait 60", NO_TASK),
     tried("task show", "one", NO_TASK),
@@ -201,6 +206,7 @@ const TESTS: &[&str] = &[
     include_str!("codes.rs"),
     include_str!("dashboard.rs"),
     include_str!("demo.rs"),
+    include_str!("installing.rs"),
     include_str!("looking.rs"),
     include_str!("putting_away.rs"),
 ];

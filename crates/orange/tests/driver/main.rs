@@ -13,6 +13,7 @@
 
 mod agent_events;
 mod attention;
+mod checkups;
 mod codes;
 mod commands;
 mod completing;
@@ -27,6 +28,7 @@ mod first_session;
 mod hooks;
 mod hostile;
 mod identity;
+mod installing;
 mod interrupting;
 #[path = "../judging/mod.rs"]
 mod judging;

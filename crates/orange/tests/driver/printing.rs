@@ -49,6 +49,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("task tell", "answers as `task update` does"),
     ("attention", "its transcript is in `parking`"),
     ("agent-event", "says nothing"),
+    ("install", "its transcript is in `installing`"),
     ("harness unpark", "its transcript is in `parking`"),
     (
         "doctor",

@@ -65,3 +65,45 @@ fn settings_with_a_mistake_stop_what_needs_them_and_nothing_else() {
     fs::write(stage.path("home/config.toml"), "").unwrap();
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
 }
+
+#[test]
+fn the_agent_is_the_named_one_else_the_projects_else_that_of_the_settings_else_the_first() {
+    let stage = Stage::new("minimal");
+    let agent = stage.path("agent");
+    for name in ["named", "projects", "settings", "a-first"] {
+        let text = format!("name = \"{name}\"\nbinary = {agent:?}\n[args]\nfull = []\n");
+        fs::write(stage.path(&format!("home/harnesses/{name}.toml")), text).unwrap();
+    }
+    let taken = |options: &[&str]| {
+        let id = stage.create(&[&["Add a line"], options].concat());
+        stage.task(&id).harness.to_string()
+    };
+    stage.must(&["project", "update", "--harness", "projects"]);
+    fs::write(stage.path("home/config.toml"), "harness = \"settings\"\n").unwrap();
+    assert_eq!(taken(&["--harness", "named"]), "named");
+    assert_eq!(taken(&[]), "projects");
+    let projects = stage.home().projects();
+    let text = fs::read_to_string(&projects).unwrap();
+    let mut read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    read["projects"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("harness");
+    fs::write(&projects, read.to_string()).unwrap();
+    assert_eq!(taken(&[]), "settings");
+    fs::write(stage.path("home/config.toml"), "").unwrap();
+    assert_eq!(taken(&[]), "a-first");
+    // A program that is not there is not taken, whatever its name.
+    let gone = "name = \"a-first\"\nbinary = \"/nowhere/x\"\n[args]\nfull = []\n";
+    fs::write(stage.path("home/harnesses/a-first.toml"), gone).unwrap();
+    assert_eq!(taken(&[]), "named");
+    let (_, listed) = stage.json(&["harness", "list", "--json"]);
+    let listed = listed["harnesses"].as_array().unwrap();
+    let state = |name: &str| {
+        let found = listed.iter().find(|it| it["name"] == name).unwrap();
+        found["state"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(state("named"), "ready");
+    assert_eq!(state("a-first"), "missing");
+    assert_eq!(state("claude"), "missing");
+}

@@ -1,5 +1,7 @@
 //! `orange harness list`.
 
+use std::path::Path;
+
 use orange_engine::parking::{Parking, Reason};
 use serde::Serialize;
 
@@ -17,8 +19,10 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.list/1");
 
 /// List the harnesses.
 ///
-/// A harness is `ready`, `parked` until an instant or until a person runs `orange harness unpark`,
-/// or `broken`, when its definition has a mistake.
+/// A harness is `ready` when its program is there, `missing` when it is not, `parked` until an
+/// instant or until a person runs `orange harness unpark`, or `broken`, when its definition has a
+/// mistake. Whether an agent is logged in, and would ask something first, is what `orange doctor`
+/// tells.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Answer in JSON, for programs.
@@ -34,11 +38,13 @@ struct Body<'a> {
 #[derive(Serialize, schemars::JsonSchema)]
 struct Line<'a> {
     name: &'a str,
-    /// `ready`, `parked` or `broken`.
+    /// `ready`, `missing`, `parked` or `broken`.
     state: &'static str,
-    /// The program; nothing when the definition has a mistake.
+    /// The program, as the definition names it; nothing when that has a mistake.
     binary: Option<&'a str>,
-    /// What is wrong with the definition.
+    /// Where the program is.
+    program: Option<&'a Path>,
+    /// What is wrong with the definition, or why the program cannot be run.
     problem: Option<&'a str>,
     /// Why nothing is started on it, since when and until when.
     parked: Option<&'a Parking>,
@@ -65,6 +71,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let style = match state {
             "ready" => Style::Good,
             "parked" => Style::Warn,
+            "missing" => Style::Plain,
             _ => Style::Bad,
         };
         let shown = match &harness.parked {
@@ -76,11 +83,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             Cell::new(style, &shown),
             Cell::new(Style::Plain, &until(harness.parked.as_ref())),
         ];
-        let program = match (&harness.binary, &harness.parked) {
-            (Ok(binary), _) => binary.as_str(),
-            (Err(problem), _) => problem.as_str(),
+        let program = match (&harness.binary, &harness.program) {
+            (_, Ok(program)) => program.display().to_string(),
+            (Ok(binary), Err(_)) => binary.clone(),
+            (Err(problem), Err(_)) => problem.clone(),
         };
-        table.push(row, Cell::new(Style::Plain, program));
+        table.push(row, Cell::new(Style::Plain, &program));
     }
     output.answer(&table.to_text(output.answer_width()))?;
     Ok(Exit::Ok)
@@ -91,16 +99,18 @@ fn line(harness: &KnownHarness) -> Line<'_> {
         name: &harness.name,
         state: state(harness),
         binary: harness.binary.as_deref().ok(),
-        problem: harness.binary.as_ref().err().map(String::as_str),
+        program: harness.program.as_deref().ok(),
+        problem: harness.program.as_ref().err().map(String::as_str),
         parked: harness.parked.as_ref(),
     }
 }
 
 fn state(harness: &KnownHarness) -> &'static str {
-    match (&harness.parked, &harness.binary) {
-        (Some(_), _) => "parked",
-        (None, Ok(_)) => "ready",
-        (None, Err(_)) => "broken",
+    match (&harness.parked, &harness.binary, &harness.program) {
+        (Some(_), ..) => "parked",
+        (None, Err(_), _) => "broken",
+        (None, Ok(_), Err(_)) => "missing",
+        (None, Ok(_), Ok(_)) => "ready",
     }
 }
 

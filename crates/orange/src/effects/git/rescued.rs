@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use orange_engine::names::{BranchName, CommitId, TaskId};
+use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Entry, Tree};
@@ -123,6 +124,27 @@ impl Git {
     /// The rescues of every task.
     pub fn all_rescues(&self) -> Result<Vec<Rescued>, GitError> {
         self.rescues_below(&format!("{REFS}/"))
+    }
+
+    /// The task of each rescue and when it was made, the oldest first.
+    pub fn rescue_times(&self) -> Result<Vec<(String, Timestamp)>, GitError> {
+        let prefix = format!("{REFS}/");
+        if self.has_no_ref_below(&prefix) {
+            return Ok(Vec::new());
+        }
+        let format = "--format=%(committerdate:unix) %(refname)";
+        let call = self.call(["for-each-ref", "--sort=committerdate", format, &prefix]);
+        let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
+        let times = text.lines().filter_map(|line| {
+            let (seconds, name) = line.split_once(' ')?;
+            let (task, _) = name.strip_prefix(&prefix)?.split_once('/')?;
+            let seconds: i64 = seconds.parse().ok()?;
+            Some((
+                task.to_owned(),
+                Timestamp::from_millis(seconds.saturating_mul(1000)),
+            ))
+        });
+        Ok(times.collect())
     }
 
     /// One rescue.

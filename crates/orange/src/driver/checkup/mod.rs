@@ -1,5 +1,10 @@
 //! What would stand in an agent's way, seen before a task waits.
 
+mod disks;
+mod kept_work;
+mod leftovers;
+mod skills;
+
 use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
@@ -78,9 +83,13 @@ impl Driver {
             .map(|(program, flag, needed)| self.check_program(program, flag, *needed))
             .collect();
         found.push(self.check_store());
+        let projects = self.projects()?.projects;
+        self.check_disks(&projects, &mut found);
+        self.check_leftovers(&mut found);
+        self.check_kept_work(&projects, &mut found);
         let harnesses = self.harnesses()?;
         let mut using = Vec::new();
-        for project in &self.projects()?.projects {
+        for project in &projects {
             let settings = self.settings(Some(project))?;
             let named = [settings.harness, settings.review_harness];
             let mut named: Vec<HarnessName> = named.into_iter().flatten().collect();
@@ -95,7 +104,10 @@ impl Driver {
         }
         for (name, harness) in harnesses.all() {
             match harness {
-                Ok(harness) => self.check_harness(harness, &using, &mut found),
+                Ok(harness) => {
+                    self.check_harness(harness, &using, &mut found);
+                    found.extend(self.check_skill(harness));
+                }
                 Err(error) => {
                     let bad = Checkup::new(name, Health::Bad, error.to_string());
                     found.push(bad.mended_by(error.hint()));
@@ -115,7 +127,11 @@ impl Driver {
                     let older = format!("{said}, which is older than {at_least}");
                     Checkup::new(program, Health::Bad, older).mended_by(mend)
                 }
-                _ => Checkup::new(program, Health::Good, said),
+                _ => Checkup::new(
+                    program,
+                    Health::Good,
+                    format!("{said}; {at_least} or newer is needed"),
+                ),
             },
         }
     }

@@ -1,0 +1,82 @@
+//! A last line that tells our own text from anybody else's.
+//!
+//! The line holds a hash of everything above it. A text that ends so and agrees with it was
+//! written by orange and by nobody else since, so that it may be replaced or removed.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+const BEFORE: &str = "<!-- written by `orange install`, which keeps it true while you do not \
+                      change it; sha256 of what is above: ";
+const AFTER: &str = " -->\n";
+
+/// Who wrote a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authorship {
+    /// Orange, and nobody has changed it.
+    Own,
+    /// Orange, and somebody has changed it since.
+    Changed,
+    /// Somebody else.
+    Foreign,
+}
+
+/// The text with its last line.
+pub fn marked(text: &str) -> String {
+    format!("{text}\n{BEFORE}{}{AFTER}", hash(&format!("{text}\n")))
+}
+
+/// Who wrote this.
+pub fn authorship(found: &[u8]) -> Authorship {
+    let Ok(found) = std::str::from_utf8(found) else {
+        return Authorship::Foreign;
+    };
+    let Some((above, last)) = found.rsplit_once(BEFORE) else {
+        return Authorship::Foreign;
+    };
+    match last.strip_suffix(AFTER) {
+        Some(told) if told == hash(above) => Authorship::Own,
+        _ => Authorship::Changed,
+    }
+}
+
+fn hash(text: &str) -> String {
+    let mut digits = String::new();
+    for byte in Sha256::digest(text.as_bytes()) {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_words_count_as_ours() {
+        let text = marked("one\ntwo\n");
+        assert_eq!(authorship(text.as_bytes()), Authorship::Own);
+        for changed in [
+            text.replace("one", "eins"),
+            format!("{text}more\n"),
+            text.trim_end().to_owned(),
+            text.replace('\n', "\r\n"),
+            format!(" {text}"),
+        ] {
+            let found = authorship(changed.as_bytes());
+            assert_eq!(found, Authorship::Changed, "{changed}");
+        }
+        assert_eq!(authorship(b"one\ntwo\n"), Authorship::Foreign);
+        assert_eq!(authorship(b""), Authorship::Foreign);
+        assert_eq!(authorship(b"\xff\xfe"), Authorship::Foreign);
+    }
+
+    #[test]
+    fn a_text_that_quotes_the_line_is_ours_only_by_its_last_one() {
+        let quoting = marked(&marked("one\n"));
+        assert_eq!(authorship(quoting.as_bytes()), Authorship::Own);
+        let torn = &quoting[..quoting.len() / 2];
+        assert_eq!(authorship(torn.as_bytes()), Authorship::Changed);
+    }
+}

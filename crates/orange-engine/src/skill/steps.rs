@@ -1,0 +1,67 @@
+//! The steps of a workflow, in the words of whoever may ask.
+
+use std::fmt::Write as _;
+
+use crate::diff::needs::{needs, told};
+use crate::language::Workflow;
+use crate::language::verbs::Verb;
+use crate::language::workflow::{Edge, Target, Trigger};
+use crate::refusal_wording::joined;
+use crate::role::Role;
+
+/// What a role may ask for, status by status.
+pub(super) fn of_role(workflow: &Workflow, role: &Role) -> Vec<String> {
+    let mut lines = Vec::new();
+    for state in &workflow.states {
+        let edges = workflow.edges_from(&state.name);
+        let open = edges.filter(|it| it.trigger == Trigger::Request && it.is_open_to(role));
+        let open: Vec<&Edge> = open.collect();
+        let status = &state.name;
+        if open.is_empty() && state.expects.contains(role) {
+            lines.push(format!(
+                "in `{status}`: no step is yours to ask for; do what you were told"
+            ));
+        }
+        for edge in open {
+            lines.push(format!("in `{status}`: {}", step(edge)));
+        }
+    }
+    lines
+}
+
+fn step(edge: &Edge) -> String {
+    let mut step = match &edge.to {
+        Target::Status(to) => format!("`orange task update --status {to}`"),
+        Target::Previous => {
+            String::from("`orange task update --status STATUS`, with the status that it came from")
+        }
+    };
+    if let Some(when) = &edge.when {
+        let _ = write!(step, ", only while `{when}`");
+    }
+    let needed = joined(
+        told(needs(&edge.gates)).iter().map(ToString::to_string),
+        "and",
+    );
+    if !needed.is_empty() {
+        let _ = write!(step, "; needs {needed}");
+    }
+    if edge.confirm.is_some() {
+        step.push_str("; a person is asked first");
+    }
+    step
+}
+
+/// The words of the command line that lead somewhere, and where.
+pub(super) fn verbs(workflow: &Workflow) -> Vec<String> {
+    let leading = workflow.verbs.iter().filter(|(_, to)| !to.is_empty());
+    let line = |(verb, to): (&Verb, &Vec<Target>)| {
+        let to = joined(to.iter().map(|it| format!("`{it}`")), "or");
+        let message = match verb {
+            Verb::RequestChanges => " -m \"TEXT\"",
+            _ => "",
+        };
+        format!("`orange task {verb} TASK{message}` leads to {to}")
+    };
+    leading.map(line).collect()
+}
