@@ -23,6 +23,7 @@ mod dashboard;
 mod deaths;
 mod delivering;
 mod first_session;
+mod following;
 mod hooks;
 mod hostile;
 mod identity;
