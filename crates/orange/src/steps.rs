@@ -7,6 +7,21 @@
 #[cfg(not(any(test, feature = "crash-points")))]
 pub fn reached(_step: &'static str) {}
 
+/// A mark at which a thread panics when tests want it to.
+#[cfg(not(feature = "crash-points"))]
+pub fn may_panic(_step: &'static str) {}
+
+/// The home's `crash-points/panics` names the marks at which threads panic, a line each.
+#[cfg(feature = "crash-points")]
+pub fn may_panic(step: &'static str) {
+    use crate::config::{Environment, Home};
+    let home = Home::resolve(&Environment::read());
+    let orders = home.map(|home| home.path().join("crash-points/panics"));
+    let orders = orders.map(std::fs::read_to_string);
+    let wanted = orders.is_ok_and(|it| it.is_ok_and(|it| it.lines().any(|line| line == step)));
+    assert!(!wanted, "a test wants a panic in {step}");
+}
+
 #[cfg(test)]
 pub use armed::{arm, reached};
 

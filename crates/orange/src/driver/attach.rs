@@ -13,7 +13,7 @@ use crate::effects::command::{CommandError, Invocation};
 use crate::effects::tmux::Observation;
 
 /// The way to an agent's terminal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Showing {
     command: Invocation,
     /// Whether the person's own client is only turned to another session.

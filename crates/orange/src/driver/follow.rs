@@ -1,9 +1,14 @@
 //! Tells what a list of tasks has to change, as commits come.
 
+use std::time::Duration;
+
 use orange_engine::names::TaskId;
 
 use super::{Driver, DriverError};
 use crate::store::{Kinds, Store, StoreError, TaskRow};
+
+/// How long somebody who keeps everybody out of the database is waited for before that is told.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a list has to change to be as of a later commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +55,7 @@ impl Follower {
         }
         let is_whole = self.store.is_none();
         if is_whole {
-            match Store::open_read_only(&self.driver.home) {
+            match Store::open_read_only_within(&self.driver.home, PATIENCE) {
                 Ok(store) => self.store = Some(store),
                 Err(StoreError::Missing { .. }) => return Ok(None),
                 Err(error) => return Err(error.into()),

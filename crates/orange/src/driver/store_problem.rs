@@ -1,7 +1,12 @@
 //! What trouble of the store means for who asks.
 
-use super::DriverError;
-use crate::store::StoreError;
+use std::time::Duration;
+
+use super::{Driver, DriverError};
+use crate::store::{Store, StoreError};
+
+/// How long a commit of somebody else may take before that is worth telling.
+const USUAL: Duration = Duration::from_millis(500);
 
 /// What kind of trouble the store has; who asks does not know the store itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,5 +46,16 @@ impl DriverError {
             | StoreError::Unsettled { .. } => StoreProblem::Unusable,
             _ => StoreProblem::Failed,
         }
+    }
+}
+
+impl Driver {
+    /// Whether another process keeps writing to the database, so that recording has to wait for it.
+    /// Where nobody can tell, recording will.
+    pub fn is_kept_from_recording(&self) -> bool {
+        let has_memory = self.home.database().exists();
+        let store = has_memory.then(|| Store::open(&self.home));
+        let store = store.and_then(Result::ok);
+        store.is_some_and(|mut store| store.is_kept_out(USUAL).unwrap_or(false))
     }
 }

@@ -38,7 +38,7 @@ const GRACE: Duration = Duration::from_millis(500);
 const SHOWN: usize = 200;
 
 /// A program with everything it is started with.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Invocation {
     program: OsString,
     arguments: Vec<OsString>,

@@ -18,7 +18,7 @@ use super::migrations::{self, Schema};
 use crate::config::Home;
 
 /// How long a writer waits for another; each holds the lock for milliseconds only.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How many pages the write-ahead log has before it is brought into the database.
 const LOG_PAGES: u32 = 200;
@@ -51,6 +51,11 @@ impl Store {
 
     /// Opens the database for reading; nothing is created and nothing can be changed.
     pub fn open_read_only(home: &Home) -> Result<Store, StoreError> {
+        Store::open_read_only_within(home, BUSY_TIMEOUT)
+    }
+
+    /// The same, for who waits only so long for somebody who keeps everybody out.
+    pub fn open_read_only_within(home: &Home, patience: Duration) -> Result<Store, StoreError> {
         let path = home.database();
         if !path.exists() {
             return Err(if is_lost(home)? {
@@ -63,7 +68,7 @@ impl Store {
         require_safe(home.path())?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags).map_err(failed("open"))?;
-        prepare(&connection)?;
+        prepare(&connection, patience)?;
         require_ours(&connection, &path)?;
         let known = migrations::number(migrations::ALL);
         match migrations::schema(&connection, migrations::ALL)? {
@@ -90,7 +95,7 @@ impl Store {
         created.map_err(|error| StoreError::file("create the database", path, &error))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
-        prepare(&connection)?;
+        prepare(&connection, BUSY_TIMEOUT)?;
         require_ours(&connection, path)?;
         set_wal(&connection)?;
         keep_log(&connection)?;
@@ -141,9 +146,9 @@ pub(super) fn identity(path: &Path) -> Result<(u64, u64), StoreError> {
 }
 
 /// Settings of a connection that are not kept in the file.
-fn prepare(connection: &Connection) -> Result<(), StoreError> {
+fn prepare(connection: &Connection, patience: Duration) -> Result<(), StoreError> {
     connection
-        .busy_timeout(BUSY_TIMEOUT)
+        .busy_timeout(patience)
         .map_err(failed("set the busy timeout"))?;
     connection
         .pragma_update(None, "foreign_keys", true)

@@ -1,10 +1,12 @@
 //! One write at a time, each with the next global number.
 
+use std::time::Duration;
+
 use rusqlite::{Transaction, TransactionBehavior};
 
 use super::Store;
 use super::error::{StoreError, failed};
-use super::open::{identity, is_busy};
+use super::open::{BUSY_TIMEOUT, identity, is_busy};
 
 /// A transaction that has the write lock; dropped, it changed nothing.
 pub(super) struct Writing<'store> {
@@ -20,6 +22,25 @@ impl Store {
         self.connection
             .query_row("SELECT last FROM sequence", [], |row| row.get(0))
             .map_err(failed("read the sequence number"))
+    }
+
+    /// Whether somebody else keeps the write lock for longer than this; nothing is written.
+    pub fn is_kept_out(&mut self, patience: Duration) -> Result<bool, StoreError> {
+        let attempt = "look for who writes";
+        self.connection
+            .busy_timeout(patience)
+            .map_err(failed(attempt))?;
+        let behavior = TransactionBehavior::Immediate;
+        let begun = self.connection.transaction_with_behavior(behavior);
+        // What was begun is rolled back at once.
+        let begun = begun.map(drop);
+        self.connection
+            .busy_timeout(BUSY_TIMEOUT)
+            .map_err(failed(attempt))?;
+        match begun {
+            Err(error) if is_busy(&error) => Ok(true),
+            begun => begun.map(|()| false).map_err(failed(attempt)),
+        }
     }
 
     /// Begins to write what must survive a loss of power.

@@ -75,11 +75,12 @@ pub fn footer(model: &Model) -> Vec<Button> {
             ("j", "next", letter('j')),
             ("Esc", "back", escape),
         ]),
-        Mode::Workspaces(..) => fixed(&[
+        Mode::Workspaces(Some(found), _) if !found.is_empty() => fixed(&[
             ("Esc", "back", escape),
             ("j", "next", letter('j')),
             ("y", "copy path", letter('y')),
         ]),
+        Mode::Workspaces(..) => fixed(&[("Esc", "back", escape)]),
     }
 }
 

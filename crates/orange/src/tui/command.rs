@@ -5,6 +5,7 @@ use orange_engine::names::TaskId;
 
 use super::detail::Tab;
 use super::form::Draft;
+use crate::driver::Showing;
 
 /// Something that is to be done outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +24,10 @@ pub enum Command {
     Refresh,
     /// Ask the driver for something.
     Act(u64, Action),
-    /// Show an agent in this terminal.
+    /// Find the way to an agent.
     Attach(TaskId),
+    /// Show an agent in this terminal.
+    Show(Box<Showing>),
     /// Have this text written in the person's editor.
     EditText(String),
     /// Open the TASK.md of a task in the person's editor.

@@ -3,6 +3,7 @@
 use orange_engine::activity::Doing;
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Kind;
+use orange_engine::task::RunState;
 use orange_engine::way::Way;
 
 use super::list::Zone;
@@ -77,9 +78,13 @@ impl Entry {
         waits.filter(|_| self.row.kind != Some(Kind::Human) && self.has_agent())
     }
 
-    /// What is known of its agents.
+    /// What is known of its agents. A look that comes late tells nothing of one that has ended.
     pub fn agent(&self) -> AgentState {
-        self.seen.unwrap_or_else(|| self.row.agent_unseen())
+        let mut runs = self.row.runs.values();
+        let seen = self
+            .seen
+            .filter(|_| runs.any(|run| run.state == RunState::Alive));
+        seen.unwrap_or_else(|| self.row.agent_unseen())
     }
 
     /// Whether an agent of it can be shown or told something.

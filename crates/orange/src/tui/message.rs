@@ -11,7 +11,7 @@ use super::command::Action;
 use super::detail::{Content, Tab};
 use super::mode::Told;
 use super::model::{Choices, Supervision};
-use crate::driver::{AgentState, Extent, Glance, ListChange, Pooled};
+use crate::driver::{AgentState, Extent, Glance, ListChange, Pooled, Showing};
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -46,10 +46,14 @@ pub enum Message {
     Choices(Choices),
     /// The workspaces.
     Workspaces(Result<Vec<Pooled>, String>),
+    /// What was asked for waits until another process lets go of the database.
+    HeldUp(u64),
     /// The driver has answered.
     Answered(u64, Came),
     /// A text comes back from the person's editor, or why it does not.
     Edited(Result<String, String>),
+    /// The way to an agent of a task was found, or why there is none.
+    Found(TaskId, Result<Box<Showing>, Told>),
     /// The terminal is this program's again; or why it was not given away.
     Returned(Result<(), Told>),
     /// The program is asked to leave the terminal for a while.

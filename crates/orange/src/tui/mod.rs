@@ -13,6 +13,7 @@ mod entry;
 mod field;
 mod fit;
 mod form;
+mod frames;
 mod fuzzy;
 mod gather;
 mod input;
@@ -23,6 +24,7 @@ mod message;
 mod mode;
 mod model;
 mod needs;
+mod panicking;
 mod run;
 mod screen;
 mod supervise;
@@ -32,7 +34,6 @@ mod theme;
 mod update;
 mod view;
 
-use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -49,6 +50,7 @@ use input::Input;
 use list::List;
 use message::Message;
 use model::Model;
+use panicking::Panicked;
 use run::Runner;
 use screen::Screen;
 use supervise::Supervising;
@@ -71,25 +73,21 @@ pub fn open(
 ) -> Result<(), String> {
     let theme = Theme::of(output.is_coloured(), driver.terminal_ground().as_deref());
     let (sender, receiver) = mpsc::channel();
+    // Before anybody else can panic.
+    let panicked = Panicked::watch(driver, &sender);
     let gatherers = Gatherers::start(driver, theme, &sender);
     let model = Model::new(theme, List::new(project, is_everywhere), clock::now());
     let shown = catch_unwind(AssertUnwindSafe(|| {
         show(driver, model, gatherers, hints, (sender, receiver))
     }));
-    match shown {
-        Ok(shown) => shown.map_err(|error| format!("the terminal does not go on: {error}")),
-        Err(panicked) => Err(format!(
-            "the dashboard failed: {}; agents go on, and what happened to them is in `{}`",
-            words(&*panicked),
+    if let Some(told) = panicked.told() {
+        return Err(format!(
+            "the dashboard failed: {told}; agents go on, and `{}` tells what happened",
             driver.home().log().display()
-        )),
+        ));
     }
-}
-
-fn words(panicked: &(dyn Any + Send)) -> &str {
-    let text = panicked.downcast_ref::<&str>().copied();
-    let owned = panicked.downcast_ref::<String>().map(String::as_str);
-    text.or(owned).unwrap_or("nobody knows why")
+    let shown = shown.unwrap_or(Ok(()));
+    shown.map_err(|error| format!("the terminal does not go on: {error}"))
 }
 
 fn show(
@@ -123,21 +121,43 @@ fn turn(
     receiver: &Receiver<Message>,
 ) -> io::Result<()> {
     loop {
-        screen.draw(model)?;
+        // A size that changed before anybody listened, or while somebody else had the terminal, was
+        // told to nobody.
+        let (width, height) = screen.size()?;
+        let resized = Message::Resized(width, height);
+        let has_other_size = (width, height) != (model.width, model.height);
+        if has_other_size && take_in(model, screen, runner, resized)? {
+            return Ok(());
+        }
+        frames::drawn(model, screen.draw(model)?);
         let first = match receiver.recv_timeout(TICK) {
             Ok(message) => Some(message),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
+        frames::woken();
         let tick = Message::Tick(clock::now());
         let waiting = receiver.try_iter().take(TOGETHER);
         let all: Vec<Message> = std::iter::once(tick).chain(first).chain(waiting).collect();
         for message in all {
-            for command in update(model, message) {
-                if runner.carry_out(command, screen)? {
-                    return Ok(());
-                }
+            if take_in(model, screen, runner, message)? {
+                return Ok(());
             }
         }
     }
+}
+
+/// Takes in a message, and carries out what comes of it; whether the program is over.
+fn take_in(
+    model: &mut Model,
+    screen: &mut Screen,
+    runner: &Runner,
+    message: Message,
+) -> io::Result<bool> {
+    for command in update(model, message) {
+        if runner.carry_out(command, screen)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -30,6 +30,8 @@ pub struct Model {
     pub notice: Option<Notice>,
     /// What is being done now.
     pub doing: Vec<Doing>,
+    /// Whose agent is looked for, to be shown.
+    pub looked_for: Option<TaskId>,
     /// The number of the next thing that is done.
     pub next_number: u64,
     /// Who sees what happens.
@@ -62,6 +64,8 @@ pub struct Doing {
     pub number: u64,
     /// What.
     pub action: Action,
+    /// Whether it waits until another process lets go of the database.
+    pub is_held_up: bool,
 }
 
 /// Who sees what happens to agents.
@@ -99,6 +103,7 @@ impl Model {
             mode: Mode::Browse,
             notice: None,
             doing: Vec::new(),
+            looked_for: None,
             next_number: 1,
             supervision: Supervision::Nobody,
             trouble: None,

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::mpsc::Sender;
 use std::thread;
 
+use orange_engine::names::TaskId;
 use signal_hook::consts::SIGTSTP;
 use signal_hook::low_level::emulate_default_handler;
 
@@ -44,17 +45,15 @@ impl Runner {
             Command::Again(tasks) => self.gatherers.again(&tasks),
             Command::Refresh => self.gatherers.refresh(),
             Command::Act(number, action) => self.act(number, action),
-            Command::Attach(task) => {
-                let came = match self.driver.attach(&task, None) {
-                    Ok(showing) => self.lend(screen, || showing.run())?,
-                    Err(error) => Err(error),
-                };
-                let told = came.map_err(|error| self.told(&error, "attach"));
+            Command::Attach(task) => self.find(task),
+            Command::Show(showing) => {
+                let came = self.lend(screen, || showing.run())?;
+                let told = came.map_err(|error| told(&error, "attach", self.hints));
                 self.send(Message::Returned(told));
             }
             Command::EditTask(task) => {
                 let came = self.lend(screen, || self.driver.edit_task(&task))?;
-                let told = came.map_err(|error| self.told(&error, "edit TASK.md"));
+                let told = came.map_err(|error| told(&error, "edit TASK.md", self.hints));
                 self.send(Message::Returned(told));
             }
             Command::EditText(text) => {
@@ -78,8 +77,13 @@ impl Runner {
     }
 
     fn act(&self, number: u64, action: Action) {
-        let (driver, hints) = (self.driver.clone(), self.hints);
-        let came = move || Message::Answered(number, act::perform(&driver, &action, hints));
+        let (driver, hints, sender) = (self.driver.clone(), self.hints, self.sender.clone());
+        let came = move || {
+            if driver.is_kept_from_recording() {
+                let _over = sender.send(Message::HeldUp(number));
+            }
+            Message::Answered(number, act::perform(&driver, &action, hints))
+        };
         if !self.apart(came) {
             let told = Told {
                 title: String::from("Not done"),
@@ -88,6 +92,16 @@ impl Runner {
             };
             self.send(Message::Answered(number, Came::Failed(told)));
         }
+    }
+
+    /// Looks for an agent apart from who draws: the store and tmux may take their time.
+    fn find(&self, task: TaskId) {
+        let (driver, hints) = (self.driver.clone(), self.hints);
+        self.apart(move || {
+            let found = driver.attach(&task, None).map(Box::new);
+            let found = found.map_err(|error| told(&error, "attach", hints));
+            Message::Found(task, found)
+        });
     }
 
     /// Does something on a thread of its own; whether there was one.
@@ -130,17 +144,17 @@ impl Runner {
         Ok(())
     }
 
-    fn told(&self, error: &DriverError, what: &str) -> Told {
-        Told {
-            title: format!("Cannot {what}"),
-            lines: vec![error.to_string()],
-            hints: (self.hints)(error),
-        }
-    }
-
     fn send(&self, message: Message) {
         // The receiver is this thread's own, and there.
         let _over = self.sender.send(message);
+    }
+}
+
+fn told(error: &DriverError, what: &str, hints: Hints) -> Told {
+    Told {
+        title: format!("Cannot {what}"),
+        lines: vec![error.to_string()],
+        hints: hints(error),
     }
 }
 

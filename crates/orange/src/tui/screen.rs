@@ -1,11 +1,11 @@
 //! The terminal while it is ours, and how it is given back.
 
 use std::io::{self, BufWriter, Stdout, Write as _};
-use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
@@ -17,12 +17,12 @@ use ratatui::crossterm::terminal::{
 
 use super::model::Model;
 use super::view;
-use crate::output;
+use crate::{output, steps};
 
 /// Whether the terminal is ours, for whoever has to give it back.
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 
-/// The terminal; it is given back when this goes, and also when something panics.
+/// The terminal; it is given back when this goes.
 #[derive(Debug)]
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
@@ -31,12 +31,6 @@ pub struct Screen {
 impl Screen {
     /// Takes the terminal.
     pub fn take() -> io::Result<Screen> {
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |panicked| {
-            // What is said about it must be readable.
-            give_back();
-            before(panicked);
-        }));
         take_over()?;
         let backend = CrosstermBackend::new(output::terminal());
         let terminal = Terminal::new(backend)?;
@@ -50,12 +44,13 @@ impl Screen {
     }
 
     /// Draws a frame, unless somebody else has the terminal; only what has changed is written.
-    pub fn draw(&mut self, model: &Model) -> io::Result<()> {
+    pub fn draw(&mut self, model: &Model) -> io::Result<Option<&Buffer>> {
         if !IS_OURS.load(Ordering::SeqCst) {
-            return Ok(());
+            return Ok(None);
         }
-        self.terminal.draw(|frame| view::draw(model, frame))?;
-        Ok(())
+        steps::may_panic("the view");
+        let drawn = self.terminal.draw(|frame| view::draw(model, frame))?;
+        Ok(Some(drawn.buffer))
     }
 
     /// Leaves the terminal to somebody else.

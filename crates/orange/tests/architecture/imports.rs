@@ -32,7 +32,7 @@ const TABLE: &[Row] = &[
     },
     Row {
         folder: "tui",
-        may: &["driver", "supervisor", "output", "config", "clock"],
+        may: &["driver", "supervisor", "output", "config", "clock", "steps"],
         engine: Engine::Types,
         crates: None,
     },

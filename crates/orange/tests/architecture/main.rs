@@ -5,6 +5,7 @@
 //! that cannot fail guards nothing.
 
 mod doors;
+mod drawing;
 mod imports;
 mod leftovers;
 mod lexer;
@@ -147,6 +148,16 @@ fn the_engine_never_touches_the_world() {
 #[test]
 fn dangerous_things_have_one_door() {
     hold_for_each(&Tree::load().unwrap(), Law::Doors, doors::check);
+}
+
+#[test]
+fn whoever_draws_touches_nothing() {
+    let tree = Tree::load().unwrap();
+    hold_for_each(&tree, Law::Drawing, drawing::check);
+    for path in drawing::others() {
+        let is_there = tree.sources.iter().any(|it| it.path.starts_with(&path));
+        assert!(is_there, "{path} is listed and not there");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub enum Law {
     EngineDependencies,
     Purity,
     Doors,
+    Drawing,
     Statuses,
     StatusList,
     Size,

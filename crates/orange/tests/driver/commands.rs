@@ -204,7 +204,7 @@ const SILENT: &str = "agent-event";
 const TESTS: &[&str] = &[
     include_str!("../effects/attach.rs"),
     include_str!("codes.rs"),
-    include_str!("dashboard.rs"),
+    include_str!("dashboard/mod.rs"),
     include_str!("demo.rs"),
     include_str!("installing.rs"),
     include_str!("looking.rs"),

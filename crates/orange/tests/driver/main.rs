@@ -25,6 +25,7 @@ mod deaths;
 mod delivering;
 mod demo;
 mod first_session;
+mod following;
 mod hooks;
 mod hostile;
 mod identity;

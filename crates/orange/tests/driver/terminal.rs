@@ -4,7 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::stage::{Stage, wait_for};
+use orange::clock::Deadline;
+
+use crate::stage::{SOON, Stage, wait_for};
 
 /// A shell's line in a terminal, in which `orange` is the program under test.
 pub struct Terminal<'a> {
@@ -66,9 +68,8 @@ impl<'a> Terminal<'a> {
 
     /// Waits until the screen shows something.
     pub fn wait_for(&self, text: &str) {
-        wait_for(&format!("`{text}` on the screen"), || {
-            self.screen().contains(text)
-        });
+        let is_shown = Deadline::after(SOON).wait_for(|| self.screen().contains(text));
+        assert!(is_shown, "waited in vain for `{text}`:\n{}", self.screen());
     }
 
     /// Waits until the line has ended; what the screen shows then.
@@ -98,6 +99,23 @@ impl<'a> Terminal<'a> {
         };
         wait_for("what was written", || read().contains("[exit "));
         read()
+    }
+
+    /// Closes the window, as a person does.
+    pub fn close(&self) {
+        self.tmux(&["kill-pane"]);
+    }
+
+    /// The number of the process that is the terminal.
+    pub fn server(&self) -> u32 {
+        let pid = self.tmux(&["display-message", "-p", "#{pid}"]);
+        pid.trim().parse().unwrap()
+    }
+
+    /// What the terminal itself knows of the pane, in tmux's words.
+    pub fn mode(&self, format: &str) -> String {
+        let told = self.tmux(&["display-message", "-p", format]);
+        told.trim().to_owned()
     }
 
     fn path(&self, end: &str) -> PathBuf {

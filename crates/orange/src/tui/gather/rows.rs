@@ -28,6 +28,7 @@ pub(super) fn follow(
     let mut living: BTreeMap<TaskId, TaskRow> = BTreeMap::new();
     let (mut is_first, mut had_trouble) = (true, false);
     loop {
+        crate::steps::may_panic("the list");
         let rest = match follower.change() {
             Ok(change) => {
                 if had_trouble && sender.send(Message::Trouble(None)).is_err() {

@@ -1,13 +1,15 @@
 //! What arrives from outside: changes, answers, clicks, pasted text.
 
 use orange_engine::activity::Doing;
+use orange_engine::evidence::Evidence;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{Status, TaskId};
+use orange_engine::task::RunState;
 use orange_engine::time::Timestamp;
 use ratatui::crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::sample::{choose, control, enter, key, model, now, press, row, rows};
-use crate::driver::ListChange;
+use crate::driver::{AgentState, ListChange};
 use crate::tui::buttons::buttons;
 use crate::tui::command::{Action, Command};
 use crate::tui::detail::{Content, Tab};
@@ -323,4 +325,68 @@ fn a_narrow_terminal_shows_one_thing_at_a_time() {
     for size in [(1, 1), (0, 0), (3, 40), (200, 2)] {
         update(&mut model, Message::Resized(size.0, size.1));
     }
+}
+
+#[test]
+fn an_agent_is_looked_for_once_and_shown_only_to_who_waits() {
+    let told = || Told {
+        title: String::from("Cannot attach"),
+        lines: vec![String::from("its pane is gone")],
+        hints: Vec::new(),
+    };
+    let found = |id: &str| Message::Found(TaskId::new(id), Err(told()));
+    let mut model = model();
+    choose(&mut model, "k3f9");
+    let looks = press(&mut model, key(KeyCode::Enter));
+    assert_eq!(looks, [Command::Attach(TaskId::new("k3f9"))]);
+    assert_eq!(press(&mut model, key(KeyCode::Enter)), []);
+    update(&mut model, found("w0rk"));
+    assert_eq!(model.mode, Mode::Browse, "nobody asked for that one");
+    update(&mut model, found("k3f9"));
+    assert_eq!(model.mode, Mode::Told(told()));
+    press(&mut model, key(KeyCode::Esc));
+
+    press(&mut model, key(KeyCode::Enter));
+    press(&mut model, key(KeyCode::Char('i')));
+    update(&mut model, found("k3f9"));
+    assert!(
+        matches!(model.mode, Mode::Write(_)),
+        "it is not interrupted"
+    );
+    let notice = model.notice.map(|it| it.text);
+    assert_eq!(notice.as_deref(), Some("its pane is gone"));
+}
+
+#[test]
+fn what_waits_for_the_database_says_so_until_it_is_answered() {
+    let mut model = model();
+    choose(&mut model, "q1q1");
+    let asked = press(&mut model, key(KeyCode::Enter));
+    assert!(matches!(asked[..], [Command::Act(1, _)]), "{asked:?}");
+    update(&mut model, Message::HeldUp(2));
+    assert!(!model.doing[0].is_held_up, "that is another one");
+    update(&mut model, Message::HeldUp(1));
+    assert!(model.doing[0].is_held_up);
+    let done = Came::Done {
+        task: None,
+        told: String::from("done"),
+    };
+    update(&mut model, Message::Answered(1, done));
+    assert!(model.doing.is_empty());
+}
+
+#[test]
+fn a_late_look_does_not_bring_an_ended_agent_back() {
+    let mut model = model();
+    let mut ended = rows().remove(0);
+    let id = ended.id.clone();
+    for run in ended.runs.values_mut() {
+        let evidence = Evidence::Closed;
+        run.state = RunState::Ended { evidence };
+    }
+    update(&mut model, change(8, vec![ended], &[]));
+    let seen = [(id.clone(), AgentState::Alive)].into();
+    update(&mut model, Message::Agents(seen));
+    let entry = model.list.entry(&id).unwrap();
+    assert_eq!(entry.agent(), AgentState::Dead);
 }

@@ -1,5 +1,6 @@
 //! Every key in every mode, as tables for whoever reviews.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
@@ -7,7 +8,9 @@ use orange_engine::effect::MergeStrategy;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
+use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::Rect;
 
 use super::sample::{choose, control, enter, key, model, press};
 use crate::tui::buttons::footer;
@@ -15,8 +18,11 @@ use crate::tui::command::{Action, Command};
 use crate::tui::detail::{Content, File, Tab};
 use crate::tui::field::Field;
 use crate::tui::keys::bindings;
+use crate::tui::message::Message;
 use crate::tui::mode::{Mode, Told};
 use crate::tui::model::Model;
+use crate::tui::update::update;
+use crate::tui::view::draw_on;
 
 /// Every key that a terminal is likely to send.
 fn every_key() -> Vec<KeyEvent> {
@@ -127,31 +133,85 @@ fn typing_table(model: &Model) -> String {
     table
 }
 
-#[test]
-fn looking_around() {
+/// A model in some mode; in one that types, letters type themselves.
+struct Sample {
+    name: String,
+    model: Model,
+    types: bool,
+}
+
+/// Every mode, some of them more than once.
+fn samples() -> Vec<Sample> {
+    let mut samples = Vec::new();
+    let mut add = |name: &str, model: &Model, types: bool| {
+        samples.push(Sample {
+            name: name.to_owned(),
+            model: model.clone(),
+            types,
+        });
+    };
     for id in ["k3f9", "p2mm", "t0rn", "w0rk", "q1q1"] {
         let mut model = model();
         choose(&mut model, id);
-        assert_snapshot!(format!("browse_{id}"), table(&model));
+        add(&format!("browse_{id}"), &model, false);
     }
-}
+    let mut ended = model();
+    press(&mut ended, key(KeyCode::Char('f')));
+    press(&mut ended, key(KeyCode::Char('G')));
+    press(&mut ended, key(KeyCode::Enter));
+    choose(&mut ended, "d0ne");
+    ended.deleted.push(TaskId::new("gone"));
+    add("browse_ended", &ended, false);
+    ended.list.search = String::from("nothing like this");
+    ended.list.arrange();
+    add("browse_nothing", &ended, false);
+    add("browse_diff", &differing(), false);
 
-#[test]
-fn looking_at_an_ended_task_and_at_nothing() {
     let mut model = model();
-    press(&mut model, key(KeyCode::Char('f')));
-    press(&mut model, key(KeyCode::Char('G')));
+    choose(&mut model, "k3f9");
+    press(&mut model, key(KeyCode::Char('x')));
+    assert!(matches!(model.mode, Mode::Confirm(_)));
+    add("confirm", &model, false);
+    model.mode = Mode::Help(3);
+    add("help", &model, false);
+    model.mode = Mode::Told(Told {
+        title: String::from("t"),
+        lines: vec![String::from("why")],
+        hints: vec![String::from("how")],
+    });
+    add("told", &model, false);
+    for (name, letter) in [("moves", 't'), ("filter", 'f'), ("workspaces", 'w')] {
+        model.mode = Mode::Browse;
+        press(&mut model, key(KeyCode::Char(letter)));
+        press(&mut model, key(KeyCode::Char('j')));
+        add(name, &model, false);
+    }
+    model.mode = Mode::Palette(Field::of("m"), 1);
+    add("palette", &model, true);
+    model.mode = Mode::Browse;
+    press(&mut model, key(KeyCode::Char('/')));
+    enter(&mut model, "fix log");
+    add("search", &model, true);
+    press(&mut model, key(KeyCode::Esc));
+    press(&mut model, key(KeyCode::Char('r')));
+    enter(&mut model, "two words");
     press(&mut model, key(KeyCode::Enter));
-    choose(&mut model, "d0ne");
-    model.deleted.push(TaskId::new("gone"));
-    assert_snapshot!("browse_ended", table(&model));
-    model.list.search = String::from("nothing like this");
-    model.list.arrange();
-    assert_snapshot!("browse_nothing", table(&model));
+    enter(&mut model, "and more");
+    press(&mut model, key(KeyCode::Left));
+    add("write", &model, true);
+    press(&mut model, key(KeyCode::Esc));
+    press(&mut model, key(KeyCode::Char('c')));
+    enter(&mut model, "what");
+    press(&mut model, key(KeyCode::Left));
+    add("create_text", &model, true);
+    for _ in 0..4 {
+        press(&mut model, key(KeyCode::Tab));
+    }
+    add("create_choice", &model, false);
+    samples
 }
 
-#[test]
-fn looking_at_a_difference() {
+fn differing() -> Model {
     let mut model = model();
     choose(&mut model, "k3f9");
     press(&mut model, key(KeyCode::Char('3')));
@@ -163,75 +223,83 @@ fn looking_at_a_difference() {
     let files = Content::Files(vec![file("a"), file("b"), file("c")]);
     model.detail.set(Tab::Diff, files);
     press(&mut model, key(KeyCode::Char(']')));
-    assert_snapshot!("browse_diff", table(&model));
+    model
 }
 
 #[test]
-fn being_asked_and_reading() {
-    let mut model = model();
-    choose(&mut model, "k3f9");
-    press(&mut model, key(KeyCode::Char('x')));
-    assert!(matches!(model.mode, Mode::Confirm(_)));
-    assert_snapshot!("confirm", table(&model));
-    model.mode = Mode::Help(3);
-    assert_snapshot!("help", table(&model));
-    model.mode = Mode::Told(Told {
-        title: String::from("t"),
-        lines: vec![String::from("why")],
-        hints: vec![String::from("how")],
+fn what_each_key_does_in_each_mode() {
+    for Sample { name, model, types } in samples() {
+        let table = if types {
+            typing_table(&model)
+        } else {
+            table(&model)
+        };
+        assert_snapshot!(name, table);
+    }
+}
+
+/// The modes are read from their own source, so that a new one fails here until it is a sample.
+#[test]
+fn no_mode_is_forgotten() {
+    let source = include_str!("../mode.rs");
+    let (_, modes) = source.split_once("pub enum Mode {\n").unwrap();
+    let (modes, _) = modes.split_once("\n}").unwrap();
+    let declared = modes.lines().filter_map(|line| {
+        let line = line.strip_prefix("    ")?;
+        let is_name = line.starts_with(|it: char| it.is_ascii_uppercase());
+        is_name.then(|| line.split([',', '(', ' ']).next().unwrap().to_owned())
     });
-    assert_snapshot!("told", table(&model));
+    let declared: BTreeSet<String> = declared.collect();
+    let tried = samples().into_iter().map(|sample| {
+        let mode = format!("{:?}", sample.model.mode);
+        mode.split('(').next().unwrap().to_owned()
+    });
+    let tried: BTreeSet<String> = tried.collect();
+    assert_eq!(declared, tried);
+    assert!(declared.len() > 10, "{declared:?}");
 }
 
 #[test]
-fn choosing() {
-    let mut model = model();
-    choose(&mut model, "k3f9");
-    for (name, letter) in [("moves", 't'), ("filter", 'f'), ("workspaces", 'w')] {
-        model.mode = Mode::Browse;
-        press(&mut model, key(KeyCode::Char(letter)));
-        press(&mut model, key(KeyCode::Char('j')));
-        assert_snapshot!(name, table(&model));
+fn in_every_mode_every_key_can_be_drawn_and_left_again() {
+    for Sample { name, model, .. } in samples() {
+        for pressed in every_key() {
+            let told = format!("{name}: {}", shown(pressed));
+            let mut after = model.clone();
+            let commands = press(&mut after, pressed);
+            match (pressed.code, pressed.modifiers) {
+                (KeyCode::Char('c'), KeyModifiers::CONTROL) => {
+                    assert_eq!(commands, [Command::Quit], "{told}");
+                }
+                (KeyCode::Char('z'), KeyModifiers::CONTROL) => {
+                    assert_eq!(commands, [Command::Suspend], "{told}");
+                }
+                _ => {}
+            }
+            for (width, height) in [(80, 24), (20, 5)] {
+                update(&mut after, Message::Resized(width, height));
+                let area = Rect::new(0, 0, width, height);
+                draw_on(&after, area, &mut Buffer::empty(area));
+            }
+            let mut escapes = 0;
+            while after.mode != Mode::Browse {
+                escapes += 1;
+                assert!(escapes < 3, "{told} cannot be left: {:?}", after.mode);
+                press(&mut after, key(KeyCode::Esc));
+            }
+        }
     }
-    model.mode = Mode::Palette(Field::of("m"), 1);
-    assert_snapshot!("palette", typing_table(&model));
-}
-
-#[test]
-fn typing() {
-    let mut model = model();
-    choose(&mut model, "k3f9");
-    press(&mut model, key(KeyCode::Char('/')));
-    enter(&mut model, "fix log");
-    assert_snapshot!("search", typing_table(&model));
-    press(&mut model, key(KeyCode::Esc));
-    press(&mut model, key(KeyCode::Char('r')));
-    enter(&mut model, "two words");
-    press(&mut model, key(KeyCode::Enter));
-    enter(&mut model, "and more");
-    press(&mut model, key(KeyCode::Left));
-    assert_snapshot!("write", typing_table(&model));
-    press(&mut model, key(KeyCode::Esc));
-    press(&mut model, key(KeyCode::Char('c')));
-    enter(&mut model, "what");
-    press(&mut model, key(KeyCode::Left));
-    assert_snapshot!("create_text", typing_table(&model));
-    for _ in 0..4 {
-        press(&mut model, key(KeyCode::Tab));
-    }
-    assert_snapshot!("create_choice", table(&model));
 }
 
 #[test]
 fn the_footer_shows_what_keys_do_and_nothing_else() {
-    for id in ["k3f9", "p2mm", "t0rn", "w0rk", "q1q1"] {
-        let mut model = model();
-        choose(&mut model, id);
+    for Sample { name, model, .. } in samples() {
         for (_, label, (code, modifiers)) in footer(&model) {
             let pressed = KeyEvent::new(code, modifiers);
+            // What is chosen may be the last already.
+            let is_done = matches!(code, KeyCode::Down | KeyCode::Char('j'));
             assert!(
-                effect(&model, pressed).is_some(),
-                "{id}: {label} does nothing"
+                is_done || effect(&model, pressed).is_some(),
+                "{name}: {label} does nothing"
             );
         }
         let bound = bindings(&model);

@@ -2,6 +2,7 @@
 
 use orange_engine::names::TaskId;
 
+use crate::driver::Showing;
 use crate::tui::command::{Action, Command};
 use crate::tui::message::{Came, Message};
 use crate::tui::mode::{Mode, Question, Told};
@@ -71,13 +72,18 @@ pub(super) fn arrive(model: &mut Model, message: Message) -> Vec<Command> {
                 }
             }
         }
+        Message::HeldUp(number) => {
+            let mut doing = model.doing.iter_mut();
+            if let Some(doing) = doing.find(|it| it.number == number) {
+                doing.is_held_up = true;
+            }
+        }
         Message::Answered(number, came) => return answered(model, number, came),
         Message::Edited(Ok(text)) => super::typing::replace(model, &text),
         Message::Edited(Err(why)) => fail(model, "the editor did not end well", why),
+        Message::Found(task, found) => return find(model, &task, found),
         Message::Returned(Ok(())) => return vec![Command::Refresh],
-        Message::Returned(Err(told)) => {
-            model.mode = Mode::Told(told);
-        }
+        Message::Returned(Err(told)) => model.mode = Mode::Told(told),
         // Everything else is taken in elsewhere.
         _ => {}
     }
@@ -118,6 +124,23 @@ fn answered(model: &mut Model, number: u64, came: Came) -> Vec<Command> {
                 model.say(Tone::Bad, told.lines.join(" "));
             }
         }
+    }
+    Vec::new()
+}
+
+/// Shows the agent, unless the person has turned to something else meanwhile.
+fn find(model: &mut Model, task: &TaskId, found: Result<Box<Showing>, Told>) -> Vec<Command> {
+    if model.looked_for.as_ref() != Some(task) {
+        return Vec::new();
+    }
+    model.looked_for = None;
+    let chosen = model.list.selected().map(|entry| &entry.row.id);
+    let is_waited_for = model.mode == Mode::Browse && chosen == Some(task);
+    match found {
+        Ok(showing) if is_waited_for => return vec![Command::Show(showing)],
+        Err(told) if is_waited_for => model.mode = Mode::Told(told),
+        Ok(_) => {}
+        Err(told) => model.say(Tone::Bad, told.lines.join(" ")),
     }
     Vec::new()
 }

@@ -138,7 +138,12 @@ fn enter(model: &mut Model) -> Vec<Command> {
     };
     let id = entry.row.id.clone();
     match entry.entering() {
-        Entering::Attach => vec![Command::Attach(id)],
+        // Who presses it twice does not want to be there twice.
+        Entering::Attach if model.looked_for.as_ref() == Some(&id) => Vec::new(),
+        Entering::Attach => {
+            model.looked_for = Some(id.clone());
+            vec![Command::Attach(id)]
+        }
         Entering::Spawn => act(model, Action::ask(&id, Ask::Verb(Verb::Spawn))),
         Entering::Respawn => act(model, Action::ask(&id, Ask::Respawn { role: None })),
         Entering::View => {

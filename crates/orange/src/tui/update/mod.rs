@@ -119,6 +119,7 @@ fn act(model: &mut Model, action: super::command::Action) -> Vec<Command> {
     model.doing.push(super::model::Doing {
         number,
         action: action.clone(),
+        is_held_up: false,
     });
     vec![Command::Act(number, action)]
 }

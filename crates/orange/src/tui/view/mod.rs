@@ -129,7 +129,13 @@ fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
-        (Tone::Dim, format!("{}{more} …", doing.action.told()))
+        let told = doing.action.told();
+        if doing.is_held_up {
+            let why = "waits: another process is writing to the database";
+            (Tone::Warn, format!("{told}{more} {why} …"))
+        } else {
+            (Tone::Dim, format!("{told}{more} …"))
+        }
     } else if !model.list.search.is_empty() {
         (Tone::Key, format!("/{}  (Esc clears)", model.list.search))
     } else {

@@ -1,7 +1,7 @@
 //! The real `orange serve`: nothing dies unseen, nothing alive is called dead.
 
 mod burdens;
-mod chaos;
+pub mod chaos;
 mod exits;
 mod handover;
 mod hearing;

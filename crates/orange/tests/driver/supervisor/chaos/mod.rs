@@ -49,19 +49,20 @@ const REVIEWERS: [&str; 7] = ["fail", "fail", "slow", "crash", "kill", "quit", "
 /// How many turns of a plan may go wrong.
 const MOST_TURNS: u64 = 3;
 
-fn number(name: &str, usual: u64) -> u64 {
+/// A number that the environment may ask for.
+pub fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).map_or(usual, |text| text.parse().unwrap())
 }
 
 /// The stage of a chaos: who is on it, and what they will do.
-struct World {
-    stage: Stage,
+pub struct World {
+    pub stage: Stage,
     seed: u64,
     tasks: u64,
 }
 
 impl World {
-    fn new(seed: u64, tasks: u64) -> World {
+    pub fn new(seed: u64, tasks: u64) -> World {
         let stage = Stage::new("default");
         fs::create_dir_all(stage.path("world/plans")).unwrap();
         let agent = stage.path("chaos-agent");
@@ -97,7 +98,7 @@ impl World {
         }
     }
 
-    fn create_tasks(&self) {
+    pub fn create_tasks(&self) {
         for number in 0..self.tasks {
             let summary = format!("Write line number {number}");
             let created = ["task", "create", &summary, "--no-spawn", "--json"];
@@ -130,6 +131,32 @@ impl World {
     }
 }
 
+impl World {
+    /// Lives for so long, or until everything has ended; then, in calm, for as long as that takes
+    /// within the patience. Whether everything has ended.
+    pub fn live(&self, time: Duration, patience: Duration) -> bool {
+        let killer = Killer::new(&self.stage);
+        killer.serve();
+        let is_calm = AtomicBool::new(false);
+        let is_over = AtomicBool::new(false);
+        let rest = thread::scope(|scope| {
+            scope.spawn(|| killer.rage(self.seed, &is_calm));
+            for hand in 0..3 {
+                let is_over = &is_over;
+                scope.spawn(move || Person::new(self, hand, 3).live(is_over));
+            }
+            Deadline::after(time).wait_for(|| self.has_ended());
+            fs::write(self.stage.path("world/calm"), "").unwrap();
+            is_calm.store(true, Ordering::Relaxed);
+            let rest = Deadline::after(patience).wait_for(|| self.has_ended());
+            is_over.store(true, Ordering::Relaxed);
+            rest
+        });
+        println!("{}", killer.told());
+        rest
+    }
+}
+
 #[test]
 fn nothing_is_lost_in_chaos() {
     let seed = number("CHAOS_SEED", 1);
@@ -137,25 +164,8 @@ fn nothing_is_lost_in_chaos() {
     let seconds = number("CHAOS_SECONDS", 30);
     let world = World::new(seed, tasks);
     world.create_tasks();
-    let killer = Killer::new(&world.stage);
-    killer.serve();
-    let is_calm = AtomicBool::new(false);
-    let is_over = AtomicBool::new(false);
     // Calm needs its time too: what was begun is ended, by people as well.
     let patience = Duration::from_secs(180 + 4 * tasks);
-    let rest = thread::scope(|scope| {
-        scope.spawn(|| killer.rage(seed, &is_calm));
-        for hand in 0..3 {
-            let (world, is_over) = (&world, &is_over);
-            scope.spawn(move || Person::new(world, hand, 3).live(is_over));
-        }
-        Deadline::after(Duration::from_secs(seconds)).wait_for(|| world.has_ended());
-        fs::write(world.stage.path("world/calm"), "").unwrap();
-        is_calm.store(true, Ordering::Relaxed);
-        let rest = Deadline::after(patience).wait_for(|| world.has_ended());
-        is_over.store(true, Ordering::Relaxed);
-        rest
-    });
-    println!("{}", killer.told());
+    let rest = world.live(Duration::from_secs(seconds), patience);
     after::look(&world, rest);
 }

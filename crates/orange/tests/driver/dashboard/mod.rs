@@ -1,5 +1,11 @@
 //! The dashboard as a person uses it, inside a real terminal.
 
+mod apart;
+#[cfg(feature = "crash-points")]
+mod crashes;
+mod endings;
+mod troubles;
+
 use std::fs;
 use std::process::Command;
 
@@ -212,45 +218,6 @@ fn a_search_a_resize_and_the_mouse_find_their_task() {
             footer.is_some_and(|line| line.contains("q quit")) && widest <= Some(columns)
         });
     }
-}
-
-#[test]
-fn it_ends_in_order_whoever_asks_it_to() {
-    for name in ["TERM", "HUP", "INT"] {
-        let stage = Stage::new("default");
-        let terminal = open(&stage);
-        signal(name, process(&stage));
-        let end = terminal.finish();
-        assert!(end.contains("[exit 0]"), "{name}: {end}");
-        assert!(
-            !end.contains("? help"),
-            "the terminal was not given back: {end}"
-        );
-    }
-}
-
-#[test]
-fn it_leaves_the_terminal_while_it_is_stopped() {
-    let stage = Stage::new("default");
-    let terminal = open(&stage);
-    let process = process(&stage);
-    let state = || {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        let after = stat.rsplit(')').next().unwrap_or_default();
-        after.trim().chars().next()
-    };
-    terminal.press(&["C-z"]);
-    wait_for("a stopped process", || state() == Some('T'));
-    wait_for("the shell's own screen", || {
-        !terminal.screen().contains("? help")
-    });
-    signal("CONT", process);
-    terminal.wait_for("? help");
-    terminal.press(&["?"]);
-    terminal.wait_for("Keys");
-    terminal.press(&["Escape"]);
-    terminal.press(&["q"]);
-    assert!(terminal.finish().contains("[exit 0]"));
 }
 
 #[test]

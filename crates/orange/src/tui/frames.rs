@@ -1,0 +1,89 @@
+//! Writes every frame down, for tests alone.
+//!
+//! In the program both functions are nothing. With the feature `crash-points`, and where the home
+//! has a file `crash-points/frames`, each frame becomes a line of it: the commit that it is as of,
+//! how long it took, and what was drawn of the list.
+
+#[cfg(feature = "crash-points")]
+pub use kept::{drawn, woken};
+
+use ratatui::buffer::Buffer;
+
+use super::model::Model;
+
+/// Something has happened; a frame comes of it.
+#[cfg(not(feature = "crash-points"))]
+pub fn woken() {}
+
+/// A frame was drawn, unless somebody else has the terminal.
+#[cfg(not(feature = "crash-points"))]
+pub fn drawn(_model: &Model, _frame: Option<&Buffer>) {}
+
+#[cfg(feature = "crash-points")]
+mod kept {
+    use std::cell::RefCell;
+    use std::fs::{File, OpenOptions};
+    use std::io::Write as _;
+
+    use ratatui::layout::Rect;
+    use serde_json::json;
+
+    use super::{Buffer, Model};
+    use crate::clock::Stopwatch;
+    use crate::config::{Environment, Home};
+    use crate::tui::layout::layout;
+
+    thread_local! {
+        static KEPT: RefCell<Kept> = RefCell::new(Kept::open());
+    }
+
+    struct Kept {
+        file: Option<File>,
+        since: Option<Stopwatch>,
+    }
+
+    impl Kept {
+        fn open() -> Kept {
+            let home = Home::resolve(&Environment::read());
+            let path = home.map(|home| home.path().join("crash-points/frames"));
+            let file = path.map(|path| OpenOptions::new().append(true).open(path));
+            Kept {
+                file: file.ok().and_then(Result::ok),
+                since: None,
+            }
+        }
+    }
+
+    pub fn woken() {
+        KEPT.with_borrow_mut(|kept| kept.since = Some(Stopwatch::start()));
+    }
+
+    pub fn drawn(model: &Model, frame: Option<&Buffer>) {
+        KEPT.with_borrow_mut(|kept| {
+            let took = kept.since.take().map(Stopwatch::elapsed);
+            if let (Some(file), Some(frame)) = (&mut kept.file, frame) {
+                let places = layout(model);
+                let line = json!({
+                    "sequence": model.list.sequence,
+                    "is_loaded": model.list.is_loaded,
+                    "now": model.now.millis(),
+                    "micros": took.map(|took| took.as_micros()),
+                    "header": text(frame, places.header),
+                    "list": text(frame, places.list.unwrap_or_default()),
+                });
+                let _full = writeln!(file, "{line}");
+            }
+        });
+    }
+
+    /// The lines of a part of the frame.
+    fn text(frame: &Buffer, area: Rect) -> Vec<String> {
+        let area = area.intersection(frame.area);
+        let rows = area.rows();
+        let line = |row: Rect| {
+            let cells = row.positions().map(|at| frame[at].symbol().to_owned());
+            cells.collect::<String>().trim_end().to_owned()
+        };
+        rows.map(line).collect()
+    }
+}

@@ -1,0 +1,174 @@
+//! What is drawn, and how keys change it, touches nothing outside.
+//!
+//! The dashboard answers at once because whoever draws waits for nobody. Every file of `tui/` is
+//! held to that but those that gather, listen and carry out; and those may not be named by the
+//! others, so that nothing leads around the law.
+
+use crate::source::Source;
+use crate::verdict::Violation;
+
+const TUI: &str = "crates/orange/src/tui/";
+
+/// What of `tui/` gathers, listens and carries out.
+const OTHERS: &[&str] = &[
+    "act.rs",
+    "frames.rs",
+    "gather/",
+    "input.rs",
+    "mod.rs",
+    "panicking.rs",
+    "run.rs",
+    "screen.rs",
+    "supervise.rs",
+    "tests/",
+];
+
+const WORLD: &[&[&str]] = &[
+    &["std", "env"],
+    &["std", "fs"],
+    &["std", "io"],
+    &["std", "net"],
+    &["std", "os"],
+    &["std", "process"],
+    &["std", "sync"],
+    &["std", "thread"],
+    &["std", "time", "Instant"],
+    &["std", "time", "SystemTime"],
+    &["ratatui", "crossterm", "execute"],
+    &["ratatui", "crossterm", "terminal"],
+    &["ratatui", "crossterm", "event", "poll"],
+    &["ratatui", "crossterm", "event", "read"],
+    &["ratatui", "Terminal"],
+    &["notify"],
+    &["rusqlite"],
+    &["rustix"],
+    &["signal_hook"],
+];
+
+/// What of the rest of the program is data, or is only calculated.
+const DATA: &[&[&str]] = &[
+    &["crate", "driver", "AgentState"],
+    &["crate", "driver", "Extent"],
+    &["crate", "driver", "Glance"],
+    &["crate", "driver", "ListChange"],
+    &["crate", "driver", "Pooled"],
+    &["crate", "driver", "Showing"],
+    &["crate", "driver", "TaskRow"],
+    &["crate", "output", "count"],
+    &["crate", "output", "shortened"],
+    &["crate", "output", "visible"],
+];
+
+/// Where the others are.
+pub fn others() -> impl Iterator<Item = String> {
+    OTHERS.iter().map(|other| format!("{TUI}{other}"))
+}
+
+/// Where a file that draws, or that a frame is made from, names the world.
+pub fn check(source: &Source) -> Vec<Violation> {
+    let Some(inside) = source.path.strip_prefix(TUI) else {
+        return Vec::new();
+    };
+    let is_other = |other: &&str| match other.strip_suffix('/') {
+        Some(_) => inside.starts_with(*other),
+        None => inside == *other,
+    };
+    if OTHERS.iter().any(is_other) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for path in source.paths() {
+        let rule = if WORLD.iter().any(|target| path.leads_to(target)) {
+            "whoever draws touches nothing: gather it, and send it as a message"
+        } else if leads_to_others(&path.segments) {
+            "whoever draws must not name who gathers, listens or carries out"
+        } else if is_foreign(&path.segments) && !DATA.iter().any(|data| path.leads_to(data)) {
+            "whoever draws may name only what is data (the list is in drawing.rs)"
+        } else {
+            continue;
+        };
+        let rule = format!("`{}`: {rule}", path.text());
+        found.push(Violation::new(&source.path, path.line, rule));
+    }
+    found
+}
+
+fn leads_to_others(segments: &[String]) -> bool {
+    let [first, second, third, ..] = segments else {
+        return false;
+    };
+    let is_own = first == "crate" && second == "tui";
+    let name = |other: &str| other.trim_end_matches(".rs").trim_end_matches('/') == third;
+    is_own && OTHERS.iter().any(|other| name(other))
+}
+
+/// Whether a path leads to another folder of the program.
+fn is_foreign(segments: &[String]) -> bool {
+    match segments {
+        [first, second, ..] => matches!(first.as_str(), "crate" | "orange") && second != "tui",
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::lines_of;
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        lines_of(&check(&Source::new(path, text)))
+    }
+
+    const VIEW: &str = "crates/orange/src/tui/view/list.rs";
+
+    #[test]
+    fn everything_outside_is_found() {
+        for planted in [
+            "use std::fs;",
+            "fn f() { std::fs::read(x); }",
+            "use std::process::Command;",
+            "use std::sync::Mutex;",
+            "fn f() { std::thread::sleep(x); }",
+            "use crate::driver::Driver;",
+            "fn f(driver: &crate::driver::Driver) {}",
+            "use crate::driver::{Extent, Onlooker};",
+            "use crate::clock;",
+            "use crate::config::Home;",
+            "use crate::steps::reached;",
+            "use crate::output::terminal;",
+            "use crate::tui::gather::Gatherers;",
+            "use super::super::act;",
+            "fn f() { super::super::run::x(); }",
+            "use ratatui::crossterm::event::read;",
+            "fn f() { ratatui::crossterm::terminal::size(); }",
+            "use rusqlite::Connection;",
+        ] {
+            assert_eq!(lines(VIEW, &format!("//! A.\n{planted}")), [2], "{planted}");
+        }
+    }
+
+    #[test]
+    fn data_is_free_and_so_are_the_others() {
+        let text = "use crate::driver::{AgentState, TaskRow};\nuse crate::output::count;\n\
+                    use crate::tui::model::Model;\nuse super::super::fit::put;\n\
+                    use ratatui::crossterm::event::KeyEvent;\nuse std::collections::BTreeMap;";
+        assert_eq!(lines(VIEW, text).len(), 0);
+        for other in OTHERS {
+            let path = format!("{TUI}{other}");
+            let path = if other.ends_with('/') {
+                path + "x.rs"
+            } else {
+                path
+            };
+            assert_eq!(
+                lines(&path, "use crate::driver::Driver;").len(),
+                0,
+                "{path}"
+            );
+        }
+        assert_eq!(
+            lines("crates/orange/src/tui/run_on.rs", "use std::fs;"),
+            [1]
+        );
+    }
+}

@@ -1,0 +1,4 @@
+//! What only marked steps and written frames can show.
+
+mod panics;
+mod truth;

@@ -1,0 +1,63 @@
+//! A panic gives the terminal back, and says where to read on.
+
+use std::fs;
+
+use crate::dashboard::open;
+use crate::stage::Stage;
+
+/// Has a step panic in a dashboard that is open; what the screen shows at the end.
+fn panicking(step: &str) {
+    let stage = Stage::new("default");
+    stage.create(&["one", "Mend the roof"]);
+    let terminal = open(&stage);
+    terminal.wait_for("QUEUE AND DONE 1");
+    for (format, while_open) in [
+        ("#{alternate_on}", "1"),
+        ("#{mouse_any_flag}", "1"),
+        ("#{cursor_flag}", "0"),
+    ] {
+        assert_eq!(terminal.mode(format), while_open, "{format}");
+    }
+    let folder = stage.path("home/crash-points");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("panics"), format!("{step}\n")).unwrap();
+    let end = terminal.finish();
+    assert!(end.contains("[exit 1]"), "{end}");
+    assert!(!end.contains("? help"), "{end}");
+    let joined = terminal.joined().replace('\n', " ");
+    let words = format!("the dashboard failed: a test wants a panic in {step}, at ");
+    assert!(joined.contains(&words), "{joined}");
+    let log = stage.path("home/orange.log");
+    assert!(joined.contains(log.to_str().unwrap()), "{joined}");
+    assert!(joined.contains("hint: "), "{joined}");
+    let log = fs::read_to_string(log).unwrap();
+    let mut lines = log.lines();
+    assert!(
+        lines.any(|line| line.contains(r#""what":"panic""#) && line.contains(step)),
+        "{log}"
+    );
+    for (format, afterwards) in [
+        ("#{alternate_on}", "0"),
+        ("#{mouse_any_flag}", "0"),
+        ("#{cursor_flag}", "1"),
+    ] {
+        assert_eq!(terminal.mode(format), afterwards, "{format}");
+    }
+    // A line is edited and echoed by the terminal again, as only a cooked one does.
+    terminal.press(&["-l", "abX"]);
+    terminal.press(&["BSpace"]);
+    terminal.press(&["-l", "c"]);
+    terminal.press(&["Enter"]);
+    terminal.wait_for("abc\nabc");
+    assert!(!stage.driver().is_supervised());
+}
+
+#[test]
+fn a_panic_inside_a_view_gives_the_terminal_back() {
+    panicking("the view");
+}
+
+#[test]
+fn a_panic_of_who_gathers_leaves_no_old_picture() {
+    panicking("the list");
+}

@@ -1,0 +1,82 @@
+//! Who follows the list sees what a list shows, commit by commit.
+
+use std::collections::BTreeMap;
+
+use orange::driver::{Driver, Follower, TaskRow, Wanted};
+use orange_engine::names::TaskId;
+
+use crate::stage::Stage;
+
+/// A list that is kept up to date by what a follower tells.
+struct Followed {
+    driver: Driver,
+    follower: Follower,
+    rows: BTreeMap<TaskId, TaskRow>,
+}
+
+impl Followed {
+    fn of(stage: &Stage) -> Followed {
+        let driver = stage.driver();
+        Followed {
+            follower: driver.follower(),
+            driver,
+            rows: BTreeMap::new(),
+        }
+    }
+
+    /// Takes over what has changed, which must be everything that has; how many rows it told.
+    fn catch_up(&mut self) -> (bool, usize, usize) {
+        let change = self.follower.change().unwrap();
+        let change = change.unwrap_or_else(|| panic!("nothing was written"));
+        if change.is_whole {
+            self.rows.clear();
+        }
+        let told = (change.is_whole, change.rows.len(), change.gone.len());
+        for id in &change.gone {
+            self.rows.remove(id);
+        }
+        let rows = change.rows.into_iter();
+        self.rows.extend(rows.map(|row| (row.id.clone(), row)));
+        let wanted = Wanted {
+            ended: true,
+            ..Wanted::default()
+        };
+        let listed = self.driver.list(&wanted).unwrap();
+        assert_eq!(listed.sequence, change.sequence);
+        let listed = listed.tasks.into_iter();
+        let listed: BTreeMap<_, _> = listed.map(|row| (row.id.clone(), row)).collect();
+        assert_eq!(self.rows, listed);
+        told
+    }
+}
+
+#[test]
+fn who_follows_sees_what_a_list_shows() {
+    let stage = Stage::new("default");
+    let one = stage.create(&["one", "Mend the roof"]);
+    let two = stage.create(&["two", "Paint the door"]);
+    let mut followed = Followed::of(&stage);
+    assert_eq!(followed.catch_up(), (true, 2, 0));
+    assert_eq!(
+        followed.follower.change().unwrap(),
+        None,
+        "nothing was written"
+    );
+    stage.must(&["task", "cancel", one.as_str(), "--yes"]);
+    stage.wait_for_rest(&one);
+    assert_eq!(followed.catch_up(), (false, 1, 0));
+    stage.must(&["task", "delete", one.as_str(), "--yes"]);
+    assert_eq!(followed.catch_up(), (false, 0, 1));
+    stage.must(&["task", "delete", one.as_str(), "--undo"]);
+    assert_eq!(followed.catch_up(), (false, 1, 0));
+    stage.rebuild(&two);
+    assert_eq!(followed.catch_up(), (true, 2, 0), "another database");
+}
+
+#[test]
+fn a_home_without_a_memory_has_nothing_to_follow() {
+    let stage = Stage::new("default");
+    assert!(!stage.home().database().exists());
+    assert_eq!(stage.driver().follower().change().unwrap(), None);
+    assert!(!stage.home().database().exists(), "looking makes none");
+}
