@@ -165,7 +165,7 @@ fn nothing_is_lost_in_chaos() {
     let world = World::new(seed, tasks);
     world.create_tasks();
     // Calm needs its time too: what was begun is ended, by people as well.
-    let patience = Duration::from_secs(180 + 4 * tasks);
+    let patience = Duration::from_secs(180 + 8 * tasks);
     let rest = world.live(Duration::from_secs(seconds), patience);
     after::look(&world, rest);
 }
