@@ -41,6 +41,10 @@ agents *arguments:
 upgrade-agent name version:
     .ci/agents upgrade {{ name }} {{ version }}
 
+# The pictures of the dashboard in docs/, from the real program.
+pictures:
+    .ci/pictures
+
 # The benchmarks.
 bench:
     cargo bench --workspace

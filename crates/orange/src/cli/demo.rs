@@ -195,8 +195,10 @@ fn play(demo: &Demo, pause: u64, asked: &Signals, output: &mut Output) -> Result
             let left = tasks.iter().find(|task| !task.is_over);
             return Err(Stuck(left.map_or("", |task| task.branch).to_owned()).into());
         }
+        let mut is_merging = tasks.iter().any(|task| task.is_merging && !task.is_over);
         for task in tasks.iter_mut().filter(|task| !task.is_over) {
-            task.answer(demo.driver(), output)?;
+            task.answer(demo.driver(), is_merging, output)?;
+            is_merging |= task.is_merging;
         }
         thread::sleep(TICK);
     }
@@ -256,6 +258,7 @@ struct Played {
     version: u64,
     /// When it came where the person has acted last.
     acted: Option<Timestamp>,
+    is_merging: bool,
     is_over: bool,
 }
 
@@ -267,6 +270,7 @@ impl Played {
             row: None,
             version: 0,
             acted: None,
+            is_merging: false,
             is_over: false,
         }
     }
@@ -299,7 +303,12 @@ impl Played {
     }
 
     /// Answers a question, and merges what was reviewed, once for each time it is asked for.
-    fn answer(&mut self, driver: &Driver, output: &mut Output) -> Result<(), Error> {
+    fn answer(
+        &mut self,
+        driver: &Driver,
+        is_merging: bool,
+        output: &mut Output,
+    ) -> Result<(), Error> {
         let Some(row) = self.row.clone() else {
             return Ok(());
         };
@@ -314,7 +323,8 @@ impl Played {
                 Some(ANSWER.to_owned()),
                 format!("you answer: {ANSWER}"),
             ),
-            Some(Need::Review) => (
+            // One after the other: a merge is decided for where the default branch is then.
+            Some(Need::Review) if !is_merging => (
                 Ask::Merge {
                     strategy: MergeStrategy::Merge,
                     local: true,
@@ -325,6 +335,7 @@ impl Played {
             _ => return Ok(()),
         };
         self.acted = row.entered_at;
+        self.is_merging = row.need == Some(Need::Review);
         self.line(Style::Good, &told, output)?;
         let came = driver.ask(&Asked {
             task: self.id.clone(),

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::model::Model;
 
 /// From this width on, the list and the chosen task stand side by side.
-const SIDE_BY_SIDE: u16 = 120;
+const SIDE_BY_SIDE: u16 = 150;
 
 /// Below this, there is room for one of the two only.
 const BOTH_WIDTH: u16 = 70;

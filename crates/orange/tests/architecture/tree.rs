@@ -94,7 +94,7 @@ fn is_ours(path: &str, name: &str) -> bool {
 
 fn is_text(path: &str) -> bool {
     has_ending(path, &["rs", "toml", "yml", "yaml", "sh"])
-        || [".ci/agents", ".ci/run", "justfile"].contains(&path)
+        || [".ci/agents", ".ci/pictures", ".ci/run", "justfile"].contains(&path)
 }
 
 fn has_ending(path: &str, endings: &[&str]) -> bool {

@@ -64,9 +64,22 @@ impl Newcomer {
 
 impl Drop for Newcomer {
     fn drop(&mut self) {
-        for (pid, _) in self.processes() {
-            let _gone = Command::new("kill").args(["-9", &pid.to_string()]).output();
-        }
+        end_all(&self.path("tmp"));
+    }
+}
+
+/// A folder for temporary files; what a failed test leaves running below it is ended.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        end_all(&self.0);
+    }
+}
+
+fn end_all(temporary: &Path) {
+    for (pid, _) in processes(temporary) {
+        let _gone = Command::new("kill").args(["-9", &pid.to_string()]).output();
     }
 }
 
@@ -238,35 +251,145 @@ fn what_a_killed_demo_has_left_goes_with_the_next() {
     person.assert_untouched();
 }
 
-#[test]
-fn at_a_terminal_the_dashboard_shows_it_and_the_person_merges() {
-    let mut stage = Stage::new("default");
+/// Where the folder of a demo at a terminal is made.
+fn at_a_terminal(stage: &mut Stage) -> Temporary {
     let temporary = stage.path("tmp");
     fs::create_dir(&temporary).unwrap();
     let more = [("TMPDIR", temporary.to_str().unwrap())];
     stage.environment = environment(&stage.path(""), &more);
+    Temporary(temporary)
+}
+
+fn choose(terminal: &Terminal<'_>, name: &str) {
+    terminal.press(&["/"]);
+    terminal.press(&["-l", name]);
+    terminal.press(&["Enter"]);
+    terminal.wait_for("(Esc clears)");
+    terminal.press(&["Escape"]);
+    wait_for("the whole list", || {
+        !terminal.screen().contains("(Esc clears)")
+    });
+}
+
+fn wait_for_row(terminal: &Terminal<'_>, parts: &[&str]) {
+    wait_for(
+        &format!("a row with {parts:?}; {}", terminal.screen()),
+        || {
+            let screen = terminal.screen();
+            let mut lines = screen.lines();
+            lines.any(|line| parts.iter().all(|part| line.contains(part)))
+        },
+    );
+}
+
+fn leave(terminal: &Terminal<'_>, temporary: &Path) {
+    terminal.press(&["q"]);
+    let end = terminal.finish();
+    assert!(end.contains("[exit 0]"), "{end}");
+    assert!(end.contains("removed `"), "{end}");
+    assert_eq!(processes(temporary), []);
+    assert_eq!(fs::read_dir(temporary).unwrap().count(), 0);
+}
+
+#[test]
+fn at_a_terminal_the_dashboard_shows_it_and_the_person_merges() {
+    let mut stage = Stage::new("default");
+    let temporary = at_a_terminal(&mut stage);
     let terminal = Terminal::start(&stage, "demo", 100, "orange demo --pause 0");
     terminal.wait_for("NEEDS YOU 2");
     terminal.wait_for("press Enter to start it");
-    terminal.press(&["/"]);
-    terminal.press(&["-l", "french"]);
-    terminal.press(&["Enter"]);
+    // Reviewers have come and gone, and whoever is left is seen to be there.
+    wait_for_row(&terminal, &["●", "reviewing", "Greet in French", "idle"]);
+    wait_for_row(
+        &terminal,
+        &["●", "clarification", "Greet nicely", "waiting"],
+    );
+    choose(&terminal, "french");
     terminal.wait_for("m merge");
     terminal.press(&["m"]);
     terminal.wait_for("Merge `french` into the default branch?");
     terminal.press(&["y"]);
-    let folder = fs::read_dir(&temporary).unwrap().flatten().next().unwrap();
+    let folder = fs::read_dir(&temporary.0)
+        .unwrap()
+        .flatten()
+        .next()
+        .unwrap();
     let repository = folder.path().join("hello");
     wait_for("the merge", || {
         let log = log(&repository);
         log.iter().any(|it| it == "Spell it as the French do")
     });
+    leave(&terminal, &temporary.0);
+}
+
+#[test]
+fn a_newcomer_creates_answers_wants_it_otherwise_and_merges_at_80_by_24() {
+    let mut stage = Stage::new("default");
+    let temporary = at_a_terminal(&mut stage);
+    let terminal = Terminal::start(&stage, "demo", 80, "orange demo --pause 0");
+    terminal.resize(80, 24);
+    terminal.wait_for("NEEDS YOU 2");
+    choose(&terminal, "french");
+    terminal.wait_for("m merge");
+    terminal.press(&["?"]);
+    terminal.wait_for("Keys, with");
+    for key in ["c     create", "i     ", "m     merge", "t     move to"] {
+        assert!(terminal.screen().contains(key), "{}", terminal.screen());
+    }
     terminal.press(&["Escape"]);
-    terminal.wait_for("QUEUE AND DONE");
-    terminal.press(&["q"]);
-    let end = terminal.finish();
-    assert!(end.contains("[exit 0]"), "{end}");
-    assert!(end.contains("removed `"), "{end}");
-    assert_eq!(processes(&temporary), []);
-    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+    // Together the two would be one key.
+    wait_for("the end of the help", || {
+        !terminal.screen().contains("Keys, with")
+    });
+    terminal.press(&["c"]);
+    terminal.wait_for("New task");
+    terminal.press(&["-l", "Wave to the moon"]);
+    terminal.press(&["C-s"]);
+    wait_for_row(&terminal, &["reviewing", "Wave to"]);
+
+    // What was asked can be read while it is answered.
+    choose(&terminal, "polite");
+    terminal.wait_for("i answer");
+    terminal.wait_for("Nicer how");
+    terminal.press(&["i"]);
+    terminal.wait_for("Answer the agent of");
+    terminal.press(&["-l", "With the name"]);
+    terminal.wait_for("With the name");
+    let screen = terminal.screen();
+    assert!(screen.contains("Nicer how"), "{screen}");
+    terminal.press(&["C-s"]);
+    wait_for_row(&terminal, &["reviewing", "Greet nicely"]);
+
+    choose(&terminal, "polite");
+    terminal.wait_for("r changes");
+    terminal.press(&["r"]);
+    terminal.wait_for("What should be different");
+    terminal.press(&["-l", "With a full stop"]);
+    terminal.press(&["C-s"]);
+    // A commit more, reviewed again.
+    wait_for_row(&terminal, &["reviewing", "Greet nicely", "2c "]);
+
+    let folder = fs::read_dir(&temporary.0)
+        .unwrap()
+        .flatten()
+        .next()
+        .unwrap();
+    let repository = folder.path().join("hello");
+    let has_merged = |subject: &str| log(&repository).iter().any(|it| it == subject);
+    choose(&terminal, "french");
+    terminal.press(&["m"]);
+    terminal.wait_for("Merge `french`");
+    terminal.press(&["y"]);
+    wait_for("the first merge", || {
+        has_merged("Spell it as the French do")
+    });
+    // The default branch has moved on, and a key says what to do about that.
+    choose(&terminal, "polite");
+    terminal.press(&["m"]);
+    terminal.wait_for("c merge commit");
+    terminal.press(&["c"]);
+    wait_for("the second merge", || {
+        has_merged("Change what was asked for")
+    });
+    leave(&terminal, &temporary.0);
 }

@@ -21,7 +21,8 @@ pub(super) fn look(
     sender: &Sender<Message>,
     alive: &Alive,
 ) {
-    let mut last = BTreeMap::new();
+    let mut last_rows = Vec::new();
+    let mut last_seen = BTreeMap::new();
     let mut last_doing = BTreeMap::new();
     let mut rest = SOON;
     loop {
@@ -38,7 +39,10 @@ pub(super) fn look(
         rest = TICK;
         let rows = alive.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let doing = driver.doing_of(&rows);
-        if doing != last_doing {
+        // Who is shown other agents has forgotten what was seen of the ones before, though the same
+        // may be seen again.
+        let is_other = rows != last_rows;
+        if is_other || doing != last_doing {
             last_doing.clone_from(&doing);
             if sender.send(Message::Doing(doing)).is_err() {
                 return;
@@ -48,11 +52,12 @@ pub(super) fn look(
         let Ok(seen) = driver.agents(&rows) else {
             continue;
         };
-        if seen != last {
-            last.clone_from(&seen);
+        if is_other || seen != last_seen {
+            last_seen.clone_from(&seen);
             if sender.send(Message::Agents(seen)).is_err() {
                 return;
             }
         }
+        last_rows = rows;
     }
 }

@@ -56,8 +56,10 @@ fn body(text: &str) -> &str {
 pub(super) fn diff(difference: &Difference, theme: Theme) -> Content {
     let text = String::from_utf8_lossy(&difference.text);
     let mut files: Vec<File> = Vec::new();
+    let mut is_header = false;
     for line in text.lines() {
         if line.starts_with("diff --git ") {
+            is_header = true;
             files.push(File {
                 path: String::new(),
                 size: String::new(),
@@ -67,9 +69,10 @@ pub(super) fn diff(difference: &Difference, theme: Theme) -> Content {
         let Some(file) = files.last_mut() else {
             continue;
         };
+        is_header &= !line.starts_with("@@");
         let tone = match line.as_bytes().first() {
             _ if line.starts_with("diff --git ") => continue,
-            _ if file.lines.is_empty() && is_said_above(line) => continue,
+            _ if is_header && is_said_above(line) => continue,
             Some(b'+') => Tone::Added,
             Some(b'-') => Tone::Removed,
             Some(b'@') => Tone::Place,
@@ -177,6 +180,27 @@ pub(super) struct Known<'a> {
     pub workflow: &'a Workflow,
 }
 
+/// What stands between two statuses of the usual way.
+const NEXT: &str = " ==> ";
+
+/// The usual way from the first status to the last, with the present one lit.
+fn usual_way(line: &str, status: &str, theme: Theme) -> Line<'static> {
+    let mut spans = Vec::new();
+    for (number, part) in line.split(NEXT).enumerate() {
+        let name = part.trim();
+        let indent = " ".repeat(part.len() - part.trim_start().len());
+        let before = if number == 0 { indent } else { NEXT.to_owned() };
+        let tone = if name == status {
+            Tone::Chosen
+        } else {
+            Tone::Plain
+        };
+        spans.push(Span::styled(before, theme.style(Tone::Dim)));
+        spans.push(Span::styled(cut(name, usize::MAX), theme.style(tone)));
+    }
+    Line::from(spans)
+}
+
 /// Why it is where it is, where it can go, and the workflow with the present status lit.
 pub(super) fn workflow(known: &Known<'_>, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let task = &known.shown.stored.task;
@@ -227,6 +251,10 @@ pub(super) fn workflow(known: &Known<'_>, theme: Theme, width: usize) -> Vec<Lin
     push(" ", Tone::Plain, 0);
     let status = task.status.as_str();
     for line in terminal::draw(known.workflow, width).lines() {
+        if line.contains(NEXT) && !line.contains('|') {
+            lines.push(usual_way(line, status, theme));
+            continue;
+        }
         let node = line.trim_start_matches(['-', '>', ' ']);
         let node = node.strip_prefix("o ").or_else(|| node.strip_prefix("x "));
         let name = node.and_then(|node| node.split_whitespace().next());
@@ -238,4 +266,49 @@ pub(super) fn workflow(known: &Known<'_>, theme: Theme, width: usize) -> Vec<Lin
         lines.push(styled(cut(line, usize::MAX), tone, theme));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use orange_engine::names::CommitId;
+
+    use super::*;
+
+    #[test]
+    fn a_new_file_shows_its_lines_and_not_its_header() {
+        let text = "diff --git a/words/fr b/words/fr\nnew file mode 100644\n\
+                    index 0000000..632e4fe\n--- /dev/null\n+++ b/words/fr\n\
+                    @@ -0,0 +1,2 @@\n+Bonjour\n+++ tout\n";
+        let difference = Difference {
+            base: CommitId::new("a"),
+            head: CommitId::new("b"),
+            has_uncommitted: false,
+            text: text.as_bytes().to_vec(),
+            files: Vec::new(),
+        };
+        let Content::Files(files) = diff(&difference, Theme::Plain) else {
+            panic!("no file");
+        };
+        let lines: Vec<String> = files[0].lines.iter().map(ToString::to_string).collect();
+        let expected = [
+            "new file mode 100644",
+            "@@ -0,0 +1,2 @@",
+            "+Bonjour",
+            "+++ tout",
+        ];
+        assert_eq!(
+            (files[0].path.as_str(), lines),
+            ("words/fr", expected.map(str::to_owned).to_vec())
+        );
+    }
+
+    #[test]
+    fn the_present_status_is_lit_on_the_usual_way() {
+        let line = usual_way("  new ==> here ==> there", "here", Theme::Plain);
+        assert_eq!(line.to_string(), "  new ==> here ==> there");
+        let chosen = Theme::Plain.style(Tone::Chosen);
+        let lit: Vec<_> = line.spans.iter().filter(|it| it.style == chosen).collect();
+        assert_eq!(lit.len(), 1);
+        assert_eq!(lit[0].content, "here");
+    }
 }

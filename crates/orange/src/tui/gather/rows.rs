@@ -39,10 +39,11 @@ pub(super) fn follow(
                 let change = change.or_else(|| is_first.then(nothing));
                 is_first = false;
                 if let Some(change) = change {
-                    note(&change, &mut living, alive);
-                    if sender.send(Message::Changed(change)).is_err() {
+                    // Told first: who looks at these agents must not be ahead of who shows them.
+                    if sender.send(Message::Changed(change.clone())).is_err() {
                         return;
                     }
+                    note(&change, &mut living, alive);
                 }
                 POLL
             }

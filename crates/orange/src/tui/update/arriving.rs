@@ -38,11 +38,16 @@ pub(super) fn arrive(model: &mut Model, message: Message) -> Vec<Command> {
             }
         }
         Message::Doing(doing) => {
+            let mut has_moved = false;
             for entry in model.list.entries_mut() {
+                let before = entry.zone();
                 entry.doing = doing.get(&entry.row.id).copied();
+                has_moved |= entry.zone() != before;
             }
             // Who asks for something stands elsewhere.
-            model.list.arrange();
+            if has_moved {
+                model.list.arrange();
+            }
         }
         Message::Glanced(task, glance) => {
             if let Some(entry) = model.list.entry_mut(&task) {

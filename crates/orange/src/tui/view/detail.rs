@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Modifier;
 use ratatui::text::Line;
 
 use super::cursor;
@@ -29,6 +30,8 @@ pub(super) fn draw_tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
         } else {
             theme.style(Tone::Plain)
         };
+        // The line below it is dim, and a name is not.
+        let style = style.remove_modifier(Modifier::DIM);
         let x = area.x + column;
         let text = format!("{} {}", tab as usize + 1, tab.title());
         let left = area.right().saturating_sub(x);
@@ -44,7 +47,8 @@ pub(super) fn draw_tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
         let width = u16::try_from(crate::output::count(&about)).unwrap_or(u16::MAX);
         if end + width + 2 < area.right() {
             let at = (area.right() - width - 1, area.y);
-            put(buffer, at, width, &about, theme.style(Tone::Strong));
+            let style = theme.style(Tone::Strong).remove_modifier(Modifier::DIM);
+            put(buffer, at, width, &about, style);
         }
     }
 }

@@ -10,29 +10,41 @@ use crate::tui::model::Model;
 use crate::tui::theme::Tone;
 
 /// What the signs in the list mean.
-const SIGNS: [&str; 5] = [
-    "●      an agent runs      ✗  it has ended      ○  there is none",
-    "?      nobody can tell whether it runs",
-    "r1/2   the first review of at most two",
-    "3c +9 -1   three commits, nine lines more, one less",
-    "mouse  click a task, a view or a key below; the wheel scrolls",
+const SIGNS: [(&str, &str); 6] = [
+    ("●  ✗  ○", "an agent runs; it has ended; there is none"),
+    ("?", "nobody can tell whether it runs, or what it does"),
+    (
+        "waiting",
+        "what an agent says it does: working, waiting, idle",
+    ),
+    ("r1/2", "the first review of at most two"),
+    ("3c +9 -1", "three commits, nine lines more, one less"),
+    (
+        "mouse",
+        "click a task, a view or a key below; the wheel scrolls",
+    ),
 ];
 
 /// How wide a key with its words is.
 const COLUMN: u16 = 23;
 
-fn lines(model: &Model) -> Vec<(Tone, String)> {
+/// The lines, each with how its parts look.
+fn lines(model: &Model) -> Vec<Vec<(Tone, String)>> {
     let all = bindings(model);
-    let mut lines: Vec<(Tone, String)> = Vec::new();
+    let mut lines = Vec::new();
     let columns = (model.width.saturating_sub(6) / COLUMN).clamp(1, 3);
     for some in all.chunks(columns.into()) {
-        let told = some
-            .iter()
-            .map(|it| format!("{:<5} {:<17}", it.shown, it.label));
-        lines.push((Tone::Plain, told.collect::<String>().trim_end().to_owned()));
+        let parts = some.iter().flat_map(|it| {
+            let (key, label) = (format!("{:<6}", it.shown), format!("{:<17}", it.label));
+            [(Tone::Key, key), (Tone::Plain, label)]
+        });
+        lines.push(parts.collect());
     }
-    lines.push((Tone::Plain, String::new()));
-    lines.extend(SIGNS.map(|it| (Tone::Dim, it.to_owned())));
+    lines.push(Vec::new());
+    lines.extend(SIGNS.map(|(sign, means)| {
+        let sign = format!("{sign:<10}");
+        vec![(Tone::Plain, sign), (Tone::Dim, means.to_owned())]
+    }));
     lines
 }
 
@@ -50,13 +62,11 @@ pub(super) fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer
     let inside = frame(model, &title, lines.len(), area, buffer);
     let most = lines.len().saturating_sub(inside.height.into());
     let shown = lines.iter().skip(scroll.min(most));
-    for (y, (tone, line)) in (inside.y..inside.bottom()).zip(shown) {
-        put(
-            buffer,
-            (inside.x, y),
-            inside.width,
-            line,
-            model.theme.style(*tone),
-        );
+    for (y, line) in (inside.y..inside.bottom()).zip(shown) {
+        let mut x = inside.x;
+        for (tone, text) in line {
+            let left = inside.right().saturating_sub(x);
+            x += put(buffer, (x, y), left, text, model.theme.style(*tone));
+        }
     }
 }

@@ -118,10 +118,11 @@ fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut B
         .selected()
         .is_some_and(|it| it.row.id == entry.row.id);
     let style = |tone: Tone| {
-        if is_chosen && matches!(tone, Tone::Plain | Tone::Dim) {
-            Style::new()
-        } else {
-            theme.style(tone)
+        match tone {
+            Tone::Strong => theme.style(tone),
+            // Reversed, a colour would be a patch of it: the whole line is one.
+            _ if is_chosen => Style::new(),
+            _ => theme.style(tone),
         }
     };
     let y = area.y;
