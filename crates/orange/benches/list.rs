@@ -136,7 +136,7 @@ fn prepare(root: &Path) {
          CREATE TEMP TABLE numbers AS WITH RECURSIVE n (n) AS
              (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {}) SELECT n FROM n;
          INSERT INTO tasks SELECT printf('t%05d', n), project, version, status, workflow,
-             workflow_hash, snapshot, directory || n, sequence FROM tasks, numbers;
+             workflow_hash, snapshot, directory || n, sequence, parent FROM tasks, numbers;
          INSERT INTO task_rows SELECT printf('t%05d', n), project, status, workflow_hash, branch,
              summary || ' ' || n, n % 4, entered_at, attention, runs FROM task_rows, numbers;
          COMMIT;",
