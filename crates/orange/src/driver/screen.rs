@@ -1,11 +1,11 @@
 //! What the agent of a task shows now, with colours.
 
-use orange_engine::names::TaskId;
+use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 
 use super::step::pinned;
 use super::{Driver, DriverError, place};
-use crate::effects::tmux::{Screens, TmuxError};
+use crate::effects::tmux::{Pane, Screens, TmuxError};
 use crate::store::Store;
 
 /// What an agent shows.
@@ -27,6 +27,23 @@ pub struct Onlooker {
     driver: Driver,
     store: Option<Store>,
     screens: Option<Screens>,
+    found: Option<Found>,
+}
+
+/// What was found out about a task, which holds until somebody writes to the store.
+#[derive(Debug)]
+struct Found {
+    data_version: i64,
+    task: TaskId,
+    agent: Option<Agent>,
+}
+
+/// An agent, and where it is.
+#[derive(Clone, Debug)]
+struct Agent {
+    role: Role,
+    run: RunId,
+    pane: Pane,
 }
 
 impl Driver {
@@ -36,6 +53,7 @@ impl Driver {
             driver: self.clone(),
             store: None,
             screens: None,
+            found: None,
         }
     }
 }
@@ -48,32 +66,9 @@ impl Onlooker {
         task: &TaskId,
         before: usize,
     ) -> Result<Option<AgentScreen>, DriverError> {
-        if self.store.as_ref().is_none_or(Store::is_replaced) {
-            self.store = Some(Store::open_read_only(&self.driver.home)?);
-        }
-        let Some(store) = &self.store else {
+        let Some(Agent { role, run, pane }) = self.agent(task)? else {
             return Ok(None);
         };
-        let stored = store.require(task)?;
-        let workflow = pinned(&stored)?;
-        let state = workflow.state(&stored.task.status);
-        let expected = state.map(|state| state.expects.as_slice());
-        let runs = &stored.task.runs;
-        let mut expected = expected.unwrap_or_default().iter();
-        let first = expected.find_map(|role| runs.get(role));
-        let Some(run) = first.or_else(|| runs.values().next()) else {
-            return Ok(None);
-        };
-        let records = store.runs(task)?;
-        let Some(record) = records.iter().find(|record| record.id == run.id) else {
-            return Ok(None);
-        };
-        let project = &stored.task.project;
-        let folder = self.driver.launch_directory(project, task, &run.id)?;
-        let Some(pane) = place::pane(record, &place::run_file(&folder)) else {
-            return Ok(None);
-        };
-        let role = record.role.clone();
         if self.screens.is_none() {
             self.screens = match self.driver.tmux.screens() {
                 Ok(screens) => Some(screens),
@@ -93,10 +88,12 @@ impl Onlooker {
                 }));
             }
             // Another server may have taken its place.
-            Some(Ok(None) | Err(_)) => self.screens = None,
-            None => {}
+            Some(Err(_)) => self.screens = None,
+            // A client that went and came again with every look could take the server along: tmux
+            // 3.3 dies when it tells of one that goes while another is only half there.
+            Some(Ok(None)) | None => {}
         }
-        let kept = match self.driver.logs_of(task, &run.id) {
+        let kept = match self.driver.logs_of(task, &run) {
             Ok(kept) => kept,
             Err(DriverError::NoOutput { .. }) => return Ok(None),
             Err(error) => return Err(error),
@@ -106,6 +103,57 @@ impl Onlooker {
             is_running: kept.is_running,
             lines: kept.text.lines().map(str::to_owned).collect(),
             cursor: None,
+        }))
+    }
+
+    /// The agent that is shown; looked up again only when something was written.
+    fn agent(&mut self, task: &TaskId) -> Result<Option<Agent>, DriverError> {
+        if self.store.as_ref().is_none_or(Store::is_replaced) {
+            self.store = Some(Store::open_read_only(&self.driver.home)?);
+            self.found = None;
+        }
+        let Some(store) = &self.store else {
+            return Ok(None);
+        };
+        // Asked before reading: what is written in between is seen twice rather than never.
+        let data_version = store.data_version()?;
+        let holds = |it: &&Found| it.task == *task && it.data_version == data_version;
+        if let Some(found) = self.found.as_ref().filter(holds) {
+            return Ok(found.agent.clone());
+        }
+        let agent = self.driver.agent_shown(store, task)?;
+        self.found = Some(Found {
+            data_version,
+            task: task.clone(),
+            agent: agent.clone(),
+        });
+        Ok(agent)
+    }
+}
+
+impl Driver {
+    fn agent_shown(&self, store: &Store, task: &TaskId) -> Result<Option<Agent>, DriverError> {
+        let stored = store.require(task)?;
+        let workflow = pinned(&stored)?;
+        let state = workflow.state(&stored.task.status);
+        let expected = state.map(|state| state.expects.as_slice());
+        let runs = &stored.task.runs;
+        let mut expected = expected.unwrap_or_default().iter();
+        let first = expected.find_map(|role| runs.get(role));
+        let Some(run) = first.or_else(|| runs.values().next()) else {
+            return Ok(None);
+        };
+        let records = store.runs(task)?;
+        let Some(record) = records.iter().find(|record| record.id == run.id) else {
+            return Ok(None);
+        };
+        let project = &stored.task.project;
+        let folder = self.launch_directory(project, task, &run.id)?;
+        let pane = place::pane(record, &place::run_file(&folder));
+        Ok(pane.map(|pane| Agent {
+            role: record.role.clone(),
+            run: run.id.clone(),
+            pane,
         }))
     }
 }

@@ -9,6 +9,7 @@ use super::control::{Reader, Said};
 use super::listing::SERVER;
 use super::{Pane, ServerIdentity, Tmux, TmuxError};
 use crate::effects::command::{Conversation, Lines};
+use crate::effects::process::Life;
 
 /// The first word of what is asked about a pane.
 const MARK: &str = "screen";
@@ -68,7 +69,11 @@ impl Screens {
     /// of another life of the server.
     pub fn screen(&mut self, pane: &Pane, before: usize) -> Result<Option<Shown>, TmuxError> {
         if pane.server.process != self.server.process {
-            return Ok(None);
+            // A connection to a server that has gone shows nothing of the next one.
+            return match self.server.process.life() {
+                Life::Gone => Err(TmuxError::Disconnected(String::from("its server has gone"))),
+                _ => Ok(None),
+            };
         }
         let id = pane.pane;
         let ask = format!(

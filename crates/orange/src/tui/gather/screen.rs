@@ -17,6 +17,9 @@ use crate::tui::theme::Theme;
 const SHORTEST: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(400);
 
+/// How late where nothing can change by itself; a commit is told of.
+const ENDED: Duration = Duration::from_secs(2);
+
 /// How long is rested while nobody looks.
 const IDLE: Duration = Duration::from_mins(1);
 
@@ -35,13 +38,17 @@ pub(super) fn watch(
             return;
         };
         for wish in wished {
-            if let Wish::Aim(aim) = wish {
-                let is_watched = |(_, tab): &(TaskId, Tab)| *tab == Tab::Terminal;
-                let detail = aim.detail.filter(is_watched);
-                let now = detail.map(|(id, _)| (id, aim.before));
-                if now != watched {
-                    (watched, last, rest) = (now, None, SHORTEST);
+            match wish {
+                Wish::Aim(aim) => {
+                    let is_watched = |(_, tab): &(TaskId, Tab)| *tab == Tab::Terminal;
+                    let detail = aim.detail.filter(is_watched);
+                    let now = detail.map(|(id, _)| (id, aim.before));
+                    if now != watched {
+                        (watched, last) = (now, None);
+                    }
+                    rest = SHORTEST;
                 }
+                Wish::Again(_) | Wish::Refresh => rest = SHORTEST,
             }
         }
         let Some((task, before)) = &watched else {
@@ -51,7 +58,9 @@ pub(super) fn watch(
         let shown = onlooker.look(task, *before);
         let shown = shown.map_err(|error| error.to_string());
         if last.as_ref() == Some(&shown) {
-            rest = (rest + rest / 2).min(LONGEST);
+            let is_running = matches!(&shown, Ok(Some(screen)) if screen.is_running);
+            let longest = if is_running { LONGEST } else { ENDED };
+            rest = (rest + rest / 2).min(longest);
             continue;
         }
         rest = SHORTEST;

@@ -82,10 +82,10 @@ fn a_task_is_created_attached_to_and_left_where_it_was() {
     stage.wait_for_turn("worker-1");
     terminal.wait_for("RUNNING 1");
     terminal.wait_for("hello from the agent");
-    let coloured = terminal.coloured();
-    let mut lines = coloured.lines();
-    let is_red = |line: &str| line.contains("hello from") && line.contains("38;5;1m");
-    assert!(lines.any(is_red), "{}", coloured.escape_debug());
+    wait_for("its colour", || {
+        let is_red = |line: &str| line.contains("hello from") && line.contains("38;5;1m");
+        terminal.coloured().lines().any(is_red)
+    });
     terminal.wait_for("Enter attach");
     let before = terminal.screen();
     assert!(before.contains("Say hello"), "{before}");

@@ -1,0 +1,214 @@
+//! What the dashboard costs: its first frame, its slowest frames, its rest.
+//!
+//! Run with `cargo bench -p orange --features crash-points --bench dashboard`; the feature lets the
+//! real program write down how long each frame took. `SESSIONS` says how many agents (100 when left
+//! out), each of which prints 20 lines a second, `SECONDS` how long is watched (60), `ROUNDS` how
+//! often it is started (15). A quick one: `SESSIONS=10 SECONDS=5 ROUNDS=3`.
+//!
+//! The limits: a first frame within 100 ms of 1,000 tasks and within 250 ms of 10,000; update and
+//! draw within 8 ms in 99 of 100 frames; 1 % of a core while nothing happens.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a benchmark starts programs, measures time and prints what it measured"
+)]
+
+mod fleet;
+mod shown;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::fleet::{Fleet, number, used};
+use crate::shown::Shown;
+
+/// How soon a first frame of so many tasks must be there.
+const FIRST_FRAMES: [(usize, Duration); 2] = [
+    (1_000, Duration::from_millis(100)),
+    (10_000, Duration::from_millis(250)),
+];
+
+/// How long 99 of 100 frames may take.
+const FRAME: Duration = Duration::from_millis(8);
+
+/// How much of a core may be used while nothing happens, in percent.
+const IDLE: f64 = 1.0;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() == Some("--print") {
+        return print(Path::new(&arguments.next().unwrap()));
+    }
+    let mut missed = Vec::new();
+    for (tasks, limit) in FIRST_FRAMES {
+        let first = first_frames(tasks);
+        let (median, worst) = (at(&first, 50), at(&first, 100));
+        println!("first frame of {tasks} tasks: {median:.1?}, worst {worst:.1?} (limit {limit:?})");
+        if median > limit {
+            missed.push(format!("a first frame of {tasks} tasks takes {median:.1?}"));
+        }
+    }
+    busy_and_idle(&mut missed);
+    assert!(missed.is_empty(), "{}", missed.join("; "));
+}
+
+/// An agent that prints 20 lines a second until it is to be quiet.
+fn print(quiet: &Path) {
+    let mut count = 0;
+    loop {
+        if !quiet.exists() {
+            count += 1;
+            let mut stdout = std::io::stdout().lock();
+            let _closed = writeln!(stdout, "line {count} of what an agent says as it works");
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A time that so many of a hundred stay within.
+fn at(times: &[Duration], percent: usize) -> Duration {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    let last = times.len() - 1;
+    times[(times.len() * percent / 100).min(last)]
+}
+
+fn dashboard(fleet: &Fleet) -> Command {
+    let mut orange = Command::new(env!("CARGO_BIN_EXE_orange"));
+    orange.env_clear().envs(fleet.environment().variables());
+    orange.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+    orange.current_dir(fleet.path("repo"));
+    orange
+}
+
+/// How long it takes from the start of the program to a frame with every line of the list.
+fn first_frames(tasks: usize) -> Vec<Duration> {
+    let fleet = Fleet::new(0, "/bin/sh", &["-c", "exit"]);
+    fill(&fleet, tasks);
+    let heading = format!("QUEUE AND DONE {tasks} ");
+    let rounds = (0..number("ROUNDS", 15)).map(|_| {
+        let mut shown = Shown::start(dashboard(&fleet), 100, 30);
+        let full = shown.wait_for("a full frame", |lines| {
+            let rows = lines.iter().filter(|line| line.contains(" pending "));
+            let is_headed = lines.iter().any(|line| line.contains(&heading));
+            let is_whole = lines.last().is_some_and(|line| line.contains("q quit"));
+            is_headed && is_whole && rows.count() >= 10
+        });
+        full - shown.begun()
+    });
+    rounds.collect()
+}
+
+/// One task by the real command, and as many like it as are wanted.
+fn fill(fleet: &Fleet, tasks: usize) {
+    let mut create = dashboard(fleet);
+    let summary = "Say in a sentence of an ordinary length what is to be done";
+    create.args(["task", "create", "--no-spawn", "--quiet", summary]);
+    assert!(create.stdout(Stdio::null()).status().unwrap().success());
+    let connection = Connection::open(fleet.path("home/orange.db")).unwrap();
+    let more = format!(
+        "PRAGMA synchronous = OFF; BEGIN;
+         CREATE TEMP TABLE numbers AS WITH RECURSIVE n (n) AS
+             (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {}) SELECT n FROM n;
+         INSERT INTO tasks SELECT printf('t%05d', n), project, version, status, workflow,
+             workflow_hash, replace(snapshot, id, printf('t%05d', n)), directory || n, sequence,
+             parent FROM tasks, numbers;
+         INSERT INTO task_rows SELECT printf('t%05d', n), project, status, workflow_hash, branch,
+             summary || ' ' || n, n % 4, entered_at, attention, runs FROM task_rows, numbers;
+         COMMIT;",
+        tasks - 1
+    );
+    connection.execute_batch(&more).unwrap();
+}
+
+/// Whether a screen shows a text.
+fn has(text: &str) -> impl Fn(&[String]) -> bool {
+    move |lines| lines.iter().any(|line| line.contains(text))
+}
+
+/// Many agents that print, then the same in silence.
+fn busy_and_idle(missed: &mut Vec<String>) {
+    let sessions = number("SESSIONS", 100);
+    let time = Duration::from_secs(number("SECONDS", 60).try_into().unwrap());
+    let quiet = std::env::temp_dir().join(format!("o-bench-quiet-{}", std::process::id()));
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["--print", quiet.to_str().unwrap()];
+    let fleet = Fleet::new(sessions, program.to_str().unwrap(), &arguments);
+    fs::create_dir_all(fleet.path("home/crash-points")).unwrap();
+    fs::write(fleet.path("home/crash-points/frames"), "").unwrap();
+    let mut shown = Shown::start(dashboard(&fleet), 160, 50);
+    let running = format!("RUNNING {sessions} ");
+    shown.wait_for("every agent", |lines| {
+        lines.iter().any(|line| line.contains(&running))
+    });
+    shown.wait_for("what an agent says", has("of what an agent says"));
+    thread::sleep(Duration::from_secs(2));
+
+    let before = frames(&fleet).len();
+    let begun = Instant::now();
+    let mut keys = Vec::new();
+    while begun.elapsed() < time {
+        keys.push(shown.press("?", "the help", has("half a page down")));
+        let is_back = |lines: &[String]| !has("half a page down")(lines);
+        keys.push(shown.press("q", "no help", is_back));
+        // Another agent is shown, one after the other.
+        shown.press("j", "another agent", has("of what an agent says"));
+        thread::sleep(Duration::from_millis(300));
+    }
+    let times = frames(&fleet).split_off(before);
+    let (middle, most) = (at(&times, 50), at(&times, 99));
+    println!(
+        "update and draw while {sessions} agents print 20 lines a second: {middle:.2?}, \
+         p99 {most:.2?} of {} frames (limit {FRAME:?})",
+        times.len()
+    );
+    if most > FRAME {
+        missed.push(format!("update and draw take {most:.2?}"));
+    }
+    println!(
+        "from key to frame meanwhile: {:.1?}, p99 {:.1?} of {} keys",
+        at(&keys, 50),
+        at(&keys, 99),
+        keys.len()
+    );
+    let captures = fleet.captures();
+    println!("one capture-pane process per session, once, meanwhile: {captures:.1?}");
+
+    fs::write(&quiet, "").unwrap();
+    thread::sleep(Duration::from_secs(3));
+    let (begun, before) = (Instant::now(), used(shown.pid()));
+    thread::sleep(time);
+    let share = (used(shown.pid()) - before) / begun.elapsed().as_secs_f64() * 100.0;
+    println!("idle with {sessions} tasks: {share:.2} % of a core (limit {IDLE} %)");
+    if share > IDLE {
+        missed.push(format!(
+            "{share:.2} % of a core are used while nothing happens"
+        ));
+    }
+    println!(
+        "one capture-pane process per session, once, in silence: {:.1?}",
+        fleet.captures()
+    );
+    drop(shown);
+    fs::remove_file(quiet).unwrap();
+}
+
+/// How long each frame took that was written down.
+fn frames(fleet: &Fleet) -> Vec<Duration> {
+    let written = fs::read_to_string(fleet.path("home/crash-points/frames")).unwrap();
+    let micros = written.lines().filter_map(|line| {
+        let line: Value = serde_json::from_str(line).ok()?;
+        line["micros"].as_u64()
+    });
+    micros.map(Duration::from_micros).collect()
+}

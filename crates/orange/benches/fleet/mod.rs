@@ -1,0 +1,153 @@
+//! Many agents of a home of their own, for what watches them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use orange::config::Environment;
+use orange::driver::{Answer, Asked, Driver, NewWork, Waiting};
+use orange_engine::input::{Ask, Request};
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::{HarnessName, ProjectName};
+use orange_engine::role::Role;
+use orange_engine::task::{Queueing, Tuning};
+use tempfile::TempDir;
+
+/// How many ticks of processor time a second has.
+const TICKS: f64 = 100.0;
+
+/// Agents that run until this goes.
+pub struct Fleet {
+    root: TempDir,
+}
+
+impl Fleet {
+    /// So many agents, each this program with these arguments.
+    pub fn new(sessions: usize, program: &str, arguments: &[&str]) -> Fleet {
+        let fleet = Fleet {
+            root: TempDir::with_prefix("o-bench-").unwrap(),
+        };
+        fs::create_dir_all(fleet.path("home/harnesses")).unwrap();
+        fs::create_dir_all(fleet.path("repo")).unwrap();
+        for line in [
+            "init -q -b main",
+            "config user.email ada@example.org",
+            "config user.name Ada",
+            "commit -q --allow-empty -m first",
+        ] {
+            let mut git = Command::new("git");
+            git.args(line.split(' ')).current_dir(fleet.path("repo"));
+            git.env_clear().envs(fleet.environment().variables());
+            assert!(git.status().unwrap().success(), "{line}");
+        }
+        let harness = format!(
+            "name = \"script\"\nbinary = {program:?}\n[args]\nfull = {arguments:?}\n\
+             reduced = {arguments:?}\n"
+        );
+        fs::write(fleet.path("home/harnesses/script.toml"), harness).unwrap();
+        let pool = format!("[pool]\nsize = {sessions}\n");
+        fs::write(fleet.path("home/config.toml"), pool).unwrap();
+        let added = fleet.driver().add_project(
+            &fleet.path("repo"),
+            Some(ProjectName::new("app")),
+            Some(String::from("minimal")),
+            Some(HarnessName::new("script")),
+        );
+        assert!(added.unwrap().1);
+        for number in 0..sessions {
+            fleet.start(number);
+        }
+        fleet
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub fn environment(&self) -> Environment {
+        Environment::of([
+            ("PATH", std::env::var_os("PATH").unwrap()),
+            ("HOME", self.root.path().into()),
+            ("ORANGE_HOME", self.path("home").into()),
+            ("SHELL", "/bin/sh".into()),
+        ])
+    }
+
+    pub fn driver(&self) -> Driver {
+        let orange = PathBuf::from(env!("CARGO_BIN_EXE_orange"));
+        Driver::new(&self.environment(), orange).unwrap()
+    }
+
+    fn start(&self, number: usize) {
+        let new = NewWork {
+            project: Some(ProjectName::new("app")),
+            by: Role::Human,
+            summary: format!("Add line {number}"),
+            context: None,
+            branch: None,
+            workflow: None,
+            harness: None,
+            review_harness: None,
+            status: None,
+            tuning: Tuning::default(),
+            queueing: Queueing::default(),
+        };
+        let Answer::Done(created) = self.driver().create(&new, Waiting::Here).unwrap() else {
+            panic!("task {number} was not created");
+        };
+        let asked = Asked {
+            task: created.task.id,
+            request: Request {
+                by: Role::Human,
+                ask: Ask::Verb(Verb::Spawn),
+                confirmed: false,
+                message: None,
+            },
+            waiting: Waiting::Here,
+        };
+        assert!(matches!(self.driver().ask(&asked), Ok(Answer::Done(_))));
+    }
+
+    pub fn tmux(&self, arguments: &[&str]) -> Command {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(self.driver().home().tmux_socket());
+        tmux.args(arguments).env_remove("TMUX");
+        tmux.stdin(Stdio::null()).stderr(Stdio::null());
+        tmux
+    }
+
+    /// One `capture-pane` process for each session, as others do it every second.
+    pub fn captures(&self) -> Duration {
+        let mut panes = self.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]);
+        let panes = String::from_utf8(panes.output().unwrap().stdout).unwrap();
+        let begun = Instant::now();
+        for pane in panes.lines() {
+            let mut capture = self.tmux(&["capture-pane", "-p", "-t", pane]);
+            assert!(capture.stdout(Stdio::null()).status().unwrap().success());
+        }
+        begun.elapsed()
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        let _gone = self.tmux(&["kill-server"]).status();
+    }
+}
+
+/// Seconds of processor time that a process has used, and those it has waited for.
+pub fn used(pid: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let rest = stat.rsplit(')').next().unwrap();
+    let fields: Vec<f64> = rest
+        .split_whitespace()
+        .map(|field| field.parse().unwrap_or(0.0))
+        .collect();
+    fields[11..15].iter().sum::<f64>() / TICKS
+}
+
+/// A number that the environment may ask for.
+pub fn number(name: &str, usual: usize) -> usize {
+    std::env::var(name).map_or(usual, |text| text.parse().unwrap())
+}
