@@ -37,19 +37,22 @@ pub enum AgentEventKind {
     InputWait,
     /// It has come to the end of what it was told.
     Idle,
+    /// It could not go on with what it was told, and says why.
+    Failed,
     /// It ends.
     SessionEnd,
 }
 
 impl AgentEventKind {
     /// Every kind, by the name that the command line uses.
-    pub const ALL: [(&'static str, AgentEventKind); 7] = [
+    pub const ALL: [(&'static str, AgentEventKind); 8] = [
         ("session-start", AgentEventKind::SessionStart),
         ("prompt-submitted", AgentEventKind::PromptSubmitted),
         ("working", AgentEventKind::Working),
         ("permission-wait", AgentEventKind::PermissionWait),
         ("input-wait", AgentEventKind::InputWait),
         ("idle", AgentEventKind::Idle),
+        ("failed", AgentEventKind::Failed),
         ("session-end", AgentEventKind::SessionEnd),
     ];
 
@@ -105,6 +108,8 @@ pub enum Doing {
     WaitingForInput,
     /// It waits to be told something.
     Idle,
+    /// It could not go on, and waits.
+    Failed,
     /// It told nothing that says so.
     Unknown,
 }
@@ -116,13 +121,17 @@ impl Doing {
             Doing::Working => "working",
             Doing::WaitingForPermission | Doing::WaitingForInput => "waiting",
             Doing::Idle => "idle",
+            Doing::Failed => "failed",
             Doing::Unknown => "",
         }
     }
 
     /// Whether only a person can make it go on.
     pub fn is_waiting(self) -> bool {
-        matches!(self, Doing::WaitingForPermission | Doing::WaitingForInput)
+        matches!(
+            self,
+            Doing::WaitingForPermission | Doing::WaitingForInput | Doing::Failed
+        )
     }
 }
 
@@ -133,6 +142,7 @@ impl fmt::Display for Doing {
             Doing::WaitingForPermission => "waiting for permission",
             Doing::WaitingForInput => "waiting for an answer",
             Doing::Idle => "idle",
+            Doing::Failed => "unable to go on",
             Doing::Unknown => "unknown",
         })
     }
@@ -156,6 +166,7 @@ impl Activity {
             AgentEventKind::PermissionWait => Doing::WaitingForPermission,
             AgentEventKind::InputWait => Doing::WaitingForInput,
             AgentEventKind::Idle => Doing::Idle,
+            AgentEventKind::Failed => Doing::Failed,
             // Whether it got a prompt with its start, it has not told.
             AgentEventKind::SessionStart | AgentEventKind::SessionEnd => Doing::Unknown,
         });
@@ -225,6 +236,7 @@ mod tests {
                 Doing::WaitingForPermission,
                 Doing::WaitingForInput,
                 Doing::Idle,
+                Doing::Failed,
                 Doing::Unknown
             ]
         );

@@ -315,6 +315,7 @@ impl Standing<'_> {
         let kind = match agent.activity.doing {
             Doing::WaitingForPermission => ItemKind::Permission,
             Doing::WaitingForInput => ItemKind::Input,
+            Doing::Failed => ItemKind::Trouble,
             Doing::Working | Doing::Idle | Doing::Unknown => return None,
         };
         // Where a person is asked anyway, an agent that says so is no second thing.

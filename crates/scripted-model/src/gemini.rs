@@ -77,7 +77,16 @@ pub fn refuse(fault: Fault) -> (u16, Value) {
         ),
         Fault::Key | Fault::Cut => (400, "INVALID_ARGUMENT", "API key not valid."),
     };
-    let error = json!({"code": status, "status": kind, "message": message});
+    let mut error = json!({"code": status, "status": kind, "message": message});
+    if fault == Fault::Quota {
+        // Only with these it is the quota of a day, and not too many requests at once.
+        let violation = json!({
+            "quotaMetric": "generativelanguage.googleapis.com/generate_requests_per_model_per_day",
+            "quotaId": "GenerateRequestsPerDayPerProjectPerModel", "quotaValue": "50",
+        });
+        let kind = "type.googleapis.com/google.rpc.QuotaFailure";
+        error["details"] = json!([{"@type": kind, "violations": [violation]}]);
+    }
     (status, json!({"error": error}))
 }
 

@@ -108,6 +108,22 @@ pub fn judged(rules: &[Rule], ending: &Ending<'_>) -> Judged {
     plain
 }
 
+/// What it means that an agent which lives says that it cannot go on; nothing where others of its
+/// harness could.
+///
+/// A rule about how a process ends says nothing of one that has not ended.
+pub fn given_up(rules: &[Rule], said: &str, at: Timestamp, offset: Option<i32>) -> Option<Judged> {
+    let is_about_words = |rule: &&Rule| rule.exits.is_empty() && rule.signals.is_empty();
+    let rules: Vec<Rule> = rules.iter().filter(is_about_words).cloned().collect();
+    let ending = Ending {
+        evidence: &Evidence::Exit { code: 0 },
+        shown: said,
+        at,
+        offset,
+    };
+    Some(judged(&rules, &ending)).filter(|it| it.evidence.is_the_harnesses())
+}
+
 impl Rule {
     fn fits(&self, evidence: &Evidence) -> bool {
         match evidence {
@@ -218,6 +234,19 @@ mod tests {
     fn quota(until: &str) -> Evidence {
         let until = Some(at(until));
         Evidence::Quota { until }
+    }
+
+    #[test]
+    fn lesson_40_who_lives_may_say_that_there_is_no_quota() {
+        let told = |said: &str| given_up(&rules(), said, at(NOW), Some(60));
+        let found = told("rate_limit: You've hit your limit, resets 3pm").unwrap();
+        assert_eq!(found.evidence, quota("2026-01-31T14:00:00Z"));
+        assert!(found.said.unwrap().starts_with("rate_limit"));
+        assert_eq!(told("Please run /login").unwrap().evidence, Evidence::Login);
+        // One that met too many others tries again by itself, and a rule about an exit code fits
+        // nobody who lives.
+        assert_eq!(told("overloaded_error"), None);
+        assert_eq!(told("the tests fail"), None);
     }
 
     #[test]

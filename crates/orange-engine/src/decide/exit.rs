@@ -47,17 +47,21 @@ pub(super) fn judge(steps: &mut Steps<'_>, death: &Death<'_>) -> Result<(), Need
     if evidence.is_the_agents_own() && follow_rules(steps, role, expected, evidence)? {
         return Ok(());
     }
-    if !expected {
+    let what = format!("the {role} {evidence}");
+    if !evidence.is_the_harnesses() {
+        if expected {
+            steps.raise_attention(what);
+        }
         return Ok(());
     }
-    let what = format!("the {role} {evidence}");
-    let brought = evidence
-        .is_the_harnesses()
-        .then(|| respawn::bring_back(steps, Some(role), 0));
-    match brought {
-        Some(Ok(())) => {}
-        Some(Err(missing)) => steps.raise_attention(nothing_done(&what, &missing)),
-        None => steps.raise_attention(what),
+    let brought = expected.then(|| respawn::bring_back(steps, Some(role), 0));
+    if brought != Some(Ok(())) {
+        // Who said itself that it cannot go on may live still.
+        let plan = steps.next_version();
+        steps.end_leftovers(plan, role);
+    }
+    if let Some(Err(missing)) = brought {
+        steps.raise_attention(nothing_done(&what, &missing));
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_millis(250);
 /// `orange attention`, and confirms that a message was taken in; it never changes a status.
 ///
 /// The events are `session-start`, `prompt-submitted`, `working`, `permission-wait`, `input-wait`,
-/// `idle` and `session-end`. JSON on the standard input is kept as evidence, and the conversation
+/// `idle`, `failed` and `session-end`. JSON on the standard input is kept as evidence, and the conversation
 /// and its file are taken from it.
 ///
 /// It never disturbs the agent: it prints nothing, waits for nothing, and always succeeds. What

@@ -16,9 +16,10 @@ use toml::Spanned;
 
 use super::harness_arguments::{Argument, Item, Values};
 use super::harness_death::{self, Death};
-use super::harness_files::{HarnessFile, checked};
+use super::harness_files::{HarnessFile, RunText, checked, checked_names};
 use super::harness_level::{Level, LevelVariables};
 use super::harness_skills::checked_skills;
+use super::harness_transcript::TranscriptError;
 use super::{HarnessError, Readiness, ValueProblem, is_nested};
 
 /// A coding agent and how it is started.
@@ -38,6 +39,10 @@ pub struct Harness {
     set_at: BTreeMap<Level, BTreeMap<String, String>>,
     /// What is written into the worktree for it.
     pub files: Vec<HarnessFile>,
+    /// What each run is given in a folder of its own, outside of the worktree.
+    pub run_files: Vec<RunText>,
+    /// How its transcript says that a turn failed.
+    pub transcript_error: Option<TranscriptError>,
     /// What must have happened before it works unasked.
     pub ready: Vec<Readiness>,
     /// Where it keeps skills, as the definition writes it.
@@ -63,6 +68,9 @@ struct File {
     #[serde(default)]
     files: Vec<Spanned<HarnessFile>>,
     #[serde(default)]
+    run_files: Vec<Spanned<RunText>>,
+    transcript_error: Option<TranscriptError>,
+    #[serde(default)]
     ready: Vec<Readiness>,
     skills: Option<Spanned<String>>,
 }
@@ -70,6 +78,8 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Levels {
+    #[serde(default)]
+    every: Vec<Spanned<Item>>,
     full: Option<Vec<Spanned<Item>>>,
     reduced: Option<Vec<Spanned<Item>>>,
     review: Option<Vec<Spanned<Item>>>,
@@ -143,16 +153,23 @@ impl Harness {
             check_variable(&name, true)?;
             pass.push(name.into_inner());
         }
+        let every = arguments(levels.every)?;
+        let level = |own: Option<Vec<Spanned<Item>>>| {
+            let own = own.map(arguments).transpose()?;
+            Ok::<_, Problem>(own.map(|own| [every.clone(), own].concat()))
+        };
         Ok(Self {
             name: HarnessName::new(read.name.get_ref()),
             binary: read.binary.into_inner(),
-            full: levels.full.map(arguments).transpose()?,
-            reduced: levels.reduced.map(arguments).transpose()?,
-            review: levels.review.map(arguments).transpose()?,
+            full: level(levels.full)?,
+            reduced: level(levels.reduced)?,
+            review: level(levels.review)?,
             pass,
             set: checked_variables(variables.set)?,
             set_at,
             files: checked(read.files)?,
+            run_files: checked_names(read.run_files)?,
+            transcript_error: read.transcript_error,
             ready: read.ready,
             skills: read.skills.map(checked_skills).transpose()?,
             deaths: read
@@ -281,7 +298,9 @@ fn check_variable(name: &Spanned<String>, may_be_pattern: bool) -> Result<(), Pr
         let hint = "write a name of letters, digits and `_`; in `pass`, a `*` may end it";
         return Err((name.span(), message, hint.to_owned()));
     }
-    if is_nested(OsStr::new(text)) {
+    // What an agent's own definition says about it is not handed on from another one.
+    let is_own = !may_be_pattern && !text.starts_with("ORANGE_") && !text.starts_with("TMUX");
+    if is_nested(OsStr::new(text)) && !is_own {
         let message = format!("`{text}` is set by orange or by agents, and never passed on");
         return Err((name.span(), message, format!("remove `{text}`")));
     }

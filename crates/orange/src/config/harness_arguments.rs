@@ -1,7 +1,7 @@
 //! The arguments of a harness: placeholders, optional groups, filling in.
 //!
 //! A text `{word}` of small letters and `_` is a placeholder; every other brace stands for itself.
-//! `prompt` and `prompt_file` always have a value. The others may have none, so they stand only in
+//! `prompt`, `prompt_file` and `run_folder` always have a value. The others may have none, so they stand only in
 //! a group, an array within the array, which is dropped whole when one of its values is missing.
 
 use std::ffi::{OsStr, OsString};
@@ -25,6 +25,8 @@ pub struct Values<'a> {
     pub prompt: &'a str,
     /// The file that holds the same.
     pub prompt_file: &'a Path,
+    /// The folder of what this run alone is given.
+    pub run_folder: &'a Path,
     /// Which model to use.
     pub model: Option<&'a str>,
     /// How hard to think.
@@ -65,6 +67,7 @@ enum Piece {
 enum Placeholder {
     Prompt,
     PromptFile,
+    RunFolder,
     Model,
     Effort,
     SessionId,
@@ -72,9 +75,10 @@ enum Placeholder {
     SystemPrompt,
 }
 
-const PLACEHOLDERS: [Placeholder; 7] = [
+const PLACEHOLDERS: [Placeholder; 8] = [
     Placeholder::Prompt,
     Placeholder::PromptFile,
+    Placeholder::RunFolder,
     Placeholder::Model,
     Placeholder::Effort,
     Placeholder::SessionId,
@@ -87,6 +91,7 @@ impl Placeholder {
         match self {
             Placeholder::Prompt => "prompt",
             Placeholder::PromptFile => "prompt_file",
+            Placeholder::RunFolder => "run_folder",
             Placeholder::Model => "model",
             Placeholder::Effort => "effort",
             Placeholder::SessionId => "session_id",
@@ -96,7 +101,10 @@ impl Placeholder {
     }
 
     fn always_has_a_value(self) -> bool {
-        matches!(self, Placeholder::Prompt | Placeholder::PromptFile)
+        matches!(
+            self,
+            Placeholder::Prompt | Placeholder::PromptFile | Placeholder::RunFolder
+        )
     }
 }
 
@@ -259,6 +267,7 @@ impl Values<'_> {
         match placeholder {
             Placeholder::Prompt => Some(OsStr::new(self.prompt)),
             Placeholder::PromptFile => Some(self.prompt_file.as_os_str()),
+            Placeholder::RunFolder => Some(self.run_folder.as_os_str()),
             Placeholder::Model => self.model.map(OsStr::new),
             Placeholder::Effort => self.effort.map(OsStr::new),
             Placeholder::SessionId => self.session_id.map(OsStr::new),

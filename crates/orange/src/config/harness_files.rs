@@ -1,4 +1,4 @@
-//! Files that an agent needs in its worktree.
+//! Files that an agent is given, in its worktree or beside it.
 
 use std::path::{Component, Path};
 
@@ -15,6 +15,33 @@ pub struct HarnessFile {
     pub path: String,
     /// What it holds, below a first line that says who wrote it.
     pub text: String,
+    /// Whether the agent does without it where something else is in its place.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+/// A file that each run is given in a folder of its own, outside of the worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunText {
+    /// Its name in that folder.
+    pub name: String,
+    /// What it holds.
+    pub text: String,
+}
+
+/// Refuses names that would leave the folder of the run.
+pub(super) fn checked_names(files: Vec<Spanned<RunText>>) -> Result<Vec<RunText>, Problem> {
+    for file in &files {
+        let name = file.get_ref().name.as_str();
+        let is_letter = |it: char| it.is_ascii_alphanumeric() || "._-".contains(it);
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(is_letter) {
+            let message = format!("`{}` is no name of a file", name.escape_debug());
+            let hint = "write a name of letters, digits, `.`, `-` and `_`, such as `hooks.json`";
+            return Err((file.span(), message, hint.to_owned()));
+        }
+    }
+    Ok(files.into_iter().map(Spanned::into_inner).collect())
 }
 
 /// Refuses what would leave the worktree or change what git knows.

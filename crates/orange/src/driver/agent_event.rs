@@ -33,6 +33,14 @@ const TRANSCRIPTS: [&str; 3] = ["transcript_path", "transcriptPath", "transcript
 /// What they call their words to the person.
 const MESSAGES: [&str; 3] = ["message", "reason", "last-assistant-message"];
 
+/// What they call the reasons for which they cannot go on; all of them are kept.
+const FAILURES: [&str; 4] = [
+    "error",
+    "error_details",
+    "message",
+    "last_assistant_message",
+];
+
 /// What a hook tells.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
@@ -80,13 +88,20 @@ impl Driver {
         }
         let payload = told.payload.as_deref().and_then(evidence);
         let found = |names: &[&str]| payload.as_ref().and_then(|payload| text(payload, names));
+        let message = match kind {
+            AgentEventKind::Failed => {
+                let all = FAILURES.iter().filter_map(|name| found(&[name]));
+                Some(all.collect::<Vec<_>>().join(": ")).filter(|it| !it.is_empty())
+            }
+            _ => found(&MESSAGES),
+        };
         let event = AgentEvent {
             kind,
             sequence: told.sequence.unwrap_or_else(clock::ticks),
             at: clock::now(),
             session_id: told.session_id.or_else(|| found(&SESSION_IDS)),
             transcript: told.transcript.or_else(|| found(&TRANSCRIPTS)),
-            message: found(&MESSAGES),
+            message,
         };
         let directory = self.run_directory(&project, task, &run);
         let directory = directory.map_err(|error| failed(&error))?;

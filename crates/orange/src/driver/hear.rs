@@ -1,4 +1,4 @@
-//! Hears from agents that they took in a line.
+//! Hears that agents took in a line, or cannot go on.
 
 use orange_engine::activity::AgentEventKind;
 use orange_engine::names::TaskId;
@@ -7,7 +7,8 @@ use super::{Behind, Driver, DriverError};
 use crate::store::{Delivery, Store};
 
 impl Driver {
-    /// Notes which messages of these tasks their agents have shown to know of.
+    /// Notes which messages of these tasks their agents have shown to know of, and ends whom their
+    /// own word says to be unable to go on.
     pub fn hear(&self, tasks: &[TaskId]) -> Result<Vec<Behind>, DriverError> {
         let store = Store::open_read_only(&self.home)?;
         let behind = tasks.iter().filter_map(|task| {
@@ -44,10 +45,15 @@ impl Driver {
                 confirmed.push((entry.id, delivery));
             }
         }
-        if confirmed.is_empty() {
+        let gave_up = self.who_gave_up(store, task)?;
+        if confirmed.is_empty() && gave_up.is_empty() {
             return Ok(());
         }
         let mut store = self.store()?;
+        if !gave_up.is_empty() {
+            self.end_who_gave_up(&mut store, task)?;
+            self.project_files(&mut store, task)?;
+        }
         for (entry, delivery) in confirmed {
             store.set_delivery(entry, &delivery)?;
         }

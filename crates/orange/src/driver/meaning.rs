@@ -56,7 +56,7 @@ impl Driver {
         } else {
             String::new()
         };
-        let offset = reads_clock(&rules).then(|| self.clock_offset()).flatten();
+        let offset = self.clock_offset_for(&rules);
         let ending = Ending {
             evidence,
             shown: &shown,
@@ -68,7 +68,7 @@ impl Driver {
 
     /// What deaths of its harness look like. A definition that is gone or wrong by now says
     /// nothing, because a death that nobody judges would be worse.
-    fn rules_of(&self, id: &TaskId, record: &RunRecord) -> Vec<Rule> {
+    pub(super) fn rules_of(&self, id: &TaskId, record: &RunRecord) -> Vec<Rule> {
         let harnesses = self.harnesses();
         let found = harnesses.and_then(|all| Ok(all.require(&record.harness)?.deaths.clone()));
         found.unwrap_or_else(|error| {
@@ -86,6 +86,11 @@ impl Driver {
         let folder = self.launch_directory(&task.project, &task.id, run)?;
         let kept = fs::read(place::output_file(&folder)).unwrap_or_default();
         Ok(String::from_utf8_lossy(&kept).into_owned())
+    }
+
+    /// The same as below, where a rule asks for it.
+    pub(super) fn clock_offset_for(&self, rules: &[Rule]) -> Option<i32> {
+        reads_clock(rules).then(|| self.clock_offset()).flatten()
     }
 
     /// How many minutes the machine's clock is ahead of UTC; the library has no zones.

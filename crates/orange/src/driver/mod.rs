@@ -31,6 +31,7 @@ mod facts;
 mod family;
 mod follow;
 mod gate_commands;
+mod given_up;
 mod glance;
 mod hear;
 mod identity;

@@ -1,6 +1,7 @@
 //! Looks at the agents of a task, and turns deaths into decisions.
 
 use orange_engine::Task;
+use orange_engine::death::Judged;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Cause, Observation as Observed};
 use orange_engine::names::{ProjectName, RunId, TaskId};
@@ -52,6 +53,7 @@ impl Driver {
         store: &mut Store,
         id: &TaskId,
     ) -> Result<Vec<Seen>, DriverError> {
+        self.end_who_gave_up(store, id)?;
         let task = store.require(id)?.task;
         let alive = task.runs.iter();
         let alive = alive.filter(|(_, run)| run.state == RunState::Alive);
@@ -82,9 +84,20 @@ impl Driver {
         run: &RunId,
         evidence: &Evidence,
     ) -> Result<(), DriverError> {
-        let Some(judged) = self.meaning(store, id, run, evidence)? else {
-            return Ok(());
-        };
+        match self.meaning(store, id, run, evidence)? {
+            Some(judged) => self.judged(store, id, run, judged),
+            None => Ok(()),
+        }
+    }
+
+    /// Has decided what follows from an end.
+    pub(super) fn judged(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        run: &RunId,
+        judged: Judged,
+    ) -> Result<(), DriverError> {
         let ended = Observed::RunEnded {
             run: run.clone(),
             evidence: judged.evidence,

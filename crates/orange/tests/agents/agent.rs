@@ -69,12 +69,20 @@ impl Agent {
                 ".gemini/settings.json",
                 r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#,
             ),
-            Agent::Opencode => write(
-                ".config/opencode/opencode.json",
-                &format!(
-                    r#"{{"model":"scripted/scripted","provider":{{"scripted":{{"npm":"@ai-sdk/openai-compatible","name":"scripted","options":{{"baseURL":"{base}","apiKey":"{KEY}"}},"models":{{"scripted":{{"name":"scripted"}}}}}}}}}}"#
-                ),
-            ),
+            Agent::Opencode => {
+                // With a plugin it waits until what plugins are made with is there.
+                let plugin = r#""dependencies":{"@opencode-ai/plugin":"*"}"#;
+                let lock = format!(r#"{{"packages":{{"":{{{plugin}}}}}}}"#);
+                write(".config/opencode/package.json", &format!("{{{plugin}}}"));
+                write(".config/opencode/package-lock.json", &lock);
+                write(".config/opencode/node_modules/.keep", "");
+                write(
+                    ".config/opencode/opencode.json",
+                    &format!(
+                        r#"{{"model":"scripted/scripted","provider":{{"scripted":{{"npm":"@ai-sdk/openai-compatible","name":"scripted","options":{{"baseURL":"{base}","apiKey":"{KEY}"}},"models":{{"scripted":{{"name":"scripted"}}}}}}}}}}"#
+                    ),
+                );
+            }
             Agent::Pi => {
                 write(
                     ".pi/agent/models.json",
@@ -101,6 +109,8 @@ pub fn variables(port: u16) -> Vec<(&'static str, String)> {
         ("GEMINI_API_KEY", KEY.to_owned()),
         ("GOOGLE_GEMINI_BASE_URL", base),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+        // It tries again for minutes; here nothing becomes better by that.
+        ("CLAUDE_CODE_MAX_RETRIES", "1".to_owned()),
         ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
         ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
         ("PI_OFFLINE", "1".to_owned()),

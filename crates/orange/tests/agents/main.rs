@@ -17,9 +17,13 @@
 mod agent;
 mod apart;
 mod deaths;
+mod events;
 mod fleet;
+mod lessons;
 mod levels;
+mod limits;
 mod matrix;
+mod messages;
 mod network;
 mod readiness;
 mod stage;

@@ -13,7 +13,7 @@ use crate::agent::pinned;
 const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "pi"];
 
 /// What is shown, and by which test of each agent; what begins with `no` is a reason.
-const ROWS: [(&str, [&str; 5]); 7] = [
+const ROWS: [(&str, [&str; 5]); 12] = [
     (
         "works from the plan to the merge, with all permissions",
         [
@@ -58,7 +58,7 @@ const ROWS: [(&str, [&str; 5]); 7] = [
         "comes back when it was killed in its turn",
         [
             "deaths::claude_comes_back_and_remembers",
-            "deaths::codex_comes_back",
+            "deaths::codex_comes_back_and_remembers",
             "deaths::gemini_comes_back_and_remembers",
             "deaths::opencode_comes_back",
             "deaths::pi_comes_back_and_remembers",
@@ -68,10 +68,60 @@ const ROWS: [(&str, [&str; 5]); 7] = [
         "then remembers the conversation",
         [
             "deaths::claude_comes_back_and_remembers",
-            "no: it chooses the conversation's id itself",
+            "deaths::codex_comes_back_and_remembers",
             "deaths::gemini_comes_back_and_remembers",
-            "no: it chooses the conversation's id itself",
+            "no: it takes no prompt when it goes on with a conversation",
             "deaths::pi_comes_back_and_remembers",
+        ],
+    ),
+    (
+        "tells what it does and which conversation it is in",
+        [
+            "events::claude_tells_what_it_does",
+            "events::codex_tells_what_it_does",
+            "events::gemini_tells_what_it_does",
+            "events::opencode_tells_what_it_does",
+            "events::pi_tells_what_it_does",
+        ],
+    ),
+    (
+        "asks for permission, and `orange attention` shows it within 3 s",
+        [
+            "events::claude_waits_for_permission_and_it_shows",
+            "events::codex_waits_for_permission_and_it_shows",
+            "events::gemini_waits_for_permission_and_it_shows",
+            "events::opencode_waits_for_permission_and_it_shows",
+            "no: it has no permissions",
+        ],
+    ),
+    (
+        "confirms that it took a message in",
+        [
+            "messages::lesson_24_claude_takes_two_hundred_lines_in",
+            "messages::lesson_24_codex_takes_two_hundred_lines_in",
+            "messages::lesson_24_gemini_takes_two_hundred_lines_in",
+            "messages::lesson_24_opencode_takes_two_hundred_lines_in",
+            "messages::lesson_24_pi_takes_two_hundred_lines_in",
+        ],
+    ),
+    (
+        "is parked when it has no quota left",
+        [
+            "limits::lesson_40_claude_without_quota_is_parked",
+            "limits::lesson_40_codex_without_quota_is_parked",
+            "no: it offers another model in a dialog, and tells nobody",
+            "limits::lesson_40_opencode_without_quota_is_parked",
+            "limits::lesson_40_pi_without_quota_is_parked",
+        ],
+    ),
+    (
+        "is parked when it is not logged in",
+        [
+            "limits::claude_that_is_not_logged_in_is_parked",
+            "limits::codex_that_is_not_logged_in_is_parked",
+            "limits::gemini_that_is_not_logged_in_is_parked",
+            "limits::opencode_that_is_not_logged_in_is_parked",
+            "limits::pi_that_is_not_logged_in_is_parked",
         ],
     ),
     (

@@ -22,8 +22,10 @@ use crate::agent::{self, Agent};
 use crate::apart::CANARY;
 use crate::network;
 
+const MINIMAL: &str = include_str!("../../../../workflows/minimal.yml");
+
 /// How long a condition may take: agents start slowly, and a loaded machine is slow.
-const SOON: Duration = Duration::from_mins(4);
+pub const SOON: Duration = Duration::from_mins(4);
 
 /// Everything one test needs. What was started ends with the namespace.
 pub struct Stage {
@@ -36,7 +38,18 @@ pub struct Stage {
 impl Stage {
     /// A repository with a commit, and a person who knows these agents.
     pub fn new(agents: &[Agent]) -> Stage {
-        let stage = Stage::at(agents, agent::variables);
+        Stage::with(agents, &[])
+    }
+
+    /// The same for a person whose terminal was opened by somebody who sets these.
+    pub fn with(agents: &[Agent], more: &[(&'static str, &str)]) -> Stage {
+        let more = more
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()));
+        let more: Vec<_> = more.collect();
+        let stage = Stage::at(agents, |port| {
+            [agent::variables(port), more.clone()].concat()
+        });
         for agent in agents {
             agent.settle(&stage.path("person"), stage.port, &stage.path("repo"));
         }
@@ -97,6 +110,16 @@ impl Stage {
         self.root.path().join(name)
     }
 
+    /// A workflow `careful`: the minimal one, with a worker that may not do everything.
+    pub fn make_careful(&self) {
+        let careful = MINIMAL
+            .replace("name: minimal", "name: careful")
+            .replace("permissions: full", "permissions: reduced");
+        let workflows = self.path("person/orange/workflows");
+        fs::create_dir_all(&workflows).unwrap();
+        fs::write(workflows.join("careful.yml"), careful).unwrap();
+    }
+
     /// What the model does in a turn of the task on this branch.
     pub fn script(&self, branch: &str, turn: &str, text: &str) {
         let path = self.path("scripts").join(branch).join(turn);
@@ -124,6 +147,20 @@ impl Stage {
         assert!(is_begun, "{options:?}: {created:?}");
         let answer: Value = serde_json::from_slice(&created.stdout).unwrap();
         TaskId::new(answer["task"]["id"].as_str().unwrap())
+    }
+
+    /// Brings an agent back as soon as it is seen to be dead; a large one takes a while to die.
+    pub fn respawn(&self, id: &TaskId) {
+        let respawned = || {
+            let answer = self.orange_unchecked(&["task", "respawn", id.as_str()]);
+            answer.status.success()
+        };
+        self.wait_until(id, "its death", respawned);
+    }
+
+    pub fn wait_until(&self, id: &TaskId, what: &str, holds: impl Fn() -> bool) {
+        let held = Deadline::after(SOON).wait_for(holds);
+        assert!(held, "waited in vain for {what}:\n{}", self.told(id));
     }
 
     /// Waits until the model is asked for this step of a turn.

@@ -370,6 +370,36 @@ fn lesson_30_who_died_goes_on_with_its_own_conversation_once() {
 }
 
 #[test]
+fn lesson_30_the_conversation_that_an_agent_told_of_is_gone_on_with() {
+    let stage = Stage::new("default");
+    let path = stage.path("home/harnesses/script.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let told = text.replace(
+        "\"{prompt_file}\"]",
+        "\"{prompt_file}\", [\"old={resumed_id}\"]]",
+    );
+    fs::write(&path, told).unwrap();
+    stage.script(
+        "worker-1",
+        "orange agent-event session-start --session-id chosen-by-itself\nexit 7",
+    );
+    stage.script("worker-2", "true");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    wait_for("the worker's death", || stage.panes() == ["worker:1"]);
+    let _moved = stage.call(&["task", "respawn", id.as_str()]);
+    stage.wait_for_turn("worker-2");
+    let runs = stage.store().runs(&id).unwrap();
+    let argv = |run: usize| runs[run].setup.clone().unwrap().argv;
+    let is_old = |word: &String| word.starts_with("old=");
+    assert!(!argv(0).iter().any(is_old), "{:?}", argv(0));
+    assert_eq!(
+        argv(1).into_iter().find(is_old).unwrap(),
+        "old=chosen-by-itself"
+    );
+}
+
+#[test]
 fn a_reviewer_judges_anew_in_every_round() {
     let stage = Stage::new("default");
     let told = with_conversations(&stage);

@@ -8,6 +8,7 @@ use std::path::Path;
 use orange::config::{
     Environment, Harness, HarnessError, Harnesses, Home, Level, MAX_PROMPT_ARGUMENT, Values,
 };
+use orange::effects::run::RunFile;
 use orange::effects::tmux::Observation;
 use orange_engine::evidence::Evidence;
 use orange_engine::language::workflow::Permissions;
@@ -21,6 +22,7 @@ fn values(prompt: &str) -> Values<'_> {
     Values {
         prompt,
         prompt_file: Path::new("/runs/r1/prompt.md"),
+        run_folder: Path::new("/runs/r1/given"),
         model: None,
         effort: None,
         session_id: None,
@@ -93,10 +95,48 @@ fn the_examples_of_the_description_are_definitions() {
         .strip_prefix("full = ")
         .unwrap();
     assert_eq!(filled(arguments, &values("-p")), ["run", "--", "-p"]);
+    let transcript = format!("{whole}{}", examples.next().unwrap());
+    let transcript = Harness::parse("script.toml", &transcript).unwrap();
+    assert!(transcript.transcript_error.is_some());
     let deaths = format!("{whole}{}", examples.next().unwrap());
     let deaths = Harness::parse("script.toml", &deaths).unwrap().deaths;
     assert_eq!(deaths.len(), 3);
     assert_eq!(examples.next(), None);
+}
+
+#[test]
+fn a_run_is_given_files_of_its_own_and_told_where_they_are() {
+    let stage = Stage::new();
+    let agent = stage.path("agent");
+    fs::write(&agent, "#!/bin/sh\ncat \"$1\"\nexec sleep 60\n").unwrap();
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o700)).unwrap();
+    let text = r#"
+name = "a"
+binary = "AGENT"
+[args]
+every = ["{run_folder}/hooks.json"]
+full = ["{prompt}"]
+[[run_files]]
+name = "hooks.json"
+text = "tell"
+[environment.set]
+HOOKS = '{"file":"{run_folder}/hooks.json"}'
+"#;
+    let text = text.replace("AGENT", agent.to_str().unwrap());
+    let harness = Harness::parse("a.toml", &text).unwrap();
+    let run = Run::default();
+    let path = stage.launch_with(&run, &harness).unwrap();
+    let hooks = path.with_file_name("given").join("hooks.json");
+    assert_eq!(fs::read_to_string(&hooks).unwrap(), "tell");
+    let file = RunFile::read(&path).unwrap();
+    assert_eq!(file.arguments[0].as_os_str(), hooks.as_os_str());
+    let set = file.environment["HOOKS"].as_os_str().to_str().unwrap();
+    assert_eq!(set, format!(r#"{{"file":"{}"}}"#, hooks.display()));
+    for wrong in ["", "../run.json", ".hidden", "a/b"] {
+        let text = text.replace("name = \"hooks.json\"", &format!("name = \"{wrong}\""));
+        let refused = Harness::parse("a.toml", &text).unwrap_err().to_string();
+        assert!(refused.contains("no name of a file"), "{refused}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use orange_engine::Task;
 use orange_engine::effect::Spawn;
+use orange_engine::evidence::Evidence;
 use serde::{Deserialize, Serialize};
 
 use super::Failure;
@@ -64,12 +65,19 @@ impl Driver {
         if let Some(last) = last.filter(|_| harness.takes("resumed_id")) {
             let folder = self.launch_directory(&task.project, &task.id, &last.id);
             let folder = folder.map_err(Failure::for_good)?;
-            let kept = Conversation::kept(&folder).filter(|it| !it.is_resumed);
-            if let Some(kept) = kept {
-                return Ok(Conversation {
-                    is_resumed: true,
-                    ..kept
-                });
+            // Where the harness was the reason, no conversation is to blame.
+            let evidence = last.evidence.as_ref();
+            let is_blameless = evidence.is_some_and(Evidence::is_the_harnesses);
+            let kept = Conversation::kept(&folder).filter(|it| is_blameless || !it.is_resumed);
+            // What the agent told itself counts: some choose the id, and a person may have begun
+            // another conversation.
+            let told = self.told_by(&task.project, &task.id, &last.id);
+            let told = told.into_iter().rev().find_map(|it| it.session_id);
+            let begun = kept.as_ref().map(|kept| kept.id.clone());
+            let begun = begun.filter(|_| harness.takes("session_id"));
+            if let Some(id) = told.filter(|_| kept.is_some()).or(begun) {
+                let is_resumed = true;
+                return Ok(Conversation { id, is_resumed });
             }
         }
         let id = ids::session().map_err(Failure::passing)?;

@@ -99,13 +99,9 @@ impl Driver {
             let report = report.to_string_lossy().into_owned();
             harness.set.insert(ORANGE_REPORT.to_owned(), report);
         }
-        let files = harness.files.iter();
-        let files: Vec<_> = files
-            .map(|it| (it.path.as_str(), it.text.as_str()))
-            .collect();
-        if !files.is_empty() {
+        if !harness.files.is_empty() {
             let git = Git::open("git", directory, &self.environment);
-            let given = git.and_then(|git| git.give(directory, &files));
+            let given = git.and_then(|git| git.give(directory, &harness.files));
             given.map_err(Failure::passing)?;
         }
         let prompt = prompt(store, task, spawn)?;

@@ -6,29 +6,40 @@ use std::path::Path;
 use super::entry::FILE;
 use super::place::{Kind, Place};
 use super::{Git, GitError};
+use crate::config::HarnessFile;
 
-/// How each such file begins. One that does not is somebody else's, and stays.
-const MARK: &str = "# Written by orange. What is changed here is lost.\n";
+/// What each such file says first. One that does not is somebody else's, and stays.
+const MARK: &str = "Written by orange. What is changed here is lost.\n";
 
 /// No such file is larger.
 const LARGEST: u64 = 256 * 1024;
 
 impl Git {
-    /// Makes sure that the worktree holds these files, each a path and a text, and that git ignores
-    /// them. A file of that name which orange did not write is not touched.
-    pub fn give(&self, worktree: &Path, files: &[(&str, &str)]) -> Result<(), GitError> {
+    /// Makes sure that the worktree holds these files, and that git ignores them. A file of that
+    /// name which orange did not write is not touched, and stands in the way of one that is needed.
+    pub fn give(&self, worktree: &Path, files: &[HarnessFile]) -> Result<(), GitError> {
         if files.is_empty() {
             return Ok(());
         }
-        let paths: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
+        let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
         self.exclude(&paths)?;
         let place = Place::open(worktree).map_err(GitError::system("open", worktree))?;
-        for (path, text) in files {
-            let given = give(&place, Path::new(path), &format!("{MARK}{text}"));
-            given.map_err(GitError::system("write", &worktree.join(path)))?;
+        for file in files {
+            let path = Path::new(&file.path);
+            let given = give(&place, path, &marked(path, &file.text));
+            if !(file.optional && given.is_err()) {
+                given.map_err(GitError::system("write", &worktree.join(path)))?;
+            }
         }
         Ok(())
     }
+}
+
+/// The text below the mark, as a comment of its kind of file.
+fn marked(path: &Path, text: &str) -> String {
+    let is_json = path.extension().is_some_and(|it| it == "json");
+    let sign = if is_json { "//" } else { "#" };
+    format!("{sign} {MARK}{text}")
 }
 
 fn give(place: &Place, path: &Path, text: &str) -> io::Result<()> {
@@ -40,7 +51,8 @@ fn give(place: &Place, path: &Path, text: &str) -> io::Result<()> {
             return Ok(());
         }
         // A life that ended while it wrote leaves the beginning of one of ours.
-        if !found.starts_with(MARK) && !MARK.starts_with(&found) {
+        let mark = marked(path, "");
+        if !found.starts_with(&mark) && !mark.starts_with(&found) {
             return Err(in_the_way());
         }
         place.remove(path)?;
@@ -66,7 +78,9 @@ mod tests {
         let place = Place::open(root.path()).unwrap();
         let read = |path: &Path| fs::read_to_string(root.path().join(path)).unwrap();
         let path = Path::new(".agent/rules");
-        let [one, two] = ["one", "two"].map(|text| format!("{MARK}{text}"));
+        let [one, two] = ["one", "two"].map(|text| marked(path, text));
+        assert!(one.starts_with("# Written"), "{one}");
+        assert!(marked(Path::new("a/b.json"), "{}").starts_with("// Written"));
         for text in [&one, &one, &two] {
             give(&place, path, text).unwrap();
             assert_eq!(&read(path), text);

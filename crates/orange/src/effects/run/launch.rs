@@ -66,14 +66,17 @@ pub enum LaunchError {
 }
 
 impl Launch<'_> {
-    /// Writes prompt and run file into the run's own directory; the path of the run file.
+    /// Writes prompt, run file and what else it is given into the run's own directory; the path of
+    /// the run file.
     ///
     /// Writing twice is the same as writing once. A loss of power ends the pane that reads them.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, LaunchError> {
         let prompt_file = folder.join("prompt.md");
+        let run_folder = folder.join("given");
         let values = Values {
             prompt: self.prompt,
             prompt_file: &prompt_file,
+            run_folder: &run_folder,
             model: self.model,
             effort: self.effort,
             session_id: self.session_id,
@@ -82,7 +85,7 @@ impl Launch<'_> {
         };
         let level = Level::of(self.permissions, self.role);
         let arguments = self.harness.arguments(level, &values)?;
-        let variables = self.variables(level);
+        let variables = self.variables(level, &run_folder);
         let program = self.harness.locate(self.environment.variable("PATH"))?;
         let file = RunFile::new(RunParts {
             run: self.run.clone(),
@@ -97,12 +100,15 @@ impl Launch<'_> {
             open_files: usual_open_files(),
         })?;
         private_file::write_for_now(&prompt_file, self.prompt.as_bytes())?;
+        for given in &self.harness.run_files {
+            private_file::write_for_now(&run_folder.join(&given.name), given.text.as_bytes())?;
+        }
         let run_file = folder.join("run.json");
         file.write(&run_file)?;
         Ok(run_file)
     }
 
-    fn variables(&self, level: Level) -> BTreeMap<String, RawText> {
+    fn variables(&self, level: Level, run_folder: &Path) -> BTreeMap<String, RawText> {
         let pass = self.harness.pass.iter().map(String::as_str);
         let passed = self.environment.passed(pass);
         let passed = passed.into_iter().filter_map(|(name, value)| {
@@ -110,7 +116,11 @@ impl Launch<'_> {
             Some((name.into_string().ok()?, RawText(value)))
         });
         let set = self.harness.variables(level).into_iter();
-        let set = set.map(|(name, value)| (name.to_owned(), RawText::from(value)));
+        let folder = run_folder.to_string_lossy();
+        let set = set.map(|(name, value)| {
+            let value = value.replace("{run_folder}", &folder);
+            (name.to_owned(), RawText::from(value))
+        });
         let own = [
             (ORANGE_TASK_ID, RawText::from(self.task.as_str())),
             (ORANGE_RUN_ID, RawText::from(self.run.as_str())),

@@ -10,6 +10,7 @@ use orange_engine::parking::Reason;
 use orange_engine::task::RunState;
 
 use super::{Serving, deaths};
+use crate::agent_events::Told;
 use crate::stage::{SOON, Stage, wait_for};
 use crate::stories::{FAIL, PLAN_AND_WORK};
 
@@ -142,6 +143,42 @@ fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset
     assert_eq!(stage.notices(), 1, "it is told once");
     assert_eq!(stage.driver().parked().unwrap(), []);
     drop(serving);
+}
+
+#[test]
+fn lesson_40_who_lives_and_says_that_there_is_no_quota_is_ended_and_comes_back() {
+    let told = Told::new();
+    let (stage, id) = (&told.stage, &told.id);
+    let path = stage.path("home/harnesses/script.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{text}{RULES}")).unwrap();
+    stage.script("worker-2", "hang");
+    let _serving = Serving::on(stage);
+    // What others could do is no reason to end it.
+    told.tell(&["failed", r#"{"message":"the model is overloaded"}"#]);
+    let (_, listed) = stage.json(&["attention", "--json"]);
+    assert_eq!(listed["items"][0]["kind"], "trouble", "{listed}");
+    let early = Deadline::after(Duration::from_secs(1)).wait_for(|| deaths(stage, id) > 0);
+    assert!(!early && stage.panes() == ["worker:0"]);
+    told.tell(&[
+        "failed",
+        r#"{"error":"rate_limit","last_assistant_message":"You've hit your limit · resets in 8 seconds"}"#,
+    ]);
+    wait_for("its end", || deaths(stage, id) == 1);
+    let parked = stage.driver().parked().unwrap();
+    assert_eq!(parked[0].reason, Reason::Quota);
+    let said = parked[0].said.as_deref().unwrap();
+    assert!(said.starts_with("rate_limit: You've hit"), "{said}");
+    wait_for("that nothing of it is left", || stage.panes().is_empty());
+    let until = parked[0].until.unwrap();
+    while clock::after(Duration::from_millis(500)) < until {
+        assert_eq!(stage.started(), 1, "nobody is started before {until}");
+        let _waited = Deadline::after(Duration::from_millis(100)).wait_for(|| false);
+    }
+    wait_for("the next worker", || stage.started() == 2);
+    stage.wait_for_rest(id);
+    assert_eq!((stage.started(), deaths(stage, id)), (2, 1));
+    assert_eq!(stage.task(id).crash_count, 0);
 }
 
 #[test]

@@ -1,0 +1,154 @@
+//! What agents tell of themselves, by their own hooks and plugins.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use orange::clock::{Deadline, Stopwatch};
+use orange::store::latest_agent_events;
+use orange_engine::activity::{AgentEvent, AgentEventKind};
+use orange_engine::names::TaskId;
+use serde_json::Value;
+
+use crate::agent::Agent;
+use crate::apart::apart;
+use crate::stage::{SOON, Stage};
+
+const WORK: &str = "run echo Bonjour > greet.txt\nsay I am done.\n";
+
+/// No level but `full` lets an agent do this unasked.
+const PUSH: &str = "run git push\nsay I am done.\n";
+
+/// How long it may take until a person sees that an agent waits for them.
+const SEES: Duration = Duration::from_secs(3);
+
+/// What the worker of a task told, oldest first.
+pub fn told(stage: &Stage, id: &TaskId) -> Vec<AgentEvent> {
+    let runs = stage.store().runs(id).unwrap();
+    let run = runs.last().unwrap();
+    let folder = stage.path("person/orange/tasks/repo").join(id.as_str());
+    latest_agent_events(&folder.join("runs").join(run.id.as_str())).unwrap()
+}
+
+/// Waits until the worker of a task tells this.
+pub fn wait_for_event(stage: &Stage, id: &TaskId, kind: AgentEventKind) -> Vec<AgentEvent> {
+    let has = || told(stage, id).iter().any(|it| it.kind == kind);
+    let held = Deadline::after(SOON).wait_for(has);
+    let told = told(stage, id);
+    assert!(held, "{kind}: {told:#?}\n{}", stage.told(id));
+    told
+}
+
+fn tell(agent: Agent) {
+    let stage = Stage::new(&[agent]);
+    stage.script("greet", "worker-1", WORK);
+    let own = |file: &str| fs::read_to_string(stage.path("person").join(file)).ok();
+    let settings = [
+        ".claude/settings.json",
+        ".codex/config.toml",
+        ".gemini/settings.json",
+    ];
+    let before = settings.map(own);
+    let id = stage.create(
+        "greet",
+        &["--workflow", "minimal", "--harness", agent.name()],
+    );
+    let told = wait_for_event(&stage, &id, AgentEventKind::Idle);
+    let kinds: Vec<AgentEventKind> = told.iter().map(|it| it.kind).collect();
+    let of = |kind| kinds.iter().position(|it| *it == kind);
+    let order = [
+        AgentEventKind::SessionStart,
+        AgentEventKind::PromptSubmitted,
+        AgentEventKind::Working,
+        AgentEventKind::Idle,
+    ];
+    let places = order.map(|kind| of(kind).unwrap_or_else(|| panic!("no {kind}: {kinds:?}")));
+    assert!(places.is_sorted(), "{kinds:?}");
+    let session = told[0].session_id.as_deref().unwrap();
+    assert!(!session.is_empty());
+    let argv = stage.store().runs(&id).unwrap()[0]
+        .setup
+        .clone()
+        .unwrap()
+        .argv;
+    let is_ours = argv.iter().any(|it| it == session);
+    let chooses = matches!(agent, Agent::Codex | Agent::Opencode);
+    assert_eq!(is_ours, !chooses, "{session} in {argv:?}");
+    let transcript = told.iter().find_map(|it| it.transcript.as_deref());
+    if agent == Agent::Opencode {
+        assert_eq!(transcript, None, "it keeps its conversations in a database");
+    } else {
+        assert!(Path::new(transcript.unwrap()).is_file(), "{transcript:?}");
+    }
+    let shown = stage.orange(&["task", "show", "greet", "--json"]);
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["activities"][0]["doing"], "idle", "{shown}");
+    // The person's own settings are as they were; codex alone notes in them what it has shown.
+    for (file, before) in settings.iter().zip(before) {
+        let after = own(file);
+        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+        assert!(after.starts_with(&before), "{file}:\n{after}");
+        assert!(!after.contains("orange"), "{file}:\n{after}");
+    }
+    stage.orange(&["task", "cancel", "greet"]);
+    stage.leave(&format!("what {} tells", agent.name()));
+}
+
+fn wait_for_permission(agent: Agent) {
+    let stage = Stage::new(&[agent]);
+    stage.make_careful();
+    stage.script("greet", "worker-1", PUSH);
+    let id = stage.create(
+        "greet",
+        &["--workflow", "careful", "--harness", agent.name()],
+    );
+    stage.wait_for_step(&id, "worker", 1, 0);
+    let watch = Stopwatch::start();
+    wait_for_event(&stage, &id, AgentEventKind::PermissionWait);
+    let since_told = Stopwatch::start();
+    let shown = || {
+        let listed = stage.orange(&["attention", "--json"]);
+        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+        let items = listed["items"].as_array().unwrap().clone();
+        items.into_iter().find(|it| it["kind"] == "permission")
+    };
+    let held = Deadline::after(SEES).wait_for(|| shown().is_some());
+    assert!(held, "{}", stage.told(&id));
+    assert!(since_told.elapsed() < SEES);
+    assert_eq!(shown().unwrap()["task"], id.as_str());
+    println!(
+        "{}: a question is shown {} ms after the model asked for the command",
+        agent.name(),
+        watch.elapsed().as_millis()
+    );
+    stage.orange(&["task", "cancel", "greet"]);
+    stage.leave(&format!("{} asks for permission", agent.name()));
+}
+
+macro_rules! events {
+    ($act:ident: $($name:ident: $agent:ident;)+) => {
+        $(
+            #[test]
+            fn $name() {
+                let name = concat!("events::", stringify!($name));
+                apart(name, &[Agent::$agent], || $act(Agent::$agent));
+            }
+        )+
+    };
+}
+
+events! { tell:
+    claude_tells_what_it_does: Claude;
+    codex_tells_what_it_does: Codex;
+    gemini_tells_what_it_does: Gemini;
+    opencode_tells_what_it_does: Opencode;
+    pi_tells_what_it_does: Pi;
+}
+
+// pi has no permissions.
+events! { wait_for_permission:
+    claude_waits_for_permission_and_it_shows: Claude;
+    codex_waits_for_permission_and_it_shows: Codex;
+    gemini_waits_for_permission_and_it_shows: Gemini;
+    opencode_waits_for_permission_and_it_shows: Opencode;
+}

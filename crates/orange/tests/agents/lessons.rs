@@ -1,0 +1,139 @@
+//! What went wrong for others, with the real agents.
+
+use std::fs;
+use std::process::Command;
+
+use crate::agent::Agent;
+use crate::apart::apart;
+use crate::stage::{Stage, running};
+
+/// What one agent says to what it starts, of which no other may hear.
+const NESTED: [&str; 8] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CODEX_SANDBOX",
+    "CODEX_THREAD_ID",
+    "OPENCODE",
+    "PI_CODING_AGENT",
+    "GEMINI_CLI",
+    "AI_AGENT",
+];
+
+/// What such a variable holds, if it comes from another.
+const NOISE: &str = "noise-of-another-agent";
+
+/// A prompt that begins like a flag is a prompt, and what is around the agent stays outside.
+fn begin(agent: Agent) {
+    let stage = Stage::with(&[agent], &NESTED.map(|name| (name, NOISE)));
+    stage.make_careful();
+    let workflow = stage.path("person/orange/workflows/careful.yml");
+    let text = fs::read_to_string(&workflow).unwrap();
+    let odd = "worker: |\n    --version; -p is no flag here\n    # Task:";
+    let text = text.replacen("worker: |\n    # Task:", odd, 1);
+    assert!(text.contains("is no flag here"));
+    fs::write(&workflow, text).unwrap();
+    stage.script("greet", "worker-1", "say Done.\n");
+    let id = stage.create(
+        "greet",
+        &["--workflow", "careful", "--harness", agent.name()],
+    );
+    stage.wait_for_step(&id, "worker", 1, 0);
+    let said = stage
+        .requests()
+        .into_iter()
+        .map(|it| it["body"].to_string());
+    let said: String = said.collect();
+    assert!(
+        said.contains("--version; -p is no flag here"),
+        "{}",
+        stage.told(&id)
+    );
+    let environments = running().into_keys().map(|pid| {
+        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        String::from_utf8_lossy(&environ).into_owned()
+    });
+    let environments: Vec<String> = environments.collect();
+    assert!(environments.iter().any(|it| it.contains("ORANGE_RUN_ID=")));
+    assert!(environments.iter().all(|it| !it.contains(NOISE)));
+    stage.orange(&["task", "cancel", "greet"]);
+    stage.leave(&format!("{} with an odd prompt", agent.name()));
+}
+
+/// Two that begin in the same moment each go on with their own conversation.
+fn resume(agent: Agent) {
+    let stage = Stage::new(&[agent]);
+    let branches = ["one", "two"];
+    let mut tasks = Vec::new();
+    for branch in branches {
+        let work = format!("run echo only {branch} knows\nslow 300\nrun echo never\n");
+        stage.script(branch, "worker-1", &work);
+        stage.script(branch, "resumed-1", "say I went on.\n");
+        tasks.push(stage.create(
+            branch,
+            &["--workflow", "minimal", "--harness", agent.name()],
+        ));
+    }
+    let is_slow = |branch: &str| {
+        let requests = stage.requests();
+        requests
+            .iter()
+            .any(|it| it["branch"] == branch && it["step"] == 1)
+    };
+    for (branch, id) in branches.iter().zip(&tasks) {
+        stage.wait_until(id, "the slow answer", || is_slow(branch));
+    }
+    let all = running().into_keys().map(|pid| pid.to_string());
+    let killed = Command::new("kill").arg("-9").args(all).status();
+    assert!(killed.unwrap().success());
+    for (branch, id) in branches.iter().zip(&tasks) {
+        stage.respawn(id);
+        let resumed = || {
+            let mut requests = stage.requests().into_iter();
+            requests.find(|it| it["branch"] == *branch && it["role"] == "resumed")
+        };
+        stage.wait_until(id, "its return", || resumed().is_some());
+        let said = resumed().unwrap()["body"].to_string();
+        for other in branches {
+            let knows = said.contains(&format!("only {other} knows"));
+            assert_eq!(
+                knows,
+                other == *branch,
+                "{branch} of {other}\n{}",
+                stage.told(id)
+            );
+        }
+    }
+    for branch in branches {
+        stage.orange(&["task", "cancel", branch]);
+    }
+    stage.leave(&format!("two of {} killed at once", agent.name()));
+}
+
+macro_rules! lessons {
+    ($act:ident: $($name:ident: $agent:ident;)+) => {
+        $(
+            #[test]
+            fn $name() {
+                let name = concat!("lessons::", stringify!($name));
+                apart(name, &[Agent::$agent], || $act(Agent::$agent));
+            }
+        )+
+    };
+}
+
+// With reduced permissions, so that the lists of what is allowed stand before the prompt.
+lessons! { begin:
+    lessons_27_and_29_claude_reads_its_prompt_and_nothing_around_it: Claude;
+    lessons_27_and_29_codex_reads_its_prompt_and_nothing_around_it: Codex;
+    lessons_27_and_29_gemini_reads_its_prompt_and_nothing_around_it: Gemini;
+    lessons_27_and_29_opencode_reads_its_prompt_and_nothing_around_it: Opencode;
+    lessons_27_and_29_pi_reads_its_prompt_and_nothing_around_it: Pi;
+}
+
+// opencode goes on with no conversation, see `deaths`.
+lessons! { resume:
+    lesson_30_claude_goes_on_with_its_own_conversation: Claude;
+    lesson_30_codex_goes_on_with_its_own_conversation: Codex;
+    lesson_30_gemini_goes_on_with_its_own_conversation: Gemini;
+    lesson_30_pi_goes_on_with_its_own_conversation: Pi;
+}

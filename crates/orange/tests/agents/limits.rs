@@ -1,0 +1,129 @@
+//! An agent without quota, or without a login, parks its harness.
+
+use std::fs;
+use std::time::Duration;
+
+use orange::clock::{self, Deadline};
+use orange_engine::names::TaskId;
+use orange_engine::parking::{Parking, Reason};
+
+use crate::agent::Agent;
+use crate::apart::apart;
+use crate::stage::{SOON, Stage, running};
+
+const QUOTA: &str = "run echo begun > begun.txt\nquota\nrun echo this is never run\n";
+const KEY: &str = "run echo begun > begun.txt\nkey\nrun echo this is never run\n";
+
+const GO_ON: &str = "say I went on.\n";
+
+/// How long nobody may be started on a harness that is parked.
+const QUIET: Duration = Duration::from_secs(6);
+
+fn served(agent: Agent) -> Stage {
+    let stage = Stage::new(&[agent]);
+    let home = stage.path("person/orange");
+    fs::create_dir_all(&home).unwrap();
+    // Who writes into its transcript alone that it failed is looked at now and then.
+    fs::write(home.join("config.toml"), "[supervisor]\nsweep = \"2s\"\n").unwrap();
+    stage.orange(&["project", "add", "--harness", agent.name()]);
+    stage.orange(&["serve", "--detach"]);
+    stage
+}
+
+fn parked(stage: &Stage) -> Vec<Parking> {
+    stage.store().parked(clock::now()).unwrap()
+}
+
+/// How many agents were ever started for a task.
+fn starts(stage: &Stage, id: &TaskId) -> usize {
+    let runs = stage.store().runs(id).unwrap();
+    runs.iter().filter(|run| run.place.is_some()).count()
+}
+
+/// It runs out in its turn; nobody else is started, and then it goes on where it was.
+fn run_out(agent: Agent, script: &str, reason: Reason) {
+    let stage = served(agent);
+    stage.script("any", "worker-1", script);
+    stage.script("any", "resumed-1", GO_ON);
+    let id = stage.create("one", &["--workflow", "minimal"]);
+    let held = Deadline::after(SOON).wait_for(|| !parked(&stage).is_empty());
+    assert!(held, "{}", stage.told(&id));
+    let parking = parked(&stage).remove(0);
+    assert_eq!(parking.harness.as_str(), agent.name());
+    assert_eq!(parking.reason, reason, "{parking:?}");
+    println!("{}: {:?}", agent.name(), parking.said);
+    let gone = Deadline::after(SOON).wait_for(|| running().is_empty());
+    assert!(gone, "it was to be ended: {:?}", running());
+    let asked = stage.requests().len();
+    let options = ["task", "create", "two", "Another", "--workflow", "minimal"];
+    stage.orange_unchecked(&options);
+    let started = Deadline::after(QUIET).wait_for(|| !running().is_empty());
+    assert!(!started, "{:?}", running());
+    assert_eq!(stage.requests().len(), asked, "nobody asks the model");
+    assert_eq!(starts(&stage, &id), 1);
+    let list = stage.orange(&["attention", "--all"]);
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert!(list.contains("parked"), "{list}");
+
+    // What it was told and did is still known when it comes back, where it can be.
+    stage.script("two", "worker-1", "say Nothing to do.");
+    stage.orange(&["harness", "unpark", agent.name()]);
+    stage.wait_for_step(&id, "resumed", 1, 0);
+    let requests = stage.requests();
+    let resumed = requests.iter().find(|it| it["role"] == "resumed").unwrap();
+    let said = resumed["body"].to_string();
+    let knows = agent != Agent::Opencode;
+    assert_eq!(said.contains("begun.txt"), knows, "{}", stage.told(&id));
+    assert_eq!(starts(&stage, &id), 2);
+    for branch in ["one", "two"] {
+        stage.orange(&["task", "cancel", branch]);
+    }
+    stage.leave(&format!("{} has run out", agent.name()));
+}
+
+macro_rules! limits {
+    ($script:ident, $reason:ident: $($name:ident: $agent:ident;)+) => {
+        $(
+            #[test]
+            fn $name() {
+                let name = concat!("limits::", stringify!($name));
+                apart(name, &[Agent::$agent], || {
+                    run_out(Agent::$agent, $script, Reason::$reason);
+                });
+            }
+        )+
+    };
+}
+
+limits! { QUOTA, Quota:
+    lesson_40_claude_without_quota_is_parked: Claude;
+    lesson_40_codex_without_quota_is_parked: Codex;
+    lesson_40_opencode_without_quota_is_parked: Opencode;
+    lesson_40_pi_without_quota_is_parked: Pi;
+}
+
+limits! { KEY, Login:
+    claude_that_is_not_logged_in_is_parked: Claude;
+    codex_that_is_not_logged_in_is_parked: Codex;
+    gemini_that_is_not_logged_in_is_parked: Gemini;
+    opencode_that_is_not_logged_in_is_parked: Opencode;
+    pi_that_is_not_logged_in_is_parked: Pi;
+}
+
+/// What is not recognised: it offers another model in a dialog, and no hook and no transcript tells.
+#[test]
+fn gemini_without_quota_asks_in_its_terminal_alone() {
+    let name = "limits::gemini_without_quota_asks_in_its_terminal_alone";
+    apart(name, &[Agent::Gemini], || {
+        let stage = served(Agent::Gemini);
+        stage.script("any", "worker-1", QUOTA);
+        let id = stage.create("one", &["--workflow", "minimal"]);
+        let asks = || stage.told(&id).contains("Usage limit reached for");
+        let held = Deadline::after(SOON).wait_for(asks);
+        assert!(held, "{}", stage.told(&id));
+        let is_parked = Deadline::after(QUIET).wait_for(|| !parked(&stage).is_empty());
+        assert!(!is_parked, "then say so in docs/agents.md");
+        stage.orange(&["task", "cancel", "one"]);
+        stage.leave("gemini without quota");
+    });
+}

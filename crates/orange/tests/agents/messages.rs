@@ -1,0 +1,119 @@
+//! Messages to agents: taken in whole, confirmed, and typed into no question.
+
+use std::time::Duration;
+
+use orange::clock::Deadline;
+use orange::store::InboxEntry;
+use orange_engine::activity::AgentEventKind;
+use orange_engine::names::TaskId;
+
+use crate::agent::Agent;
+use crate::apart::apart;
+use crate::events::{told, wait_for_event};
+use crate::stage::{SOON, Stage};
+
+const READ: &str = "run orange inbox\nsay I have read it.\n";
+
+/// How long nothing may happen to a question that nobody answers.
+const QUIET: Duration = Duration::from_secs(6);
+
+fn first(stage: &Stage, id: &TaskId) -> InboxEntry {
+    stage.store().inbox(id).unwrap().remove(0)
+}
+
+/// Two hundred lines that some would split, send too early or lose the end of.
+fn lines() -> String {
+    let lines = (1..=200).map(|number| format!("line {number}: say \"it's\" $HOME `id`\n"));
+    let lines: String = lines.collect();
+    format!("{lines}the last one ends with ;")
+}
+
+/// The agent waits, is told much, reads all of it, and has told that it took the line in.
+fn read(agent: Agent) {
+    let stage = Stage::new(&[agent]);
+    stage.script("greet", "worker-1", "say I wait.\n");
+    stage.script("greet", "worker-2", READ);
+    let id = stage.create(
+        "greet",
+        &["--workflow", "minimal", "--harness", agent.name()],
+    );
+    wait_for_event(&stage, &id, AgentEventKind::Idle);
+    stage.orange(&["task", "tell", "greet", "-m", &lines()]);
+    stage.wait_for_step(&id, "worker", 2, 1);
+    let requests = stage.requests();
+    let is_it = |it: &&serde_json::Value| it["turn"] == 2 && it["step"] == 1;
+    let said = requests.iter().find(is_it).unwrap()["body"].to_string();
+    for number in [1, 2, 100, 199, 200] {
+        let line = format!("line {number}: say");
+        assert!(said.contains(&line), "{line}\n{}", stage.told(&id));
+    }
+    assert!(said.contains("the last one ends with ;"));
+    let is_confirmed = || {
+        let entry = first(&stage, &id);
+        entry.read_at.is_some() && entry.delivery.confirmed_at.is_some()
+    };
+    let held = Deadline::after(SOON).wait_for(is_confirmed);
+    let entry = first(&stage, &id);
+    assert!(held, "{entry:?}\n{:#?}", told(&stage, &id));
+    let typed_at = entry.delivery.typed_at.unwrap();
+    let told = told(&stage, &id);
+    let mut taken = told.iter().filter(|it| it.at >= typed_at);
+    assert!(
+        taken.any(|it| it.kind == AgentEventKind::PromptSubmitted),
+        "{told:#?}"
+    );
+    assert!(!requests.iter().any(|it| it["turn"] == 3), "told once");
+    stage.orange(&["task", "cancel", "greet"]);
+    stage.leave(&format!("{} reads 200 lines", agent.name()));
+}
+
+/// While an agent asks something, no key is pressed: the message waits, and says for what.
+fn wait(agent: Agent) {
+    let stage = Stage::new(&[agent]);
+    stage.make_careful();
+    stage.script("greet", "worker-1", "run git push\nsay I wait.\n");
+    let id = stage.create(
+        "greet",
+        &["--workflow", "careful", "--harness", agent.name()],
+    );
+    wait_for_event(&stage, &id, AgentEventKind::PermissionWait);
+    let _put_off =
+        stage.orange_unchecked(&["task", "tell", "greet", "-m", "Do it.", "--wait", "5"]);
+    let problem = || first(&stage, &id).delivery.problem;
+    let held = Deadline::after(SOON).wait_for(|| problem().is_some());
+    assert!(held, "{:?}\n{}", first(&stage, &id), stage.told(&id));
+    let went_on = || stage.requests().iter().any(|it| it["step"] == 1);
+    let answered = Deadline::after(QUIET).wait_for(went_on);
+    assert!(!answered, "somebody answered:\n{}", stage.told(&id));
+    println!("{}: {}", agent.name(), problem().unwrap());
+    stage.orange(&["task", "cancel", "greet"]);
+    stage.leave(&format!("{} asks while it is told", agent.name()));
+}
+
+macro_rules! messages {
+    ($act:ident: $($name:ident: $agent:ident;)+) => {
+        $(
+            #[test]
+            fn $name() {
+                let name = concat!("messages::", stringify!($name));
+                apart(name, &[Agent::$agent], || $act(Agent::$agent));
+            }
+        )+
+    };
+}
+
+// What was pasted counts as delivered when the agent tells that it took it in (lesson 25).
+messages! { read:
+    lesson_24_claude_takes_two_hundred_lines_in: Claude;
+    lesson_24_codex_takes_two_hundred_lines_in: Codex;
+    lesson_24_gemini_takes_two_hundred_lines_in: Gemini;
+    lesson_24_opencode_takes_two_hundred_lines_in: Opencode;
+    lesson_24_pi_takes_two_hundred_lines_in: Pi;
+}
+
+messages! { wait:
+    lesson_26_no_key_answers_a_question_of_claude: Claude;
+    lesson_26_no_key_answers_a_question_of_codex: Codex;
+    lesson_26_no_key_answers_a_question_of_gemini: Gemini;
+    lesson_26_no_key_answers_a_question_of_opencode: Opencode;
+}
