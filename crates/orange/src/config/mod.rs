@@ -48,7 +48,7 @@ pub use passing::{FROM_PANE, NESTED, PASSED, is_nested};
 pub use projects::{Project, Projects, ProjectsError};
 pub use script::{ScriptError, read_script};
 pub use settings::{
-    LogLevel, LogSettings, NotifySettings, PoolSettings, Setting, SettingOrigin, Settings,
+    Ground, LogLevel, LogSettings, NotifySettings, PoolSettings, Setting, SettingOrigin, Settings,
     SupervisorSettings, WhenFull,
 };
 pub use settings_file::{SettingsError, SettingsProblem};

@@ -32,6 +32,8 @@ pub struct Settings {
     pub supervisor: SupervisorSettings,
     /// How a person is told.
     pub notify: NotifySettings,
+    /// What the terminal's ground is; the terminal says so itself when absent.
+    pub ground: Option<Ground>,
     /// What is written to `orange.log`.
     pub log: LogSettings,
     all: Vec<Setting>,
@@ -76,6 +78,15 @@ pub struct NotifySettings {
     pub bell: bool,
     /// By a message to this address.
     pub webhook: Option<String>,
+}
+
+/// What a terminal writes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// Something dark.
+    Dark,
+    /// Something light.
+    Light,
 }
 
 /// What is written to `orange.log`.
@@ -286,6 +297,11 @@ fn resolved(all: Vec<Setting>) -> Settings {
             bell: is_on("notify.bell"),
             webhook: text("notify.webhook"),
         },
+        ground: match text("dashboard.ground").as_deref() {
+            Some("dark") => Some(Ground::Dark),
+            Some("light") => Some(Ground::Light),
+            _ => None,
+        },
         log: LogSettings {
             level: text("log.level").map_or(LogLevel::Info, |it| LogLevel::named(&it)),
             max_size: size,
@@ -351,7 +367,7 @@ mod tests {
     fn the_environment_wins_then_the_project_then_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let text = "workflow = \"a\"\nharness = \"b\"\n[pool]\nsize = 2\nwhen_full = \"refuse\"\n\
-                    [log]\nlevel = \"warn\"\n[limits.harness]\nb = 3\n[limits.status]\nx = 1\n";
+                    [log]\nlevel = \"warn\"\n[dashboard]\nground = \"light\"\n[limits.harness]\nb = 3\n[limits.status]\nx = 1\n";
         fs::write(folder.path().join("config.toml"), text).unwrap();
         let set = |level: &str| {
             let path = folder.path().as_os_str().to_owned();
@@ -366,6 +382,7 @@ mod tests {
             (2, LogLevel::Warn)
         );
         assert_eq!(settings.pool.when_full, WhenFull::Refuse);
+        assert_eq!(settings.ground, Some(Ground::Light));
         assert_eq!(settings.limits.harness[&HarnessName::new("b")], 3);
         assert_eq!(settings.limits.status[&Status::new("x")], 1);
         let mut own = project();

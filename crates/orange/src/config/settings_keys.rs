@@ -146,6 +146,13 @@ pub const KEYS: &[Key] = &[
         ..PLAIN
     },
     Key {
+        name: "dashboard.ground",
+        kind: Kind::OneOf(&["auto", "dark", "light"]),
+        meaning: "What the terminal's ground is, for the dashboard's colours; `auto` asks `COLORFGBG`.",
+        built_in: || Some(Value::text("auto")),
+        ..PLAIN
+    },
+    Key {
         name: "log.level",
         kind: Kind::OneOf(&["error", "warn", "info", "debug"]),
         meaning: "How much `orange.log` tells.",

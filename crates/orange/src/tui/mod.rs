@@ -71,7 +71,10 @@ pub fn open(
     output: &Output,
     hints: Hints,
 ) -> Result<(), String> {
-    let theme = Theme::of(output.is_coloured(), driver.terminal_ground().as_deref());
+    // A mistake in the settings is told by what needs them; colours do not.
+    let ground = driver.settings(None).ok().and_then(|it| it.ground);
+    let told = driver.terminal_ground();
+    let theme = Theme::of(output.is_coloured(), ground, told.as_deref());
     let (sender, receiver) = mpsc::channel();
     // Before anybody else can panic.
     let panicked = Panicked::watch(driver, &sender);

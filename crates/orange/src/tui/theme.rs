@@ -2,6 +2,8 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
+use crate::config::Ground;
+
 /// Which palette is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
@@ -41,16 +43,17 @@ pub enum Tone {
 }
 
 impl Theme {
-    /// The palette for what the environment says of the terminal's ground.
-    pub fn of(is_coloured: bool, ground: Option<&str>) -> Theme {
+    /// The palette for the terminal's ground: what the person has set, else what the environment
+    /// says of it.
+    pub fn of(is_coloured: bool, set: Option<Ground>, told: Option<&str>) -> Theme {
         if !is_coloured {
             return Theme::Plain;
         }
         // `COLORFGBG` is `foreground;background`; of the sixteen, 7 and 15 are light.
-        let ground = ground.and_then(|it| it.rsplit(';').next());
-        match ground {
-            Some("7" | "15") => Theme::Light,
-            _ => Theme::Dark,
+        let told = told.and_then(|it| it.rsplit(';').next());
+        match (set, told) {
+            (Some(Ground::Light), _) | (None, Some("7" | "15")) => Theme::Light,
+            (Some(Ground::Dark) | None, _) => Theme::Dark,
         }
     }
 
@@ -81,10 +84,18 @@ mod tests {
 
     #[test]
     fn the_ground_is_dark_unless_the_terminal_says_otherwise() {
-        assert_eq!(Theme::of(true, None), Theme::Dark);
-        assert_eq!(Theme::of(true, Some("15;0")), Theme::Dark);
-        assert_eq!(Theme::of(true, Some("0;15")), Theme::Light);
-        assert_eq!(Theme::of(true, Some("0;default;7")), Theme::Light);
-        assert_eq!(Theme::of(false, Some("0;15")), Theme::Plain);
+        assert_eq!(Theme::of(true, None, None), Theme::Dark);
+        assert_eq!(Theme::of(true, None, Some("15;0")), Theme::Dark);
+        assert_eq!(Theme::of(true, None, Some("0;15")), Theme::Light);
+        assert_eq!(Theme::of(true, None, Some("0;default;7")), Theme::Light);
+        assert_eq!(Theme::of(false, None, Some("0;15")), Theme::Plain);
+    }
+
+    #[test]
+    fn what_the_person_has_set_counts() {
+        let (dark, light) = (Some(Ground::Dark), Some(Ground::Light));
+        assert_eq!(Theme::of(true, light, Some("15;0")), Theme::Light);
+        assert_eq!(Theme::of(true, dark, Some("0;15")), Theme::Dark);
+        assert_eq!(Theme::of(false, light, None), Theme::Plain);
     }
 }
