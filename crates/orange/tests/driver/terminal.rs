@@ -113,6 +113,7 @@ impl<'a> Terminal<'a> {
     }
 
     /// What the terminal itself knows of the pane, in tmux's words.
+    #[cfg(feature = "crash-points")]
     pub fn mode(&self, format: &str) -> String {
         let told = self.tmux(&["display-message", "-p", format]);
         told.trim().to_owned()
