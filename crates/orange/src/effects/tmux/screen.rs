@@ -10,7 +10,7 @@ const LAST_LINES: usize = 12;
 const FOOTER_LINES: usize = 3;
 
 /// What agents draw before the place where a person types.
-const PROMPTS: [char; 7] = ['>', '❯', '›', '»', '$', '%', '#'];
+const PROMPTS: [char; 8] = ['>', '❯', '›', '»', '$', '%', '#', '*'];
 
 /// What a question that is no message to the agent says, in small letters.
 const QUESTIONS: [&str; 11] = [
@@ -119,8 +119,11 @@ fn last_lines(shown: &str) -> Vec<&str> {
 fn footer(rows: &[&str], cursor_row: Option<usize>) -> usize {
     let is_filled = |row: &&str| !row.trim().is_empty();
     let is_prompt = |row: &&str| undrawn(row).starts_with(PROMPTS);
-    let Some(row) = cursor_row.filter(|row| rows.get(*row).is_some_and(is_filled)) else {
-        return 0;
+    // Some draw a cursor of their own, and leave the real one on the row below.
+    let row = match cursor_row {
+        Some(row) if rows.get(row).is_some_and(is_filled) => row,
+        Some(row) if row > 0 => row - 1,
+        _ => return 0,
     };
     let below = rows.get(row + 1..).unwrap_or_default();
     let is_ended = below.first().is_some_and(|row| !is_filled(row));
@@ -220,6 +223,7 @@ mod tests {
         let footer = "  model default · ~/repo\n        ⚠ 1 warning · f2 to view";
         let waits = format!("• I wait.\n\n› {NUDGE}\n\n{footer}\n");
         assert!(Screen::read(&waits, Some(2), NUDGE).is_unsent());
+        assert!(Screen::read(&waits, Some(3), NUDGE).is_unsent());
         // Without the cursor in it, nobody can tell.
         assert!(!Screen::read(&waits, Some(0), NUDGE).is_unsent());
         assert!(!Screen::read(&waits, None, NUDGE).is_unsent());
@@ -237,6 +241,7 @@ mod tests {
             "some talk\n\n> Message from orange: run orange inbox and do what it says.\n",
             "╭──────────╮\n│ > Message from orange: run orange       │\n│   inbox and do what it says. │\n╰──────────╯\n  ? for shortcuts\n",
             "❯ Message from orange: run orange inbox and do what it says.\n──────\n  ⏵⏵ accept edits on",
+            "▄▄▄▄\n * Message from orange: run orange inbox and do what it says.\n▀▀▀▀\n workspace  branch\n ~/repo  main",
             "$ Message from orange: run orange inbox and do what it says.",
             // Typed once more after a death, it is still nothing but ours.
             "> Message from orange: run orange inbox and do what it says.Message from orange: run orange inbox and do what it says.",
@@ -254,6 +259,7 @@ mod tests {
             "nothing of ours",
             "> Message from orange: run orange inbox and do what it says.\n\n● Reading…\n\n> \n",
             "› Message from orange: run orange inbox and do what it says.\n\n› Ask for anything",
+            "> Message from orange: run orange inbox and do what it says.\n▀▀▀▀\n▄▄▄▄\n *   Type your message\n▀▀▀▀\n ~/repo  main",
             "> Message from orange: run orange inbox and do what it says.\n\nUpdate available\n❯ 1. Install\n  2. Skip",
             "Message from orange: run orange inbox and do what it says.",
             "> [Pasted text #1 +12 lines]",
