@@ -6,8 +6,11 @@
 /// How many of the last lines with something on them may hold the input box.
 const LAST_LINES: usize = 12;
 
+/// How many lines an agent may show below a box that has no edge.
+const FOOTER_LINES: usize = 3;
+
 /// What agents draw before the place where a person types.
-const PROMPTS: [char; 7] = ['>', '❯', '›', '»', '$', '%', '#'];
+const PROMPTS: [char; 8] = ['>', '❯', '›', '»', '$', '%', '#', '*'];
 
 /// What a question that is no message to the agent says, in small letters.
 const QUESTIONS: [&str; 11] = [
@@ -59,7 +62,8 @@ impl Screen {
         let rows: Vec<&str> = shown.lines().collect();
         let last_row = rows.iter().rposition(|it| !it.trim().is_empty());
         let is_left = last_row.is_some() && cursor_row > last_row;
-        let input = match typed(&last, is_left).map(|typed| squeezed(&typed)) {
+        let above = &last[..last.len() - footer(&rows, cursor_row).min(last.len())];
+        let input = match typed(above, is_left).map(|typed| squeezed(&typed)) {
             None => Input::Unknown,
             Some(typed) if wanted.is_empty() || !typed.contains(&wanted) => Input::Other,
             Some(typed) if typed.replace(&wanted, "").is_empty() => Input::Ours,
@@ -108,6 +112,28 @@ fn last_lines(shown: &str) -> Vec<&str> {
         .iter()
         .map(|it| undrawn(it))
         .collect()
+}
+
+/// How many lines say something below a box without an edge: the cursor is in it, an empty row ends
+/// it, and what follows is little.
+fn footer(rows: &[&str], cursor_row: Option<usize>) -> usize {
+    let is_filled = |row: &&str| !row.trim().is_empty();
+    let is_prompt = |row: &&str| undrawn(row).starts_with(PROMPTS);
+    // Some draw a cursor of their own, and leave the real one on the row below.
+    let row = match cursor_row {
+        Some(row) if rows.get(row).is_some_and(is_filled) => row,
+        Some(row) if row > 0 => row - 1,
+        _ => return 0,
+    };
+    let below = rows.get(row + 1..).unwrap_or_default();
+    let is_ended = below.first().is_some_and(|row| !is_filled(row));
+    let is_box = rows.iter().rposition(is_prompt) == Some(row);
+    let lines = below.iter().filter(|row| is_filled(row)).count();
+    if is_ended && is_box && lines <= FOOTER_LINES {
+        lines
+    } else {
+        0
+    }
 }
 
 /// What is typed behind the last prompt: up to the edge of a box or the end of the screen.
@@ -193,11 +219,29 @@ mod tests {
     }
 
     #[test]
+    fn lesson_25_what_is_shown_below_a_box_without_an_edge_is_not_typed() {
+        let footer = "  model default · ~/repo\n        ⚠ 1 warning · f2 to view";
+        let waits = format!("• I wait.\n\n› {NUDGE}\n\n{footer}\n");
+        assert!(Screen::read(&waits, Some(2), NUDGE).is_unsent());
+        assert!(Screen::read(&waits, Some(3), NUDGE).is_unsent());
+        // Without the cursor in it, nobody can tell.
+        assert!(!Screen::read(&waits, Some(0), NUDGE).is_unsent());
+        assert!(!Screen::read(&waits, None, NUDGE).is_unsent());
+        let more = format!("› {NUDGE} And more.\n\n{footer}\n");
+        assert!(Screen::read(&more, Some(0), NUDGE).is_mixed());
+        let sent = format!("› {NUDGE}\n\n• Reading\n\n› Ask for anything\n\n{footer}\n");
+        assert!(!Screen::read(&sent, Some(4), NUDGE).is_unsent());
+        let answered = format!("› {NUDGE}\n\n{}", "words\n".repeat(5));
+        assert!(!Screen::read(&answered, Some(0), NUDGE).is_unsent());
+    }
+
+    #[test]
     fn lesson_25_a_nudge_that_waits_is_seen() {
         for screen in [
             "some talk\n\n> Message from orange: run orange inbox and do what it says.\n",
             "╭──────────╮\n│ > Message from orange: run orange       │\n│   inbox and do what it says. │\n╰──────────╯\n  ? for shortcuts\n",
             "❯ Message from orange: run orange inbox and do what it says.\n──────\n  ⏵⏵ accept edits on",
+            "▄▄▄▄\n * Message from orange: run orange inbox and do what it says.\n▀▀▀▀\n workspace  branch\n ~/repo  main",
             "$ Message from orange: run orange inbox and do what it says.",
             // Typed once more after a death, it is still nothing but ours.
             "> Message from orange: run orange inbox and do what it says.Message from orange: run orange inbox and do what it says.",
@@ -215,6 +259,7 @@ mod tests {
             "nothing of ours",
             "> Message from orange: run orange inbox and do what it says.\n\n● Reading…\n\n> \n",
             "› Message from orange: run orange inbox and do what it says.\n\n› Ask for anything",
+            "> Message from orange: run orange inbox and do what it says.\n▀▀▀▀\n▄▄▄▄\n *   Type your message\n▀▀▀▀\n ~/repo  main",
             "> Message from orange: run orange inbox and do what it says.\n\nUpdate available\n❯ 1. Install\n  2. Skip",
             "Message from orange: run orange inbox and do what it says.",
             "> [Pasted text #1 +12 lines]",
