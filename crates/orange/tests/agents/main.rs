@@ -16,11 +16,15 @@
 
 mod agent;
 mod apart;
+mod canaries;
 mod deaths;
 mod fleet;
+mod forge;
 mod levels;
 mod matrix;
 mod network;
 mod readiness;
+mod report;
+mod skills;
 mod stage;
 mod stories;
