@@ -37,6 +37,12 @@ agents *arguments:
     .ci/agents
     cargo nextest run -p orange --test agents {{ arguments }}
 
+# The same, and writes down for docs/agents.md what passed with which version.
+show-agents *arguments:
+    .ci/agents
+    ORANGE_WRITE_DOCS=1 cargo nextest run -p orange --test agents {{ arguments }}
+    ORANGE_WRITE_DOCS=1 cargo nextest run -p orange --test agents the_page
+
 # Pins another version of an agent, and tells what it does differently.
 upgrade-agent name version:
     .ci/agents upgrade {{ name }} {{ version }}

@@ -16,8 +16,9 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.doctor/1");
 
 /// Look whether agents could work.
 ///
-/// Looks at git and tmux, at the home, and at every harness: whether its program is installed and in
-/// which version, whether it is logged in, and whether it would first ask something. Each finding is
+/// Looks at git and tmux, at the home and the disks, at what was left behind and what unsaved work is
+/// kept, and at every harness: whether its program is installed and in which version, whether it is
+/// logged in, whether it would first ask something, and whether its skill still holds. Each finding is
 /// `good`, `absent`, `doubtful`, `bad` or `unknown`, with what mends it. Nothing is changed. The exit
 /// code is 3 when something is bad.
 #[derive(Debug, clap::Args)]

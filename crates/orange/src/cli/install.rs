@@ -103,3 +103,33 @@ fn table(skills: &[Taught]) -> Table<2> {
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+    use orange_engine::skill::skill;
+    use orange_engine::{load, shipped};
+
+    use crate::cli::help;
+
+    #[test]
+    fn every_command_that_the_skill_names_is_one() {
+        for shipped in shipped::ALL {
+            let workflow = load(shipped.source).workflow.unwrap();
+            let text = skill(&[&workflow]);
+            let named = text.split('`').filter(|it| it.starts_with("orange "));
+            let mut count = 0;
+            for line in named {
+                let typed = line.replace('"', "");
+                let parsed = help::command(None).try_get_matches_from(typed.split(' '));
+                let is_one = match &parsed {
+                    Ok(_) => true,
+                    Err(error) => error.kind() == ErrorKind::DisplayHelp,
+                };
+                assert!(is_one, "{}: `{line}`: {parsed:?}", shipped.name);
+                count += 1;
+            }
+            assert!(count > 10, "{text}");
+        }
+    }
+}

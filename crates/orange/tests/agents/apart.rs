@@ -12,6 +12,7 @@ use std::time::Duration;
 use orange::clock::Deadline;
 
 use crate::agent::{Agent, installed, prefix};
+use crate::report;
 
 /// Says that this process is the one inside.
 const INSIDE: &str = "ORANGE_TEST_IS_APART";
@@ -86,4 +87,5 @@ pub fn apart_for(longest: Duration, name: &str, agents: &[Agent], body: impl FnO
     assert!(ended, "`{name}` took longer than {longest:?}");
     assert!(status.success(), "`{name}` failed apart: {status}");
     assert!(said[0].contains("1 passed"), "`{name}` did not run apart");
+    report::passed(name, agents);
 }

@@ -16,9 +16,11 @@
 
 mod agent;
 mod apart;
+mod canaries;
 mod deaths;
 mod events;
 mod fleet;
+mod forge;
 mod lessons;
 mod levels;
 mod limits;
@@ -26,5 +28,7 @@ mod matrix;
 mod messages;
 mod network;
 mod readiness;
+mod report;
+mod skills;
 mod stage;
 mod stories;

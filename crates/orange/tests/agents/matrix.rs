@@ -1,19 +1,20 @@
 //! The page that says what is shown for which agent.
 //!
-//! Each cell names the test that shows it, or says why there is none; the page is made from that. A
-//! cell whose test does not exist, and a page for another version, fail here.
+//! Each cell names the test that shows it, or says why there is none. The page is made from what
+//! those tests showed: `results.txt` says with which version each has passed. A cell whose test does
+//! not exist fails here, and one that has not passed with the pinned version says so on the page.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::agent::pinned;
+use crate::report::{shown_with, versioned};
 
 const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "pi"];
 
 /// What is shown, and by which test of each agent; what begins with `no` is a reason.
-const ROWS: [(&str, [&str; 5]); 12] = [
+const ROWS: [(&str, [&str; 5]); 14] = [
     (
         "works from the plan to the merge, with all permissions",
         [
@@ -41,6 +42,16 @@ const ROWS: [(&str, [&str; 5]); 12] = [
             "levels::codex_with_reduced_permissions",
             "levels::gemini_with_reduced_permissions",
             "levels::opencode_with_reduced_permissions",
+            "no: it has no permissions to reduce",
+        ],
+    ),
+    (
+        "posts nothing to a forge as a reviewer, whatever its model says",
+        [
+            "forge::claude_posts_nothing_as_a_reviewer",
+            "forge::codex_posts_nothing_as_a_reviewer",
+            "forge::gemini_posts_nothing_as_a_reviewer",
+            "forge::opencode_posts_nothing_as_a_reviewer",
             "no: it has no permissions to reduce",
         ],
     ),
@@ -134,30 +145,59 @@ const ROWS: [(&str, [&str; 5]); 12] = [
             "readiness::pi_that_would_ask",
         ],
     ),
+    (
+        "is shown the skill that `orange install` writes",
+        [
+            "skills::claude_is_shown_the_skill",
+            "skills::codex_is_shown_the_skill",
+            "skills::gemini_is_shown_the_skill",
+            "skills::opencode_is_shown_the_skill",
+            "skills::pi_is_shown_the_skill",
+        ],
+    ),
 ];
 
 const OPENING: &str = "# Agents
 
 What is shown for each agent by a test with the real program, in the version below, and a scripted \
-model, without the internet. `just agents` runs these tests, and this page is written from them \
-(`just docs`). What each permission level means for an agent is in \
+model, without the internet. `just agents` runs these tests, and this page is written from what they \
+showed (`just show-agents`). What each permission level means for an agent is in \
 [harnesses/README.md](../harnesses/README.md).
 
 ";
 
+const CLOSING: &str = "
+Twenty tasks at once with all five come to their end in one test. Each test has a home of its own, an \
+emptied environment and no way out of loopback: a file and a variable of the tester's that no agent \
+may see are looked for in every request to the model, and packets that tried to leave are counted.
+
+`goose` is not among them. Its package on npm, `@aaif/goose` 0.20.1, brings an early screen whose \
+`--text` answers one prompt and ends, and an agent has to stay in its terminal; the program below it \
+was not tried. A definition of your own may start it: [writing-a-harness.md](writing-a-harness.md).
+";
+
+/// What a cell says: what its test showed with the version in the head of the column.
+fn cell(by: &'static str, agent: &str) -> &'static str {
+    if by.starts_with("no") {
+        by
+    } else if shown_with(by).contains(&versioned(agent)) {
+        "yes"
+    } else {
+        "not shown in this version yet"
+    }
+}
+
 fn page() -> String {
     let mut page = OPENING.to_owned();
-    let heads = AGENTS.map(|name| {
-        let version = pinned(name).rsplit_once('@').unwrap().1;
-        format!("{name} {version}")
-    });
+    let heads = AGENTS.map(versioned);
     let _ = writeln!(page, "| | {} |", heads.join(" | "));
     let _ = writeln!(page, "|{}", "---|".repeat(AGENTS.len() + 1));
     for (what, shown) in ROWS {
-        let cells = shown.map(|by| if by.starts_with("no") { by } else { "yes" });
+        let cells = shown.iter().zip(AGENTS).map(|(by, agent)| cell(by, agent));
+        let cells: Vec<&str> = cells.collect();
         let _ = writeln!(page, "| {what} | {} |", cells.join(" | "));
     }
-    page.push_str("\nTwenty tasks at once with all five come to their end in one test.\n");
+    page.push_str(CLOSING);
     page
 }
 
@@ -179,5 +219,5 @@ fn the_page_says_what_the_tests_show() {
         fs::write(&path, page()).unwrap();
     }
     let found = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(found, page(), "run `just docs`");
+    assert_eq!(found, page(), "run `just show-agents`, or `just docs`");
 }

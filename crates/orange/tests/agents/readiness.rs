@@ -39,6 +39,7 @@ fn look(agent: Agent) {
         found.iter().all(|it| it.starts_with("good: ")),
         "the stories pass in such a home: {found:#?}"
     );
+    settled.leave(&format!("{} asked for its version", agent.name()));
 }
 
 macro_rules! readiness {

@@ -21,6 +21,7 @@ use tempfile::TempDir;
 use crate::agent::{self, Agent};
 use crate::apart::CANARY;
 use crate::network;
+use crate::report::{self, Measured};
 
 const MINIMAL: &str = include_str!("../../../../workflows/minimal.yml");
 
@@ -32,6 +33,7 @@ pub struct Stage {
     root: TempDir,
     port: u16,
     environment: Environment,
+    agents: Vec<Agent>,
     watch: Stopwatch,
 }
 
@@ -66,7 +68,7 @@ impl Stage {
         // Agents that keep settings below the folder of temporary files refuse to start.
         let root = TempDir::with_prefix("o-").unwrap();
         let path = |name: &str| root.path().join(name);
-        for folder in ["person", "scripts", "repo", "tmp"] {
+        for folder in ["person", "scripts", "repo", "tmp", "bin"] {
             fs::create_dir_all(path(folder)).unwrap();
         }
         let model = Model::start(&path("scripts"), &path("requests"), 0).unwrap();
@@ -74,7 +76,9 @@ impl Stage {
         thread::spawn(move || model.serve());
         let folders = agent::installed(&agent::prefix(), agents).unwrap();
         let inherited = std::env::var_os("PATH").unwrap();
-        let folders = folders.into_iter().chain(std::env::split_paths(&inherited));
+        // What a test puts there is found before anything of the machine's.
+        let folders = [path("bin")].into_iter().chain(folders);
+        let folders = folders.chain(std::env::split_paths(&inherited));
         let own: [(&str, OsString); 8] = [
             ("PATH", std::env::join_paths(folders).unwrap()),
             ("HOME", path("person").into()),
@@ -93,6 +97,7 @@ impl Stage {
             root,
             port,
             environment,
+            agents: agents.to_vec(),
             watch: Stopwatch::start(),
         };
         for call in [
@@ -237,17 +242,18 @@ impl Stage {
 
     /// Nothing of the tester's or the person's own reached the model, and nothing was left running.
     pub fn leave(&self, what: &str) {
-        let log = fs::read_to_string(self.path("requests")).unwrap();
+        let log = fs::read_to_string(self.path("requests")).unwrap_or_default();
         assert!(!log.contains(CANARY), "an agent gave the canary away");
         let gone = || running().is_empty();
         let held = Deadline::after(Duration::from_secs(20)).wait_for(gone);
         assert!(held, "left running: {:?}", running());
-        println!(
-            "{what}: {} s, {} requests, {} packets that tried to leave loopback",
-            self.watch.elapsed().as_secs(),
-            log.lines().count(),
-            network::turned_back(),
-        );
+        report::measured(&Measured {
+            what,
+            agents: &self.agents,
+            seconds: self.watch.elapsed().as_secs(),
+            requests: log.lines().count(),
+            packets: network::turned_back(),
+        });
     }
 }
 

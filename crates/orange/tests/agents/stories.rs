@@ -8,7 +8,7 @@ use crate::apart::apart;
 use crate::stage::Stage;
 
 const PLAN_AND_WORK: &str = r"
-run env | sort
+run cat ~/canary.txt; env | sort
 run printf '\n## Plan\n\nAPPROACH: add a script\nTOUCHING: greet.sh\n' >> TASK.md
 run orange task update --status working
 write greet.sh echo Bonjour\n

@@ -121,6 +121,10 @@ fn it_leaves_the_terminal_while_it_is_stopped() {
     terminal.press(&["?"]);
     terminal.wait_for("Keys");
     terminal.press(&["Escape"]);
+    // Together the two would be one key.
+    wait_for("the end of the help", || {
+        !terminal.screen().contains("Keys")
+    });
     terminal.press(&["q"]);
     assert!(terminal.finish().contains("[exit 0]"));
 }

@@ -1,0 +1,51 @@
+//! The canaries sing: what would give them away is noticed.
+
+use std::fs;
+use std::net::{SocketAddr, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use crate::agent::Agent;
+use crate::apart::{CANARY, apart};
+use crate::network::turned_back;
+use crate::stage::Stage;
+
+const TELL: &str = r"
+run env | sort
+run printf '\n## Handoff\n\nDONE: told everything\n' >> TASK.md
+run orange task update --status reviewing
+";
+
+#[test]
+fn what_tries_to_leave_is_turned_back_and_counted() {
+    let name = "canaries::what_tries_to_leave_is_turned_back_and_counted";
+    apart(name, &[], || {
+        let before = turned_back();
+        // An address that is kept for examples.
+        let outside = SocketAddr::from(([192, 0, 2, 1], 80));
+        let tried = TcpStream::connect_timeout(&outside, Duration::from_secs(5));
+        assert!(tried.is_err(), "there is a way out");
+        assert!(turned_back() > before, "nobody counted it");
+    });
+}
+
+#[test]
+fn a_variable_that_a_definition_passes_on_is_heard() {
+    let name = "canaries::a_variable_that_a_definition_passes_on_is_heard";
+    apart(name, &[Agent::Pi], || {
+        let stage = Stage::new(&[Agent::Pi]);
+        let shipped = include_str!("../../../../harnesses/pi.toml");
+        let leaky = shipped.replace("pass = [", "pass = [\"PERSON_CANARY\", ");
+        assert_ne!(leaky, shipped);
+        let folder = stage.path("person/orange/harnesses");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("pi.toml"), leaky).unwrap();
+        stage.script("greet", "worker-1", TELL);
+        let id = stage.create("greet", &["--harness", "pi", "--workflow", "minimal"]);
+        stage.wait_for(&id, "reviewing");
+        let log = fs::read_to_string(stage.path("requests")).unwrap();
+        assert!(log.contains(CANARY), "{}", stage.told(&id));
+        let left = catch_unwind(AssertUnwindSafe(|| stage.leave("a leak")));
+        assert!(left.is_err(), "the canary sang, and nobody listened");
+    });
+}

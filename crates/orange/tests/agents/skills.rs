@@ -1,0 +1,64 @@
+//! An agent is shown the skill that `orange install` wrote.
+
+use orange_engine::skill::DESCRIPTION;
+
+use crate::agent::Agent;
+use crate::apart::apart;
+use crate::stage::Stage;
+
+const WORK: &str = r"
+run printf '\n## Handoff\n\nDONE: nothing was to be done\n' >> TASK.md
+run orange task update --status reviewing
+";
+
+/// What the model is told at first has the skill's description in it; without it, it has not.
+fn learn(agent: Agent) {
+    let stage = Stage::new(&[agent]);
+    stage.script("before", "worker-1", WORK);
+    stage.script("after", "worker-1", WORK);
+    let shown = |branch: &str| {
+        let options = ["--harness", agent.name(), "--workflow", "minimal"];
+        let asked_before = stage.requests().len();
+        let id = stage.create(branch, &options);
+        stage.wait_for(&id, "reviewing");
+        let requests = stage.requests();
+        let mut bodies = requests[asked_before..].iter().map(|it| &it["body"]);
+        bodies.any(|body| strings(body).contains(DESCRIPTION))
+    };
+    assert!(!shown("before"), "it knew before");
+    let written = stage.orange(&["install"]);
+    println!("{}", String::from_utf8_lossy(&written.stdout));
+    assert!(shown("after"), "{} was not shown the skill", agent.name());
+    stage.orange(&["install", "--uninstall"]);
+    stage.leave(&format!("{} learns", agent.name()));
+}
+
+/// Every text of a request, as the model reads it.
+fn strings(body: &serde_json::Value) -> String {
+    match body {
+        serde_json::Value::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        serde_json::Value::Array(list) => list.iter().map(strings).collect::<Vec<_>>().join("\n"),
+        serde_json::Value::Object(map) => map.values().map(strings).collect::<Vec<_>>().join("\n"),
+        _ => String::new(),
+    }
+}
+
+macro_rules! skills {
+    ($($name:ident: $agent:ident;)+) => {
+        $(
+            #[test]
+            fn $name() {
+                let name = concat!("skills::", stringify!($name));
+                apart(name, &[Agent::$agent], || learn(Agent::$agent));
+            }
+        )+
+    };
+}
+
+skills! {
+    claude_is_shown_the_skill: Claude;
+    codex_is_shown_the_skill: Codex;
+    gemini_is_shown_the_skill: Gemini;
+    opencode_is_shown_the_skill: Opencode;
+    pi_is_shown_the_skill: Pi;
+}
