@@ -297,16 +297,6 @@ fn lesson_40_a_death_of_the_harness_counts_nothing_and_brings_the_agent_back() {
 }
 
 #[test]
-fn who_says_that_it_cannot_go_on_is_ended_where_nobody_expects_it_too() {
-    let workflow = shipped_workflow("default");
-    let mut world = World::placed(&workflow, "agent-review");
-    world.ends(&Role::Worker, Evidence::Quota { until: None });
-    assert_eq!(world.task.status, status("agent-review"));
-    assert_eq!(world.effects(), ["kill_agent"], "it may live still");
-    assert_eq!(world.task.attention, [""; 0]);
-}
-
-#[test]
 fn a_death_that_nobody_is_to_blame_for_counts_nothing_and_starts_nothing() {
     let workflow = shipped_workflow("default");
     for (name, role) in [
