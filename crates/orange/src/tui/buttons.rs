@@ -58,10 +58,15 @@ pub fn footer(model: &Model) -> Vec<Button> {
             ("Enter", "new line", enter),
             ("Esc", "drop", escape),
         ]),
-        Mode::Create(_) => fixed(&[
+        Mode::Create(form) if form.focus.is_text() => fixed(&[
             ("^S", "create", control('s')),
             ("Tab", "next", tab),
             ("^E", "editor", control('e')),
+            ("Esc", "drop", escape),
+        ]),
+        Mode::Create(_) => fixed(&[
+            ("^S", "create", control('s')),
+            ("Tab", "next", tab),
             ("→", "choose", (KeyCode::Right, NONE)),
             ("Esc", "drop", escape),
         ]),

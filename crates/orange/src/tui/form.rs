@@ -103,6 +103,14 @@ impl Part {
         }
     }
 
+    /// Whether it is typed, and not chosen.
+    pub fn is_text(self) -> bool {
+        matches!(
+            self,
+            Part::Summary | Part::Context | Part::Branch | Part::After
+        )
+    }
+
     /// Whether it has more than one line.
     pub fn has_lines(self) -> bool {
         matches!(self, Part::Summary | Part::Context)

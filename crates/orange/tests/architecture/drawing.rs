@@ -47,6 +47,7 @@ const WORLD: &[&[&str]] = &[
 
 /// What of the rest of the program is data, or is only calculated.
 const DATA: &[&[&str]] = &[
+    &["crate", "config", "Ground"],
     &["crate", "driver", "AgentState"],
     &["crate", "driver", "Extent"],
     &["crate", "driver", "Glance"],

@@ -20,7 +20,7 @@ use crate::tui::field::Field;
 use crate::tui::keys::bindings;
 use crate::tui::message::Message;
 use crate::tui::mode::{Mode, Told};
-use crate::tui::model::Model;
+use crate::tui::model::{Choices, Model};
 use crate::tui::update::update;
 use crate::tui::view::draw_on;
 
@@ -204,6 +204,12 @@ fn samples() -> Vec<Sample> {
     enter(&mut model, "what");
     press(&mut model, key(KeyCode::Left));
     add("create_text", &model, true);
+    let harnesses = vec![String::from("claude"), String::from("codex")];
+    let choices = Choices {
+        harnesses,
+        ..Choices::default()
+    };
+    update(&mut model, Message::Choices(choices));
     for _ in 0..4 {
         press(&mut model, key(KeyCode::Tab));
     }
