@@ -98,7 +98,9 @@ impl Supervisor {
 
     /// Hands out what is due; starts go one after the other.
     pub(super) fn have_done_what_is_due(&mut self) {
-        for task in self.timers.due() {
+        let mut due = self.timers.due();
+        self.starts.line_up(&mut due);
+        for task in due {
             let is_start = self.tasks.is_start(&task);
             // One that is being performed is not started twice, so it needs no second instant.
             let is_performed = self.performers.has(&task) || self.enders.has(&task);

@@ -9,8 +9,8 @@ use super::{Alive, Wish, wished};
 use crate::driver::Driver;
 use crate::tui::message::Message;
 
-/// How often is looked.
-const TICK: Duration = Duration::from_secs(2);
+/// How often is looked for what nobody tells: an end is seen by who supervises, and recorded.
+const TICK: Duration = Duration::from_secs(4);
 
 /// How soon is looked again after something has changed.
 const SOON: Duration = Duration::from_millis(200);

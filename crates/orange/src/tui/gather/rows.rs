@@ -12,8 +12,12 @@ use super::{Alive, Wish, wished};
 use crate::driver::{Driver, ListChange, TaskRow};
 use crate::tui::message::Message;
 
-/// How often is asked whether anything was written, which costs some microseconds.
+/// How often is asked whether anything was written while things happen, and how often in silence.
 const POLL: Duration = Duration::from_millis(50);
+const CALM: Duration = Duration::from_millis(200);
+
+/// How many times nothing was written before it counts as silence.
+const SILENCE: u32 = 100;
 
 /// How long a store that cannot be read is left alone.
 const REST: Duration = Duration::from_millis(500);
@@ -27,6 +31,7 @@ pub(super) fn follow(
     let mut follower = driver.follower();
     let mut living: BTreeMap<TaskId, TaskRow> = BTreeMap::new();
     let (mut is_first, mut had_trouble) = (true, false);
+    let mut in_vain: u32 = 0;
     loop {
         crate::steps::may_panic("the list");
         let rest = match follower.change() {
@@ -38,14 +43,16 @@ pub(super) fn follow(
                 // A home without a memory has an empty list, which is worth knowing once.
                 let change = change.or_else(|| is_first.then(nothing));
                 is_first = false;
+                in_vain = in_vain.saturating_add(1);
                 if let Some(change) = change {
+                    in_vain = 0;
                     // Told first: who looks at these agents must not be ahead of who shows them.
                     if sender.send(Message::Changed(change.clone())).is_err() {
                         return;
                     }
                     note(&change, &mut living, alive);
                 }
-                POLL
+                if in_vain < SILENCE { POLL } else { CALM }
             }
             Err(error) => {
                 had_trouble = true;
