@@ -22,11 +22,12 @@ const PATIENCE: Duration = Duration::from_millis(250);
 ///
 /// A coding agent that can call a program when something happens calls this, in the environment
 /// that orange gave it. What it tells is shown by `orange task show`, `orange task why` and
-/// `orange attention`, and confirms that a message was taken in; it never changes a status.
+/// `orange attention`, and confirms that a message was taken in. It asks for no status. Only `failed`
+/// is acted on: where its reason means no quota or no login, the agent counts as ended.
 ///
 /// The events are `session-start`, `prompt-submitted`, `working`, `permission-wait`, `input-wait`,
-/// `idle`, `failed` and `session-end`. JSON on the standard input is kept as evidence, and the conversation
-/// and its file are taken from it.
+/// `idle`, `failed` and `session-end`. JSON on the standard input is kept as evidence, and the
+/// conversation and its file are taken from it.
 ///
 /// It never disturbs the agent: it prints nothing, waits for nothing, and always succeeds. What
 /// cannot be kept, such as an event from outside an agent's session, is told by `orange log`.

@@ -1,4 +1,4 @@
-//! What live agents seem to be doing; nothing is decided by it.
+//! What live agents seem to be doing, as advice.
 
 use std::collections::BTreeMap;
 
