@@ -11,3 +11,4 @@ pub mod process;
 pub mod run;
 pub mod skill_file;
 pub mod tmux;
+pub mod version;

@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::{Driver, DriverError};
 use crate::config::{Harness, Harnesses, Project, Ready};
 use crate::effects::command::Invocation;
+use crate::effects::version::numbers;
 use crate::store::{Store, StoreError};
 
 /// The programs without which nothing works, how they are asked, and the first version that does.
@@ -233,26 +234,5 @@ impl Driver {
         let last = lines.find(|line| !line.is_empty());
         last.map(str::to_owned)
             .ok_or_else(|| String::from("it says no version"))
-    }
-}
-
-/// The first two numbers of a version.
-fn numbers(said: &str) -> Option<(u32, u32)> {
-    let text = said.trim_start_matches(|it: char| !it.is_ascii_digit());
-    let (major, rest) = text.split_once('.')?;
-    let minor: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::numbers;
-
-    #[test]
-    fn versions_are_compared_as_numbers() {
-        assert_eq!(numbers("git version 2.45.1"), Some((2, 45)));
-        assert_eq!(numbers("tmux 3.3a"), Some((3, 3)));
-        assert!(numbers("git version 2.9.0") < Some((2, 38)));
-        assert_eq!(numbers("tmux master"), None);
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use super::{Socket, Tmux, TmuxError};
 use crate::effects::command::{CommandError, Ending, Finished, Invocation};
 use crate::effects::private_file;
+use crate::effects::version::numbers;
 
 /// The first version that says by which signal a pane's process ended.
 const NEEDED: &str = "3.3";
@@ -118,21 +119,14 @@ impl Tmux {
 
 /// Fails when a tmux of this version lacks what is needed.
 pub(super) fn require_version(found: String) -> Result<(), TmuxError> {
-    match version(&found) {
-        Some(version) if Some(version) < self::version(NEEDED) => Err(TmuxError::TooOld {
+    match numbers(&found) {
+        Some(version) if Some(version) < numbers(NEEDED) => Err(TmuxError::TooOld {
             found,
             needed: NEEDED,
         }),
         // One that is built from its sources calls itself `master`.
         _ => Ok(()),
     }
-}
-
-fn version(text: &str) -> Option<(u32, u32)> {
-    let text = text.trim_start_matches(|it: char| !it.is_ascii_digit());
-    let (major, rest) = text.split_once('.')?;
-    let minor: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -144,14 +138,5 @@ mod tests {
         assert_eq!(escaped(OsStr::new("a;")), "a\\;");
         assert_eq!(escaped(OsStr::new(";")), "\\;");
         assert_eq!(escaped(OsStr::new("a;b")), "a;b");
-    }
-
-    #[test]
-    fn versions_are_compared_as_numbers() {
-        assert_eq!(version("3.3a"), Some((3, 3)));
-        assert_eq!(version("next-3.10"), Some((3, 10)));
-        assert_eq!(version("openbsd-7.4"), Some((7, 4)));
-        assert_eq!(version("master"), None);
-        assert!(version("3.10") > version("3.3"));
     }
 }
