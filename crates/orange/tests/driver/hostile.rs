@@ -168,7 +168,8 @@ fn hostile() -> impl Strategy<Value = String> {
     ]);
     let any_text = any::<String>().prop_map(|text| text.replace('\0', ""));
     let mixed = prop::collection::vec(nasty, 0..20).prop_map(|parts| parts.concat());
-    let long = "[ -~\u{e9}\n]{1,40}".prop_map(|part| part.repeat(2000));
+    // Linux takes 128 KiB for one argument of a command line.
+    let long = "[ -~\u{e9}\n]{1,40}".prop_map(|part| part.repeat(1600));
     prop_oneof![3 => mixed, 2 => any_text, 1 => long]
 }
 
@@ -207,8 +208,10 @@ fn any_text_arrives_byte_for_byte_and_means_nothing() {
         let text = String::from_utf8(kept(&stage, &id, "task")).unwrap();
         // Headings in it become smaller and a block that stays open is quoted, also where a line ends
         // in a carriage return alone; no word is lost.
-        for line in context.split(['\n', '\r']) {
-            prop_assert!(text.contains(line.trim()), "{:?} in {}", line, text);
+        for line in context.split(['\n', '\r']).map(str::trim) {
+            // A heading with an underline becomes one with hashes.
+            let is_kept = text.contains(line) || line.trim_matches('=').is_empty();
+            prop_assert!(is_kept, "{:?} in {}", line, text);
         }
         let task = stage.task(&id);
         prop_assert_eq!(&task.summary, &summary);
