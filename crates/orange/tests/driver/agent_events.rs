@@ -264,5 +264,5 @@ fn a_hook_is_quick() {
     });
     println!("agent-event: {hook:?}, /bin/true: {nothing:?}");
     assert_eq!(told.text().matches("working").count(), 20);
-    assert!(hook < nothing + Duration::from_millis(50), "{hook:?}");
+    assert!(hook < nothing + Duration::from_millis(20), "{hook:?}");
 }
