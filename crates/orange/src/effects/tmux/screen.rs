@@ -63,7 +63,9 @@ impl Screen {
         let last_row = rows.iter().rposition(|it| !it.trim().is_empty());
         let is_left = last_row.is_some() && cursor_row > last_row;
         let above = &last[..last.len() - footer(&rows, cursor_row).min(last.len())];
-        let input = match typed(above, is_left).map(|typed| squeezed(&typed)) {
+        let framed = framed(&rows, cursor_row).filter(|it| squeezed(it).contains(&wanted));
+        let typed = framed.or_else(|| typed(above, is_left));
+        let input = match typed.map(|typed| squeezed(&typed)) {
             None => Input::Unknown,
             Some(typed) if wanted.is_empty() || !typed.contains(&wanted) => Input::Other,
             Some(typed) if typed.replace(&wanted, "").is_empty() => Input::Ours,
@@ -134,6 +136,25 @@ fn footer(rows: &[&str], cursor_row: Option<usize>) -> usize {
     } else {
         0
     }
+}
+
+/// What stands in the frame around the cursor: some draw no prompt in their box, and what they show
+/// above it may begin like one.
+fn framed(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
+    let cursor_row = cursor_row?;
+    let is_text = |row: &&str| !undrawn(row).is_empty();
+    let is_edge = |row: &&str| !row.trim().is_empty() && !is_text(row);
+    rows.get(cursor_row).filter(|row| is_text(row))?;
+    let above = rows[..cursor_row]
+        .iter()
+        .rev()
+        .take_while(|row| is_text(row));
+    let below = rows[cursor_row..].iter().take_while(|row| is_text(row));
+    let (first, end) = (cursor_row - above.count(), cursor_row + below.count());
+    rows.get(first.checked_sub(1)?).filter(|row| is_edge(row))?;
+    rows.get(end).filter(|row| is_edge(row))?;
+    let text: String = rows[first..end].iter().map(|row| undrawn(row)).collect();
+    Some(text.trim_start_matches(PROMPTS).to_owned())
 }
 
 /// What is typed behind the last prompt: up to the edge of a box or the end of the screen.
@@ -249,6 +270,30 @@ mod tests {
             let read = read(screen);
             assert!(read.is_unsent() && !read.is_mixed(), "{screen}");
             assert_eq!(read.dialog, None, "{screen}");
+        }
+    }
+
+    #[test]
+    fn lesson_25_a_box_without_a_prompt_is_the_frame_around_the_cursor() {
+        // What a command printed above begins like a prompt.
+        let ruled = format!(" $ orange task update\n\n Took 0.1s\n\n────\n{NUDGE}\n────\n~/repo\n");
+        let barred = format!(
+            "  ┃  $ orange task update\n  ┃\n     I wait.\n\n  ┃\n  ┃  {NUDGE}\n  ┃\n  ┃  Build\n  ╹▀▀▀\n"
+        );
+        for screen in [&ruled, &barred] {
+            let read = Screen::read(screen, Some(5), NUDGE);
+            assert!(read.is_unsent() && read.waits(), "{screen}");
+            let mixed = screen.replace(NUDGE, &format!("half a thought {NUDGE}"));
+            assert!(Screen::read(&mixed, Some(5), NUDGE).is_mixed(), "{mixed}");
+            let broken = screen.replace("run orange inbox", "run\norange inbox");
+            assert!(Screen::read(&broken, Some(6), NUDGE).waits(), "{broken}");
+            // The cursor is elsewhere when it was sent, or nobody knows where it is.
+            for row in [None, Some(0), Some(7), Some(90)] {
+                assert!(
+                    !Screen::read(screen, row, NUDGE).waits(),
+                    "{row:?} {screen}"
+                );
+            }
         }
     }
 
