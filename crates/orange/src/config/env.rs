@@ -24,6 +24,9 @@ pub const ORANGE_ROLE: &str = "ORANGE_ROLE";
 /// The secret by which a run proves that it is the one; set for agents.
 pub const ORANGE_RUN_PROOF: &str = "ORANGE_RUN_PROOF";
 
+/// Which conversation a run goes on with, if it goes on with one; set for agents.
+pub const ORANGE_RESUMED_ID: &str = "ORANGE_RESUMED_ID";
+
 /// Where a run without a terminal leaves its report; set for agents.
 pub const ORANGE_REPORT: &str = "ORANGE_REPORT";
 

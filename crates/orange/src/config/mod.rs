@@ -32,7 +32,7 @@ mod source;
 pub use catalog::{Catalog, CatalogError};
 pub use env::{
     Environment, ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_LISTENER, ORANGE_LOG, ORANGE_PORT_OFFSET,
-    ORANGE_REPORT, ORANGE_ROLE, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID,
+    ORANGE_REPORT, ORANGE_RESUMED_ID, ORANGE_ROLE, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID,
 };
 pub use examine::{Examined, Finding, examine};
 pub use harness::Harness;

@@ -130,10 +130,10 @@ lessons! { begin:
     lessons_27_and_29_pi_reads_its_prompt_and_nothing_around_it: Pi;
 }
 
-// opencode goes on with no conversation, see `deaths`.
 lessons! { resume:
     lesson_30_claude_goes_on_with_its_own_conversation: Claude;
     lesson_30_codex_goes_on_with_its_own_conversation: Codex;
     lesson_30_gemini_goes_on_with_its_own_conversation: Gemini;
+    lesson_30_opencode_goes_on_with_its_own_conversation: Opencode;
     lesson_30_pi_goes_on_with_its_own_conversation: Pi;
 }

@@ -10,8 +10,8 @@ use orange_engine::role::Role;
 use super::file::{RunFile, RunFileError, RunParts};
 use super::raw_text::RawText;
 use crate::config::{
-    Environment, Harness, HarnessError, Home, Level, ORANGE_HOME, ORANGE_ROLE, ORANGE_RUN_ID,
-    ORANGE_RUN_PROOF, ORANGE_TASK_ID, Values,
+    Environment, Harness, HarnessError, Home, Level, ORANGE_HOME, ORANGE_RESUMED_ID, ORANGE_ROLE,
+    ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID, Values,
 };
 use crate::effects::private_file::{self, PrivateFileError};
 use crate::effects::process::usual_open_files;
@@ -128,6 +128,10 @@ impl Launch<'_> {
             (ORANGE_RUN_PROOF, RawText::from(self.proof)),
             (ORANGE_HOME, RawText::from(self.home.path())),
         ];
+        let resumed = self
+            .resumed_id
+            .map(|id| (ORANGE_RESUMED_ID, RawText::from(id)));
+        let own = own.into_iter().chain(resumed);
         let own = own.map(|(name, value)| (name.to_owned(), value));
         passed.chain(set).chain(own).collect()
     }
