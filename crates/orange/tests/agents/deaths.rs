@@ -1,6 +1,9 @@
 //! An agent that is killed in its turn comes back.
 
+use std::fs;
 use std::process::Command;
+
+use orange_engine::names::TaskId;
 
 use crate::agent::Agent;
 use crate::apart::apart;
@@ -30,7 +33,7 @@ edit TASK.md DONE: greet.sh says Bonjour => DONE: greet.sh says Bonjour\n\n## Re
 run orange task update --status reviewing
 ";
 
-/// Kills the worker while the model answers, and brings it back; all but one remember what was said.
+/// Kills the worker while the model answers, and brings it back; it remembers what was said.
 fn die(agent: Agent) {
     let stage = Stage::new(&[agent]);
     stage.script("greet", "worker-1", PLAN);
@@ -52,19 +55,49 @@ fn die(agent: Agent) {
     let said = resumed["body"].to_string();
     assert!(said.contains("An earlier session of this task ended"));
     for history in ["You are the worker of this task", "APPROACH: add a script"] {
-        let knows = agent != Agent::Opencode;
-        assert_eq!(
-            said.contains(history),
-            knows,
-            "{history}\n{}",
-            stage.told(&id)
-        );
+        assert!(said.contains(history), "{history}\n{}", stage.told(&id));
     }
+    comes_back_as_it_was(&stage, &id, agent);
     let log = stage.git_text("log --reverse --format=%s main..greet");
     assert_eq!(log, "Greet in French\n");
     stage.orange(&["task", "merge", "greet"]);
     stage.wait_for(&id, "done");
     stage.leave(&format!("{} killed in its turn", agent.name()));
+}
+
+/// What an agent with reduced permissions is started with; one has none to reduce.
+fn reduced(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude => "--permission-mode=acceptEdits",
+        Agent::Codex => "--ask-for-approval\0on-request",
+        Agent::Gemini => "--approval-mode=auto_edit",
+        Agent::Opencode => r#""bash":{"*":"ask""#,
+        Agent::Pi => "--extension",
+    }
+}
+
+/// The one that came back is where the first one was, with its variables, and may do what its
+/// workflow lets it do.
+fn comes_back_as_it_was(stage: &Stage, id: &TaskId, agent: Agent) {
+    let runs = stage.store().runs(id).unwrap();
+    let mut workers = runs.iter().filter(|it| it.role.as_str() == "worker");
+    let (first, second) = (workers.next().unwrap(), workers.next().unwrap());
+    let [first_setup, setup] = [first, second].map(|run| run.setup.as_ref().unwrap());
+    let mut variables = first_setup.environment.iter();
+    assert!(variables.all(|it| setup.environment.contains(it)));
+    let mark = format!("ORANGE_RUN_ID={}", second.id);
+    let found = running().into_keys().find_map(|pid| {
+        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let environ = String::from_utf8_lossy(&environ).into_owned();
+        let is_it = environ.split('\0').any(|it| it == mark);
+        let at = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
+        (is_it && at == first_setup.directory).then_some(environ)
+    });
+    let environ = found.unwrap_or_else(|| panic!("{:?}", running()));
+    // Some give their process another title, so that what it was started with is looked up.
+    let started_with = setup.argv.join("\0") + &environ;
+    let reduced = reduced(agent);
+    assert!(started_with.contains(reduced), "{reduced}\n{started_with}");
 }
 
 macro_rules! deaths {
@@ -79,11 +112,10 @@ macro_rules! deaths {
     };
 }
 
-// The last one takes no prompt when it goes on with a conversation, so that it begins anew.
 deaths! {
-    claude_comes_back_and_remembers: Claude;
-    gemini_comes_back_and_remembers: Gemini;
-    pi_comes_back_and_remembers: Pi;
-    codex_comes_back_and_remembers: Codex;
-    opencode_comes_back: Opencode;
+    lesson_28_claude_comes_back_as_it_was_and_remembers: Claude;
+    lesson_28_gemini_comes_back_as_it_was_and_remembers: Gemini;
+    lesson_28_pi_comes_back_as_it_was_and_remembers: Pi;
+    lesson_28_codex_comes_back_as_it_was_and_remembers: Codex;
+    lesson_28_opencode_comes_back_as_it_was_and_remembers: Opencode;
 }

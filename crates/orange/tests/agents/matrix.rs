@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::report::{shown_with, versioned};
+use crate::report::{shown, shown_with, versioned};
 
 const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "pi"];
 
@@ -68,21 +68,21 @@ const ROWS: [(&str, [&str; 5]); 14] = [
     (
         "comes back when it was killed in its turn",
         [
-            "deaths::claude_comes_back_and_remembers",
-            "deaths::codex_comes_back_and_remembers",
-            "deaths::gemini_comes_back_and_remembers",
-            "deaths::opencode_comes_back",
-            "deaths::pi_comes_back_and_remembers",
+            "deaths::lesson_28_claude_comes_back_as_it_was_and_remembers",
+            "deaths::lesson_28_codex_comes_back_as_it_was_and_remembers",
+            "deaths::lesson_28_gemini_comes_back_as_it_was_and_remembers",
+            "deaths::lesson_28_opencode_comes_back_as_it_was_and_remembers",
+            "deaths::lesson_28_pi_comes_back_as_it_was_and_remembers",
         ],
     ),
     (
         "then remembers the conversation",
         [
-            "deaths::claude_comes_back_and_remembers",
-            "deaths::codex_comes_back_and_remembers",
-            "deaths::gemini_comes_back_and_remembers",
-            "no: it takes no prompt when it goes on with a conversation",
-            "deaths::pi_comes_back_and_remembers",
+            "deaths::lesson_28_claude_comes_back_as_it_was_and_remembers",
+            "deaths::lesson_28_codex_comes_back_as_it_was_and_remembers",
+            "deaths::lesson_28_gemini_comes_back_as_it_was_and_remembers",
+            "deaths::lesson_28_opencode_comes_back_as_it_was_and_remembers",
+            "deaths::lesson_28_pi_comes_back_as_it_was_and_remembers",
         ],
     ),
     (
@@ -213,6 +213,11 @@ fn the_page_says_what_the_tests_show() {
             let line = format!("{by}: test");
             assert!(listed.lines().any(|it| it == line), "{what}: no test {by}");
         }
+    }
+    for test in shown() {
+        let line = format!("{test}: test");
+        let is_listed = listed.lines().any(|it| it == line);
+        assert!(is_listed, "results.txt: no test {test}");
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
     if std::env::var_os("ORANGE_WRITE_DOCS").is_some() {

@@ -1,11 +1,13 @@
 //! Messages to agents: taken in whole, confirmed, and typed into no question.
 
+use std::thread;
 use std::time::Duration;
 
 use orange::clock::Deadline;
 use orange::store::InboxEntry;
 use orange_engine::activity::AgentEventKind;
 use orange_engine::names::TaskId;
+use serde_json::Value;
 
 use crate::agent::Agent;
 use crate::apart::apart;
@@ -41,7 +43,7 @@ fn read(agent: Agent) {
     stage.orange(&["task", "tell", "greet", "-m", &lines()]);
     stage.wait_for_step(&id, "worker", 2, 1);
     let requests = stage.requests();
-    let is_it = |it: &&serde_json::Value| it["turn"] == 2 && it["step"] == 1;
+    let is_it = |it: &&Value| it["turn"] == 2 && it["step"] == 1;
     let said = requests.iter().find(is_it).unwrap()["body"].to_string();
     for number in [1, 2, 100, 199, 200] {
         let line = format!("line {number}: say");
@@ -90,6 +92,48 @@ fn wait(agent: Agent) {
     stage.leave(&format!("{} asks while it is told", agent.name()));
 }
 
+/// What was typed counts for nothing before the agent takes it in, however its screen changes: one
+/// that is busy shows the line, and takes it in when it is not.
+fn busy(agent: Agent) {
+    let stage = Stage::new(&[agent]);
+    stage.script("greet", "worker-1", "slow 12\nsay I wait.\n");
+    stage.script("greet", "worker-2", READ);
+    stage.orange(&["project", "add", "--harness", agent.name()]);
+    stage.orange(&["serve", "--detach"]);
+    let id = stage.create("greet", &["--workflow", "minimal"]);
+    stage.wait_for_step(&id, "worker", 1, 0);
+    let mut was_only_typed = false;
+    let is_read = || {
+        let InboxEntry {
+            delivery, read_at, ..
+        } = first(&stage, &id);
+        // What is noted as confirmed was told before.
+        let told = told(&stage, &id);
+        let submitted = told
+            .iter()
+            .filter(|it| it.kind == AgentEventKind::PromptSubmitted);
+        let took_in = submitted
+            .filter(|it| Some(it.at) >= delivery.typed_at)
+            .count();
+        let is_typed = delivery.typed_at.is_some() && read_at.is_none();
+        assert!(delivery.confirmed_at.is_none() || took_in > 0 || read_at.is_some());
+        was_only_typed |= is_typed && delivery.confirmed_at.is_none();
+        read_at.is_some()
+    };
+    let held = thread::scope(|scope| {
+        scope.spawn(|| stage.orange_unchecked(&["task", "tell", "greet", "-m", "Do it."]));
+        stage.wait_until(&id, "the message", || {
+            !stage.store().inbox(&id).unwrap().is_empty()
+        });
+        Deadline::after(SOON).wait_for(is_read)
+    });
+    assert!(held, "{:?}\n{}", first(&stage, &id), stage.told(&id));
+    assert!(was_only_typed, "no look found it typed and not taken in");
+    assert_eq!(stage.store().inbox(&id).unwrap().len(), 1);
+    stage.orange(&["task", "cancel", "greet"]);
+    stage.leave(&format!("{} is told while it is busy", agent.name()));
+}
+
 macro_rules! messages {
     ($act:ident: $($name:ident: $agent:ident;)+) => {
         $(
@@ -102,13 +146,20 @@ macro_rules! messages {
     };
 }
 
-// What was pasted counts as delivered when the agent tells that it took it in (lesson 25).
 messages! { read:
     lesson_24_claude_takes_two_hundred_lines_in: Claude;
     lesson_24_codex_takes_two_hundred_lines_in: Codex;
     lesson_24_gemini_takes_two_hundred_lines_in: Gemini;
     lesson_24_opencode_takes_two_hundred_lines_in: Opencode;
     lesson_24_pi_takes_two_hundred_lines_in: Pi;
+}
+
+messages! { busy:
+    lesson_25_claude_is_not_told_before_it_takes_it_in: Claude;
+    lesson_25_codex_is_not_told_before_it_takes_it_in: Codex;
+    lesson_25_gemini_is_not_told_before_it_takes_it_in: Gemini;
+    lesson_25_opencode_is_not_told_before_it_takes_it_in: Opencode;
+    lesson_25_pi_is_not_told_before_it_takes_it_in: Pi;
 }
 
 messages! { wait:

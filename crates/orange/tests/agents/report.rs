@@ -55,6 +55,13 @@ pub fn versioned(name: &str) -> String {
     format!("{name} {version}")
 }
 
+/// The tests that have passed.
+pub fn shown() -> Vec<String> {
+    let results = fs::read_to_string(RESULTS).unwrap_or_default();
+    let lines = results.lines().filter_map(|line| line.split_once(": "));
+    lines.map(|(test, _)| test.to_owned()).collect()
+}
+
 /// The agents and versions with which a test passed.
 pub fn shown_with(test: &str) -> Vec<String> {
     let results = fs::read_to_string(RESULTS).unwrap_or_default();
