@@ -4,8 +4,6 @@
 //! waits. Its own word, by an event or in its transcript, counts as its end where every other agent
 //! of the harness would meet the same; it is brought back when the harness can be used again.
 
-use std::fs::{File, Metadata};
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use orange_engine::Task;
@@ -14,6 +12,7 @@ use orange_engine::death::{Judged, given_up};
 use orange_engine::names::{RunId, TaskId};
 use orange_engine::task::RunState;
 
+use super::results::end_of;
 use super::{Driver, DriverError};
 use crate::clock;
 use crate::store::{RunRecord, Store};
@@ -72,18 +71,12 @@ impl Driver {
         let transcript = told.iter().rev().find_map(|it| it.transcript.as_deref())?;
         let harnesses = self.harnesses().ok()?;
         let harness = harnesses.require(&record.harness).ok()?;
+        // Who runs headless ends by itself and prints why. Its transcript may tell of the run before,
+        // whose conversation it goes on with.
+        if record.headless && harness.can_be_headless() {
+            return None;
+        }
         let error = harness.transcript_error.as_ref()?;
-        error.find(&end_of(Path::new(transcript))?)
+        error.find(&end_of(Path::new(transcript), TAIL)?)
     }
-}
-
-/// The end of a file; a pipe or a device could be read for ever.
-fn end_of(path: &Path) -> Option<Vec<u8>> {
-    let metadata = path.metadata().ok().filter(Metadata::is_file)?;
-    let mut file = File::open(path).ok()?;
-    let from = metadata.len().saturating_sub(TAIL);
-    file.seek(SeekFrom::Start(from)).ok()?;
-    let mut bytes = Vec::new();
-    file.take(TAIL).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }
