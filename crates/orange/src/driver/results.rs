@@ -14,7 +14,7 @@ use super::{Driver, DriverError};
 use crate::config::RunResult;
 use crate::store::{RunRecord, Store};
 
-/// How much of the end is read of what a run printed; nobody prints that much and means it.
+/// How much of the end is read of what a run printed; where there is more, sums are of that end.
 const MOST: u64 = 64 * 1024 * 1024;
 
 /// What came of one headless run.

@@ -259,3 +259,25 @@ fn a_message_to_who_reads_nothing_waits_for_the_next_start() {
     let told = fs::read_to_string(stage.path("scripts/told")).unwrap();
     assert!(told.contains("Message from orange"), "{told}");
 }
+
+#[test]
+fn who_tells_that_it_failed_and_goes_on_for_ever_is_ended_after_a_moment() {
+    let stage = staged();
+    let tells = "pause go\n\
+                 orange agent-event failed '{\"message\":\"You have hit your limit\"}'\nhang";
+    stage.script("worker-1", tells);
+    let id = created(&stage);
+    let before = clock::now();
+    fs::write(stage.path("scripts/go"), "").unwrap();
+    wait_for("its word", || stage.path("scripts/hangs").exists());
+    wait_for("the end", || {
+        stage.driver().observe(&id).unwrap();
+        !stage.store().parked(clock::now()).unwrap().is_empty()
+    });
+    let run = stage.store().runs(&id).unwrap().remove(0);
+    assert!(matches!(run.evidence, Some(Evidence::Quota { .. })));
+    // One that ends by itself prints more than it tells, so that it has the time for it.
+    let lasted = run.ended_at.unwrap().millis() - before.millis();
+    assert!(lasted >= 5000, "{lasted}");
+    assert_eq!(results(&stage, &id)[0]["status"], "unclear");
+}
