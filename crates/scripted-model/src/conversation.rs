@@ -134,11 +134,15 @@ fn command(said: &Said) -> Option<String> {
     field(text, RUN).map(str::to_owned)
 }
 
-/// Where the last line that begins with the mark begins.
+/// Where the last line that begins with the mark begins. One agent puts a prompt that it is given
+/// as an argument into quotes.
 fn line_start(text: &str, mark: &str) -> Option<usize> {
     let mut found = text.rmatch_indices(mark);
-    let at = found.find(|(at, _)| *at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n'));
-    at.map(|(at, _)| at)
+    let begins = |at: usize| match text.get(..at) {
+        Some(before) => before.is_empty() || before == "\"" || before.ends_with('\n'),
+        None => false,
+    };
+    found.find(|(at, _)| begins(*at)).map(|(at, _)| at)
 }
 
 /// What follows the mark on its line.
@@ -216,6 +220,8 @@ mod tests {
         let around = format!("<reminder>\nread AGENTS.md\n</reminder>\n{WORKER}");
         let said = [user("the date is"), user(&around), user("<reminder>")];
         assert_eq!(wanted(&said), place("worker", 1, 0));
+        let quoted = format!("\"{WORKER}\"");
+        assert_eq!(wanted(&[user(&quoted)]), place("worker", 1, 0));
     }
 
     #[test]

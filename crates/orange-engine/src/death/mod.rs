@@ -5,6 +5,8 @@
 
 mod reset;
 
+use serde::Serialize;
+
 use crate::evidence::Evidence;
 use crate::time::Timestamp;
 use reset::reset_in;
@@ -54,6 +56,51 @@ pub enum Meaning {
     MissingProgram,
     /// Nothing but what it looks like, whatever the rules below would say.
     Crash,
+}
+
+/// What kind of failure a death or an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// The harness has no quota left.
+    Quota,
+    /// The harness is not logged in.
+    Login,
+    /// The service behind the harness had too much to do.
+    Overloaded,
+    /// The system ran out of memory.
+    OutOfMemory,
+    /// The harness's program does not exist.
+    MissingProgram,
+    /// Nothing that is known.
+    Crash,
+}
+
+impl Class {
+    /// The word for it, as a definition writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Class::Quota => "quota",
+            Class::Login => "login",
+            Class::Overloaded => "overloaded",
+            Class::OutOfMemory => "out_of_memory",
+            Class::MissingProgram => "missing_program",
+            Class::Crash => "crash",
+        }
+    }
+}
+
+impl Meaning {
+    fn class(&self) -> Class {
+        match self {
+            Meaning::Quota { .. } => Class::Quota,
+            Meaning::Login => Class::Login,
+            Meaning::Overloaded => Class::Overloaded,
+            Meaning::OutOfMemory => Class::OutOfMemory,
+            Meaning::MissingProgram => Class::MissingProgram,
+            Meaning::Crash => Class::Crash,
+        }
+    }
 }
 
 /// How a run ended, as far as it can be looked at.
@@ -122,6 +169,15 @@ pub fn given_up(rules: &[Rule], said: &str, at: Timestamp, offset: Option<i32>) 
         offset,
     };
     Some(judged(&rules, &ending)).filter(|it| it.evidence.is_the_harnesses())
+}
+
+/// What kind of failure the words of an error mean, by the first rule that knows them.
+///
+/// How the process ended does not matter here: that this is an error was said already.
+pub fn class(rules: &[Rule], error: &str) -> Class {
+    let lines = last_lines(error);
+    let found = rules.iter().find(|rule| rule.line(&lines).is_some());
+    found.map_or(Class::Crash, |rule| rule.means.class())
 }
 
 impl Rule {
@@ -247,6 +303,17 @@ mod tests {
         // nobody who lives.
         assert_eq!(told("overloaded_error"), None);
         assert_eq!(told("the tests fail"), None);
+    }
+
+    #[test]
+    fn an_error_has_a_class_by_its_words() {
+        let class = |error: &str| class(&rules(), error);
+        assert_eq!(class("429: You've HIT your limit"), Class::Quota);
+        assert_eq!(class("Please run /login"), Class::Login);
+        // That it is an error was said, so that how the process ended does not matter.
+        assert_eq!(class("overloaded_error"), Class::Overloaded);
+        assert_eq!(class("the tests fail"), Class::Crash);
+        assert_eq!(class(""), Class::Crash);
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Command {
             Command::Demo(args) => demo::run(args, dashboard, environment, output),
             Command::Perform(args) => perform::run(args, environment),
             Command::Gather(args) => gather::run(args, environment),
-            Command::ExecRun(args) => exec_run::run(args, environment),
+            Command::ExecRun(args) => exec_run::run(args, environment, output),
             Command::Detach(args) => detach::run(args, environment, output),
         }
     }

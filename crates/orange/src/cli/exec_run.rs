@@ -6,6 +6,7 @@ use super::error::Error;
 use super::exit::Exit;
 use crate::config::Environment;
 use crate::effects::run::exec_run;
+use crate::output::Output;
 
 /// Become the agent that a run file describes.
 ///
@@ -18,7 +19,10 @@ pub struct Args {
 }
 
 /// Becomes the agent.
-pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
-    let error = exec_run(&args.file, environment);
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let error = exec_run(&args.file, environment, |line| {
+        // A pane that is gone keeps no agent from working.
+        let _gone = output.answer_exactly(format!("{line}\n").as_bytes());
+    });
     Err(Error::NotStarted(error.to_string()))
 }

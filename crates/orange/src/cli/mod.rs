@@ -34,6 +34,7 @@ mod man;
 mod perform;
 mod project;
 mod rebuild;
+mod results;
 mod schema;
 mod schemas;
 mod serve;

@@ -14,10 +14,11 @@ use orange_engine::names::HarnessName;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::harness_arguments::{Argument, Item, Values};
+use super::harness_arguments::Values;
 use super::harness_death::{self, Death};
 use super::harness_files::{HarnessFile, RunText, checked, checked_names};
-use super::harness_level::{Level, LevelVariables};
+use super::harness_level::{Level, LevelVariables, Levels, Lists, Manner};
+use super::harness_result::{ResultPlaces, checked_result};
 use super::harness_skills::checked_skills;
 use super::harness_transcript::TranscriptError;
 use super::{HarnessError, Readiness, ValueProblem, is_nested};
@@ -29,9 +30,8 @@ pub struct Harness {
     pub name: HarnessName,
     /// An absolute path, or a name on the `PATH`.
     pub binary: String,
-    full: Option<Vec<Argument>>,
-    reduced: Option<Vec<Argument>>,
-    review: Option<Vec<Argument>>,
+    interactive: Lists,
+    headless: Option<Lists>,
     /// Variables it may see besides the usual ones; a `*` at the end stands for any ending.
     pub pass: Vec<String>,
     /// Variables that are set for it.
@@ -43,6 +43,8 @@ pub struct Harness {
     pub run_files: Vec<RunText>,
     /// How its transcript says that a turn failed.
     pub transcript_error: Option<TranscriptError>,
+    /// Where what it prints says what came of a headless run.
+    pub result: Option<ResultPlaces>,
     /// What must have happened before it works unasked.
     pub ready: Vec<Readiness>,
     /// Where it keeps skills, as the definition writes it.
@@ -70,19 +72,10 @@ struct File {
     #[serde(default)]
     run_files: Vec<Spanned<RunText>>,
     transcript_error: Option<TranscriptError>,
+    result: Option<Spanned<ResultPlaces>>,
     #[serde(default)]
     ready: Vec<Readiness>,
     skills: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Levels {
-    #[serde(default)]
-    every: Vec<Spanned<Item>>,
-    full: Option<Vec<Spanned<Item>>>,
-    reduced: Option<Vec<Spanned<Item>>>,
-    review: Option<Vec<Spanned<Item>>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -136,13 +129,8 @@ impl Harness {
             let hint = "write an absolute path, or a name without `/` that is on the PATH";
             return Err((read.binary.span(), message, hint.to_owned()));
         }
-        let at = read.args.span();
-        let levels = read.args.into_inner();
-        if levels.full.is_none() && levels.reduced.is_none() {
-            let message = "`[args]` offers no permission level".to_owned();
-            let hint = "add `full = [...]`, `reduced = [...]`, or both";
-            return Err((at, message, hint.to_owned()));
-        }
+        let (interactive, headless) = Levels::read(read.args)?;
+        let result = read.result.map(|it| checked_result(it, headless.is_some()));
         let variables = read.environment;
         let set_at = BTreeMap::from([
             (Level::Reduced, checked_variables(variables.reduced)?),
@@ -153,23 +141,18 @@ impl Harness {
             check_variable(&name, true)?;
             pass.push(name.into_inner());
         }
-        let every = arguments(levels.every)?;
-        let level = |own: Option<Vec<Spanned<Item>>>| {
-            let own = own.map(arguments).transpose()?;
-            Ok::<_, Problem>(own.map(|own| [every.clone(), own].concat()))
-        };
         Ok(Self {
             name: HarnessName::new(read.name.get_ref()),
             binary: read.binary.into_inner(),
-            full: level(levels.full)?,
-            reduced: level(levels.reduced)?,
-            review: level(levels.review)?,
+            interactive,
+            headless,
             pass,
             set: checked_variables(variables.set)?,
             set_at,
             files: checked(read.files)?,
             run_files: checked_names(read.run_files)?,
             transcript_error: read.transcript_error,
+            result: result.transpose()?,
             ready: read.ready,
             skills: read.skills.map(checked_skills).transpose()?,
             deaths: read
@@ -184,20 +167,16 @@ impl Harness {
     /// The program's arguments.
     pub fn arguments(
         &self,
+        manner: Manner,
         level: Level,
         values: &Values<'_>,
     ) -> Result<Vec<OsString>, HarnessError> {
-        let (level, arguments) = match (level, &self.review) {
-            (Level::Full, _) => ("full", &self.full),
-            (Level::Review, Some(_)) => ("review", &self.review),
-            (Level::Reduced | Level::Review, _) => ("reduced", &self.reduced),
-        };
-        let Some(arguments) = arguments else {
-            return Err(HarnessError::LevelMissing {
-                harness: self.name.clone(),
-                level,
-            });
-        };
+        let arguments = self.lists(manner).of(level);
+        let arguments = arguments.map_err(|(level, table)| HarnessError::LevelMissing {
+            harness: self.name.clone(),
+            level,
+            table,
+        })?;
         let filled = values.fill(arguments);
         filled.map_err(|(what, problem)| HarnessError::ValueRefused {
             harness: self.name.clone(),
@@ -214,17 +193,29 @@ impl Harness {
             .collect()
     }
 
-    /// Whether it can be given this, whatever it may do.
-    pub fn takes(&self, what: &str) -> bool {
-        let levels = [&self.full, &self.reduced, &self.review];
-        let takes = |level: &Vec<Argument>| level.iter().any(|argument| argument.takes(what));
-        levels.into_iter().flatten().all(takes)
+    /// Whether it can be started for one prompt, after which it ends.
+    pub fn can_be_headless(&self) -> bool {
+        self.headless.is_some()
+    }
+
+    fn lists(&self, manner: Manner) -> &Lists {
+        let own = self
+            .headless
+            .as_ref()
+            .filter(|_| manner == Manner::Headless);
+        own.unwrap_or(&self.interactive)
+    }
+
+    /// Whether it can be given this when it is started so, whatever it may do.
+    pub fn takes(&self, manner: Manner, what: &str) -> bool {
+        self.lists(manner).take(what)
     }
 
     /// Refuses a value that this agent cannot be given, whatever it may do.
     pub fn require_setting(&self, what: &'static str, value: &str) -> Result<(), HarnessError> {
         let harness = self.name.clone();
-        if !self.takes(what) {
+        let takes = |manner| self.takes(manner, what);
+        if !takes(Manner::Interactive) || !takes(Manner::Headless) {
             return Err(HarnessError::NoSetting { harness, what });
         }
         let problem = if value.contains('\0') {
@@ -261,15 +252,6 @@ impl Harness {
         let found = candidates.find(|candidate| is_program(candidate));
         found.ok_or_else(|| missing("is not on the PATH"))
     }
-}
-
-fn arguments(items: Vec<Spanned<Item>>) -> Result<Vec<Argument>, Problem> {
-    let parse = |item: Spanned<Item>| {
-        let at = item.span();
-        let parsed = Argument::parse(item.into_inner());
-        parsed.map_err(|(message, hint)| (at, message, hint))
-    };
-    items.into_iter().map(parse).collect()
 }
 
 fn checked_variables(read: LevelVariables) -> Result<BTreeMap<String, String>, Problem> {

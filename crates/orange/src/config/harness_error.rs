@@ -45,6 +45,8 @@ pub enum HarnessError {
         harness: HarnessName,
         /// The level that it lacks.
         level: &'static str,
+        /// Where it would stand.
+        table: &'static str,
     },
     /// Its program is not installed.
     #[error("the program of the harness `{harness}` is missing: `{binary}` {reason}")]
@@ -121,9 +123,11 @@ impl HarnessError {
                     folder.display()
                 )
             }
-            HarnessError::LevelMissing { harness, level } => {
-                format!("add `{level}` to `[args]` in the definition of `{harness}`")
-            }
+            HarnessError::LevelMissing {
+                harness,
+                level,
+                table,
+            } => format!("add `{level}` to `[{table}]` in the definition of `{harness}`"),
             HarnessError::ProgramMissing { binary, .. } => {
                 format!("install it, or correct `binary`; try `command -v {binary}`")
             }

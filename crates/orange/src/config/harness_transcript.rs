@@ -1,22 +1,17 @@
 //! How an agent's transcript says that a turn failed.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 use serde_json::Value;
+
+use super::harness_place::Place;
 
 /// How many of the last lines may say so: what comes after a failure is little, a new turn is more.
 const LAST_LINES: usize = 4;
 
 /// A line of a transcript of JSON lines that tells of a turn that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TranscriptError {
-    /// What such a line says besides, by key.
-    pub with: BTreeMap<String, String>,
-    /// The keys that lead to the reason in it.
-    pub keys: Vec<String>,
-}
+#[serde(transparent)]
+pub struct TranscriptError(Place);
 
 impl TranscriptError {
     /// Why the last turn failed, by the end of a transcript; a line that is half written is none.
@@ -26,11 +21,7 @@ impl TranscriptError {
         let mut lines = lines.take(LAST_LINES);
         lines.find_map(|line| {
             let line: Value = serde_json::from_slice(line).ok()?;
-            let mut with = self.with.iter();
-            let fits = with.all(|(key, value)| line[key.as_str()] == **value);
-            let mut keys = self.keys.iter();
-            let found = keys.try_fold(&line, |value, key| value.get(key))?;
-            found.as_str().filter(|_| fits).map(str::to_owned)
+            self.0.text(&line)
         })
     }
 }
@@ -40,10 +31,8 @@ mod tests {
     use super::*;
 
     fn transcript_error() -> TranscriptError {
-        TranscriptError {
-            with: BTreeMap::from([(String::from("type"), String::from("error"))]),
-            keys: vec![String::from("why"), String::from("message")],
-        }
+        let place = "with = { type = \"error\" }\nkeys = [\"why\", \"message\"]";
+        TranscriptError(toml::from_str(place).unwrap())
     }
 
     #[test]

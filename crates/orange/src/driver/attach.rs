@@ -25,7 +25,7 @@ pub struct Showing {
 impl Showing {
     /// Becomes the client that shows the agent; returns only when that fails.
     pub fn begin(&self) -> CommandError {
-        self.command.exec()
+        self.command.exec(None)
     }
 
     /// Shows the agent in this terminal until the person leaves it; this process goes on after.

@@ -4,22 +4,25 @@
 //! waits. Its own word, by an event or in its transcript, counts as its end where every other agent
 //! of the harness would meet the same; it is brought back when the harness can be used again.
 
-use std::fs::{File, Metadata};
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use orange_engine::Task;
 use orange_engine::activity::{Activity, Doing};
 use orange_engine::death::{Judged, given_up};
-use orange_engine::names::{RunId, TaskId};
+use orange_engine::names::{HarnessName, RunId, TaskId};
 use orange_engine::task::RunState;
 
+use super::results::end_of;
 use super::{Driver, DriverError};
 use crate::clock;
+use crate::config::Harness;
 use crate::store::{RunRecord, Store};
 
 /// How much of the end of a transcript is read; a line may tell of a whole turn.
 const TAIL: u64 = 256 * 1024;
+
+/// How many milliseconds a headless run that told of its failure has to end by itself.
+const ENDS: i64 = 5000;
 
 impl Driver {
     /// Ends whom its own word says to be unable to go on.
@@ -66,24 +69,27 @@ impl Driver {
     fn failure(&self, task: &Task, record: &RunRecord) -> Option<String> {
         let told = self.told_by(&task.project, &task.id, &record.id);
         let activity = Activity::of(&told);
+        // Who runs headless prints why and ends, unless it tries again for ever. Its transcript may
+        // tell of the run before, whose conversation it goes on with.
+        let is_headless = record.headless && self.can_be_headless(&record.harness);
         if activity.doing == Doing::Failed {
-            return activity.evidence?.message;
+            let failed = activity.evidence?;
+            let since = clock::now().millis().saturating_sub(failed.at.millis());
+            return failed.message.filter(|_| !is_headless || since >= ENDS);
+        }
+        if is_headless {
+            return None;
         }
         let transcript = told.iter().rev().find_map(|it| it.transcript.as_deref())?;
         let harnesses = self.harnesses().ok()?;
         let harness = harnesses.require(&record.harness).ok()?;
         let error = harness.transcript_error.as_ref()?;
-        error.find(&end_of(Path::new(transcript))?)
+        error.find(&end_of(Path::new(transcript), TAIL)?)
     }
-}
 
-/// The end of a file; a pipe or a device could be read for ever.
-fn end_of(path: &Path) -> Option<Vec<u8>> {
-    let metadata = path.metadata().ok().filter(Metadata::is_file)?;
-    let mut file = File::open(path).ok()?;
-    let from = metadata.len().saturating_sub(TAIL);
-    file.seek(SeekFrom::Start(from)).ok()?;
-    let mut bytes = Vec::new();
-    file.take(TAIL).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    fn can_be_headless(&self, harness: &HarnessName) -> bool {
+        let harnesses = self.harnesses().ok();
+        let harness = harnesses.as_ref().and_then(|it| it.require(harness).ok());
+        harness.is_some_and(Harness::can_be_headless)
+    }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 
-use orange_engine::names::{RunId, TaskId};
+use orange_engine::names::{ProjectName, RunId, TaskId};
 use orange_engine::role::Role;
 use serde::Serialize;
 
@@ -56,18 +56,22 @@ impl Driver {
         self.shown(&store, found)
     }
 
-    /// The pane first: what was kept is from when it was closed.
+    /// The pane first: what was kept is from when it was closed. After it comes what a headless
+    /// run said, which its pane does not show; while it runs, that is not its last word.
     fn shown(&self, store: &Store, run: &RunRecord) -> Result<Shown, DriverError> {
+        let project = store.require(&run.task)?.task.project;
         let shown = |text: String, is_running: bool| Shown {
             run: run.id.clone(),
             role: run.role.clone(),
             is_running,
-            text,
+            text: match self.said(&project, run).filter(|_| !is_running) {
+                Some(said) => format!("{}\n{said}\n", text.trim_end()),
+                None => text,
+            },
         };
         if let Some(captured) = self.tmux.captured(&run.id)? {
             return Ok(shown(captured.text, captured.is_running));
         }
-        let project = store.require(&run.task)?.task.project;
         let folder = self.launch_directory(&project, &run.task, &run.id)?;
         let path = output_file(&folder);
         match fs::read(&path) {
@@ -85,5 +89,13 @@ impl Driver {
                 reason: reason(&error),
             }),
         }
+    }
+
+    /// What a headless run said last, and why it failed.
+    fn said(&self, project: &ProjectName, run: &RunRecord) -> Option<String> {
+        let result = self.result_of(project, run)?;
+        let said = [result.text, result.error].into_iter().flatten();
+        let said: Vec<String> = said.collect();
+        (!said.is_empty()).then(|| said.join("\n"))
     }
 }

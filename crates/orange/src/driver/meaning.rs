@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Driver, DriverError, place};
 use crate::clock;
-use crate::config::LogLevel;
+use crate::config::{LogLevel, RunResult};
 use crate::effects::command::Invocation;
 use crate::effects::process::ended_for_memory;
 use crate::store::{RunRecord, Store};
@@ -48,8 +48,9 @@ impl Driver {
             return Ok(Some(plain));
         }
         let shown = if rules.iter().any(|rule| !rule.says.is_empty()) {
-            match self.last_shown(&store.require(id)?.task, run) {
-                Ok(shown) => shown,
+            let task = store.require(id)?.task;
+            match self.last_shown(&task, run) {
+                Ok(shown) => with_error(shown, self.result_of(&task.project, record)),
                 // Whether it was a crash cannot be told without it; the next look tries again.
                 Err(_unknown) => return Ok(None),
             }
@@ -98,6 +99,14 @@ impl Driver {
         let date = Invocation::new("date", self.environment.passed([])).arguments(["+%z"]);
         let told = date.require_success().ok()?;
         minutes(String::from_utf8_lossy(&told.stdout.bytes).trim())
+    }
+}
+
+/// What a run has shown, and after it why it failed, where its pane shows nothing of that.
+fn with_error(shown: String, result: Option<RunResult>) -> String {
+    match result.and_then(|result| result.error) {
+        Some(error) => format!("{}\n{error}\n", shown.trim_end()),
+        None => shown,
     }
 }
 

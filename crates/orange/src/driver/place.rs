@@ -41,6 +41,11 @@ pub(super) fn output_file(launch_directory: &Path) -> PathBuf {
     launch_directory.with_file_name("output.txt")
 }
 
+/// What a headless run has printed.
+pub(super) fn result_file(launch_directory: &Path) -> PathBuf {
+    launch_directory.with_file_name("result.jsonl")
+}
+
 /// What is remembered of a pane.
 pub(super) fn remembered(pane: &Pane) -> RunPlace {
     let server = &pane.server;

@@ -241,10 +241,10 @@ impl Invocation {
         }
     }
 
-    /// Becomes the program: returns only when that fails. Its input is this process's own.
-    pub fn exec(&self) -> CommandError {
-        let error = self.command().exec();
-        self.not_started(error)
+    /// Becomes the program, with this process's streams or a file to print into; returns on failure.
+    pub fn exec(&self, output: Option<File>) -> CommandError {
+        let output = output.map_or_else(Stdio::inherit, Stdio::from);
+        self.not_started(self.command().stdout(output).exec())
     }
 
     /// Starts it in the same session with nothing to read or say to, and does not wait for it.

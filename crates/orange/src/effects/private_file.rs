@@ -83,6 +83,24 @@ pub fn write_for_now(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> 
     put(path, bytes, false)
 }
 
+/// Opens the file to add to what is in it, and makes it when it is missing.
+pub fn append(path: &Path) -> Result<File, PrivateFileError> {
+    let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
+    make_folder(path)?;
+    // Without waiting, since opening a pipe could last for ever.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600);
+    let opened = options.custom_flags(flags.cast_signed()).open(path);
+    let file = opened.map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_file() {
+        return Ok(file);
+    }
+    let path = path.to_owned();
+    Err(PrivateFileError::NotRegular { path })
+}
+
 fn put(path: &Path, bytes: &[u8], is_synced: bool) -> Result<(), PrivateFileError> {
     let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
     let folder = make_folder(path)?;

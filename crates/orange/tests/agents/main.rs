@@ -21,6 +21,7 @@ mod deaths;
 mod events;
 mod fleet;
 mod forge;
+mod headless;
 mod lessons;
 mod levels;
 mod limits;

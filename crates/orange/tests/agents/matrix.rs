@@ -14,7 +14,7 @@ use crate::report::{shown, shown_with, versioned};
 const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "pi"];
 
 /// What is shown, and by which test of each agent; what begins with `no` is a reason.
-const ROWS: [(&str, [&str; 5]); 14] = [
+const ROWS: [(&str, [&str; 5]); 16] = [
     (
         "works from the plan to the merge, with all permissions",
         [
@@ -153,6 +153,26 @@ const ROWS: [(&str, [&str; 5]); 14] = [
             "skills::gemini_is_shown_the_skill",
             "skills::opencode_is_shown_the_skill",
             "skills::pi_is_shown_the_skill",
+        ],
+    ),
+    (
+        "works headless to its report, and its result is read",
+        [
+            "headless::claude_reports_and_its_result_is_read",
+            "headless::codex_reports_and_its_result_is_read",
+            "headless::gemini_reports_and_its_result_is_read",
+            "headless::opencode_reports_and_its_result_is_read",
+            "headless::pi_reports_and_its_result_is_read",
+        ],
+    ),
+    (
+        "is parked when it has no quota left headless, and then goes on in its conversation",
+        [
+            "headless::lesson_40_claude_without_quota_is_parked_and_goes_on",
+            "headless::lesson_40_codex_without_quota_is_parked_and_goes_on",
+            "headless::lesson_40_gemini_without_quota_is_parked_and_goes_on",
+            "headless::lesson_40_opencode_without_quota_is_parked_and_goes_on",
+            "headless::lesson_40_pi_without_quota_is_parked_and_goes_on",
         ],
     ),
 ];

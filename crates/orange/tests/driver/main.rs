@@ -26,6 +26,7 @@ mod delivering;
 mod demo;
 mod first_session;
 mod following;
+mod headless;
 mod hooks;
 mod hostile;
 mod identity;

@@ -52,6 +52,48 @@ fn lesson_29_the_agent_sees_the_table_and_nothing_else() {
 }
 
 #[test]
+fn what_is_printed_may_go_into_a_file_and_is_added_to_it() {
+    let stage = Stage::new();
+    let kept = stage.path("kept/result.jsonl");
+    let file = stage.launch(&Run {
+        script: "echo printed; echo told >&2; read line; echo \"read $line\"; exit 3",
+        output: Some(&kept),
+        ..Run::default()
+    });
+    for times in 1..=2 {
+        let output = exec_run(&file);
+        assert_eq!(output.status.code(), Some(3));
+        let said = format!(
+            "sh runs headless; what it prints goes into {}\n",
+            kept.display()
+        );
+        assert_eq!(stdout(&output), said, "and no more");
+        assert_eq!(stderr(&output), "told\n");
+        let printed = fs::read_to_string(&kept).unwrap();
+        assert_eq!(printed, "printed\nread \n".repeat(times));
+    }
+    let mode = fs::metadata(&kept).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+
+    // What is in the way is left alone, and the agent is not started.
+    let other = stage.path("other");
+    fs::write(&other, "kept").unwrap();
+    fs::remove_file(&kept).unwrap();
+    std::os::unix::fs::symlink(&other, &kept).unwrap();
+    let output = exec_run(&file);
+    assert_eq!(
+        (output.status.code(), stdout(&output)),
+        (Some(6), String::new())
+    );
+    assert!(
+        stderr(&output).contains("cannot write"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(fs::read_to_string(&other).unwrap(), "kept");
+}
+
+#[test]
 fn the_files_are_the_persons_alone() {
     let stage = Stage::new();
     let file = stage.launch(&Run::default());

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use orange::config::{
-    Environment, Harness, HarnessError, Harnesses, Home, Level, MAX_PROMPT_ARGUMENT, Values,
+    Environment, Harness, HarnessError, Harnesses, Home, Level, MAX_PROMPT_ARGUMENT, Manner, Values,
 };
 use orange::effects::run::RunFile;
 use orange::effects::tmux::Observation;
@@ -37,12 +37,14 @@ fn harness(arguments: &str) -> Harness {
 }
 
 fn filled(arguments: &str, values: &Values<'_>) -> Vec<OsString> {
-    harness(arguments).arguments(Level::Full, values).unwrap()
+    harness(arguments)
+        .arguments(Manner::Interactive, Level::Full, values)
+        .unwrap()
 }
 
 fn refused(arguments: &str, values: &Values<'_>) -> String {
     let error = harness(arguments)
-        .arguments(Level::Full, values)
+        .arguments(Manner::Interactive, Level::Full, values)
         .unwrap_err();
     assert!(!error.hint().is_empty());
     error.to_string()
@@ -98,6 +100,9 @@ fn the_examples_of_the_description_are_definitions() {
     let transcript = format!("{whole}{}", examples.next().unwrap());
     let transcript = Harness::parse("script.toml", &transcript).unwrap();
     assert!(transcript.transcript_error.is_some());
+    let headless = format!("{whole}{}", examples.next().unwrap());
+    let headless = Harness::parse("script.toml", &headless).unwrap();
+    assert!(headless.can_be_headless() && headless.result.is_some());
     let deaths = format!("{whole}{}", examples.next().unwrap());
     let deaths = Harness::parse("script.toml", &deaths).unwrap().deaths;
     assert_eq!(deaths.len(), 3);
@@ -215,7 +220,7 @@ fn nul_is_refused() {
 #[test]
 fn a_level_that_is_not_offered_is_said() {
     let error = harness("[]")
-        .arguments(Level::Reduced, &values("p"))
+        .arguments(Manner::Interactive, Level::Reduced, &values("p"))
         .unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -310,6 +315,31 @@ const MISTAKES: &[(&str, usize, &str)] = &[
         "no name of a variable",
     ),
     ("name = \"x\"\nname = \"x\"", 2, "duplicate"),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[args.headless]\nevery = [\"a\"]",
+        5,
+        "`[args.headless]` offers no permission level",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[args.headless]\nfull = [\"{promt}\"]",
+        6,
+        "`{promt}` is no placeholder",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\n[result]\ntext = [{ keys = [\"a\"] }]",
+        5,
+        "there are no arguments for one",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\nheadless.full = []\n[result]\ntxt = []",
+        7,
+        "unknown field `txt`",
+    ),
+    (
+        "name = \"x\"\nbinary = \"x\"\n[args]\nfull = []\nheadless.full = []\n[result]\ntext = [{ key = 1 }]",
+        7,
+        "unknown field `key`",
+    ),
 ];
 
 #[test]
@@ -429,13 +459,76 @@ fn a_reviewer_is_started_as_a_reviewer_where_the_definition_tells_how() {
     let both = format!("{plain}{told}");
     for (text, expected) in [(plain, "r"), (both.as_str(), "v")] {
         let harness = Harness::parse("x.toml", text).unwrap();
-        let arguments = harness.arguments(Level::Review, &values("p"));
+        let arguments = harness.arguments(Manner::Interactive, Level::Review, &values("p"));
         assert_eq!(arguments.unwrap(), [expected]);
     }
     let harness = Harness::parse("x.toml", &both).unwrap();
     let variables = |level| Vec::from_iter(harness.variables(level));
     assert_eq!(variables(Level::Reduced), [("A", "all"), ("B", "all")]);
     assert_eq!(variables(Level::Review), [("A", "all"), ("B", "review")]);
+}
+
+#[test]
+fn who_runs_headless_has_arguments_of_its_own_where_the_definition_tells() {
+    let plain = "name = \"x\"\nbinary = \"x\"\n[args]\nevery = [\"e\"]\nfull = [\"f\"]\nreduced = [\"r\"]\n";
+    let headless = format!("{plain}[args.headless]\nfull = [\"h\", [\"-m\", \"{{model}}\"]]\n");
+    let own = format!("{headless}every = []\n");
+    let arguments = |text: &str, manner| {
+        let harness = Harness::parse("x.toml", text).unwrap();
+        harness
+            .arguments(manner, Level::Full, &values("p"))
+            .unwrap()
+    };
+    for text in [plain, &headless, &own] {
+        assert_eq!(arguments(text, Manner::Interactive), ["e", "f"]);
+    }
+    assert_eq!(arguments(plain, Manner::Headless), ["e", "f"]);
+    assert_eq!(arguments(&headless, Manner::Headless), ["e", "h"]);
+    assert_eq!(arguments(&own, Manner::Headless), ["h"]);
+    let harness = Harness::parse("x.toml", &headless).unwrap();
+    assert!(harness.takes(Manner::Headless, "model"));
+    assert!(!harness.takes(Manner::Interactive, "model"));
+    assert!(
+        harness.require_setting("model", "m").is_err(),
+        "not always taken"
+    );
+    let missing = harness.arguments(Manner::Headless, Level::Reduced, &values("p"));
+    let missing = missing.unwrap_err();
+    assert!(
+        missing
+            .hint()
+            .contains("add `reduced` to `[args.headless]`"),
+        "{}",
+        missing.hint()
+    );
+}
+
+#[test]
+fn lesson_27_no_shipped_agent_takes_a_prompt_for_a_flag() {
+    let root = TempDir::new().unwrap();
+    let set = [("ORANGE_HOME", root.path())];
+    let home = Home::resolve(&Environment::of(set)).unwrap();
+    let harnesses = Harnesses::load(&home).unwrap();
+    assert_eq!(harnesses.all().len(), 5);
+    let prompt = "--version, it says";
+    for (name, _) in harnesses.all() {
+        let harness = harnesses.require(&HarnessName::new(name)).unwrap();
+        assert!(
+            harness.can_be_headless() && harness.result.is_some(),
+            "{name}"
+        );
+        for manner in [Manner::Interactive, Manner::Headless] {
+            for level in [Level::Full, Level::Reduced, Level::Review] {
+                let arguments = harness.arguments(manner, level, &values(prompt)).unwrap();
+                let last = arguments.last().unwrap().to_str().unwrap();
+                let before = arguments.iter().rev().nth(1);
+                let is_closed = last == prompt && before.is_some_and(|it| it == "--");
+                let is_joined =
+                    last.starts_with("--prompt") && last.ends_with(&format!("={prompt}"));
+                assert!(is_closed || is_joined, "{name}: {arguments:?}");
+            }
+        }
+    }
 }
 
 #[test]

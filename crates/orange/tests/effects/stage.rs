@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use orange::clock::Deadline;
-use orange::config::{Environment, Harness, Home};
+use orange::config::{Environment, Harness, Home, Manner};
 use orange::effects::process::{self, Patience};
 use orange::effects::run::{Launch, LaunchError};
 use orange::effects::tmux::{
@@ -56,6 +56,8 @@ pub struct Run<'a> {
     /// The script that `sh` runs; `$OUT` is its directory, the prompt file its first argument.
     pub script: &'a str,
     pub prompt: &'a str,
+    /// The file that all it prints goes into, if not its pane.
+    pub output: Option<&'a Path>,
 }
 
 /// The roles that tests use.
@@ -84,6 +86,7 @@ impl Default for Run<'_> {
             window: "work",
             script: IDLE,
             prompt: "do it",
+            output: None,
         }
     }
 }
@@ -156,6 +159,8 @@ impl Stage {
             role: &Role::from(run.role),
             proof: "secret-proof",
             harness,
+            manner: Manner::Interactive,
+            output: run.output,
             permissions: Permissions::Full,
             prompt: run.prompt,
             model: None,

@@ -27,7 +27,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.logs/1");
 /// Show what an agent has shown.
 ///
 /// That of the latest start: as its pane shows it now, scrolled-off lines included, or as it was
-/// kept when the pane was closed.
+/// kept when the pane was closed. A headless run prints into a file; what it said last, or why it
+/// failed, comes after that.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a

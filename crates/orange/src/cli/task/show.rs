@@ -13,11 +13,12 @@ use crate::cli::driving::{driver, meant};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
+use crate::cli::results::told_results;
 use crate::cli::schemas::Shape;
 use crate::cli::waits::{ToldWait, told_waits};
 use crate::clock;
 use crate::config::Environment;
-use crate::driver::{Observation, Seen, Shown, Why};
+use crate::driver::{Observation, ResultOfRun, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.
@@ -26,8 +27,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 /// Show where a task is, and why.
 ///
 /// Also who works on it, as a look at its agents shows, what they seem to be doing, what is still
-/// to be done, and which messages are undelivered: no agent has read them with `orange inbox` yet,
-/// nor shown that it was told of them.
+/// to be done, what came of headless runs by their own word, and which messages are undelivered: no
+/// agent has read them with `orange inbox` yet, nor shown that it was told of them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
@@ -50,6 +51,8 @@ struct Body<'a> {
     seen: Vec<Value>,
     /// What its live agents seem to be doing, by what they told.
     activities: Vec<ToldActivity<'a>>,
+    /// What came of its headless runs, as far as they printed it.
+    results: &'a [ResultOfRun],
     inbox: Value,
     why: Option<&'a Why>,
     /// What its start waits for, if it is in a queue.
@@ -62,20 +65,25 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let task = meant(&driver, args.task.as_deref())?;
     let shown = driver.show(&task)?;
     let why = driver.why(&task)?;
+    let results = driver.results(&task)?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,
-            body: body(&shown, why.as_ref())?,
+            body: body(&shown, &results, why.as_ref())?,
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
     } else {
         let width = output.answer_width();
-        output.answer(&text(&shown, why.as_ref(), width))?;
+        output.answer(&text(&shown, &results, why.as_ref(), width))?;
     }
     Ok(Exit::Ok)
 }
 
-fn body<'a>(shown: &'a Shown, why: Option<&'a Why>) -> Result<Body<'a>, Error> {
+fn body<'a>(
+    shown: &'a Shown,
+    results: &'a [ResultOfRun],
+    why: Option<&'a Why>,
+) -> Result<Body<'a>, Error> {
     let workspace = shown
         .workspace
         .as_ref()
@@ -97,6 +105,7 @@ fn body<'a>(shown: &'a Shown, why: Option<&'a Why>) -> Result<Body<'a>, Error> {
         runs: serde_json::to_value(&shown.runs)?,
         seen: shown.seen.iter().map(seen).collect(),
         activities: told_activities(&shown.activities),
+        results,
         inbox: inbox(shown)?,
         why,
         waits: told_waits(&shown.waits),
@@ -154,7 +163,7 @@ fn inbox(shown: &Shown) -> Result<Value, Error> {
     Ok(inbox)
 }
 
-fn text(shown: &Shown, why: Option<&Why>, width: Option<usize>) -> Text {
+fn text(shown: &Shown, results: &[ResultOfRun], why: Option<&Why>, width: Option<usize>) -> Text {
     let task = &shown.stored.task;
     let now = clock::now();
     let mut text = Text::new();
@@ -182,6 +191,9 @@ fn text(shown: &Shown, why: Option<&Why>, width: Option<usize>) -> Text {
         if let Some(doing) = doing(&shown.activities, &run.id, now) {
             line("", &doing);
         }
+    }
+    for (at, told) in told_results(results).iter().enumerate() {
+        line(if at == 0 { "result" } else { "" }, told);
     }
     for pending in &shown.pending {
         let label = pending.planned.effect.label();

@@ -13,6 +13,7 @@ use orange_engine::evidence::Evidence;
 use serde::{Deserialize, Serialize};
 
 use super::Failure;
+use super::spawn::manner;
 use crate::config::Harness;
 use crate::driver::{Driver, ids};
 use crate::effects::private_file::{self, PrivateFileError};
@@ -62,7 +63,8 @@ impl Driver {
         let mut earlier = runs.iter().rev();
         let last = earlier.find(|run| run.role == spawn.role && run.id != spawn.run);
         let last = last.filter(|run| run.evidence.is_some() && run.harness == spawn.harness);
-        if let Some(last) = last.filter(|_| harness.takes("resumed_id")) {
+        let manner = manner(spawn);
+        if let Some(last) = last.filter(|_| harness.takes(manner, "resumed_id")) {
             let folder = self.launch_directory(&task.project, &task.id, &last.id);
             let folder = folder.map_err(Failure::for_good)?;
             // Where the harness was the reason, no conversation is to blame.
@@ -73,8 +75,10 @@ impl Driver {
             // another conversation.
             let told = self.told_by(&task.project, &task.id, &last.id);
             let told = told.into_iter().rev().find_map(|it| it.session_id);
+            let printed = || self.result_of(&task.project, last)?.session_id;
+            let told = told.or_else(printed);
             let begun = kept.as_ref().map(|kept| kept.id.clone());
-            let begun = begun.filter(|_| harness.takes("session_id"));
+            let begun = begun.filter(|_| harness.takes(manner, "session_id"));
             if let Some(id) = told.filter(|_| kept.is_some()).or(begun) {
                 let is_resumed = true;
                 return Ok(Conversation { id, is_resumed });

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Failure;
 use super::deliver::{Telling, note_obstacle};
 use crate::clock;
-use crate::config::LogLevel;
+use crate::config::{Harness, LogLevel};
 use crate::driver::Driver;
 use crate::effects::tmux::Observation;
 use crate::store::{Delivery, NewMessage, Store};
@@ -67,6 +67,11 @@ impl Driver {
                 let harness = harnesses
                     .as_ref()
                     .and_then(|it| it.require(&record.harness).ok());
+                if record.headless && harness.is_some_and(Harness::can_be_headless) {
+                    return Err(Failure::obstacle(
+                        "it runs headless and reads nothing; its next start is told",
+                    ));
+                }
                 let telling = Telling {
                     events: harness.map(|it| it.events.clone()).unwrap_or_default(),
                     task,

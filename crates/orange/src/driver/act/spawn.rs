@@ -9,7 +9,7 @@ use orange_engine::effect::{EffectOutcome, Spawn};
 use super::Failure;
 use super::deliver::NUDGE;
 use crate::clock;
-use crate::config::{Environment, ORANGE_PORT_OFFSET, ORANGE_REPORT};
+use crate::config::{Environment, Manner, ORANGE_PORT_OFFSET, ORANGE_REPORT};
 use crate::driver::{Driver, ids, place};
 use crate::effects::git::Git;
 use crate::effects::run::{Launch, RawText, RunFile};
@@ -106,6 +106,9 @@ impl Driver {
         }
         let prompt = prompt(store, task, spawn)?;
         let conversation = self.conversation(store, task, spawn, &harness)?;
+        let manner = manner(spawn);
+        let output = harness.result.is_some() && manner == Manner::Headless;
+        let output = output.then(|| place::result_file(&folder));
         let secret = ids::secret().map_err(Failure::passing)?;
         let environment = self.with_orange_on_path();
         Launch {
@@ -114,6 +117,8 @@ impl Driver {
             role: &spawn.role,
             proof: &secret,
             harness: &harness,
+            manner,
+            output: output.as_deref(),
             permissions: spawn.permissions,
             prompt: &prompt,
             model: spawn.model.as_deref(),
@@ -155,6 +160,15 @@ impl Driver {
             }
         }
         Environment::of(variables)
+    }
+}
+
+/// How an agent is started.
+pub(super) fn manner(spawn: &Spawn) -> Manner {
+    if spawn.headless {
+        Manner::Headless
+    } else {
+        Manner::Interactive
     }
 }
 

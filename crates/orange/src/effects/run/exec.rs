@@ -11,7 +11,7 @@ use super::file::{RunFile, RunFileError};
 use super::raw_text::RawText;
 use crate::config::Environment;
 use crate::effects::command::{CommandError, Invocation};
-use crate::effects::private_file;
+use crate::effects::private_file::{self, PrivateFileError};
 use crate::effects::process::limit_open_files;
 
 /// Why the process did not become the agent.
@@ -23,6 +23,9 @@ pub enum ExecError {
     /// The program.
     #[error(transparent)]
     Program(#[from] CommandError),
+    /// The file that all it prints is added to.
+    #[error(transparent)]
+    Output(#[from] PrivateFileError),
 }
 
 /// What is left beside a run file when the process did not become the agent: its exit code alone
@@ -37,8 +40,9 @@ pub struct ExecFailure {
 }
 
 /// Becomes the agent; returns only when that fails. `pane` is the environment of this process, in
-/// which tmux says what the terminal can do.
-pub fn exec_run(path: &Path, pane: &Environment) -> ExecError {
+/// which tmux says what the terminal can do. `say` tells whoever looks at the pane why it shows
+/// nothing, where all that the agent prints goes into a file.
+pub fn exec_run(path: &Path, pane: &Environment, say: impl FnOnce(&str)) -> ExecError {
     let file = match RunFile::read(path) {
         Ok(file) => file,
         Err(error) => return error.into(),
@@ -49,11 +53,26 @@ pub fn exec_run(path: &Path, pane: &Environment) -> ExecError {
     if let Some(usual) = file.open_files {
         limit_open_files(usual);
     }
+    let output = file.output.as_ref().map(|output| {
+        let output = Path::new(output.as_os_str());
+        let program = Path::new(file.program.as_os_str());
+        let opened = private_file::append(output)?;
+        say(&format!(
+            "{} runs headless; what it prints goes into {}",
+            program.file_name().unwrap_or_default().display(),
+            output.display()
+        ));
+        Ok::<_, PrivateFileError>(opened)
+    });
+    let output = match output.transpose() {
+        Ok(output) => output,
+        Err(error) => return error.into(),
+    };
     let arguments = file.arguments.iter().map(RawText::as_os_str);
     let error = Invocation::new(file.program.as_os_str(), environment)
         .arguments(arguments)
         .directory(file.directory.as_os_str())
-        .exec();
+        .exec(output);
     let failure = ExecFailure {
         is_missing: matches!(error, CommandError::Missing { .. }),
         message: error.to_string(),

@@ -44,6 +44,9 @@ pub struct RunFile {
     /// How many files it may have open; nothing leaves it as the pane has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_files: Option<u64>,
+    /// The file that all it prints is added to; nothing leaves it to the pane.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<RawText>,
 }
 
 /// Why a run file cannot be used.
@@ -81,6 +84,7 @@ pub struct RunParts {
     pub directory: RawText,
     pub prompt_file: RawText,
     pub open_files: Option<u64>,
+    pub output: Option<RawText>,
 }
 
 impl RunFile {
@@ -97,6 +101,7 @@ impl RunFile {
             directory: parts.directory,
             prompt_file: parts.prompt_file,
             open_files: parts.open_files,
+            output: parts.output,
         };
         let run = &file.run;
         let holds = |what: String| RunFileError::HasNul {

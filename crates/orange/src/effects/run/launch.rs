@@ -10,8 +10,8 @@ use orange_engine::role::Role;
 use super::file::{RunFile, RunFileError, RunParts};
 use super::raw_text::RawText;
 use crate::config::{
-    Environment, Harness, HarnessError, Home, Level, ORANGE_HOME, ORANGE_RESUMED_ID, ORANGE_ROLE,
-    ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID, Values,
+    Environment, Harness, HarnessError, Home, Level, Manner, ORANGE_HOME, ORANGE_RESUMED_ID,
+    ORANGE_ROLE, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID, Values,
 };
 use crate::effects::private_file::{self, PrivateFileError};
 use crate::effects::process::usual_open_files;
@@ -29,6 +29,10 @@ pub struct Launch<'a> {
     pub proof: &'a str,
     /// The program and how to start it.
     pub harness: &'a Harness,
+    /// Whether it waits for more in its terminal.
+    pub manner: Manner,
+    /// The file that all it prints is added to, if not its pane.
+    pub output: Option<&'a Path>,
     /// What it may do.
     pub permissions: Permissions,
     /// What it is told.
@@ -84,7 +88,7 @@ impl Launch<'_> {
             system_prompt: self.system_prompt,
         };
         let level = Level::of(self.permissions, self.role);
-        let arguments = self.harness.arguments(level, &values)?;
+        let arguments = self.harness.arguments(self.manner, level, &values)?;
         let variables = self.variables(level, &run_folder);
         let program = self.harness.locate(self.environment.variable("PATH"))?;
         let file = RunFile::new(RunParts {
@@ -98,6 +102,7 @@ impl Launch<'_> {
             prompt_file: RawText::from(&prompt_file),
             // The tmux server may have been started by who raised its own limit.
             open_files: usual_open_files(),
+            output: self.output.map(RawText::from),
         })?;
         private_file::write_for_now(&prompt_file, self.prompt.as_bytes())?;
         for given in &self.harness.run_files {

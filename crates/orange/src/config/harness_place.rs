@@ -1,0 +1,110 @@
+//! Where a datum stands in the JSON that an agent writes.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// The key that stands for every one.
+const EVERY: &str = "*";
+
+/// A datum in some of the values that an agent writes, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// What such a value says besides.
+    #[serde(default)]
+    with: Map<String, Value>,
+    /// The keys that lead to the datum in it; `*` stands for every one.
+    #[serde(default)]
+    keys: Vec<String>,
+}
+
+impl Place {
+    /// Whether a value says what such a value says.
+    pub fn fits(&self, value: &Value) -> bool {
+        let mut with = self.with.iter();
+        with.all(|(key, wanted)| value.get(key).is_some_and(|found| has(found, wanted)))
+    }
+
+    /// What the keys lead to in a value that fits.
+    pub fn found<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
+        if !self.fits(value) {
+            return Vec::new();
+        }
+        let start = vec![value];
+        self.keys.iter().fold(start, |values, key| {
+            let below = values.into_iter().map(|value| below(value, key));
+            below.flatten().collect()
+        })
+    }
+
+    /// The texts that they lead to, joined.
+    pub fn text(&self, value: &Value) -> Option<String> {
+        let found = self.found(value);
+        let texts: Vec<&str> = found.into_iter().filter_map(Value::as_str).collect();
+        (!texts.is_empty()).then(|| texts.concat())
+    }
+}
+
+/// Whether everything that is wanted is in what was found; more may be in it.
+fn has(found: &Value, wanted: &Value) -> bool {
+    match wanted {
+        Value::Object(wanted) => {
+            let mut wanted = wanted.iter();
+            wanted.all(|(key, wanted)| found.get(key).is_some_and(|found| has(found, wanted)))
+        }
+        wanted => found == wanted,
+    }
+}
+
+fn below<'a>(value: &'a Value, key: &str) -> Vec<&'a Value> {
+    match value {
+        Value::Array(values) if key == EVERY => values.iter().collect(),
+        Value::Object(values) if key == EVERY => values.values().collect(),
+        value => value.get(key).into_iter().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn place(text: &str) -> Place {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_wanted_must_all_be_there_and_more_may_be() {
+        let place = place("with = { type = \"end\", is_error = false, by = { role = \"a\" } }");
+        let fits = |value: Value| place.fits(&value);
+        assert!(fits(
+            json!({"type": "end", "is_error": false, "by": {"role": "a", "x": 1}, "y": 2})
+        ));
+        assert!(!fits(
+            json!({"type": "end", "is_error": true, "by": {"role": "a"}})
+        ));
+        assert!(!fits(
+            json!({"type": "end", "is_error": "false", "by": {"role": "a"}})
+        ));
+        assert!(!fits(json!({"type": "end", "is_error": false, "by": "a"})));
+        assert!(!fits(json!(["type"])));
+    }
+
+    #[test]
+    fn keys_lead_down_and_a_star_to_every_one() {
+        let value =
+            json!({"a": [{"t": "x"}, {"u": "-"}, {"t": "y"}], "m": {"p": {"n": 1}, "q": {"n": 2}}});
+        assert_eq!(
+            place("keys = [\"a\", \"*\", \"t\"]")
+                .text(&value)
+                .as_deref(),
+            Some("xy")
+        );
+        let numbers = place("keys = [\"m\", \"*\", \"n\"]");
+        assert_eq!(numbers.found(&value), [&json!(1), &json!(2)]);
+        assert_eq!(numbers.text(&value), None);
+        assert_eq!(place("keys = [\"a\", \"b\"]").text(&value), None);
+        let other = place("with = { a = 1 }\nkeys = [\"m\", \"*\", \"n\"]");
+        assert!(other.found(&value).is_empty());
+    }
+}
