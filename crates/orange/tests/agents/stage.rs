@@ -132,9 +132,11 @@ impl Stage {
         fs::write(path, text).unwrap();
     }
 
-    /// Every request to the model so far.
+    /// Every request to the model so far; one that is being written down is none yet.
     pub fn requests(&self) -> Vec<Value> {
-        let log = fs::read_to_string(self.path("requests")).unwrap_or_default();
+        let log = fs::read(self.path("requests")).unwrap_or_default();
+        let end = log.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        let log = String::from_utf8(log[..end].to_vec()).unwrap();
         let lines = log.lines().map(serde_json::from_str);
         lines.collect::<Result<_, _>>().unwrap()
     }

@@ -1,5 +1,7 @@
 //! What agents print, as it was recorded, and what is read.
 
+use proptest::prelude::*;
+
 use super::super::Harness;
 use super::*;
 
@@ -245,4 +247,25 @@ fn costs_are_told_down_to_a_millionth() {
     assert_eq!(cost("{\"cost\":100.5}").as_deref(), Some("100.5"));
     assert_eq!(cost("{\"cost\":0.0000004}").as_deref(), Some("0"));
     assert_eq!(cost("{\"cost\":-1}{\"cost\":\"2\"}"), None);
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_printed_can_be_read(printed: Vec<u8>, pieces in "[\\[\\]{}\":,a1\n ]{0,200}") {
+        for harness in [shipped!("claude"), shipped!("gemini")] {
+            let places = harness.result.as_ref().unwrap();
+            places.read(&printed, &harness.deaths);
+        }
+        // What came before cannot be lost by what comes after.
+        let printed = format!("{{\"id\":\"a\"}}\n{pieces}");
+        prop_assert_eq!(read_plain(&printed).session_id.unwrap(), "a");
+    }
+
+    #[test]
+    fn lines_of_a_log_between_values_change_nothing(noise in "[a-z\\[(\"][^\n]{0,40}") {
+        let values = recorded!("pi-succeeded");
+        let harness = shipped!("pi");
+        let mixed = values.replace('\n', &format!("\n{noise}\n"));
+        prop_assert_eq!(read(&harness, &mixed), read(&harness, values));
+    }
 }
