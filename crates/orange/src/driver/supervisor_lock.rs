@@ -98,16 +98,26 @@ impl Driver {
         if !self.is_supervised() || self.is_yielding() {
             return Ok(None);
         }
-        let process = self.supervising_process();
-        let pid = process.as_ref().map(|process| process.pid);
-        // One that has ended gets no signal, whoever has its number now.
-        if let Some(process) = process {
-            ask_to_end(&process)?;
+        // Who has just taken over says a moment later who it is: what is read before is nothing, or
+        // of one that has ended and gets no signal, whoever has its number now.
+        let mut asked = None;
+        let mut failure = None;
+        let has_ended = Deadline::after(patience).wait_for(|| {
+            let process = self.supervising_process();
+            let process = process.filter(|it| asked.is_none() && it.life() != Life::Gone);
+            if let Some(process) = process {
+                failure = ask_to_end(&process).err();
+                asked = Some(process.pid);
+            }
+            failure.is_some() || !self.is_supervised()
+        });
+        if let Some(failure) = failure {
+            return Err(failure.into());
         }
-        if Deadline::after(patience).wait_for(|| !self.is_supervised()) {
-            return Ok(pid);
+        if has_ended {
+            return Ok(asked);
         }
-        Err(DriverError::Supervised { pid })
+        Err(DriverError::Supervised { pid: asked })
     }
 
     /// The number of who supervises, as far as it has said so.

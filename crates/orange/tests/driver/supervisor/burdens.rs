@@ -92,7 +92,10 @@ fn who_got_the_number_of_an_earlier_supervisor_gets_no_signal() {
     let stage = Stage::new("default");
     let serving = Serving::on(&stage);
     let path = stage.home().path().join("supervisor.lock");
-    let text = fs::read_to_string(&path).unwrap();
+    let text = || fs::read_to_string(&path).unwrap();
+    // It holds the lock a moment before it has written who it is.
+    wait_for("its number", || !text().is_empty());
+    let text = text();
     let said: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(said["pid"], serving.pid());
     assert!(said["start"].is_number(), "{said}");
