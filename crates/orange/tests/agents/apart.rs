@@ -47,6 +47,8 @@ pub fn apart_for(longest: Duration, name: &str, agents: &[Agent], body: impl FnO
         return;
     }
     let home = tempfile::tempdir().unwrap();
+    // What ends with the namespace may write to the last, so that its files go after that.
+    let files = tempfile::tempdir().unwrap();
     fs::write(home.path().join("canary.txt"), CANARY).unwrap();
     let mut unshare = Command::new("unshare");
     if !rustix::process::geteuid().is_root() {
@@ -60,7 +62,7 @@ pub fn apart_for(longest: Duration, name: &str, agents: &[Agent], body: impl FnO
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
         .env("HOME", home.path())
-        .env("TMPDIR", std::env::temp_dir())
+        .env("TMPDIR", files.path())
         .env("ORANGE_AGENTS", &prefix)
         .env(INSIDE, "1")
         .env("TESTER_CANARY", CANARY)
