@@ -1,5 +1,6 @@
 //! How an agent's transcript says that a turn failed.
 
+use orange_engine::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -10,18 +11,26 @@ const LAST_LINES: usize = 4;
 
 /// A line of a transcript of JSON lines that tells of a turn that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
-pub struct TranscriptError(Place);
+#[serde(deny_unknown_fields)]
+pub struct TranscriptError {
+    /// Which line, and where the reason stands in it.
+    failed: Place,
+    /// Where a line says when it was written.
+    at: Place,
+}
 
 impl TranscriptError {
     /// Why the last turn failed, by the end of a transcript; a line that is half written is none.
-    pub fn find(&self, transcript: &[u8]) -> Option<String> {
+    ///
+    /// Who goes on with a conversation finds in it what was written before `since`, when it began.
+    pub fn find(&self, transcript: &[u8], since: Timestamp) -> Option<String> {
         let lines = transcript.split(|byte| *byte == b'\n').rev();
         let lines = lines.filter(|line| !line.trim_ascii().is_empty());
         let mut lines = lines.take(LAST_LINES);
         lines.find_map(|line| {
             let line: Value = serde_json::from_slice(line).ok()?;
-            self.0.text(&line)
+            let at = Timestamp::parse(&self.at.text(&line)?).ok()?;
+            self.failed.text(&line).filter(|_| at >= since)
         })
     }
 }
@@ -31,14 +40,17 @@ mod tests {
     use super::*;
 
     fn transcript_error() -> TranscriptError {
-        let place = "with = { type = \"error\" }\nkeys = [\"why\", \"message\"]";
-        TranscriptError(toml::from_str(place).unwrap())
+        let text = "failed = { with = { type = \"error\" }, keys = [\"why\", \"message\"] }\n\
+                    at = { keys = [\"at\"] }";
+        toml::from_str(text).unwrap()
     }
 
     #[test]
     fn only_the_end_of_a_transcript_tells() {
-        let find = |text: &str| transcript_error().find(text.as_bytes());
-        let failed = r#"{"type":"error","why":{"message":"no quota"}}"#;
+        let since = Timestamp::parse("2026-11-15T10:00:00Z").unwrap();
+        let find = |text: &str| transcript_error().find(text.as_bytes(), since);
+        let failed =
+            r#"{"type":"error","why":{"message":"no quota"},"at":"2026-11-15T10:00:00.000Z"}"#;
         assert_eq!(find(""), None);
         assert_eq!(find(failed).as_deref(), Some("no quota"));
         let noted = format!("{failed}\n{{}}\n\n{{\"type\":\"info\"}}\n");
@@ -46,5 +58,17 @@ mod tests {
         assert_eq!(find(&format!("{failed}\n{}", "{}\n".repeat(4))), None);
         assert_eq!(find(&failed[..30]), None);
         assert_eq!(find(&failed.replace("error", "answer")), None);
+    }
+
+    #[test]
+    fn what_failed_before_the_agent_began_is_not_its_failure() {
+        let since = Timestamp::parse("2026-11-15T10:00:00.001Z").unwrap();
+        let find = |text: &str| transcript_error().find(text.as_bytes(), since);
+        let line = |at: &str| format!(r#"{{"type":"error","why":{{"message":"no"}}{at}}}"#);
+        assert_eq!(find(&line(r#","at":"2026-11-15T10:00:00.000Z""#)), None);
+        assert_eq!(find(&line("")), None);
+        assert_eq!(find(&line(r#","at":"yesterday""#)), None);
+        let own = line(r#","at":"2026-11-15T10:00:01Z""#);
+        assert_eq!(find(&own).as_deref(), Some("no"));
     }
 }

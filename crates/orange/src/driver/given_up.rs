@@ -84,7 +84,8 @@ impl Driver {
         let harnesses = self.harnesses().ok()?;
         let harness = harnesses.require(&record.harness).ok()?;
         let error = harness.transcript_error.as_ref()?;
-        error.find(&end_of(Path::new(transcript), TAIL)?)
+        let began = record.setup.as_ref()?.at;
+        error.find(&end_of(Path::new(transcript), TAIL)?, began)
     }
 
     fn can_be_headless(&self, harness: &HarnessName) -> bool {
