@@ -177,6 +177,15 @@ impl Activity {
     }
 }
 
+/// Since when an agent has told of nothing but failing; `None` when it told something else last.
+pub fn failing_since(events: &[AgentEvent]) -> Option<Timestamp> {
+    let mut latest_first: Vec<&AgentEvent> = events.iter().collect();
+    latest_first.sort_by_key(|event| std::cmp::Reverse(event.sequence));
+    let failing = latest_first.into_iter();
+    let failing = failing.take_while(|event| event.kind == AgentEventKind::Failed);
+    failing.map(|event| event.at).min()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +199,24 @@ mod tests {
             transcript: None,
             message: None,
         }
+    }
+
+    #[test]
+    fn an_agent_that_fails_again_has_failed_since_the_first_time() {
+        let at = |sequence: u64, kind| AgentEvent {
+            at: Timestamp::from_millis(i64::try_from(sequence).unwrap()),
+            ..event(sequence, kind)
+        };
+        let mut told = vec![
+            at(1, AgentEventKind::Failed),
+            at(2, AgentEventKind::Working),
+            at(4, AgentEventKind::Failed),
+            at(3, AgentEventKind::Failed),
+        ];
+        assert_eq!(failing_since(&told), Some(Timestamp::from_millis(3)));
+        told.push(at(5, AgentEventKind::Idle));
+        assert_eq!(failing_since(&told), None);
+        assert_eq!(failing_since(&[]), None);
     }
 
     #[test]

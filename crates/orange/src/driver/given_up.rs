@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use orange_engine::Task;
-use orange_engine::activity::{Activity, Doing};
+use orange_engine::activity::{Activity, Doing, failing_since};
 use orange_engine::death::{Judged, given_up};
 use orange_engine::names::{HarnessName, RunId, TaskId};
 use orange_engine::task::RunState;
@@ -69,13 +69,12 @@ impl Driver {
     fn failure(&self, task: &Task, record: &RunRecord) -> Option<String> {
         let told = self.told_by(&task.project, &task.id, &record.id);
         let activity = Activity::of(&told);
-        // Who runs headless prints why and ends, unless it tries again for ever. Its transcript may
-        // tell of the run before, whose conversation it goes on with.
+        // Who runs headless prints why and ends, unless it tries again for ever.
         let is_headless = record.headless && self.can_be_headless(&record.harness);
         if activity.doing == Doing::Failed {
-            let failed = activity.evidence?;
-            let since = clock::now().millis().saturating_sub(failed.at.millis());
-            return failed.message.filter(|_| !is_headless || since >= ENDS);
+            let since = failing_since(&told)?.millis();
+            let has_time = is_headless && clock::now().millis().saturating_sub(since) < ENDS;
+            return activity.evidence?.message.filter(|_| !has_time);
         }
         if is_headless {
             return None;

@@ -65,6 +65,7 @@ impl Driver {
             role: run.role.clone(),
             is_running,
             text: match self.said(&project, run).filter(|_| !is_running) {
+                Some(said) if text.is_empty() => format!("{said}\n"),
                 Some(said) => format!("{}\n{said}\n", text.trim_end()),
                 None => text,
             },
@@ -76,13 +77,19 @@ impl Driver {
         let path = output_file(&folder);
         match fs::read(&path) {
             Ok(bytes) => Ok(shown(String::from_utf8_lossy(&bytes).into_owned(), false)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(DriverError::NoOutput {
-                task: run.task.clone(),
-                reason: format!(
-                    "the {} has no pane any more, and nothing of it was kept",
-                    run.role
-                ),
-            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let said = shown(String::new(), false);
+                if !said.text.is_empty() {
+                    return Ok(said);
+                }
+                Err(DriverError::NoOutput {
+                    task: run.task.clone(),
+                    reason: format!(
+                        "the {} has no pane any more, and nothing of it was kept",
+                        run.role
+                    ),
+                })
+            }
             Err(error) => Err(DriverError::File {
                 attempt: "read",
                 path,

@@ -26,6 +26,12 @@ fn said(yields: bool) -> &'static str {
     if yields { YIELDS } else { "" }
 }
 
+/// Who supervises, by its own word.
+struct Holder {
+    process: ProcessIdentity,
+    yields: bool,
+}
+
 /// Held by the one who supervises a home.
 #[derive(Debug)]
 pub struct SupervisorLock {
@@ -67,7 +73,7 @@ impl Driver {
         let noted = file
             .set_len(0)
             .and_then(|()| file.rewind())
-            .and_then(|()| writeln!(file, "{own}{}", said(yields)));
+            .and_then(|()| file.write_all(format!("{own}{}\n", said(yields)).as_bytes()));
         noted.map_err(|error| failed(&error))?;
         Ok(SupervisorLock { _file: file })
     }
@@ -94,22 +100,23 @@ impl Driver {
 
     /// Asks the supervisor to end and waits until it has; who it was.
     pub fn stop_supervisor(&self, patience: Duration) -> Result<Option<u32>, DriverError> {
-        // Whoever yields does something else besides, and must not be ended for this.
-        if !self.is_supervised() || self.is_yielding() {
-            return Ok(None);
-        }
-        // Who has just taken over says a moment later who it is: what is read before is nothing, or
-        // of one that has ended and gets no signal, whoever has its number now.
         let mut asked = None;
         let mut failure = None;
         let has_ended = Deadline::after(patience).wait_for(|| {
-            let process = self.supervising_process();
-            let process = process.filter(|it| asked.is_none() && it.life() != Life::Gone);
-            if let Some(process) = process {
-                failure = ask_to_end(&process).err();
-                asked = Some(process.pid);
+            if !self.is_supervised() {
+                return true;
             }
-            failure.is_some() || !self.is_supervised()
+            match self.holder() {
+                // Whoever yields does something else besides, and must not be ended for this.
+                Some(holder) if holder.yields => return true,
+                Some(holder) if asked.is_none() => {
+                    failure = ask_to_end(&holder.process).err();
+                    asked = Some(holder.process.pid);
+                }
+                // Who has just taken over says a moment later who it is.
+                _ => {}
+            }
+            failure.is_some()
         });
         if let Some(failure) = failure {
             return Err(failure.into());
@@ -122,24 +129,23 @@ impl Driver {
 
     /// The number of who supervises, as far as it has said so.
     fn supervisor(&self) -> Option<u32> {
-        self.supervising_process().map(|process| process.pid)
-    }
-
-    /// Who supervises, as far as it has said so: its start too, because numbers come again.
-    fn supervising_process(&self) -> Option<ProcessIdentity> {
-        let said = self.said_by_supervisor()?;
-        let own = said.trim().trim_end_matches(YIELDS);
-        serde_json::from_str(own.trim()).ok()
+        self.holder().map(|holder| holder.process.pid)
     }
 
     /// Whether who supervises said that it leaves that to anybody who wants to.
     fn is_yielding(&self) -> bool {
-        let said = self.said_by_supervisor();
-        said.is_some_and(|it| it.trim_end().ends_with(YIELDS))
+        self.holder().is_some_and(|holder| holder.yields)
     }
 
-    fn said_by_supervisor(&self) -> Option<String> {
-        std::fs::read_to_string(self.home.path().join(HELD)).ok()
+    /// Who supervises, as far as it has said so: its start too, because numbers come again. What
+    /// one said who has ended says nothing about who came after it.
+    fn holder(&self) -> Option<Holder> {
+        let said = std::fs::read_to_string(self.home.path().join(HELD)).ok()?;
+        let said = said.trim_end();
+        let own = said.trim_end_matches(YIELDS);
+        let process: ProcessIdentity = serde_json::from_str(own).ok()?;
+        let yields = own.len() < said.len();
+        (process.life() != Life::Gone).then_some(Holder { process, yields })
     }
 
     /// Whether somebody supervises this home now.

@@ -63,8 +63,8 @@ impl Driver {
         let mut earlier = runs.iter().rev();
         let last = earlier.find(|run| run.role == spawn.role && run.id != spawn.run);
         let last = last.filter(|run| run.evidence.is_some() && run.harness == spawn.harness);
-        let manner = manner(spawn);
-        if let Some(last) = last.filter(|_| harness.takes(manner, "resumed_id")) {
+        let resumes = harness.takes(manner(spawn.headless), "resumed_id");
+        if let Some(last) = last.filter(|_| resumes) {
             let folder = self.launch_directory(&task.project, &task.id, &last.id);
             let folder = folder.map_err(Failure::for_good)?;
             // Where the harness was the reason, no conversation is to blame.
@@ -78,7 +78,7 @@ impl Driver {
             let printed = || self.result_of(&task.project, last)?.session_id;
             let told = told.or_else(printed);
             let begun = kept.as_ref().map(|kept| kept.id.clone());
-            let begun = begun.filter(|_| harness.takes(manner, "session_id"));
+            let begun = begun.filter(|_| harness.takes(manner(last.headless), "session_id"));
             if let Some(id) = told.filter(|_| kept.is_some()).or(begun) {
                 let is_resumed = true;
                 return Ok(Conversation { id, is_resumed });

@@ -106,7 +106,7 @@ impl Driver {
         }
         let prompt = prompt(store, task, spawn)?;
         let conversation = self.conversation(store, task, spawn, &harness)?;
-        let manner = manner(spawn);
+        let manner = manner(spawn.headless);
         let output = harness.result.is_some() && manner == Manner::Headless;
         let output = output.then(|| place::result_file(&folder));
         let secret = ids::secret().map_err(Failure::passing)?;
@@ -164,8 +164,8 @@ impl Driver {
 }
 
 /// How an agent is started.
-pub(super) fn manner(spawn: &Spawn) -> Manner {
-    if spawn.headless {
+pub(super) fn manner(is_headless: bool) -> Manner {
+    if is_headless {
         Manner::Headless
     } else {
         Manner::Interactive

@@ -152,9 +152,16 @@ fn framed(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
     let below = rows[cursor_row..].iter().take_while(|row| is_text(row));
     let (first, end) = (cursor_row - above.count(), cursor_row + below.count());
     rows.get(first.checked_sub(1)?).filter(|row| is_edge(row))?;
-    rows.get(end).filter(|row| is_edge(row))?;
+    let (edge, below) = rows.get(end..)?.split_first()?;
+    // Far below it something else would be the box, and this one of the messages above it.
+    let is_last = below.iter().filter(|row| is_text(row)).count() <= FOOTER_LINES;
+    if !is_edge(edge) || !is_last {
+        return None;
+    }
     let text: String = rows[first..end].iter().map(|row| undrawn(row)).collect();
-    Some(text.trim_start_matches(PROMPTS).to_owned())
+    let unprompted = text.strip_prefix(PROMPTS);
+    let unprompted = unprompted.filter(|it| it.starts_with(char::is_whitespace));
+    Some(unprompted.unwrap_or(&text).to_owned())
 }
 
 /// What is typed behind the last prompt: up to the edge of a box or the end of the screen.
@@ -285,6 +292,11 @@ mod tests {
             assert!(read.is_unsent() && read.waits(), "{screen}");
             let mixed = screen.replace(NUDGE, &format!("half a thought {NUDGE}"));
             assert!(Screen::read(&mixed, Some(5), NUDGE).is_mixed(), "{mixed}");
+            let begun = screen.replace(NUDGE, &format!("#{NUDGE}"));
+            assert!(Screen::read(&begun, Some(5), NUDGE).is_mixed(), "{begun}");
+            // One that was sent, and the cursor left on it.
+            let sent = format!("{screen}I read.\nI work.\n┃\n┃  Ask anything\n┃\n");
+            assert!(!Screen::read(&sent, Some(5), NUDGE).waits(), "{sent}");
             let broken = screen.replace("run orange inbox", "run\norange inbox");
             assert!(Screen::read(&broken, Some(6), NUDGE).waits(), "{broken}");
             // The cursor is elsewhere when it was sent, or nobody knows where it is.
