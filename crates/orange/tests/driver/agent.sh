@@ -92,6 +92,19 @@ swallow() {
     printf '%s\n' "$typed" >> "$SCRIPTS/sent"
 }
 
+# flicker: loses the first Enter, and shows nothing for a moment before it shows all of it again.
+flicker() {
+    box
+    printf '\r\033[K'
+    sleep 0.5
+    printf '> %s' "$typed"
+    keys
+    orange agent-event prompt-submitted
+    printf '\r\n> '
+    stty sane
+    printf '%s\n' "$typed" >> "$SCRIPTS/sent"
+}
+
 # dialog: asks a question of its own instead of taking in what was typed.
 dialog() {
     box

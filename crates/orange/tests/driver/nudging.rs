@@ -13,7 +13,10 @@ use crate::stage::{Stage, wait_for};
 
 /// A task that waits for a person, with a worker that does what the script says.
 fn waiting(worker: &str) -> (Stage, TaskId) {
-    let stage = Stage::new("default");
+    waiting_on(Stage::new("default"), worker)
+}
+
+fn waiting_on(stage: Stage, worker: &str) -> (Stage, TaskId) {
     stage.script("worker-1", worker);
     let id = stage.create(&["Add a line", "--status", "reviewing"]);
     stage.must(&["task", "respawn", id.as_str(), "--role", "worker"]);
@@ -103,6 +106,22 @@ fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
     let (_, inbox) = stage.json(&["inbox", id.as_str(), "--json"]);
     let text = inbox["messages"][0]["text"].as_str().unwrap();
     assert!(text.contains("two lines"), "{text}");
+}
+
+#[test]
+fn lesson_25_a_line_that_is_gone_for_a_moment_is_not_taken_for_sent() {
+    let stage = Stage::new("default");
+    let path = stage.path("home/harnesses/script.toml");
+    let tells = "events = [\"prompt-submitted\"]\n";
+    let definition = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{tells}{definition}")).unwrap();
+    let (stage, id) = waiting_on(stage, "flicker\nask inbox");
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_for_turn("worker-1");
+    assert!(stage.calls().contains("two lines"), "{}", stage.calls());
+    assert_eq!(enters(&stage), 2);
+    let sent = fs::read_to_string(stage.path("scripts/sent")).unwrap();
+    assert_eq!(sent.matches("Message from orange").count(), 1, "{sent}");
 }
 
 #[test]

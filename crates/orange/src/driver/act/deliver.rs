@@ -98,12 +98,27 @@ impl Driver {
         delivery.told_at = Some(clock::now());
         note(store, telling, delivery.clone())?;
         self.send(store, telling, &ground)?;
+        self.confirm(store, telling, delivery, typed_at)
+    }
+
+    /// Waits until the agent tells that it took the line in, where it tells of that. A line that is
+    /// still in its box then was not: some redraw all they show, and a look in between sees nothing.
+    fn confirm(
+        &self,
+        store: &mut Store,
+        telling: &Telling<'_>,
+        mut delivery: Delivery,
+        typed_at: Timestamp,
+    ) -> Result<(), Failure> {
         if telling.events.contains(&AgentEventKind::PromptSubmitted) {
             let took_in =
                 || Ok(self.took_in(telling, typed_at).is_some() || is_read(store, telling)?);
             if within(TELLS, took_in)? {
                 delivery.confirmed_at = Some(clock::now());
-                note(store, telling, delivery)?;
+                return note(store, telling, delivery);
+            }
+            if self.is_unsent(telling)? {
+                return Err(not_taken_in(telling.role));
             }
         }
         Ok(())
@@ -114,17 +129,25 @@ impl Driver {
         &self,
         store: &mut Store,
         telling: &Telling<'_>,
-        delivery: Delivery,
+        mut delivery: Delivery,
     ) -> Result<(), Failure> {
+        let told_at = delivery.told_at;
+        if told_at.is_some_and(|told_at| self.took_in(telling, told_at).is_some()) {
+            delivery.confirmed_at = delivery.confirmed_at.or(Some(clock::now()));
+            return note(store, telling, delivery);
+        }
         let ground = self.tmux.ground(telling.pane, NUDGE);
         let ground = ground.map_err(Failure::passing)?;
         if let Some(obstacle) = &ground.obstacle {
             return Err(Failure::obstacle(obstacle));
         }
-        if ground.screen.waits() {
-            self.send(store, telling, &ground)?;
+        if !ground.screen.waits() {
+            return note(store, telling, delivery);
         }
-        note(store, telling, delivery)
+        let typed_at = clock::now();
+        self.send(store, telling, &ground)?;
+        note(store, telling, delivery.clone())?;
+        self.confirm(store, telling, delivery, typed_at)
     }
 
     /// What the terminal shows once the line shows; `before` is how often it showed before it was
@@ -157,22 +180,20 @@ impl Driver {
         }
         for _ in 0..2 {
             press()?;
-            let is_taken = || {
-                let ground = self.tmux.ground(telling.pane, NUDGE);
-                let ground = ground.map_err(Failure::passing)?;
-                // Beside somebody who types, nothing is certain.
-                let is_certain = ground.obstacle.is_none();
-                Ok(!(is_certain && ground.screen.is_unsent()) || is_read(store, telling)?)
-            };
+            let is_taken = || Ok(!self.is_unsent(telling)? || is_read(store, telling)?);
             if within(TAKES_IN, is_taken)? {
                 return Ok(());
             }
         }
-        let role = telling.role;
-        Err(Failure::passing(format!(
-            "the {role} does not take in the line that tells of its message: press Enter in its \
-             terminal"
-        )))
+        Err(not_taken_in(telling.role))
+    }
+
+    /// Whether the line is provably still in the input box; beside somebody who types, nothing is
+    /// certain.
+    fn is_unsent(&self, telling: &Telling<'_>) -> Result<bool, Failure> {
+        let ground = self.tmux.ground(telling.pane, NUDGE);
+        let ground = ground.map_err(Failure::passing)?;
+        Ok(ground.obstacle.is_none() && ground.screen.is_unsent())
     }
 
     /// What the terminal shows, if something may be typed into it.
@@ -211,6 +232,13 @@ impl Driver {
         let mut told = told.into_iter();
         told.find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at)
     }
+}
+
+fn not_taken_in(role: &Role) -> Failure {
+    Failure::passing(format!(
+        "the {role} does not take in the line that tells of its message: press Enter in its \
+         terminal"
+    ))
 }
 
 /// Notes what stands in the way.
