@@ -64,7 +64,7 @@ impl Driver {
             run: run.id.clone(),
             role: run.role.clone(),
             is_running,
-            text: match self.said(&project, run).filter(|_| !is_running) {
+            text: match (!is_running).then(|| self.said(&project, run)).flatten() {
                 Some(said) if text.is_empty() => format!("{said}\n"),
                 Some(said) => format!("{}\n{said}\n", text.trim_end()),
                 None => text,

@@ -1,7 +1,5 @@
 //! Headless runs: the report decides, and what is printed is read.
 
-use std::fs;
-
 use orange::clock::{self, Deadline};
 use orange_engine::names::TaskId;
 use orange_engine::parking::{Parking, Reason};
@@ -21,16 +19,6 @@ say It greets in French: "Bonjour".
 const SAID: &str = "It greets in French: \"Bonjour\".";
 
 const QUOTA: &str = "run echo begun > begun.txt\nquota\nrun echo this is never run\n";
-
-fn served(agent: Agent) -> Stage {
-    let stage = Stage::new(&[agent]);
-    let home = stage.path("person/orange");
-    fs::create_dir_all(&home).unwrap();
-    fs::write(home.join("config.toml"), "[supervisor]\nsweep = \"2s\"\n").unwrap();
-    stage.orange(&["project", "add", "--harness", agent.name()]);
-    stage.orange(&["serve", "--detach"]);
-    stage
-}
 
 fn results(stage: &Stage, id: &TaskId) -> Vec<Value> {
     let shown = stage.orange(&["task", "show", id.as_str(), "--json"]);
@@ -60,7 +48,7 @@ fn check_good(stage: &Stage, id: &TaskId, result: &Value) {
 
 /// It works, commits and reports by its own tools, and ends.
 fn greet(agent: Agent) {
-    let stage = served(agent);
+    let stage = Stage::served(agent);
     stage.script("greet", "worker-1", WORK);
     let id = stage.create("greet", &["--workflow", "autopilot"]);
     stage.wait_for(&id, "done");
@@ -82,7 +70,7 @@ fn parked(stage: &Stage) -> Vec<Parking> {
 
 /// It runs out in its turn, and later goes on in the conversation that it printed.
 fn run_out(agent: Agent) {
-    let stage = served(agent);
+    let stage = Stage::served(agent);
     stage.script("greet", "worker-1", QUOTA);
     let id = stage.create("greet", &["--workflow", "autopilot"]);
     let held = Deadline::after(SOON).wait_for(|| !parked(&stage).is_empty());

@@ -1,6 +1,5 @@
 //! An agent without quota, or without a login, parks its harness.
 
-use std::fs;
 use std::time::Duration;
 
 use orange::clock::{self, Deadline};
@@ -19,17 +18,6 @@ const GO_ON: &str = "say I went on.\n";
 /// How long nobody may be started on a harness that is parked.
 const QUIET: Duration = Duration::from_secs(6);
 
-fn served(agent: Agent) -> Stage {
-    let stage = Stage::new(&[agent]);
-    let home = stage.path("person/orange");
-    fs::create_dir_all(&home).unwrap();
-    // Who writes into its transcript alone that it failed is looked at now and then.
-    fs::write(home.join("config.toml"), "[supervisor]\nsweep = \"2s\"\n").unwrap();
-    stage.orange(&["project", "add", "--harness", agent.name()]);
-    stage.orange(&["serve", "--detach"]);
-    stage
-}
-
 fn parked(stage: &Stage) -> Vec<Parking> {
     stage.store().parked(clock::now()).unwrap()
 }
@@ -42,7 +30,7 @@ fn starts(stage: &Stage, id: &TaskId) -> usize {
 
 /// It runs out in its turn; nobody else is started, and then it goes on where it was.
 fn run_out(agent: Agent, script: &str, reason: Reason) {
-    let stage = served(agent);
+    let stage = Stage::served(agent);
     stage.script("any", "worker-1", script);
     stage.script("any", "resumed-1", GO_ON);
     let id = stage.create("one", &["--workflow", "minimal"]);
@@ -114,7 +102,7 @@ limits! { KEY, Login:
 fn gemini_without_quota_asks_in_its_terminal_alone() {
     let name = "limits::gemini_without_quota_asks_in_its_terminal_alone";
     apart(name, &[Agent::Gemini], || {
-        let stage = served(Agent::Gemini);
+        let stage = Stage::served(Agent::Gemini);
         stage.script("any", "worker-1", QUOTA);
         let id = stage.create("one", &["--workflow", "minimal"]);
         let asks = || stage.told(&id).contains("Usage limit reached for");

@@ -58,6 +58,18 @@ impl Stage {
         stage
     }
 
+    /// The same with a supervisor, and this agent for every task.
+    pub fn served(agent: Agent) -> Stage {
+        let stage = Stage::new(&[agent]);
+        let home = stage.path("person/orange");
+        fs::create_dir_all(&home).unwrap();
+        // Who writes into its transcript alone that it failed is looked at now and then.
+        fs::write(home.join("config.toml"), "[supervisor]\nsweep = \"2s\"\n").unwrap();
+        stage.orange(&["project", "add", "--harness", agent.name()]);
+        stage.orange(&["serve", "--detach"]);
+        stage
+    }
+
     /// The same for a person who has installed the agents and never started one.
     pub fn fresh(agents: &[Agent]) -> Stage {
         Stage::at(agents, |_| Vec::new())

@@ -129,6 +129,10 @@ fn a_headless_run_ends_by_its_report_and_its_result_is_shown() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600);
+    // Nothing was kept of a pane whose server was killed; what was printed is there.
+    fs::remove_file(result_file(&stage, &id, 0).with_file_name("output.txt")).unwrap();
+    let logs = stage.must(&["task", "logs", id.as_str()]);
+    assert_eq!(logs, "I added a line.\n");
 }
 
 #[test]
