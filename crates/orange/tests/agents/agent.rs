@@ -32,6 +32,12 @@ impl Agent {
         }
     }
 
+    /// What leaves what is not written by hand. Of two that make OpenCode's database at the same
+    /// moment, one waits for ever.
+    pub fn first_start(self) -> Option<&'static [&'static str]> {
+        (self == Agent::Opencode).then_some(&["opencode", "session", "list"])
+    }
+
     /// Writes what a person's first session with the agent would have left.
     pub fn settle(self, home: &Path, port: u16, repository: &Path) {
         let repository = repository.display();

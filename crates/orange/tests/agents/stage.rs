@@ -54,6 +54,9 @@ impl Stage {
         });
         for agent in agents {
             agent.settle(&stage.path("person"), stage.port, &stage.path("repo"));
+            if let Some(words) = agent.first_start() {
+                stage.start_once(words);
+            }
         }
         stage
     }
@@ -121,6 +124,15 @@ impl Stage {
             assert!(stage.git(call).status.success(), "git {call}");
         }
         stage
+    }
+
+    /// Runs an agent's own program to its end, as a person did before.
+    fn start_once(&self, words: &[&str]) {
+        let mut agent = Command::new(words[0]);
+        agent.args(&words[1..]).current_dir(self.path("person"));
+        agent.env_clear().envs(self.environment.variables());
+        let started = agent.stdin(Stdio::null()).output().unwrap();
+        assert!(started.status.success(), "{words:?}: {started:?}");
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
