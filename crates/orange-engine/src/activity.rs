@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
+/// How long an agent may take to tell that it has started; milliseconds.
+const TAKES_TO_START: i64 = 120_000;
+
 /// What an agent can tell of itself.
 #[derive(
     Clone,
@@ -110,6 +113,8 @@ pub enum Doing {
     Idle,
     /// It could not go on, and waits.
     Failed,
+    /// It should have told long ago that it has started, and has not.
+    Silent,
     /// It told nothing that says so.
     Unknown,
 }
@@ -122,15 +127,16 @@ impl Doing {
             Doing::WaitingForPermission | Doing::WaitingForInput => "waiting",
             Doing::Idle => "idle",
             Doing::Failed => "failed",
+            Doing::Silent => "silent",
             Doing::Unknown => "",
         }
     }
 
-    /// Whether only a person can make it go on.
+    /// Whether only a person can make it go on, as far as anybody knows.
     pub fn is_waiting(self) -> bool {
         matches!(
             self,
-            Doing::WaitingForPermission | Doing::WaitingForInput | Doing::Failed
+            Doing::WaitingForPermission | Doing::WaitingForInput | Doing::Failed | Doing::Silent
         )
     }
 }
@@ -143,6 +149,7 @@ impl fmt::Display for Doing {
             Doing::WaitingForInput => "waiting for an answer",
             Doing::Idle => "idle",
             Doing::Failed => "unable to go on",
+            Doing::Silent => "silent",
             Doing::Unknown => "unknown",
         })
     }
@@ -155,9 +162,23 @@ pub struct Activity {
     pub doing: Doing,
     /// The newest thing that the agent told; nothing when it told nothing.
     pub evidence: Option<AgentEvent>,
+    /// When one that is silent was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_since: Option<Timestamp>,
 }
 
 impl Activity {
+    /// What follows for one that tells when it has started, and has told nothing since this instant.
+    pub fn untold(since: Timestamp, now: Timestamp) -> Activity {
+        let waited = now.millis().saturating_sub(since.millis());
+        let silent_since = (waited >= TAKES_TO_START).then_some(since);
+        Activity {
+            doing: silent_since.map_or(Doing::Unknown, |_| Doing::Silent),
+            evidence: None,
+            silent_since,
+        }
+    }
+
     /// What follows from everything that one run told, in the order in which it arrived.
     pub fn of(events: &[AgentEvent]) -> Activity {
         let newest = events.iter().max_by_key(|event| event.sequence);
@@ -173,6 +194,7 @@ impl Activity {
         Activity {
             doing,
             evidence: newest.cloned(),
+            silent_since: None,
         }
     }
 }
@@ -224,6 +246,19 @@ mod tests {
         let activity = Activity::of(&[]);
         assert_eq!(activity.doing, Doing::Unknown);
         assert_eq!(activity.evidence, None);
+    }
+
+    #[test]
+    fn an_agent_that_should_have_told_long_ago_is_silent() {
+        let since = Timestamp::from_millis(1000);
+        let after = |millis| Activity::untold(since, Timestamp::from_millis(1000 + millis));
+        assert_eq!(after(TAKES_TO_START - 1), Activity::of(&[]));
+        let silent = after(TAKES_TO_START);
+        assert_eq!(silent.doing, Doing::Silent);
+        assert_eq!(silent.silent_since, Some(since));
+        assert!(silent.doing.is_waiting(), "a person should look");
+        // A clock that was set back makes nobody silent.
+        assert_eq!(after(-5000).doing, Doing::Unknown);
     }
 
     #[test]

@@ -98,6 +98,8 @@ pub enum ItemKind {
     Permission,
     /// An agent says that it waits for an answer.
     Input,
+    /// An agent was started and has told nothing.
+    Silent,
     /// Nothing is started on a harness.
     Parked,
 }
@@ -115,6 +117,7 @@ impl ItemKind {
             ItemKind::Undelivered => "undelivered",
             ItemKind::Permission => "permission",
             ItemKind::Input => "input",
+            ItemKind::Silent => "silent",
             ItemKind::Parked => "parked",
         }
     }
@@ -248,9 +251,11 @@ impl Standing<'_> {
         let task = self.task;
         let word = match kind {
             ItemKind::Review => "diff",
-            ItemKind::Question | ItemKind::Undelivered | ItemKind::Permission | ItemKind::Input => {
-                "attach"
-            }
+            ItemKind::Question
+            | ItemKind::Undelivered
+            | ItemKind::Permission
+            | ItemKind::Input
+            | ItemKind::Silent => "attach",
             ItemKind::Stuck
             | ItemKind::Decision
             | ItemKind::Trouble
@@ -316,6 +321,7 @@ impl Standing<'_> {
             Doing::WaitingForPermission => ItemKind::Permission,
             Doing::WaitingForInput => ItemKind::Input,
             Doing::Failed => ItemKind::Trouble,
+            Doing::Silent => return self.silent(agent),
             Doing::Working | Doing::Idle | Doing::Unknown => return None,
         };
         // Where a person is asked anyway, an agent that says so is no second thing.
@@ -328,6 +334,13 @@ impl Standing<'_> {
         let (role, doing) = (agent.role, agent.activity.doing);
         let words = format!("the {role} is {doing}{}", words.unwrap_or_default());
         Some(self.item(kind, &what, told.at, words))
+    }
+
+    fn silent(&self, agent: &Agent<'_>) -> Option<Item> {
+        let (role, run) = (agent.role, agent.run.as_str());
+        let told =
+            format!("the {role} has told nothing since it was started; look at its terminal");
+        Some(self.item(ItemKind::Silent, run, agent.activity.silent_since?, told))
     }
 }
 
@@ -431,6 +444,40 @@ mod tests {
         let later = told(4000 + TAKES_TO_READ);
         assert_eq!(later.len(), 6, "{later:?}");
         assert!(later[4].contains("has not read it"), "{later:?}");
+    }
+
+    #[test]
+    fn an_agent_that_never_told_that_it_started_is_looked_at() {
+        let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
+        let since = Timestamp::from_millis(1000);
+        let told = |now: i64| {
+            let now = Timestamp::from_millis(now);
+            let activity = Activity::untold(since, now);
+            let standing = Standing {
+                task: &task,
+                entered_at: since,
+                need: None,
+                reasons: Vec::new(),
+                unread: Vec::new(),
+                agents: vec![Agent {
+                    role: &role,
+                    run: &run,
+                    activity: &activity,
+                }],
+            };
+            items(&standing, now)
+        };
+        assert_eq!(told(2000), []);
+        let silent = told(1_000_000);
+        assert_eq!(silent.len(), 1, "{silent:?}");
+        assert_eq!(
+            silent,
+            told(2_000_000),
+            "it is the same thing all the while"
+        );
+        assert_eq!(silent[0].kind, ItemKind::Silent);
+        assert_eq!(silent[0].since, since);
+        assert_eq!(silent[0].command, "orange task attach k3f9");
     }
 
     #[test]

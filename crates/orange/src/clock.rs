@@ -12,7 +12,12 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 /// The present instant.
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
 pub fn now() -> Timestamp {
-    let millis = match SystemTime::now().duration_since(UNIX_EPOCH) {
+    stamp(SystemTime::now())
+}
+
+/// An instant in the system's own words, such as a file's.
+pub fn stamp(instant: SystemTime) -> Timestamp {
+    let millis = match instant.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
         Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |it| -it),
     };

@@ -27,9 +27,13 @@ pub fn told_activities(activities: &[RunActivity]) -> Vec<ToldActivity<'_>> {
     told.collect()
 }
 
-/// The same for one of them in words; nothing when it told nothing.
+/// The same for one of them in words; nothing where nothing is known.
 pub fn doing(activities: &[RunActivity], run: &RunId, now: Timestamp) -> Option<String> {
     let found = activities.iter().find(|it| it.run == *run)?;
+    if let Some(since) = found.activity.silent_since {
+        let when = ago(now, since);
+        return Some(format!("has told nothing since it was started {when}"));
+    }
     let told = found.activity.evidence.as_ref()?;
     let (doing, when, kind) = (found.activity.doing, ago(now, told.at), told.kind);
     let words = told.message.as_ref().map(|it| format!(": {it}"));

@@ -7,9 +7,11 @@ use orange_engine::activity::{Activity, AgentEvent};
 use orange_engine::names::{ProjectName, RunId, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::Run;
+use orange_engine::time::Timestamp;
 
 use super::Driver;
-use crate::store::latest_agent_events;
+use crate::clock;
+use crate::store::{latest_agent_events, untold_since};
 
 /// What an agent seems to be doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +37,31 @@ impl Driver {
         task: &TaskId,
         runs: &BTreeMap<Role, Run>,
     ) -> Vec<RunActivity> {
+        let now = clock::now();
         let live = runs.iter().filter(|(_, run)| run.state.is_live());
         live.map(|(role, run)| RunActivity {
             role: role.clone(),
             run: run.id.clone(),
-            activity: Activity::of(&self.told_by(project, task, &run.id)),
+            activity: self.activity(project, task, &run.id, now),
         })
         .collect()
+    }
+
+    fn activity(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        run: &RunId,
+        now: Timestamp,
+    ) -> Activity {
+        let told = self.told_by(project, task, run);
+        if told.is_empty()
+            && let Ok(directory) = self.run_directory(project, task, run)
+            && let Some(since) = untold_since(&directory)
+        {
+            return Activity::untold(since, now);
+        }
+        Activity::of(&told)
     }
 
     /// What a run told last; one whose file cannot be read told nothing.

@@ -131,7 +131,10 @@ impl Driver {
             Doing::Unknown => 0,
             Doing::Idle => 1,
             Doing::Working => 2,
-            Doing::WaitingForInput | Doing::WaitingForPermission | Doing::Failed => 3,
+            Doing::WaitingForInput
+            | Doing::WaitingForPermission
+            | Doing::Failed
+            | Doing::Silent => 3,
         })
         .unwrap_or(Doing::Unknown)
     }

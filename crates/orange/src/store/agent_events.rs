@@ -3,14 +3,17 @@
 //! Many hooks write at once, and none may wait: a line is one append, and nothing is locked. A line
 //! that was torn by a full disk or a death is skipped by who reads.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use orange_engine::activity::AgentEvent;
+use orange_engine::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::clock;
 
 /// The longest evidence that is kept with an event.
 const LONGEST_PAYLOAD: usize = 16 * 1024;
@@ -34,17 +37,33 @@ pub fn agent_events_file(run_directory: &Path) -> PathBuf {
     run_directory.join("events.jsonl")
 }
 
+/// Makes the file of a run that will tell when it has started: while it is empty, nothing was told.
+pub fn expect_agent_events(run_directory: &Path) -> io::Result<()> {
+    open_to_append(run_directory).map(|_| ())
+}
+
+/// Since when a run of which something is expected has told nothing.
+pub fn untold_since(run_directory: &Path) -> Option<Timestamp> {
+    let found = fs::metadata(agent_events_file(run_directory)).ok()?;
+    let made = found.modified().ok().filter(|_| found.len() == 0);
+    made.map(clock::stamp)
+}
+
+fn open_to_append(run_directory: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(agent_events_file(run_directory))
+}
+
 /// Adds what an agent told, with what it gave as evidence unless that is too long.
 pub fn append_agent_event(
     run_directory: &Path,
     event: &AgentEvent,
     payload: Option<&Value>,
 ) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .open(agent_events_file(run_directory))?;
+    let mut file = open_to_append(run_directory)?;
     let is_small = file.metadata()?.len() < LARGEST;
     let with = |payload| serde_json::to_vec(&Line { event, payload });
     let mut line = with(payload.filter(|_| is_small))?;
@@ -113,6 +132,21 @@ mod tests {
         assert_eq!(latest_agent_events(folder).unwrap(), told);
         let text = fs::read_to_string(&file).unwrap();
         assert!(text.contains("\"payload\":{\"tool\":\"Bash\"}"), "{text}");
+    }
+
+    #[test]
+    fn who_is_expected_to_tell_has_told_nothing_while_its_file_is_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        assert_eq!(untold_since(folder), None, "nothing is expected");
+        let before = clock::now().millis();
+        expect_agent_events(folder).unwrap();
+        let since = untold_since(folder).unwrap();
+        assert!((since.millis() - before).abs() < 10_000, "{since}");
+        append_agent_event(folder, &event(1, AgentEventKind::Working), None).unwrap();
+        expect_agent_events(folder).unwrap();
+        assert_eq!(untold_since(folder), None);
+        assert_eq!(latest_agent_events(folder).unwrap().len(), 1, "it is kept");
     }
 
     #[test]

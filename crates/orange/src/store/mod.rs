@@ -44,7 +44,9 @@ mod whole_file;
 mod wishes;
 mod workspaces;
 
-pub use agent_events::{agent_events_file, append_agent_event, latest_agent_events};
+pub use agent_events::{
+    agent_events_file, append_agent_event, expect_agent_events, latest_agent_events, untold_since,
+};
 pub use error::StoreError;
 pub use events::{Raised, RecordedEvent};
 pub use filesystem::{FileSystem, classify_magic, file_system_of};

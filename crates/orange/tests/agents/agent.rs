@@ -32,8 +32,8 @@ impl Agent {
         }
     }
 
-    /// What leaves what is not written by hand. Of two that make OpenCode's database at the same
-    /// moment, one waits for ever.
+    /// What makes what is not written by hand: a database, because of two agents that make it at the
+    /// same moment one waits for ever.
     pub fn first_start(self) -> Option<&'static [&'static str]> {
         (self == Agent::Opencode).then_some(&["opencode", "session", "list"])
     }

@@ -1,5 +1,6 @@
-//! An agent without quota, or without a login, parks its harness.
+//! Agents that cannot go on: no quota, no login, no start.
 
+use std::fs::{self, File};
 use std::time::Duration;
 
 use orange::clock::{self, Deadline};
@@ -17,6 +18,9 @@ const GO_ON: &str = "say I went on.\n";
 
 /// How long nobody may be started on a harness that is parked.
 const QUIET: Duration = Duration::from_secs(6);
+
+/// How long an agent that will never begin is given.
+const HANGS: Duration = Duration::from_secs(20);
 
 fn parked(stage: &Stage) -> Vec<Parking> {
     stage.store().parked(clock::now()).unwrap()
@@ -112,5 +116,43 @@ fn gemini_without_quota_asks_in_its_terminal_alone() {
         assert!(!is_parked, "then say so in docs/agents.md");
         stage.orange(&["task", "cancel", "one"]);
         stage.leave("gemini without quota");
+    });
+}
+
+/// What cannot be mended from outside: of two that make its database at the same moment, one finds
+/// a table that it was about to make, and waits for ever. Here the table is there beforehand.
+#[test]
+fn opencode_that_hangs_at_its_start_is_shown_as_silent() {
+    let name = "limits::opencode_that_hangs_at_its_start_is_shown_as_silent";
+    apart(name, &[Agent::Opencode], || {
+        let stage = Stage::new(&[Agent::Opencode]);
+        let data = stage.path("person/.local/share/opencode");
+        fs::rename(&data, data.with_extension("whole")).unwrap();
+        fs::create_dir_all(&data).unwrap();
+        let half = rusqlite::Connection::open(data.join("opencode.db")).unwrap();
+        half.execute("CREATE TABLE workspace (id TEXT)", [])
+            .unwrap();
+        drop(half);
+        let options = ["--workflow", "minimal", "--harness", "opencode"];
+        let id = stage.create("one", &options);
+        let asked = Deadline::after(HANGS).wait_for(|| !stage.requests().is_empty());
+        assert!(!asked, "then it need not be said in harnesses/README.md");
+        assert!(!running().is_empty(), "it does not end either");
+        let attention = || {
+            let list = stage.orange(&["attention"]);
+            String::from_utf8(list.stdout).unwrap()
+        };
+        let told = "has told nothing since it was started";
+        assert!(!attention().contains(told), "it may take a while");
+        let runs = stage.store().runs(&id).unwrap();
+        let run = stage.path("person/orange/tasks/repo");
+        let run = run.join(id.as_str()).join("runs").join(runs[0].id.as_str());
+        let file = File::options().append(true).open(run.join("events.jsonl"));
+        let file = file.unwrap();
+        let began = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(began - Duration::from_mins(2)).unwrap();
+        assert!(attention().contains(told), "{}", attention());
+        stage.orange(&["task", "cancel", "one"]);
+        stage.leave("opencode with half a database");
     });
 }

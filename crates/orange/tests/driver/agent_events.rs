@@ -22,7 +22,12 @@ pub struct Told {
 
 impl Told {
     pub fn new() -> Told {
-        Told::started(|stage| {
+        Told::on(Stage::new("default"))
+    }
+
+    /// The same on a stage that was prepared.
+    pub fn on(stage: Stage) -> Told {
+        Told::started(stage, |stage| {
             let id = stage.create(&["Add a line"]);
             stage.must(&["task", "spawn", id.as_str()]);
             id
@@ -31,15 +36,14 @@ impl Told {
 
     /// The same where a person is asked, who may send the work back.
     pub fn in_review() -> Told {
-        Told::started(|stage| {
+        Told::started(Stage::new("default"), |stage| {
             let id = stage.create(&["Add a line", "--status", "reviewing"]);
             stage.must(&["task", "respawn", id.as_str(), "--role", "worker"]);
             id
         })
     }
 
-    fn started(start: impl FnOnce(&Stage) -> TaskId) -> Told {
-        let stage = Stage::new("default");
+    fn started(stage: Stage, start: impl FnOnce(&Stage) -> TaskId) -> Told {
         stage.script(
             "worker-1",
             "echo $ORANGE_RUN_ID > $SCRIPTS/run\necho $ORANGE_RUN_PROOF > $SCRIPTS/proof\n",

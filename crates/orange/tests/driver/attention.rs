@@ -1,9 +1,11 @@
 //! The queue of what needs a person, as the program shows it.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use orange_engine::names::TaskId;
 use serde_json::Value;
@@ -57,6 +59,33 @@ fn what_needs_a_person_is_one_queue_with_what_waited_longest_first() {
     told.tell(&["working"]);
     stage.must(&["task", "cancel", review.as_str(), "--yes"]);
     assert_eq!(queue(stage), [expected("question", &question, "attach")]);
+}
+
+#[test]
+fn an_agent_that_never_told_that_it_started_is_shown_as_silent() {
+    let stage = Stage::new("default");
+    stage.let_agents_tell("session-start");
+    let told = Told::on(stage);
+    let (stage, id) = (&told.stage, told.id.as_str());
+    assert_eq!(queue(stage), [], "it may take a while");
+    let file = File::options().append(true).open(told.file()).unwrap();
+    let began = file.metadata().unwrap().modified().unwrap();
+    file.set_modified(began - Duration::from_mins(3)).unwrap();
+    assert_eq!(queue(stage), [expected("silent", &told.id, "attach")]);
+    let why = stage.must(&["task", "why", id]);
+    assert!(
+        why.contains("has told nothing since it was started"),
+        "{why}"
+    );
+    let (_, listed) = stage.json(&["task", "list", "--json"]);
+    assert_eq!(listed["tasks"][0]["doing"], "silent", "{listed}");
+    told.tell(&["session-start"]);
+    assert_eq!(queue(stage), []);
+    assert!(
+        !stage
+            .must(&["task", "why", id])
+            .contains("has told nothing")
+    );
 }
 
 #[test]

@@ -111,10 +111,7 @@ fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
 #[test]
 fn lesson_25_a_line_that_is_gone_for_a_moment_is_not_taken_for_sent() {
     let stage = Stage::new("default");
-    let path = stage.path("home/harnesses/script.toml");
-    let tells = "events = [\"prompt-submitted\"]\n";
-    let definition = fs::read_to_string(&path).unwrap();
-    fs::write(&path, format!("{tells}{definition}")).unwrap();
+    stage.let_agents_tell("prompt-submitted");
     let (stage, id) = waiting_on(stage, "flicker\nask inbox");
     stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
     stage.wait_for_turn("worker-1");

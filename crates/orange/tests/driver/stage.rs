@@ -36,6 +36,13 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// Lets the definition say that agents tell this of themselves.
+    pub fn let_agents_tell(&self, event: &str) {
+        let path = self.path("home/harnesses/script.toml");
+        let definition = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("events = [\"{event}\"]\n{definition}")).unwrap();
+    }
+
     /// A home with a project `app` under this workflow.
     pub fn new(workflow: &str) -> Stage {
         Stage::at(TempDir::with_prefix("o-").unwrap(), workflow)

@@ -211,7 +211,9 @@ fn sign(agent: AgentState) -> (Style, Cow<'static, str>) {
 fn doing(doing: Doing) -> (Style, Cow<'static, str>) {
     let style = match doing {
         Doing::Working => Style::Good,
-        Doing::WaitingForPermission | Doing::WaitingForInput | Doing::Failed => Style::Warn,
+        Doing::WaitingForPermission | Doing::WaitingForInput | Doing::Failed | Doing::Silent => {
+            Style::Warn
+        }
         Doing::Idle | Doing::Unknown => Style::Dim,
     };
     (style, Cow::from(doing.word()))

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use orange_engine::Task;
+use orange_engine::activity::AgentEventKind;
 use orange_engine::effect::{EffectOutcome, Spawn};
 
 use super::Failure;
@@ -14,7 +15,7 @@ use crate::driver::{Driver, ids, place};
 use crate::effects::git::Git;
 use crate::effects::run::{Launch, RawText, RunFile};
 use crate::effects::tmux::Start;
-use crate::store::{RunSetup, Store, WorkspaceRecord, WorkspaceState};
+use crate::store::{RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events};
 
 impl Driver {
     /// A wish for the supervisor, which looks at the queue after every commit; without one, the next
@@ -133,6 +134,12 @@ impl Driver {
         .write(&folder)
         .map_err(Failure::for_good)?;
         conversation.keep(&folder).map_err(Failure::passing)?;
+        let tells = harness.events.contains(&AgentEventKind::SessionStart);
+        if tells && manner == Manner::Interactive {
+            let directory = self.run_directory(&task.project, &task.id, &spawn.run);
+            let directory = directory.map_err(Failure::for_good)?;
+            expect_agent_events(&directory).map_err(Failure::passing)?;
+        }
         let file = RunFile::read(&run_file).map_err(Failure::passing)?;
         let setup = setup(&file, directory, &secret);
         store

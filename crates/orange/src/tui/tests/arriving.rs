@@ -128,6 +128,7 @@ fn an_agent_that_asks_for_permission_stands_among_what_needs_you() {
         (Doing::WaitingForPermission, [4, 0, 1]),
         (Doing::Working, [3, 1, 1]),
         (Doing::WaitingForInput, [4, 0, 1]),
+        (Doing::Silent, [4, 0, 1]),
         (Doing::Idle, [3, 1, 1]),
         (Doing::Unknown, [3, 1, 1]),
     ] {

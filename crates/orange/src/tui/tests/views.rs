@@ -351,4 +351,8 @@ fn what_agents_say_of_themselves() {
     let told = told.map(|(id, doing)| (TaskId::new(id), doing));
     update(&mut model, Message::Doing(told.into_iter().collect()));
     snapshot("said", &model);
+    let silent = [(TaskId::new("w0rk"), Doing::Silent)];
+    update(&mut model, Message::Doing(silent.into_iter().collect()));
+    let shown = text(&drawn(&model));
+    assert!(shown.contains("says nothing"), "{shown}");
 }

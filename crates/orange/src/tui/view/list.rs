@@ -174,6 +174,9 @@ fn summary(
         None if entry.asks() == Some(Doing::WaitingForPermission) => {
             Some((Tone::Warn, String::from("asks permission")))
         }
+        None if entry.asks() == Some(Doing::Silent) => {
+            Some((Tone::Warn, String::from("says nothing")))
+        }
         None if entry.asks().is_some() => Some((Tone::Warn, String::from("asks you"))),
         None if entry.glance.as_ref().is_some_and(|it| it.unread > 0) => {
             Some((Tone::Warn, String::from("message unread")))
