@@ -10,9 +10,14 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 
 /// The present instant.
-#[expect(clippy::disallowed_methods, reason = "this is the clock")]
 pub fn now() -> Timestamp {
-    stamp(SystemTime::now())
+    stamp(system())
+}
+
+/// The present instant in the system's own words, such as for a file.
+#[expect(clippy::disallowed_methods, reason = "this is the clock")]
+pub fn system() -> SystemTime {
+    SystemTime::now()
 }
 
 /// An instant in the system's own words, such as a file's.

@@ -34,7 +34,8 @@ pub const CHANGE: Shape = Shape::of::<Change<'static>>("orange.attention.change/
 ///
 /// One queue over all tasks, what waited longest first: questions of agents, work to review, tasks
 /// that are stuck or in trouble, effects that were given up, messages that have not reached their
-/// agent, agents that wait until something is allowed, and harnesses on which nothing is started. With each comes what to run next.
+/// agent, agents that wait until something is allowed or answered, agents that were started and tell
+/// nothing, and harnesses on which nothing is started. With each comes what to run next.
 ///
 /// Inside a project only its tasks are listed. Nothing is changed.
 #[derive(Debug, clap::Args)]

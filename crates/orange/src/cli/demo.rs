@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use orange_engine::activity::Doing;
 use orange_engine::attention::Need;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::event::Fact;
@@ -357,7 +358,10 @@ impl Played {
 /// Whether an agent says that it waits for somebody.
 fn is_waiting(driver: &Driver, row: &TaskRow) -> bool {
     let doing = driver.doing_of(std::slice::from_ref(row));
-    doing.get(&row.id).is_some_and(|doing| doing.is_waiting())
+    let waits = [Doing::WaitingForPermission, Doing::WaitingForInput];
+    doing
+        .get(&row.id)
+        .is_some_and(|doing| waits.contains(doing))
 }
 
 /// Whoever supervises in this process; it is asked to end when this goes.

@@ -6,7 +6,7 @@ use orange_engine::Task;
 use orange_engine::activity::{Activity, AgentEvent};
 use orange_engine::names::{ProjectName, RunId, TaskId};
 use orange_engine::role::Role;
-use orange_engine::task::Run;
+use orange_engine::task::{Run, RunState};
 use orange_engine::time::Timestamp;
 
 use super::Driver;
@@ -42,7 +42,7 @@ impl Driver {
         live.map(|(role, run)| RunActivity {
             role: role.clone(),
             run: run.id.clone(),
-            activity: self.activity(project, task, &run.id, now),
+            activity: self.activity(project, task, run, now),
         })
         .collect()
     }
@@ -51,12 +51,14 @@ impl Driver {
         &self,
         project: &ProjectName,
         task: &TaskId,
-        run: &RunId,
+        run: &Run,
         now: Timestamp,
     ) -> Activity {
-        let told = self.told_by(project, task, run);
+        let told = self.told_by(project, task, &run.id);
+        // One that is only being started cannot tell anything.
         if told.is_empty()
-            && let Ok(directory) = self.run_directory(project, task, run)
+            && run.state == RunState::Alive
+            && let Ok(directory) = self.run_directory(project, task, &run.id)
             && let Some(since) = untold_since(&directory)
         {
             return Activity::untold(since, now);

@@ -3,12 +3,14 @@
 //! Every source of items is read once for all tasks: rows, what was raised, what is unread. Only
 //! what live agents told is read agent by agent, and that is the end of a small file each.
 
+use orange_engine::activity::Doing;
 use orange_engine::attention::{Agent, Item, Reason, Standing, Unread, in_order, items};
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::ProjectName;
 use orange_engine::time::Timestamp;
 
 use super::activity::RunActivity;
+use super::list::AgentState;
 use super::{Driver, DriverError};
 use crate::clock;
 use crate::store::{Raised, RowFilter, Store, StoreError, TaskRow, UnreadMessage};
@@ -52,7 +54,12 @@ impl Driver {
         let now = clock::now();
         let mut all: Vec<Item> = store.parked(now)?.iter().map(Item::parked).collect();
         for row in &listed.rows {
-            let told = self.activities_of(&row.project, &row.id, &row.runs);
+            let mut told = self.activities_of(&row.project, &row.id, &row.runs);
+            let is_silent = |it: &RunActivity| it.activity.doing == Doing::Silent;
+            // The dead tell nothing either; who is silent is rare enough to be looked at.
+            if told.iter().any(is_silent) && self.is_seen_dead(&store, row) {
+                told.retain(|it| !is_silent(it));
+            }
             all.extend(items(&standing(row, &raised, &unread, &told), now));
         }
         in_order(&mut all);
@@ -69,6 +76,13 @@ impl Driver {
             sequence: listed.sequence,
             items: attended.collect(),
         })
+    }
+}
+
+impl Driver {
+    fn is_seen_dead(&self, store: &Store, row: &TaskRow) -> bool {
+        let seen = self.agents_in(store, std::slice::from_ref(row));
+        seen.get(&row.id) == Some(&AgentState::Dead)
     }
 }
 

@@ -96,7 +96,11 @@ impl Driver {
         Ok(self.agents_in(&Store::open_read_only(&self.home)?, tasks))
     }
 
-    fn agents_in(&self, store: &Store, tasks: &[TaskRow]) -> BTreeMap<TaskId, AgentState> {
+    pub(super) fn agents_in(
+        &self,
+        store: &Store,
+        tasks: &[TaskRow],
+    ) -> BTreeMap<TaskId, AgentState> {
         let mut alive = tasks.iter().filter(|row| is_believed_alive(row)).peekable();
         let mut looked_at = BTreeMap::new();
         if alive.peek().is_some() {

@@ -42,6 +42,17 @@ pub fn expect_agent_events(run_directory: &Path) -> io::Result<()> {
     open_to_append(run_directory).map(|_| ())
 }
 
+/// Counts from now on how long such a run tells nothing.
+pub fn renew_expectation(run_directory: &Path) -> io::Result<()> {
+    let file = OpenOptions::new()
+        .append(true)
+        .open(agent_events_file(run_directory));
+    match file {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        file => file?.set_modified(clock::system()),
+    }
+}
+
 /// Since when a run of which something is expected has told nothing.
 pub fn untold_since(run_directory: &Path) -> Option<Timestamp> {
     let found = fs::metadata(agent_events_file(run_directory)).ok()?;
@@ -96,6 +107,7 @@ pub fn latest_agent_events(run_directory: &Path) -> io::Result<Vec<AgentEvent>> 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::{Duration, SystemTime};
 
     use orange_engine::activity::{Activity, AgentEventKind, Doing};
     use orange_engine::time::Timestamp;
@@ -138,13 +150,22 @@ mod tests {
     fn who_is_expected_to_tell_has_told_nothing_while_its_file_is_empty() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
+        renew_expectation(folder).unwrap();
         assert_eq!(untold_since(folder), None, "nothing is expected");
         let before = clock::now().millis();
         expect_agent_events(folder).unwrap();
         let since = untold_since(folder).unwrap();
         assert!((since.millis() - before).abs() < 10_000, "{since}");
+        let file = File::options().append(true).open(agent_events_file(folder));
+        let earlier = SystemTime::UNIX_EPOCH + Duration::from_secs(5);
+        file.unwrap().set_modified(earlier).unwrap();
+        expect_agent_events(folder).unwrap();
+        assert_eq!(untold_since(folder), Some(Timestamp::from_millis(5000)));
+        renew_expectation(folder).unwrap();
+        assert!(untold_since(folder).unwrap().millis() >= before - 10_000);
         append_agent_event(folder, &event(1, AgentEventKind::Working), None).unwrap();
         expect_agent_events(folder).unwrap();
+        renew_expectation(folder).unwrap();
         assert_eq!(untold_since(folder), None);
         assert_eq!(latest_agent_events(folder).unwrap().len(), 1, "it is kept");
     }

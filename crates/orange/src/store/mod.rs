@@ -45,7 +45,8 @@ mod wishes;
 mod workspaces;
 
 pub use agent_events::{
-    agent_events_file, append_agent_event, expect_agent_events, latest_agent_events, untold_since,
+    agent_events_file, append_agent_event, expect_agent_events, latest_agent_events,
+    renew_expectation, untold_since,
 };
 pub use error::StoreError;
 pub use events::{Raised, RecordedEvent};

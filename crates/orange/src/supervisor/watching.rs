@@ -58,6 +58,11 @@ impl Supervisor {
         for directory in &told {
             self.files.follow(&task, None, Some(directory));
         }
+        // What its agents told before anybody supervised is told by no change of a file.
+        if before.is_none() && !told.is_empty() {
+            self.hearers.add(task.clone());
+            self.notifying.ask();
+        }
         if is_missing {
             self.looks.add(task.clone());
         }

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::time::Duration;
 
-use orange::clock::{self, Deadline};
+use orange::clock::{self, Deadline, Stopwatch};
 use orange_engine::names::TaskId;
 use orange_engine::parking::{Parking, Reason};
 
@@ -18,9 +18,6 @@ const GO_ON: &str = "say I went on.\n";
 
 /// How long nobody may be started on a harness that is parked.
 const QUIET: Duration = Duration::from_secs(6);
-
-/// How long an agent that will never begin is given.
-const HANGS: Duration = Duration::from_secs(20);
 
 fn parked(stage: &Stage) -> Vec<Parking> {
     stage.store().parked(clock::now()).unwrap()
@@ -126,6 +123,17 @@ fn opencode_that_hangs_at_its_start_is_shown_as_silent() {
     let name = "limits::opencode_that_hangs_at_its_start_is_shown_as_silent";
     apart(name, &[Agent::Opencode], || {
         let stage = Stage::new(&[Agent::Opencode]);
+        // What one takes to begin that does not hang.
+        stage.script("any", "worker-1", "say Done.\n");
+        let options = ["--workflow", "minimal", "--harness", "opencode"];
+        let watch = Stopwatch::start();
+        let whole = stage.create("whole", &options);
+        stage.wait_for_step(&whole, "worker", 1, 0);
+        let begins = watch.elapsed();
+        stage.orange(&["task", "cancel", "whole"]);
+        let gone = Deadline::after(SOON).wait_for(|| running().is_empty());
+        assert!(gone, "{:?}", running());
+        let asked = stage.requests().len();
         let data = stage.path("person/.local/share/opencode");
         fs::rename(&data, data.with_extension("whole")).unwrap();
         fs::create_dir_all(&data).unwrap();
@@ -133,10 +141,10 @@ fn opencode_that_hangs_at_its_start_is_shown_as_silent() {
         half.execute("CREATE TABLE workspace (id TEXT)", [])
             .unwrap();
         drop(half);
-        let options = ["--workflow", "minimal", "--harness", "opencode"];
         let id = stage.create("one", &options);
-        let asked = Deadline::after(HANGS).wait_for(|| !stage.requests().is_empty());
-        assert!(!asked, "then it need not be said in harnesses/README.md");
+        let hangs = Deadline::after(begins * 3);
+        let begun = hangs.wait_for(|| stage.requests().len() > asked);
+        assert!(!begun, "then it need not be said in harnesses/README.md");
         assert!(!running().is_empty(), "it does not end either");
         let attention = || {
             let list = stage.orange(&["attention"]);
@@ -149,6 +157,7 @@ fn opencode_that_hangs_at_its_start_is_shown_as_silent() {
         let run = run.join(id.as_str()).join("runs").join(runs[0].id.as_str());
         let file = File::options().append(true).open(run.join("events.jsonl"));
         let file = file.unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 0, "it told something");
         let began = file.metadata().unwrap().modified().unwrap();
         file.set_modified(began - Duration::from_mins(2)).unwrap();
         assert!(attention().contains(told), "{}", attention());

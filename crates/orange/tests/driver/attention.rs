@@ -1,6 +1,6 @@
 //! The queue of what needs a person, as the program shows it.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -63,29 +63,64 @@ fn what_needs_a_person_is_one_queue_with_what_waited_longest_first() {
 
 #[test]
 fn an_agent_that_never_told_that_it_started_is_shown_as_silent() {
-    let stage = Stage::new("default");
-    stage.let_agents_tell("session-start");
-    let told = Told::on(stage);
+    let told = expected_to_tell();
     let (stage, id) = (&told.stage, told.id.as_str());
     assert_eq!(queue(stage), [], "it may take a while");
-    let file = File::options().append(true).open(told.file()).unwrap();
-    let began = file.metadata().unwrap().modified().unwrap();
-    file.set_modified(began - Duration::from_mins(3)).unwrap();
-    assert_eq!(queue(stage), [expected("silent", &told.id, "attach")]);
-    let why = stage.must(&["task", "why", id]);
-    assert!(
-        why.contains("has told nothing since it was started"),
-        "{why}"
-    );
+    let silent = expected("silent", &told.id, "attach");
+    assert_eq!(after_three_minutes(&told), [silent]);
+    let why = || stage.must(&["task", "why", id]);
+    let words = "has told nothing since it was started";
+    assert!(why().contains(words), "{}", why());
     let (_, listed) = stage.json(&["task", "list", "--json"]);
     assert_eq!(listed["tasks"][0]["doing"], "silent", "{listed}");
     told.tell(&["session-start"]);
     assert_eq!(queue(stage), []);
-    assert!(
-        !stage
-            .must(&["task", "why", id])
-            .contains("has told nothing")
-    );
+    assert!(!why().contains(words), "{}", why());
+}
+
+fn expected_to_tell() -> Told {
+    let stage = Stage::new("default");
+    stage.let_agents_tell("session-start");
+    Told::on(stage)
+}
+
+/// The queue three minutes after the agent was started, if something is expected of it.
+fn after_three_minutes(told: &Told) -> Vec<(String, String, String)> {
+    if let Ok(file) = File::options().append(true).open(told.file()) {
+        let began = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(began - Duration::from_mins(3)).unwrap();
+    }
+    queue(&told.stage)
+}
+
+#[test]
+fn who_is_not_expected_to_tell_is_not_silent() {
+    let stage = Stage::new("default");
+    stage.let_agents_tell("prompt-submitted");
+    let told = Told::on(stage);
+    assert_eq!(after_three_minutes(&told), [], "it never tells of a start");
+
+    let stage = Stage::new("default");
+    stage.let_agents_tell("session-start");
+    let path = stage.path("home/harnesses/script.toml");
+    let definition = fs::read_to_string(&path).unwrap();
+    let hooks = "[[files]]\npath = \".agent/hooks\"\noptional = true\ntext = \"tell\"\n";
+    fs::write(&path, format!("{definition}{hooks}")).unwrap();
+    fs::create_dir_all(stage.path("repo/.agent")).unwrap();
+    fs::write(stage.path("repo/.agent/hooks"), "of the project").unwrap();
+    for call in ["add .agent/hooks", "commit -q -m hooks"] {
+        assert!(stage.git(call).status.success(), "git {call}");
+    }
+    let told = Told::on(stage);
+    assert_eq!(after_three_minutes(&told), [], "it was given no hooks");
+}
+
+#[test]
+fn who_died_before_it_told_anything_is_not_called_silent() {
+    let told = expected_to_tell();
+    assert_eq!(after_three_minutes(&told).len(), 1);
+    told.stage.tmux(&["kill-server"]);
+    assert_eq!(queue(&told.stage), []);
 }
 
 #[test]

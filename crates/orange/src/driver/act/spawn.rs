@@ -15,7 +15,9 @@ use crate::driver::{Driver, ids, place};
 use crate::effects::git::Git;
 use crate::effects::run::{Launch, RawText, RunFile};
 use crate::effects::tmux::Start;
-use crate::store::{RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events};
+use crate::store::{
+    RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events, renew_expectation,
+};
 
 impl Driver {
     /// A wish for the supervisor, which looks at the queue after every commit; without one, the next
@@ -57,9 +59,15 @@ impl Driver {
         };
         let seen = self.seen.as_deref();
         let seen = seen.map(|listing| self.tmux.started(&start, listing));
-        let started = match seen.transpose().map_err(Failure::passing)?.flatten() {
-            Some(started) => started,
-            None => self.tmux.start(&start).map_err(Failure::passing)?,
+        let seen = seen.transpose().map_err(Failure::passing)?.flatten();
+        let started = if let Some(started) = seen {
+            started
+        } else {
+            let directory = self.run_directory(&task.project, &task.id, &spawn.run);
+            let directory = directory.map_err(Failure::for_good)?;
+            // It may have been prepared long ago.
+            renew_expectation(&directory).map_err(Failure::passing)?;
+            self.tmux.start(&start).map_err(Failure::passing)?
         };
         store
             .set_run_place(&task.id, &spawn.run, &place::remembered(&started.pane))
@@ -100,11 +108,13 @@ impl Driver {
             let report = report.to_string_lossy().into_owned();
             harness.set.insert(ORANGE_REPORT.to_owned(), report);
         }
-        if !harness.files.is_empty() {
+        let has_its_files = if harness.files.is_empty() {
+            true
+        } else {
             let git = Git::open("git", directory, &self.environment);
             let given = git.and_then(|git| git.give(directory, &harness.files));
-            given.map_err(Failure::passing)?;
-        }
+            given.map_err(Failure::passing)?
+        };
         let prompt = prompt(store, task, spawn)?;
         let conversation = self.conversation(store, task, spawn, &harness)?;
         let manner = manner(spawn.headless);
@@ -134,8 +144,10 @@ impl Driver {
         .write(&folder)
         .map_err(Failure::for_good)?;
         conversation.keep(&folder).map_err(Failure::passing)?;
-        let tells = harness.events.contains(&AgentEventKind::SessionStart);
-        if tells && manner == Manner::Interactive {
+        let has_terminal = manner == Manner::Interactive || !harness.can_be_headless();
+        // Its hooks may be in the file that something else was in the way of.
+        let tells = has_its_files && harness.events.contains(&AgentEventKind::SessionStart);
+        if has_terminal && tells {
             let directory = self.run_directory(&task.project, &task.id, &spawn.run);
             let directory = directory.map_err(Failure::for_good)?;
             expect_agent_events(&directory).map_err(Failure::passing)?;

@@ -17,21 +17,23 @@ const LARGEST: u64 = 256 * 1024;
 impl Git {
     /// Makes sure that the worktree holds these files, and that git ignores them. A file of that
     /// name which orange did not write is not touched, and stands in the way of one that is needed.
-    pub fn give(&self, worktree: &Path, files: &[HarnessFile]) -> Result<(), GitError> {
+    /// Whether all of them are there.
+    pub fn give(&self, worktree: &Path, files: &[HarnessFile]) -> Result<bool, GitError> {
         if files.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
         self.exclude(&paths)?;
         let place = Place::open(worktree).map_err(GitError::system("open", worktree))?;
+        let mut are_all_there = true;
         for file in files {
             let path = Path::new(&file.path);
-            let given = give(&place, path, &marked(path, &file.text));
-            if !(file.optional && given.is_err()) {
-                given.map_err(GitError::system("write", &worktree.join(path)))?;
+            match give(&place, path, &marked(path, &file.text)) {
+                Err(_) if file.optional => are_all_there = false,
+                given => given.map_err(GitError::system("write", &worktree.join(path)))?,
             }
         }
-        Ok(())
+        Ok(are_all_there)
     }
 }
 

@@ -173,3 +173,25 @@ fn who_told_that_it_took_a_line_in_has_its_message() {
     assert_eq!(shown["inbox"][0]["undelivered"], false, "{shown}");
     assert!(shown["inbox"][0]["read_at"].is_null(), "{shown}");
 }
+
+#[test]
+fn what_was_told_while_nobody_supervised_is_heard_at_once() {
+    let told = Told::in_review();
+    let (stage, id) = (&told.stage, &told.id);
+    // Nothing is heard by a sweep.
+    fs::write(
+        stage.path("home/config.toml"),
+        "[supervisor]\nsweep = \"1h\"\n",
+    )
+    .unwrap();
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_for_rest(id);
+    let inbox = || stage.store().inbox(id).unwrap();
+    wait_for("the line", || inbox()[0].delivery.told_at.is_some());
+    told.tell(&["prompt-submitted"]);
+    assert!(inbox()[0].delivery.confirmed_at.is_none());
+    let _serving = Serving::on(stage);
+    wait_for("the confirmation", || {
+        inbox()[0].delivery.confirmed_at.is_some()
+    });
+}
