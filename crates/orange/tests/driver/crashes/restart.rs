@@ -73,7 +73,14 @@ fn what_has_happened_is_recorded_at_once_and_the_rest_at_its_pace() {
     let started = Instant::now();
     let serving = Serving::on(&stage);
     let is_settled = |id: &TaskId| stage.task(id).pending.is_empty();
-    wait_for("what has happened", || begun.iter().all(is_settled));
+    // Who looks at all of them again and again takes a core from whoever records them.
+    let mut left = begun.clone();
+    wait_for("what has happened", || {
+        while left.last().is_some_and(is_settled) {
+            left.pop();
+        }
+        left.is_empty()
+    });
     let took = started.elapsed();
     let early = ahead.iter().filter(|id| is_settled(id)).count();
     println!("{half_way} starts that had happened: recorded after {took:.2?}");
