@@ -446,6 +446,18 @@ mod tests {
         assert!(later[4].contains("has not read it"), "{later:?}");
     }
 
+    /// A task of which nothing is known but an agent.
+    fn with_agent<'a>(task: &'a TaskId, need: Option<Need>, agent: Agent<'a>) -> Standing<'a> {
+        Standing {
+            task,
+            entered_at: Timestamp::default(),
+            need,
+            reasons: Vec::new(),
+            unread: Vec::new(),
+            agents: vec![agent],
+        }
+    }
+
     #[test]
     fn an_agent_that_never_told_that_it_started_is_looked_at() {
         let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
@@ -453,19 +465,12 @@ mod tests {
         let told = |now: i64| {
             let now = Timestamp::from_millis(now);
             let activity = Activity::untold(since, now);
-            let standing = Standing {
-                task: &task,
-                entered_at: since,
-                need: None,
-                reasons: Vec::new(),
-                unread: Vec::new(),
-                agents: vec![Agent {
-                    role: &role,
-                    run: &run,
-                    activity: &activity,
-                }],
+            let agent = Agent {
+                role: &role,
+                run: &run,
+                activity: &activity,
             };
-            items(&standing, now)
+            items(&with_agent(&task, None, agent), now)
         };
         assert_eq!(told(2000), []);
         let silent = told(1_000_000);
@@ -484,20 +489,13 @@ mod tests {
     fn an_answer_that_a_status_asks_for_anyway_is_asked_for_once() {
         let (task, role, run) = (TaskId::new("k3f9"), Role::Worker, RunId::new("r1"));
         let activity = waiting(AgentEventKind::InputWait);
-        let standing = |need| Standing {
-            task: &task,
-            entered_at: Timestamp::default(),
-            need,
-            reasons: Vec::new(),
-            unread: Vec::new(),
-            agents: vec![Agent {
-                role: &role,
-                run: &run,
-                activity: &activity,
-            }],
+        let agent = Agent {
+            role: &role,
+            run: &run,
+            activity: &activity,
         };
         let kinds = |need| {
-            let items = items(&standing(need), Timestamp::default());
+            let items = items(&with_agent(&task, need, agent), Timestamp::default());
             items.iter().map(|item| item.kind).collect::<Vec<_>>()
         };
         assert_eq!(kinds(Some(Need::Question)), [ItemKind::Question]);

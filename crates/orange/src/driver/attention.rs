@@ -53,14 +53,11 @@ impl Driver {
         let (raised, unread) = (store.raised()?, store.all_unread()?);
         let now = clock::now();
         let mut all: Vec<Item> = store.parked(now)?.iter().map(Item::parked).collect();
-        for row in &listed.rows {
-            let mut told = self.activities_of(&row.project, &row.id, &row.runs);
-            let is_silent = |it: &RunActivity| it.activity.doing == Doing::Silent;
-            // The dead tell nothing either; who is silent is rare enough to be looked at.
-            if told.iter().any(is_silent) && self.is_seen_dead(&store, row) {
-                told.retain(|it| !is_silent(it));
-            }
-            all.extend(items(&standing(row, &raised, &unread, &told), now));
+        let told = |row: &TaskRow| self.activities_of(&row.project, &row.id, &row.runs);
+        let mut told: Vec<Vec<RunActivity>> = listed.rows.iter().map(told).collect();
+        self.leave_out_the_dead(&store, &listed.rows, &mut told);
+        for (row, told) in listed.rows.iter().zip(&told) {
+            all.extend(items(&standing(row, &raised, &unread, told), now));
         }
         in_order(&mut all);
         let attended = all.into_iter().map(|item| {
@@ -77,12 +74,19 @@ impl Driver {
             items: attended.collect(),
         })
     }
-}
 
-impl Driver {
-    fn is_seen_dead(&self, store: &Store, row: &TaskRow) -> bool {
-        let seen = self.agents_in(store, std::slice::from_ref(row));
-        seen.get(&row.id) == Some(&AgentState::Dead)
+    /// The dead tell nothing either: tasks with a silent agent are looked at, all at once.
+    fn leave_out_the_dead(&self, store: &Store, rows: &[TaskRow], told: &mut [Vec<RunActivity>]) {
+        let is_silent = |it: &RunActivity| it.activity.doing == Doing::Silent;
+        let silent = rows.iter().zip(told.iter());
+        let silent = silent.filter(|(_, told)| told.iter().any(is_silent));
+        let silent: Vec<TaskRow> = silent.map(|(row, _)| row.clone()).collect();
+        let seen = self.agents_in(store, &silent);
+        for (row, told) in rows.iter().zip(told) {
+            if seen.get(&row.id) == Some(&AgentState::Dead) {
+                told.retain(|it| !is_silent(it));
+            }
+        }
     }
 }
 

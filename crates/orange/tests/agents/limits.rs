@@ -141,17 +141,17 @@ fn opencode_that_hangs_at_its_start_is_shown_as_silent() {
         half.execute("CREATE TABLE workspace (id TEXT)", [])
             .unwrap();
         drop(half);
-        let id = stage.create("one", &options);
-        let hangs = Deadline::after(begins * 3);
-        let begun = hangs.wait_for(|| stage.requests().len() > asked);
-        assert!(!begun, "then it need not be said in harnesses/README.md");
-        assert!(!running().is_empty(), "it does not end either");
         let attention = || {
             let list = stage.orange(&["attention"]);
             String::from_utf8(list.stdout).unwrap()
         };
         let told = "has told nothing since it was started";
+        let id = stage.create("one", &options);
         assert!(!attention().contains(told), "it may take a while");
+        let hangs = Deadline::after(begins * 3);
+        let begun = hangs.wait_for(|| stage.requests().len() > asked);
+        assert!(!begun, "then it need not be said in harnesses/README.md");
+        assert!(!running().is_empty(), "it does not end either");
         let runs = stage.store().runs(&id).unwrap();
         let run = stage.path("person/orange/tasks/repo");
         let run = run.join(id.as_str()).join("runs").join(runs[0].id.as_str());

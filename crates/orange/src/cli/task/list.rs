@@ -30,9 +30,9 @@ const WIDE: usize = 80;
 ///
 /// What needs a person comes first, then what agents work on, then what waits; of each, what has
 /// waited longest. A sign shows what became of the agent: ● it runs, ✗ it has ended, ○ there is
-/// none, ? nobody can tell. What it seems to be doing is shown where the agent tells it; one that should
-/// have told that it started and has not is silent. The age is how long the task has been where it
-/// is.
+/// none, ? nobody can tell. What it seems to be doing is shown where the agent tells it; one that
+/// should have told that it started and has not is silent. The age is how long the task has been
+/// where it is.
 ///
 /// Inside a project only its tasks are listed. Tasks that have ended are left out unless a person
 /// should look at them.
