@@ -110,6 +110,7 @@ pub fn workflow(data: &[u8]) {
                 ask,
                 confirmed: true,
                 message: None,
+                head: None,
             };
             let decision = decide(&workflow, &task, &input(Cause::Request(request)));
             if let Decision::Plan(next) = decision {

@@ -38,6 +38,7 @@ fn main() {
             },
             confirmed: false,
             message: None,
+            head: None,
         }),
         Some(document()),
     );
@@ -117,6 +118,7 @@ fn working_task(workflow: &Workflow) -> Task {
             by: Role::Worker,
             because: Vec::new(),
             message: None,
+            submission: None,
         }),
     };
     apply(task, &event)

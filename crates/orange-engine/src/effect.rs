@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::document::SectionName;
 use crate::language::hooks::{Channel, OnError};
 use crate::language::workflow::Permissions;
-use crate::merged::Merged;
+use crate::merged::{LeftOut, Merged};
 use crate::names::{BranchName, CommitId, HarnessName, RunId, Status, TaskId, WorkspaceName};
 use crate::report::Delegation;
 use crate::role::Role;
@@ -195,8 +195,11 @@ pub struct Merge {
     pub strategy: MergeStrategy,
     /// The branch.
     pub branch: BranchName,
-    /// The branch's commit when it was decided.
+    /// The commit that is merged.
     pub head: CommitId,
+    /// The branch's commit when it was decided; plans of before had no other than `head`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tip: Option<CommitId>,
     /// The default branch's commit when it was decided.
     pub base: CommitId,
     /// Where success leads.
@@ -204,6 +207,12 @@ pub struct Merge {
     /// Whether the remote is left alone, whatever the project says.
     #[serde(default, skip_serializing_if = "is_false")]
     pub local: bool,
+    /// Whether the default branch had the commit when it was decided.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub was_in_base: bool,
+    /// What the task has besides that commit.
+    #[serde(default, skip_serializing_if = "LeftOut::is_nothing")]
+    pub left_out: LeftOut,
 }
 
 #[expect(

@@ -9,12 +9,13 @@ use crate::effect::{EffectId, EffectOutcome, MergeStrategy, PlannedEffect};
 use crate::evidence::Evidence;
 use crate::language::gates::PullRequestState;
 use crate::language::workflow::Trigger;
+use crate::merged::LeftOut;
 use crate::names::{
     BranchName, CommitId, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName,
 };
 use crate::report::Report;
 use crate::role::Role;
-use crate::task::{Queueing, Tuning};
+use crate::task::{Queueing, Submission, Tuning};
 use crate::time::Timestamp;
 
 /// Something that happened to a task.
@@ -186,6 +187,9 @@ pub enum Fact {
         head: CommitId,
         /// The default branch's commit it is for.
         base: CommitId,
+        /// What the task has besides that commit.
+        #[serde(default, skip_serializing_if = "LeftOut::is_nothing")]
+        left_out: LeftOut,
     },
     /// The status line in TASK.md was edited, and the edit was not followed.
     #[serde(rename = "edit.rejected")]
@@ -284,4 +288,7 @@ pub struct StatusChanged {
     /// What the asker said with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The commit that is up for review or merge from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submission: Option<Submission>,
 }

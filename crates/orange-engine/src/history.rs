@@ -51,13 +51,22 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
         Fact::ErrorNoted { error } => format!("an error came up: {error}"),
         Fact::AttentionRaised { reason } => format!("needs a person: {reason}"),
         Fact::MergeStarted {
-            by, head, strategy, ..
+            by,
+            head,
+            strategy,
+            left_out,
+            ..
         } => {
             let how = match strategy {
                 MergeStrategy::Ff => String::new(),
                 other => format!(" with `--strategy {}`", other.as_str()),
             };
-            format!("the {by} asked to merge {head}{how}")
+            let left_out = if left_out.is_nothing() {
+                String::new()
+            } else {
+                format!(", leaving out {left_out}")
+            };
+            format!("the {by} asked to merge {head}{how}{left_out}")
         }
         Fact::EditRejected { by, reason, .. } => {
             format!("an edit of the status line by the {by} was not followed: {reason}")

@@ -53,6 +53,8 @@ pub struct Request {
     pub confirmed: bool,
     /// What was said with it.
     pub message: Option<String>,
+    /// The commit it speaks for: what a merge takes, or what a verdict is about.
+    pub head: Option<CommitId>,
 }
 
 /// What can be asked for.
@@ -71,6 +73,8 @@ pub enum Ask {
         strategy: MergeStrategy,
         /// Whether the remote is left alone, whatever the project says.
         local: bool,
+        /// Whether whatever the task has besides the named commit may be left out.
+        leave_rest: bool,
     },
     /// An agent that died, in the same status.
     Respawn {
@@ -212,6 +216,30 @@ pub struct GitFacts {
     pub base: CommitId,
     /// The conditions that hold.
     pub holds: Vec<GitCondition>,
+    /// What keeps the worktree from being clean.
+    pub unclean: Unclean,
+    /// The commit that the request named, or else the one that was handed over.
+    pub named: Option<NamedCommit>,
+}
+
+/// What a worktree has besides its branch's commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unclean {
+    /// Files that are not committed, untracked ones included and ignored ones not.
+    pub files: Vec<String>,
+    /// Anything else, each as a sentence of its own.
+    pub others: Vec<String>,
+}
+
+/// How a commit relates to the branch and to the default branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedCommit {
+    /// The commit.
+    pub commit: CommitId,
+    /// How many commits the branch has since; `None` when it is not part of the branch.
+    pub commits_since: Option<u64>,
+    /// Whether the default branch has it.
+    pub is_in_base: bool,
 }
 
 /// What is known about the pull request.

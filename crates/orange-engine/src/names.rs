@@ -83,3 +83,10 @@ name! {
     /// An opaque text that no earlier input carried; run ids are made from it.
     FreshId,
 }
+
+impl CommitId {
+    /// Its first twelve digits, by which git knows it and a person can read it.
+    pub fn short(&self) -> &str {
+        self.as_str().get(..12).unwrap_or(self.as_str())
+    }
+}

@@ -11,7 +11,7 @@ use crate::language::gates::{
 };
 use crate::language::verbs::Verb;
 use crate::language::workflow::Kind;
-use crate::names::{FieldName, Status, TaskId, WorkflowName};
+use crate::names::{BranchName, CommitId, FieldName, Status, TaskId, WorkflowName};
 use crate::role::Role;
 use crate::schedule::Wait;
 
@@ -56,6 +56,9 @@ pub enum Attempt {
         /// Whether the remote was to be left alone.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         local: bool,
+        /// The commit that a merge would have taken, where it is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        head: Option<CommitId>,
     },
     /// Bringing an agent back.
     Respawn {
@@ -140,6 +143,18 @@ pub enum Missing {
     ConfirmationNeeded {
         /// The question.
         question: String,
+    },
+    /// The branch has no commit that the default branch lacks.
+    NothingToMerge {
+        /// The branch.
+        branch: BranchName,
+    },
+    /// The commit that was named is not part of the branch.
+    NotInBranch {
+        /// The commit.
+        commit: CommitId,
+        /// The branch.
+        branch: BranchName,
     },
     /// The verb leads nowhere from here.
     VerbUnavailable {
@@ -294,6 +309,26 @@ pub enum GateFailure {
         /// What this edge needs.
         wanted: ReportWanted,
     },
+    /// The branch is not at the commit that was handed over or named.
+    BranchMoved {
+        /// The branch.
+        branch: BranchName,
+        /// The commit that was handed over or named.
+        from: CommitId,
+        /// The branch's commit now.
+        to: CommitId,
+        /// How many commits the branch has since; `None` when that commit is not part of it.
+        commits: Option<u64>,
+        /// Whether the commit had passed a review.
+        is_reviewed: bool,
+    },
+    /// The worktree has work that is not committed.
+    Uncommitted {
+        /// The files, untracked ones included and ignored ones not.
+        files: Vec<String>,
+        /// Anything else, each as a sentence of its own.
+        others: Vec<String>,
+    },
     /// A fact about git does not hold.
     Git {
         /// The fact.
@@ -338,6 +373,8 @@ impl Missing {
             Missing::GuardFailed { .. } => "guard-failed",
             Missing::GateFailed { .. } => "gate-failed",
             Missing::ConfirmationNeeded { .. } => "confirmation-needed",
+            Missing::NothingToMerge { .. } => "nothing-to-merge",
+            Missing::NotInBranch { .. } => "not-in-branch",
             Missing::VerbUnavailable { .. } => "verb-unavailable",
             Missing::NoRespawn { .. } => "no-respawn",
             Missing::NobodyThere { .. } => "nobody-there",

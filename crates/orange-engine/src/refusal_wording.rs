@@ -7,8 +7,12 @@ use crate::document::reading::Verdict;
 use crate::input::CommandResult;
 use crate::language::gates::{ChecksState, GitCondition, PullRequestState, ReportWanted};
 use crate::language::verbs::Verb;
+use crate::names::{BranchName, CommitId};
 use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
 use crate::role::Role;
+
+/// How many files a refusal names.
+const NAMED_FILES: usize = 5;
 
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,6 +102,13 @@ impl fmt::Display for Missing {
             Missing::GateFailed { failure } => failure.fmt(formatter),
             Missing::ConfirmationNeeded { question } => {
                 write!(formatter, "a person must answer first: {question}")
+            }
+            Missing::NothingToMerge { branch } => write!(
+                formatter,
+                "nothing to merge: `{branch}` has no commits that the default branch lacks"
+            ),
+            Missing::NotInBranch { commit, branch } => {
+                write!(formatter, "{commit} is not a commit of `{branch}`")
             }
             Missing::VerbUnavailable { verb } => {
                 write!(
@@ -246,6 +257,14 @@ fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
                 "the report's `{field}` is `{found}`, and this needs {wanted}"
             )
         }
+        GateFailure::BranchMoved {
+            branch,
+            from,
+            to,
+            commits,
+            is_reviewed,
+        } => fmt_moved(formatter, branch, (from, to), *commits, *is_reviewed),
+        GateFailure::Uncommitted { files, others } => fmt_uncommitted(formatter, files, others),
         GateFailure::Git { condition } => formatter.write_str(match condition {
             GitCondition::Clean => "the worktree has changes that are not committed",
             GitCondition::CommitsAhead => "the branch has no commit of its own",
@@ -277,6 +296,56 @@ fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
         // Sections are told above.
         _ => Ok(()),
     }
+}
+
+fn fmt_moved(
+    formatter: &mut fmt::Formatter<'_>,
+    branch: &BranchName,
+    (from, to): (&CommitId, &CommitId),
+    commits: Option<u64>,
+    is_reviewed: bool,
+) -> fmt::Result {
+    let since = if is_reviewed { "review" } else { "handoff" };
+    let (from, to) = (from.short(), to.short());
+    match commits {
+        Some(1) => write!(
+            formatter,
+            "`{branch}` has 1 commit since the {since} of {from}"
+        ),
+        Some(commits) => write!(
+            formatter,
+            "`{branch}` has {commits} commits since the {since} of {from}"
+        ),
+        None => write!(
+            formatter,
+            "`{branch}` no longer has {from}, the commit of the {since}"
+        ),
+    }?;
+    write!(formatter, ": it is at {to}")
+}
+
+fn fmt_uncommitted(
+    formatter: &mut fmt::Formatter<'_>,
+    files: &[String],
+    others: &[String],
+) -> fmt::Result {
+    let shown = files.iter().take(NAMED_FILES);
+    let mut names: Vec<String> = shown.map(|file| format!("`{file}`")).collect();
+    let more = files.len().saturating_sub(NAMED_FILES);
+    names.extend((more > 0).then(|| format!("{more} more")));
+    let names = joined(names.into_iter(), "and");
+    let files = match files.len() {
+        0 => None,
+        1 => Some(format!("1 file is not committed: {names}")),
+        count => Some(format!("{count} files are not committed: {names}")),
+    };
+    let mut told: Vec<String> = files.into_iter().chain(others.iter().cloned()).collect();
+    if told.is_empty() {
+        told.push(String::from(
+            "the worktree has changes that are not committed",
+        ));
+    }
+    formatter.write_str(&told.join("; "))
 }
 
 /// What to write into TASK.md to make a section pass.

@@ -1,6 +1,7 @@
 //! A task: the fold of its events.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use crate::evidence::Evidence;
 use crate::language;
 use crate::language::workflow::Trigger;
 use crate::names::{
-    BranchName, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName,
+    BranchName, CommitId, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName,
     WorkspaceName,
 };
 use crate::report::Report;
@@ -62,6 +63,9 @@ pub struct Task {
     pub runs: BTreeMap<Role, Run>,
     /// What gates remember of each section they read.
     pub sections: BTreeMap<SectionName, SectionMemory>,
+    /// The commit that was handed over; a merge takes no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submission: Option<Submission>,
     /// The report of the present attempt's run.
     pub report: Option<Report>,
     /// Child tasks, with how they ended.
@@ -140,6 +144,16 @@ pub struct Entered {
     pub at: Timestamp,
     /// By which event.
     pub version: u64,
+}
+
+/// The commit that was handed over for review, and who passed it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct Submission {
+    /// The branch's commit when it was handed over, or when it passed.
+    pub commit: CommitId,
+    /// Who passed it; `None` while nobody has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed_by: Option<Role>,
 }
 
 /// An error that may come again.
@@ -323,4 +337,14 @@ impl Task {
 
 fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+impl fmt::Display for Submission {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let commit = self.commit.short();
+        match &self.passed_by {
+            Some(role) => write!(formatter, "{commit}, passed by the {role}"),
+            None => write!(formatter, "{commit}, handed over and not reviewed"),
+        }
+    }
 }

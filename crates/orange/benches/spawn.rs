@@ -155,6 +155,7 @@ impl Bench {
                 ask: Ask::Verb(verb),
                 confirmed: false,
                 message: None,
+                head: None,
             },
             waiting: Waiting::Here,
         });

@@ -188,6 +188,7 @@ pub(crate) fn begin(created: &Created, event: &Event) -> Task {
             .iter()
             .map(|(name, hash)| (name.clone(), SectionMemory::old(*hash)))
             .collect(),
+        submission: None,
         report: None,
         children: BTreeMap::new(),
         pending: Vec::new(),
@@ -230,6 +231,7 @@ fn change_status(task: &mut Task, changed: &StatusChanged, event: &Event) {
     };
     task.crashes_are_old = true;
     task.status = changed.to.clone();
+    task.submission.clone_from(&changed.submission);
     task.unsettled = Some(event.version);
     task.attention.clear();
     for memory in task.sections.values_mut() {

@@ -1,12 +1,13 @@
 //! Whether a gate holds, fails, or needs a fact.
 
 use super::steps::Steps;
+use super::submission;
 use crate::document::Section;
-use crate::document::reading::{self, VerdictReading};
+use crate::document::reading::{self, Verdict, VerdictReading};
 use crate::input::{CommandResult, FactNeeded};
 use crate::language::gates::{
-    CommandGate, Gate, GateKind, GitGate, PullRequestGate, ReportField, ReportGate, ReportWanted,
-    SectionGate,
+    CommandGate, Gate, GateKind, GitCondition, GitGate, PullRequestGate, ReportField, ReportGate,
+    ReportWanted, SectionGate,
 };
 use crate::refusal::GateFailure;
 use crate::report::Report;
@@ -82,6 +83,13 @@ fn ask_section(gate: &SectionGate, steps: &Steps<'_>) -> Answer {
         Err(failure) => failures.push(failure),
     }
     failures.extend(ask_memory(gate, section, steps));
+    if gate.verdict == Some(Verdict::Pass) && failures.is_empty() {
+        // What passes is a commit, and it must be the one that was looked at.
+        match steps.facts().and_then(|facts| facts.git.as_ref()) {
+            None => return Answer::Needs(FactNeeded::Git),
+            Some(git) => failures.extend(submission::moved(steps, git)),
+        }
+    }
     Answer::from_failures(failures, || shown)
 }
 
@@ -188,8 +196,15 @@ fn ask_git(gate: &GitGate, steps: &Steps<'_>) -> Answer {
         .conditions
         .iter()
         .filter(|condition| !git.holds.contains(condition))
-        .map(|condition| GateFailure::Git {
-            condition: *condition,
+        .filter(|condition| !submission::is_beside_the_point(**condition, git, steps))
+        .map(|condition| match condition {
+            GitCondition::Clean => GateFailure::Uncommitted {
+                files: git.unclean.files.clone(),
+                others: git.unclean.others.clone(),
+            },
+            condition => GateFailure::Git {
+                condition: *condition,
+            },
         })
         .collect();
     Answer::from_failures(failures, || format!("git is in order at {}", git.head))

@@ -18,6 +18,7 @@ pub fn held_back(task: &Task, request: &Request, waits: Vec<Wait>) -> Refusal {
             from,
             strategy: None,
             local: false,
+            head: None,
         },
         Ask::Move { to } | Ask::HandEdit { to, .. } => Attempt::Move {
             from,

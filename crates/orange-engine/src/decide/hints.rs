@@ -39,6 +39,13 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
                 .collect();
             format!("from here you can run {}", commands.join(" or "))
         }
+        Missing::NothingToMerge { .. } => format!(
+            "commit the work in the task's worktree; if you merged the branch yourself, name its \
+             commit: `{again} --head COMMIT`"
+        ),
+        Missing::NotInBranch { .. } => {
+            format!("see the branch's commits with `orange task diff {task}`")
+        }
         Missing::NotByRequest { triggers } if triggers.iter().any(|name| name == "merged") => {
             format!("merge the branch with `orange task merge {task}`")
         }
@@ -225,6 +232,18 @@ fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
         GateFailure::NotFresh { section, .. } => {
             format!("bring `{section}` in TASK.md up to date, then run `{again}`")
         }
+        GateFailure::BranchMoved { to, .. } => format!(
+            "look at what is new with `orange task diff`, then run `{again} --head {}`; or have it \
+             reviewed again",
+            to.short()
+        ),
+        GateFailure::Uncommitted { files, .. } if files.is_empty() => {
+            format!("put that in order, which `git status` explains, then run `{again}`")
+        }
+        GateFailure::Uncommitted { .. } => format!(
+            "commit them with `git add` and `git commit`, or list them in .gitignore, then run \
+             `{again}`"
+        ),
         GateFailure::Git { condition } => match condition {
             GitCondition::Clean | GitCondition::CommitsAhead => {
                 format!("commit your work with `git add` and `git commit`, then run `{again}`")

@@ -2,14 +2,17 @@
 
 use super::edges::{self, Asker, Choice, Closed};
 use super::steps::{Needed, Steps};
+use super::submission;
 use super::transition::{self, Taken};
 use crate::effect::{Effect, Merge, MergeStrategy};
 use crate::event::Fact;
-use crate::input::FactNeeded;
+use crate::input::{FactNeeded, GitFacts};
+use crate::language::gates::GitCondition;
 use crate::language::hooks::OnError;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Target, Trigger};
-use crate::names::Status;
+use crate::merged::LeftOut;
+use crate::names::{CommitId, Status};
 use crate::refusal::Missing;
 use crate::role::Role;
 
@@ -42,24 +45,87 @@ pub(super) fn start(
     let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
         return Err(Blocked::Needs(vec![FactNeeded::Git]));
     };
+    let wanted = match wanted(steps, git) {
+        Ok(wanted) => wanted,
+        Err(missing) => {
+            return Err(Blocked::Refused(Closed {
+                missing: vec![missing],
+                unchecked: Vec::new(),
+                reachable: true,
+            }));
+        }
+    };
     steps.cancel_pending(|effect, _| matches!(effect, Effect::Merge(_)));
     let plan = steps.next_version();
     steps.record(Fact::MergeStarted {
         by: asker.role.clone(),
         strategy,
-        head: git.head.clone(),
+        head: wanted.commit.clone(),
         base: git.base.clone(),
+        left_out: wanted.left_out.clone(),
     });
     let merge = Merge {
         strategy,
         branch: steps.task.branch.clone(),
-        head: git.head.clone(),
+        head: wanted.commit,
+        tip: Some(git.head.clone()),
         base: git.base.clone(),
         to,
         local,
+        was_in_base: wanted.is_in_base,
+        left_out: wanted.left_out,
     };
     steps.plan_effect(plan, Effect::Merge(merge), OnError::Stop);
     Ok(())
+}
+
+/// The commit that a merge takes.
+struct WantedCommit {
+    commit: CommitId,
+    is_in_base: bool,
+    left_out: LeftOut,
+}
+
+/// Exactly the commit that was named, else the one that was handed over while the branch is still
+/// there, else the branch as it is: whoever merges what was never handed over is its reviewer.
+fn wanted(steps: &Steps<'_>, git: &GitFacts) -> Result<WantedCommit, Missing> {
+    let branch = &steps.task.branch;
+    let named = submission::named_by(steps);
+    if !submission::leaves_rest(steps)
+        && let Some(failure) = submission::moved(steps, git)
+    {
+        return Err(Missing::GateFailed { failure });
+    }
+    let submitted = steps.task.submission.as_ref().map(|it| &it.commit);
+    let commit = named.or(submitted).unwrap_or(&git.head).clone();
+    let known = submission::known(git, &commit);
+    let since = if commit == git.head {
+        Some(0)
+    } else {
+        known.and_then(|it| it.commits_since)
+    };
+    let Some(commits) = since else {
+        let branch = branch.clone();
+        return Err(Missing::NotInBranch { commit, branch });
+    };
+    let is_in_base = match known {
+        Some(known) => known.is_in_base,
+        None => !git.holds.contains(&GitCondition::CommitsAhead),
+    };
+    // A commit that was reviewed or named counts as merged where it is in the default branch; a
+    // branch that never had one of its own does not.
+    if is_in_base && named.is_none() && submitted.is_none() {
+        let branch = branch.clone();
+        return Err(Missing::NothingToMerge { branch });
+    }
+    Ok(WantedCommit {
+        commit,
+        is_in_base,
+        left_out: LeftOut {
+            commits,
+            files: git.unclean.files.clone(),
+        },
+    })
 }
 
 /// Where a merge leads from here, and by which edges: `merged` ones, else requests.

@@ -21,6 +21,7 @@ mod put_away;
 mod request;
 mod respawn;
 mod steps;
+mod submission;
 mod tell;
 mod transition;
 

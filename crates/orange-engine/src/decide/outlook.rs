@@ -39,7 +39,10 @@ fn way(edge: &Edge, steps: &Steps<'_>) -> Way {
     let found = edges::survey(edge, asker, &asked);
     let missing = found.guard.into_iter().chain(found.missing);
     let commands = found.commands.iter().map(edges::shown_command);
-    let facts = found.needs.iter().map(named);
+    let mut needs = found.needs;
+    needs.sort();
+    needs.dedup();
+    let facts = needs.iter().map(named);
     let is_event = edge.trigger != Trigger::Request;
     Way {
         happens_when: is_event.then(|| event_of(edge.trigger.as_str())),

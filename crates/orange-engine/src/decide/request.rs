@@ -14,7 +14,7 @@ use crate::language::Workflow;
 use crate::language::gates::GitCondition;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Target, Trigger};
-use crate::names::{BranchName, Status};
+use crate::names::{BranchName, CommitId, Status};
 use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
 use crate::role::Role;
 use crate::task::{PendingEffect, PendingState, Task};
@@ -32,7 +32,9 @@ pub(super) fn decide(
         Ask::Move { to } => asking.move_to(to),
         Ask::Verb(Verb::Merge) => asking.merge(MergeStrategy::default(), false),
         Ask::Verb(verb) => asking.verb(*verb),
-        Ask::Merge { strategy, local } => asking.merge(*strategy, *local),
+        Ask::Merge {
+            strategy, local, ..
+        } => asking.merge(*strategy, *local),
         Ask::Respawn { role } => asking.respawn(role.as_ref()),
         Ask::HandEdit { to, version } => asking.hand_edit(to, *version),
         Ask::Amend {
@@ -269,9 +271,13 @@ impl<'a> Asking<'a> {
         }
     }
 
+    /// A merge is tried again with the commit that it would have taken, so that a question is
+    /// answered for that commit alone.
     fn attempt_of(&self, verb: Verb) -> Attempt {
         let (strategy, local) = match self.request.ask {
-            Ask::Merge { strategy, local } => (Some(strategy), local),
+            Ask::Merge {
+                strategy, local, ..
+            } => (Some(strategy), local),
             _ => (None, false),
         };
         Attempt::Verb {
@@ -279,7 +285,18 @@ impl<'a> Asking<'a> {
             from: self.steps.task.status.clone(),
             strategy: strategy.filter(|it| *it != MergeStrategy::default()),
             local,
+            head: self.merge_head(verb),
         }
+    }
+
+    fn merge_head(&self, verb: Verb) -> Option<CommitId> {
+        if verb != Verb::Merge {
+            return None;
+        }
+        let submitted = self.steps.task.submission.as_ref().map(|it| &it.commit);
+        let git = self.steps.facts().and_then(|facts| facts.git.as_ref());
+        let named = self.request.head.as_ref().or(submitted);
+        named.or(git.map(|git| &git.head)).cloned()
     }
 
     fn targets(&self, verb: Verb) -> Vec<Status> {

@@ -3,6 +3,7 @@
 use super::edges::{self, Asker, Choice};
 use super::hooks;
 use super::steps::{Needed, Steps};
+use super::submission;
 use crate::effect::{Effect, Kill, KillScope};
 use crate::event::{Fact, StatusChanged};
 use crate::input::FactNeeded;
@@ -63,6 +64,7 @@ pub(super) fn take(steps: &mut Steps<'_>, taken: Taken<'_>) -> Result<(), Needed
     if steps.document().is_none() && workflow.asks_for_freshness() && !ends {
         return Err(vec![FactNeeded::Document]);
     }
+    let submission = submission::after(steps, taken.edge, &taken.to, taken.trigger, &taken.by)?;
     let known = hooks::known_runs(steps);
     let calls_merge_off = steps.task.merging().is_some() && taken.by != Role::Human && !ends;
     let message = taken.message.clone().unwrap_or_default();
@@ -73,6 +75,7 @@ pub(super) fn take(steps: &mut Steps<'_>, taken: Taken<'_>) -> Result<(), Needed
         by: taken.by,
         because: taken.because,
         message: taken.message,
+        submission,
     }));
     let plan = steps.task.version;
     let state = workflow.state(&taken.to);

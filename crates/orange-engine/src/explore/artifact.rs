@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::step::Shown;
 use crate::document::reading::Verdict;
 use crate::document::{Document, SectionName};
-use crate::input::{CommandResult, Facts, GitFacts, PullRequestFacts};
+use crate::input::{CommandResult, Facts, GitFacts, NamedCommit, PullRequestFacts, Unclean};
 use crate::language::Workflow;
 use crate::language::gates::{
     GateKind, PullRequestState, ReportField, ReportGate, ReportWanted, SectionGate,
@@ -105,6 +105,13 @@ pub(super) fn facts(workflow: &Workflow, shown: &Shown, entered: u64) -> Facts {
             head: CommitId::new("head"),
             base: CommitId::new("base"),
             holds,
+            unclean: Unclean::default(),
+            // The branch has a commit that a merge can take, whatever the gates ask.
+            named: Some(NamedCommit {
+                commit: CommitId::new("head"),
+                commits_since: Some(0),
+                is_in_base: false,
+            }),
         }),
         pull_request: Some(pull_request),
         commands,

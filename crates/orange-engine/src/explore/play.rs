@@ -188,6 +188,7 @@ fn cause(task: &Task, happening: &Happening) -> Option<Cause> {
             ask,
             confirmed: true,
             message: None,
+            head: None,
         })
     };
     let run_of = |role: &Role| -> Option<RunId> {

@@ -125,6 +125,7 @@ impl Situation {
             },
             runs: runs.collect(),
             sections: BTreeMap::new(),
+            submission: None,
             report: None,
             children: children.collect(),
             pending: Vec::new(),

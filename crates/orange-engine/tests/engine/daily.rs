@@ -266,6 +266,7 @@ prompts:
             ask: Ask::Move { to: status("shut") },
             confirmed: true,
             message: None,
+            head: None,
         }))
     };
     let agent = missing(ask(Role::Worker));
@@ -318,6 +319,7 @@ proptest! {
                 ask: Ask::Move { to: to.clone() },
                 confirmed: true,
                 message: None,
+                head: None,
             }));
             prop_assert!(!matches!(decision, Decision::Refusal(_)), "{by} {to}: {decision:?}");
         }

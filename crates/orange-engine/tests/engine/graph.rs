@@ -114,7 +114,7 @@ fn a_common_arrow_says_where_it_does_not_start() {
         .flat_map(|(to, same)| same.iter().map(move |it| format!("{to}: {it}")))
         .collect();
     let expected = [
-        "done: on merged by human, needs task_file_untracked, asks first (not from reviewing)",
+        "done: on merged by human, needs committed and task_file_untracked, asks first (not from reviewing)",
         "done: on pr_merged",
         "cancelled: by human",
         "cancelled: on pr_closed",

@@ -8,7 +8,7 @@ use orange_engine::effect::{Effect, EffectOutcome};
 use orange_engine::event::{Event, Fact, StatusChanged};
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{
-    Ask, Cause, FactNeeded, Facts, GitFacts, Input, NewTask, Observation, Request,
+    Ask, Cause, FactNeeded, Facts, GitFacts, Input, NewTask, Observation, Request, Unclean,
 };
 use orange_engine::language::gates::GitCondition;
 use orange_engine::language::verbs::Verb;
@@ -96,7 +96,10 @@ impl<'a> World<'a> {
                 task: replay(&plan.events).unwrap(),
                 events: plan.events,
                 file: Some(file.map_or_else(|| task_file(&[]), str::to_owned)),
-                facts: Facts::default(),
+                facts: Facts {
+                    git: Some(git_facts(&ALL_HOLD)),
+                    ..Facts::default()
+                },
                 clock: 1_000,
             }),
             Decision::Refusal(refusal) => Err(refusal),
@@ -125,6 +128,7 @@ impl<'a> World<'a> {
                 by: Role::Human,
                 because: Vec::new(),
                 message: None,
+                submission: None,
             }));
         }
         let state = workflow.state(&status(name)).unwrap();
@@ -325,6 +329,7 @@ pub fn request(by: Role, ask: Ask) -> Cause {
         ask,
         confirmed: false,
         message: None,
+        head: None,
     })
 }
 
@@ -338,11 +343,21 @@ fn input_at(millis: i64, cause: Cause) -> Input {
     }
 }
 
+/// A branch with everything committed.
+pub const ALL_HOLD: [GitCondition; 4] = [
+    GitCondition::Clean,
+    GitCondition::CommitsAhead,
+    GitCondition::BranchNotDefault,
+    GitCondition::TaskFileUntracked,
+];
+
 pub fn git_facts(holds: &[GitCondition]) -> GitFacts {
     GitFacts {
         head: CommitId::new("head"),
         base: CommitId::new("base"),
         holds: holds.to_vec(),
+        unclean: Unclean::default(),
+        named: None,
     }
 }
 

@@ -181,6 +181,7 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
             ask,
             confirmed,
             message: Some(String::from("please")),
+            head: None,
         }))
     };
     match happening {

@@ -186,6 +186,7 @@ fn lesson_22_no_agent_approves_itself() {
             Ask::Merge {
                 strategy,
                 local: false,
+                leave_rest: false,
             },
         );
         assert!(

@@ -24,6 +24,7 @@ mod load_rules;
 mod mutations;
 mod prompts;
 mod races;
+mod reviewed;
 mod sane;
 mod scheduling;
 mod seeds;

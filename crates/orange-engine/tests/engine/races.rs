@@ -11,7 +11,9 @@ use orange_engine::report::{Delegation, Report};
 use orange_engine::role::Role;
 use orange_engine::task::{PendingState, RunState, Workspace};
 
-use crate::kit::{World, git_facts, new_task, shipped_workflow, shown, status, task_file};
+use crate::kit::{
+    ALL_HOLD, World, git_facts, new_task, shipped_workflow, shown, status, task_file,
+};
 
 const PASS: [(&str, &str); 2] = [("## Handoff", "DONE: x"), ("## Review", "Verdict: PASS")];
 
@@ -308,7 +310,7 @@ fn a_kill_of_the_role_is_enough_for_its_half_started_run() {
 fn our_own_merge_reports_itself() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "reviewing");
-    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    world.facts.git = Some(git_facts(&ALL_HOLD));
     world.verb(Role::Human, Verb::Merge);
     let commit = CommitId::new("head");
     assert_eq!(world.observe(Observation::Merged { commit }).events, []);
@@ -321,7 +323,7 @@ fn our_own_merge_reports_itself() {
 fn no_agent_overtakes_a_merge() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "working");
-    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    world.facts.git = Some(git_facts(&ALL_HOLD));
     let Cause::Request(mut asked) = crate::kit::request(Role::Human, Ask::Verb(Verb::Merge)) else {
         panic!()
     };

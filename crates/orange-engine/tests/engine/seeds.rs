@@ -10,14 +10,14 @@ use orange_engine::effect::Effect;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::Observation;
 use orange_engine::language::exit_rules::{ExitOutcome, OnCrash};
-use orange_engine::language::gates::GitCondition;
+
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::{Kind, Permissions, Target, Trigger};
 use orange_engine::load;
 use orange_engine::names::PromptName;
 use orange_engine::role::Role;
 
-use crate::kit::{World, git_facts, load_clean, shipped_workflow, status};
+use crate::kit::{ALL_HOLD, World, git_facts, load_clean, shipped_workflow, status};
 use crate::witness;
 
 /// The structure of both documents, with prompts in our own words.
@@ -512,7 +512,7 @@ fn take(workflow: &orange_engine::Workflow, row: &Row) -> Vec<String> {
     let decision = if row.to == "done" {
         // Only a merge that happened leads there: no role can just claim it.
         assert_eq!(world.refused(Role::Human, "done").code(), "not-by-request");
-        world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+        world.facts.git = Some(git_facts(&ALL_HOLD));
         world.verb(Role::Human, Verb::Merge);
         let merge = world.task.merging().unwrap();
         let effect = world

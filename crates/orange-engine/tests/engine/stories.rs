@@ -19,7 +19,7 @@ use orange_engine::why::why;
 use orange_engine::{Workflow, replay};
 
 use crate::kit::{
-    World, git_facts, load_clean, new_task, request, shipped_workflow, shown, status,
+    ALL_HOLD, World, git_facts, load_clean, new_task, request, shipped_workflow, shown, status,
 };
 
 fn default() -> Workflow {
@@ -63,7 +63,7 @@ fn from_pending_to_done() {
     world.write(&[("## Handoff", "DONE: all"), ("## Review", "Verdict: PASS")]);
     world.must(Role::Reviewer, "reviewing");
     assert!(world.task.is_live(&Role::Worker) && !world.task.is_live(&Role::Reviewer));
-    let facts = git_facts(&[GitCondition::TaskFileUntracked]);
+    let facts = world.facts.git.take().unwrap();
     assert_eq!(shown(&world.verb(Role::Human, Verb::Merge)), "needs git");
     world.facts.git = Some(facts);
     let Decision::Plan(plan) = world.verb(Role::Human, Verb::Merge) else {
@@ -94,7 +94,7 @@ fn from_pending_to_done() {
 fn a_merge_is_remembered_by_the_commit_it_made() {
     let workflow = default();
     let mut world = World::placed(&workflow, "reviewing");
-    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    world.facts.git = Some(git_facts(&ALL_HOLD));
     world.verb(Role::Human, Verb::Merge);
     let effect = world.task.merging().unwrap();
     let outcome = EffectOutcome::Merged(Merged::at(CommitId::new("abc123")));
@@ -167,7 +167,7 @@ fn a_role_that_no_hook_starts_is_brought_back_with_its_usual_harness() {
 fn a_failed_merge_leaves_the_status_and_says_why() {
     let workflow = default();
     let mut world = World::placed(&workflow, "reviewing");
-    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    world.facts.git = Some(git_facts(&ALL_HOLD));
     world.verb(Role::Human, Verb::Merge);
     let effect = world.task.merging().unwrap();
     let error = String::from("conflict in a.rs");
@@ -182,6 +182,7 @@ fn a_failed_merge_leaves_the_status_and_says_why() {
         Ask::Merge {
             strategy,
             local: false,
+            leave_rest: false,
         },
     );
     assert_eq!(world.task.pending.len(), 1);
@@ -198,10 +199,11 @@ fn a_merge_asks_its_gates_and_its_question() {
     let decision = world.verb(Role::Human, Verb::Merge);
     assert_eq!(
         shown(&decision),
-        "refused gate-failed (TASK.md was committed to the branch)"
+        "refused gate-failed (the worktree has changes that are not committed) + gate-failed (the \
+         branch has no commit of its own) + gate-failed (TASK.md was committed to the branch)"
     );
     let mut world = World::placed(&workflow, "working");
-    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    world.facts.git = Some(git_facts(&ALL_HOLD));
     let Decision::Refusal(refusal) = world.verb(Role::Human, Verb::Merge) else {
         panic!()
     };
@@ -223,7 +225,6 @@ fn a_merge_asks_its_gates_and_its_question() {
 fn a_seed_workflow_merges_along_its_request_edge() {
     let workflow = load_clean(include_str!("seeds/minimal.yml"));
     let mut world = World::placed(&workflow, "reviewing");
-    world.facts.git = Some(git_facts(&[]));
     world.verb(Role::Human, Verb::Merge);
     world.settle();
     assert_eq!(world.task.status, status("done"));
@@ -822,7 +823,7 @@ fn a_transition_calls_off_what_is_no_longer_wanted() {
     assert_eq!(world.effects(), ["acquire_workspace", "spawn_agent"]);
     // A merge that has not happened is called off by any change of status.
     let mut world = World::placed(&workflow, "reviewing");
-    world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+    world.facts.git = Some(git_facts(&ALL_HOLD));
     world.verb(Role::Human, Verb::Merge);
     world.move_to(Role::Human, "working");
     assert_eq!(world.effects(), ["notify_worker"]);
@@ -1011,6 +1012,7 @@ fn summary_and_branch_can_be_changed() {
         "no worker is at work yet"
     );
     world.verb(Role::Human, Verb::Spawn);
+    world.facts.git = None;
     assert_eq!(
         shown(&world.ask(Role::Worker, amend(None, Some("main")))),
         "needs git"
@@ -1214,6 +1216,7 @@ fn cheap_facts_are_asked_for_before_anything_is_refused() {
     let text = include_str!("everything.yml").replace("gate: [tidy, open]", "gate: [tidy, plan]");
     let workflow = load_clean(&text);
     let mut world = World::placed(&workflow, "asking");
+    world.facts.git = None;
     assert_eq!(shown(&world.verb(Role::Human, Verb::Retry)), "needs git");
     world.facts.git = Some(git_facts(&[]));
     let decision = shown(&world.verb(Role::Human, Verb::Retry));
@@ -1426,6 +1429,7 @@ fn what_a_person_says_reaches_the_worker() {
         ask: Ask::Verb(Verb::RequestChanges),
         confirmed: false,
         message: Some(String::from("use {branch} and $(rm -rf /)")),
+        head: None,
     };
     let Decision::Plan(plan) = world.step(Cause::Request(asked)) else {
         panic!()

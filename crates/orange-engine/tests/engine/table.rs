@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use orange_engine::Workflow;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Ask, Cause, Observation};
-use orange_engine::language::gates::{GateKind, GitCondition, PullRequestState};
+use orange_engine::language::gates::{GateKind, PullRequestState};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::when::{Operator, When};
 use orange_engine::language::workflow::{Edge, Kind, Target, Trigger};
@@ -17,7 +17,7 @@ use orange_engine::names::{CommitId, FieldName, Status, TaskId};
 use orange_engine::report::{Delegation, Report};
 use orange_engine::role::Role;
 
-use crate::kit::{World, git_facts, request, shipped_workflow, shown, status};
+use crate::kit::{ALL_HOLD, World, git_facts, request, shipped_workflow, shown, status};
 
 const ROLES: [Role; 4] = [Role::Worker, Role::Reviewer, Role::Human, Role::Engine];
 
@@ -270,7 +270,7 @@ fn by_role(text: &mut String, label: &str, answer: impl Fn(&Role) -> String) {
 fn verbs(workflow: &Workflow, from: &Status, text: &mut String) {
     for (name, verb) in Verb::ALL {
         let mut world = World::placed(workflow, from.as_str());
-        world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+        world.facts.git = Some(git_facts(&ALL_HOLD));
         let human = shown(&world.clone().verb(Role::Human, verb));
         let worker = shown(&world.clone().verb(Role::Worker, verb));
         let both = if human == worker {
@@ -405,12 +405,13 @@ fn happenings(workflow: &Workflow, from: &Status, text: &mut String) {
     }
     let confirmed = |strategy| {
         let mut world = World::placed(workflow, from.as_str());
-        world.facts.git = Some(git_facts(&[GitCondition::TaskFileUntracked]));
+        world.facts.git = Some(git_facts(&ALL_HOLD));
         let Cause::Request(mut asked) = request(
             Role::Human,
             Ask::Merge {
                 strategy,
                 local: false,
+                leave_rest: false,
             },
         ) else {
             return String::new();

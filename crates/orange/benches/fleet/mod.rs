@@ -103,6 +103,7 @@ impl Fleet {
                 ask: Ask::Verb(Verb::Spawn),
                 confirmed: false,
                 message: None,
+                head: None,
             },
             waiting: Waiting::Here,
         };

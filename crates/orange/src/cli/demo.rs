@@ -327,6 +327,7 @@ impl Played {
             // One after the other: a merge is decided for where the default branch is then.
             Some(Need::Review) if !is_merging => (
                 Ask::Merge {
+                    leave_rest: false,
                     strategy: MergeStrategy::Merge,
                     local: true,
                 },
@@ -345,6 +346,7 @@ impl Played {
                 ask,
                 confirmed: false,
                 message,
+                head: None,
             },
             waiting: Waiting::Not,
         })?;

@@ -62,6 +62,7 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::InsideEffect { .. } => "inside-effect",
         DriverError::TaskUnclear => "task-unclear",
         DriverError::TaskAmbiguous { .. } => "task-ambiguous",
+        DriverError::CommitUnknown(_) => "commit-not-found",
         DriverError::TaskDeleted { .. } => "task-deleted",
         DriverError::WorkflowUnsafe { .. } => "workflow-unsafe",
         DriverError::NoOutput { .. } => "no-output",
@@ -149,6 +150,7 @@ pub fn details(error: &DriverError) -> Value {
         DriverError::Supervised { pid } => json!({ "pid": pid }),
         DriverError::NotSupervising { pid } => json!({ "pid": pid }),
         DriverError::DatabaseThere { path } => json!({ "path": path.to_string_lossy() }),
+        DriverError::CommitUnknown(commit) => json!({ "commit": commit }),
         DriverError::TaskDeleted { task } => json!({ "task": task }),
         DriverError::ProjectInUse {
             tasks, workspaces, ..

@@ -167,6 +167,9 @@ fn hints_about_named(error: &DriverError) -> Option<Vec<String>> {
                 path.display()
             )
         }
+        DriverError::CommitUnknown(_) => {
+            String::from("see the branch's commits with `git log` in the task's worktree")
+        }
         DriverError::TaskDeleted { task } => {
             format!("bring it back with `orange task delete {task} --undo`")
         }

@@ -6,8 +6,8 @@ use orange_engine::Task;
 use orange_engine::event::{Event, Fact};
 use orange_engine::input::{Ask, Request};
 use orange_engine::merged::Merged;
-use orange_engine::names::TaskId;
-use orange_engine::refusal::Missing;
+use orange_engine::names::{CommitId, TaskId};
+use orange_engine::refusal::{Attempt, Missing};
 use orange_engine::schedule::Wait;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -129,10 +129,19 @@ pub fn answer(
     output: &mut Output,
 ) -> Result<Answer, Error> {
     let came = attempt(target, wanted.clone(), target.yes, environment, output)?;
-    let Some(question) = question(&came) else {
+    let Some((question, head)) = question(&came) else {
         return Ok(came);
     };
-    match consent(&question, target.patience.json, output)? {
+    let asked = match &head {
+        Some(head) => format!("{question} ({})", head.short()),
+        None => question,
+    };
+    // What is answered is answered for the commit that was shown.
+    let wanted = Wanted {
+        head: head.or(wanted.head.clone()),
+        ..wanted
+    };
+    match consent(&asked, target.patience.json, output)? {
         Consent::Given => attempt(target, wanted, true, environment, output),
         Consent::Denied | Consent::Nobody => Ok(came),
     }
@@ -162,6 +171,7 @@ fn attempt(
         ask: wanted.ask,
         confirmed,
         message: wanted.message,
+        head: wanted.head,
     };
     let waiting = target.patience.waiting();
     let manner = Manner::waiting(target.patience.json, output);
@@ -181,13 +191,19 @@ fn attempt(
     }
 }
 
-/// The question that alone stands in the way.
-fn question(answer: &Answer) -> Option<String> {
+/// The question that alone stands in the way, and the commit that it is about.
+fn question(answer: &Answer) -> Option<(String, Option<CommitId>)> {
     let Answer::Refused(refusal) = answer else {
         return None;
     };
     match refusal.missing.as_slice() {
-        [Missing::ConfirmationNeeded { question }] => Some(question.clone()),
+        [Missing::ConfirmationNeeded { question }] => {
+            let head = match &refusal.attempt {
+                Attempt::Verb { head, .. } => head.clone(),
+                _ => None,
+            };
+            Some((question.clone(), head))
+        }
         _ => None,
     }
 }
@@ -199,13 +215,33 @@ pub struct Wanted {
     pub ask: Ask,
     /// What is said with it.
     pub message: Option<String>,
+    /// The commit it speaks for.
+    pub head: Option<CommitId>,
 }
 
 impl Wanted {
     /// With nothing said.
     pub fn plain(ask: Ask) -> Wanted {
-        Wanted { ask, message: None }
+        Wanted {
+            ask,
+            message: None,
+            head: None,
+        }
     }
+}
+
+/// The commit that a command's `--head` names.
+pub fn named_commit(
+    target: &Target,
+    head: Option<&str>,
+    environment: &Environment,
+) -> Result<Option<CommitId>, Error> {
+    let Some(head) = head else {
+        return Ok(None);
+    };
+    let driver = driver(environment)?;
+    let task = meant(&driver, target.task.as_deref())?;
+    Ok(Some(driver.commit_named(&task, head)?))
 }
 
 /// Prints what asking came to.

@@ -34,6 +34,7 @@ impl Driver {
                 ask,
                 confirmed: false,
                 message: message.cloned(),
+                head: None,
             }
         };
         let verb = self.ask_as_caller(task, request(Ask::Verb(Verb::Retry)), waiting)?;
@@ -58,6 +59,7 @@ impl Driver {
                 ask: Ask::Verb(Verb::Unblock),
                 confirmed: false,
                 message: None,
+                head: None,
             };
             let task = summary.task;
             let answer = self.ask_as_caller(&task.id, request, waiting);

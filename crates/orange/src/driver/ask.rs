@@ -178,6 +178,7 @@ impl Driver {
             },
             confirmed: false,
             message: None,
+            head: None,
         };
         match self.step(store, id, &Cause::Request(request)) {
             // Whoever wrote it is not there to be told.

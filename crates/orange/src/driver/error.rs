@@ -289,6 +289,9 @@ pub enum DriverError {
         /// The tasks it could be.
         candidates: Vec<Candidate>,
     },
+    /// A commit that the repository does not have.
+    #[error("no commit of the task's repository is called `{0}`")]
+    CommitUnknown(String),
     /// It was put away.
     #[error("cannot change task `{task}`: it was deleted")]
     TaskDeleted {

@@ -48,8 +48,8 @@ impl Driver {
                     }
                 }
                 FactNeeded::Git => {
+                    let facts = self.git_facts(store, task, known)?;
                     let branch = known.branch.as_ref().unwrap_or(&task.branch);
-                    let facts = self.git_facts(store, task, branch, known.merges)?;
                     self.notice_task_file(store, task, branch, &facts)?;
                     known.facts.git = Some(facts);
                 }

@@ -7,7 +7,7 @@ use orange_engine::input::{Cause, Facts, Input, Observation};
 use orange_engine::language::when::{Operator, When};
 use orange_engine::names::{HarnessName, TaskId, WorkflowName};
 use orange_engine::role::Role;
-use orange_engine::task::RunState;
+use orange_engine::task::{RunState, Submission};
 use orange_engine::way::Way;
 use orange_engine::{Task, outlook};
 
@@ -31,6 +31,8 @@ pub struct Glance {
     pub respawn: Option<Role>,
     /// Messages that nobody has read.
     pub unread: usize,
+    /// The commit that was handed over.
+    pub submission: Option<Submission>,
 }
 
 /// Glances at tasks, one after the other.
@@ -94,6 +96,7 @@ impl Glancer {
             rounds: rounds(workflow),
             respawn: missing_agent(workflow, task),
             unread,
+            submission: stored.task.submission.clone(),
         })
     }
 

@@ -102,6 +102,7 @@ impl Driver {
                     },
                     confirmed: false,
                     message: None,
+                    head: None,
                 },
                 waiting: Waiting::Not,
             };

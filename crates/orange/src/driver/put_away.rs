@@ -71,6 +71,7 @@ impl Driver {
             ask,
             confirmed: false,
             message: None,
+            head: None,
         };
         self.step(store, task, &Cause::Request(request))
     }

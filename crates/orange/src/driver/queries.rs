@@ -12,7 +12,7 @@ use orange_engine::why::{Explanation, why};
 
 use super::activity::RunActivity;
 use super::observe::Seen;
-use super::step::pinned;
+use super::step::{Known, pinned};
 use super::{Driver, DriverError, ids};
 use crate::clock;
 use crate::store::{
@@ -120,7 +120,7 @@ impl Driver {
         };
         let mut ways = outlook(&workflow, &stored.task, &input);
         if ways.iter().any(|way| !way.unchecked.is_empty()) {
-            match self.git_facts(&store, &stored.task, &stored.task.branch, false) {
+            match self.git_facts(&store, &stored.task, &Known::default()) {
                 Ok(facts) => input.facts.git = Some(facts),
                 Err(error) => unknown.push(error.to_string()),
             }

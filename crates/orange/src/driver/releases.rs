@@ -48,6 +48,7 @@ impl Driver {
                     ask: Ask::RetryReleases,
                     confirmed: false,
                     message: None,
+                    head: None,
                 },
                 waiting,
             })?;

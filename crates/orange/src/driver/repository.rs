@@ -2,8 +2,9 @@
 
 use orange_engine::Task;
 use orange_engine::input::GitFacts;
-use orange_engine::names::{BranchName, TaskId};
+use orange_engine::names::{BranchName, CommitId, TaskId};
 
+use super::step::Known;
 use super::{Driver, DriverError};
 use crate::config::Project;
 use crate::effects::git::{AskFacts, Git, GitError};
@@ -38,6 +39,14 @@ impl Driver {
         branch.ok_or_else(|| unknown("its worktree is on no branch"))
     }
 
+    /// The commit of a task's repository that a text names.
+    pub fn commit_named(&self, task: &TaskId, text: &str) -> Result<CommitId, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let (_, git) = self.repository_of(&store.require(task)?.task)?;
+        let commit = git.commit_named(text)?;
+        commit.ok_or_else(|| DriverError::CommitUnknown(text.to_owned()))
+    }
+
     /// What is known about a branch and the task's worktree.
     ///
     /// A merge that goes to the remote is decided for what the remote has now; whether it could be
@@ -46,22 +55,24 @@ impl Driver {
         &self,
         store: &Store,
         task: &Task,
-        branch: &BranchName,
-        merges: bool,
+        known: &Known,
     ) -> Result<GitFacts, DriverError> {
         let (project, git) = self.repository_of(task)?;
+        let branch = known.branch.as_ref().unwrap_or(&task.branch);
+        let submitted = task.submission.as_ref().map(|it| &it.commit);
         let unknown = |what: &'static str, reason: String| DriverError::FactUnknown {
             task: task.id.clone(),
             what,
             reason,
         };
-        if merges && project.push {
+        if known.merges && project.push {
             git.fetch(&[&project.default_branch])?;
         }
         let ask = AskFacts {
             branch,
             default: &project.default_branch,
             task_file: &project.task_file,
+            named: known.head.as_ref().or(submitted),
         };
         let Some(held) = store.workspace_of(&task.id)? else {
             return told(git.facts(&ask), &unknown);

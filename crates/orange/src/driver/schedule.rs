@@ -208,6 +208,7 @@ pub(super) fn spawn(by: Role) -> Request {
         ask: Ask::Verb(Verb::Spawn),
         confirmed: false,
         message: None,
+        head: None,
     }
 }
 

@@ -5,7 +5,7 @@ use orange_engine::event::Event;
 use orange_engine::input::{Ask, Cause, Facts, Input, Observation, Request};
 use orange_engine::language::load;
 use orange_engine::language::verbs::Verb;
-use orange_engine::names::{BranchName, TaskId};
+use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_engine::schedule::Standing;
 use orange_engine::{Decision, Refusal, Task, Workflow, decide, held_back};
 
@@ -44,6 +44,8 @@ pub(super) struct Known {
     pub(super) facts: Facts,
     /// The branch that facts are about, when it is not the task's.
     pub(super) branch: Option<BranchName>,
+    /// The commit that a request speaks for.
+    pub(super) head: Option<CommitId>,
     /// Whether a merge is asked for, which is decided for what the remote has now.
     pub(super) merges: bool,
 }
@@ -73,6 +75,7 @@ impl Driver {
             let mut known = Known::default();
             known.facts.entered = stored.task.entered.version;
             known.branch = new_branch(cause);
+            known.head = named_commit(cause);
             known.merges = merges(cause);
             known.document = just_read.take();
             if known.document.is_none() && reads_first(cause) {
@@ -190,6 +193,14 @@ fn new_branch(cause: &Cause) -> Option<BranchName> {
             ..
         }) => branch.clone(),
         _ => None,
+    }
+}
+
+/// The commit that a request speaks for.
+fn named_commit(cause: &Cause) -> Option<CommitId> {
+    match cause {
+        Cause::Request(request) => request.head.clone(),
+        Cause::Observation(_) => None,
     }
 }
 

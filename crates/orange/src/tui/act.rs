@@ -48,12 +48,14 @@ fn attempt(driver: &Driver, action: &Action, hints: Hints) -> Result<Came, Drive
             ask,
             message,
             confirmed,
+            head,
         } => {
             let request = |by| Request {
                 by,
                 ask: ask.clone(),
                 confirmed: *confirmed,
                 message: message.clone(),
+                head: head.clone(),
             };
             let asking = driver.clone().gathering(Gathering::Detached(GATES));
             let answer = asking.ask_as_caller(task, request, Waiting::USUAL)?;

@@ -1,7 +1,7 @@
 //! What `update` wants done.
 
 use orange_engine::input::Ask;
-use orange_engine::names::TaskId;
+use orange_engine::names::{CommitId, TaskId};
 
 use super::detail::Tab;
 use super::form::Draft;
@@ -66,6 +66,8 @@ pub enum Action {
         message: Option<String>,
         /// Whether the question of the edge was answered with yes.
         confirmed: bool,
+        /// The commit that was shown.
+        head: Option<CommitId>,
     },
     /// A new task.
     Create(Box<Draft>),
@@ -83,6 +85,7 @@ impl Action {
             ask,
             message: None,
             confirmed: false,
+            head: None,
         }
     }
 
@@ -91,6 +94,15 @@ impl Action {
     pub fn confirmed(mut self) -> Action {
         if let Action::Ask { confirmed, .. } = &mut self {
             *confirmed = true;
+        }
+        self
+    }
+
+    /// The same, for the commit that was shown.
+    #[must_use]
+    pub fn about(mut self, commit: Option<&CommitId>) -> Action {
+        if let Action::Ask { head, .. } = &mut self {
+            *head = commit.cloned();
         }
         self
     }

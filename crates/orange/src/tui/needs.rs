@@ -41,6 +41,8 @@ fn told(failure: &GateFailure) -> String {
         GateFailure::ReportMissing | GateFailure::ReportDiffers { .. } => {
             String::from("needs a report")
         }
+        GateFailure::Uncommitted { .. } => String::from("needs a commit"),
+        GateFailure::BranchMoved { .. } => String::from("branch moved since the handoff"),
         GateFailure::Git { condition } => {
             let names = GitCondition::ALL.iter();
             let name = names.clone().find(|(_, it)| it == condition);

@@ -7,9 +7,13 @@
 
 SCRIPTS=${0%/*}/scripts
 
-# section NAME: adds a section with what is on the standard input to TASK.md, by one write.
+# section NAME: adds a section with what is on the standard input to TASK.md, by one write. What is
+# handed over must be committed, so work that a script does not mention is done first.
 section() {
     text=$(cat)
+    if [ "$1" = Handoff ] && [ -z "$(git log --format=%h main..HEAD 2>/dev/null)" ]; then
+        commit "Some work"
+    fi
     printf '\n## %s\n\n%s\n' "$1" "$text" >> TASK.md
 }
 

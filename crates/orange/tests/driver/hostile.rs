@@ -262,6 +262,7 @@ fn a_megabyte_goes_by_file() {
             ask: Ask::Verb(Verb::RequestChanges),
             confirmed: false,
             message: Some(message.to_owned()),
+            head: None,
         },
         waiting: Waiting::Here,
     };

@@ -459,6 +459,7 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
             ask: to("agent-review"),
             confirmed: false,
             message: None,
+            head: None,
         },
         waiting: Waiting::Not,
     };

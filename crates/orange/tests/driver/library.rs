@@ -40,6 +40,7 @@ pub fn ask(driver: &Driver, task: &TaskId, by: Role, ask: Ask) -> Answer {
             ask,
             confirmed: false,
             message: None,
+            head: None,
         },
         waiting: Waiting::Here,
     };

@@ -160,7 +160,7 @@ fn the_answer_says_what_is_where_now() {
             "not pushed"
         };
         let forwarded = if is_on_default {
-            format!("forwarded `{repository}`")
+            format!("fast-forwarded `{repository}`")
         } else {
             String::from("no checkout is on `main`")
         };
@@ -353,6 +353,7 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
     }
     assert_eq!(stage.untouched(), before);
     assert_eq!(stage.task(&id).status.as_str(), "working");
+    let head = stage.said("repo", &format!("rev-parse {}", stage.task(&id).branch));
     // At a terminal the person is asked, and may say no.
     for (typed, status) in [("n", "working"), ("y", "done")] {
         // A server that ends must not meet the next one.
@@ -390,7 +391,8 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
         let mut shown = String::new();
         let is_asked = Deadline::after(SOON).wait_for(|| {
             shown = tmux(&["capture-pane", "-p"]);
-            shown.contains("Force merge? [y/N]")
+            // The question names the commit that it is about.
+            shown.contains(&format!("Force merge? ({}) [y/N]", head.get(..12).unwrap()))
         });
         assert!(is_asked, "{shown}");
         tmux(&["send-keys", typed, "Enter"]);

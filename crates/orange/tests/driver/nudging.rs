@@ -81,6 +81,7 @@ fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
             ask: Ask::Verb(Verb::RequestChanges),
             confirmed: false,
             message: Some(String::from("two lines")),
+            head: None,
         },
         waiting: Waiting::Here,
     };

@@ -57,6 +57,13 @@ wrong task update --status done --yes
 # The handoff is forgotten, then empty, then in a code block.
 wrong task update --status agent-review
 printf '\n## Handoff\n\nDONE:\n' >> TASK.md
+# Nothing is committed yet, and then only a part of it.
+wrong task update --status agent-review
+commit "The work"
+echo more > more.txt
+wrong task update --status agent-review
+git add more.txt
+git commit -qm more
 wrong task update --status agent-review
 obey agent-review
 "#;
@@ -187,6 +194,7 @@ fn a_copy_that_cannot_be_written_keeps_nothing_from_being_performed() {
             ask: Ask::Verb(Verb::Spawn),
             confirmed: false,
             message: None,
+            head: None,
         },
         waiting: Waiting::Not,
     };

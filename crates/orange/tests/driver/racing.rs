@@ -217,6 +217,7 @@ fn moved_to_and_fro(stage: &Stage, id: &TaskId, writers: &[(&str, &str)]) {
                 ask: to(status),
                 confirmed: false,
                 message: None,
+                head: None,
             },
             waiting: Waiting::Not,
         };
@@ -320,6 +321,7 @@ fn lesson_22_a_race_of_worker_and_reviewer_is_won_by_who_may() {
                 ask,
                 confirmed: true,
                 message: None,
+                head: None,
             },
             waiting: Waiting::Not,
         };

@@ -278,6 +278,7 @@ fn what_a_lost_performer_left_is_finished_and_no_failure_stops_the_others() {
             ask: Ask::Respawn { role: None },
             confirmed: false,
             message: None,
+            head: None,
         },
         waiting: Waiting::Not,
     };

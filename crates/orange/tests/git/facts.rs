@@ -17,6 +17,7 @@ fn facts(yard: &Yard, git: &Git, branch: &str) -> Vec<GitCondition> {
         branch: &BranchName::new(branch),
         default: &BranchName::new("main"),
         task_file: "TASK.md",
+        named: None,
     };
     let facts = worktree.facts(&ask).unwrap();
     let head = yard.git(&yard.app(), &["rev-parse", branch]);

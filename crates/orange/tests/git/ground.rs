@@ -163,6 +163,7 @@ impl Ground {
                 ask,
                 confirmed: false,
                 message: None,
+                head: None,
             },
             waiting,
         };

@@ -28,6 +28,8 @@ mod merging_remote;
 mod planted;
 mod pool;
 #[cfg(target_os = "linux")]
+mod reviewed;
+#[cfg(target_os = "linux")]
 mod roads;
 mod table;
 #[cfg(target_os = "linux")]

@@ -47,6 +47,7 @@ impl Wanted {
             strategy: self.strategy,
             branch: &BranchName::new("fix"),
             head: &self.head,
+            tip: &self.head,
             default: &BranchName::new("main"),
             base: &self.base,
             task_file: "TASK.md",

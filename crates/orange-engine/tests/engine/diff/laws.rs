@@ -135,6 +135,7 @@ fn asking(by: Role, to: Status) -> Request {
         ask: Ask::Move { to },
         confirmed: false,
         message: Some(String::from("please")),
+        head: None,
     }
 }
 

@@ -81,11 +81,13 @@ pub fn rows() -> Vec<Harmless> {
                 r"  - from: stuck
     to: reviewing
     by: human
+    gate: committed
     set: { review_round: 0, clarifications: 0, delegations: 0 }
 ",
                 r"  - from: stuck
     to: reviewing
     by: human
+    gate: committed
 ",
             )],
         ),
@@ -157,7 +159,7 @@ pub fn rows() -> Vec<Harmless> {
     to: done
     trigger: merged
     by: human
-    gate: task_file_untracked
+    gates: [committed, task_file_untracked]
     hooks: &wrap_up
       - action: kill_session
       - action: release_workspace
@@ -167,9 +169,9 @@ pub fn rows() -> Vec<Harmless> {
                     "",
                 ),
                 edit(
-                    r"    gate: task_file_untracked
+                    r"    gates: [committed, task_file_untracked]
     hooks: *wrap_up",
-                    r"    gate: task_file_untracked
+                    r"    gates: [committed, task_file_untracked]
     hooks: &wrap_up
       - action: kill_session
       - action: release_workspace
@@ -182,11 +184,11 @@ pub fn rows() -> Vec<Harmless> {
             "respawn",
             "whatever starts another worker ends the first",
             vec![edit(
-                r"    gate: handoff
+                r"    gates: [handoff, committed]
     hooks:
       - action: kill_session
       - &archive",
-                r"    gate: handoff
+                r"    gates: [handoff, committed]
     hooks:
       - &archive",
             )],

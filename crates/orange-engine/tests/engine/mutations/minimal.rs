@@ -109,11 +109,11 @@ pub fn rows() -> Vec<Mutant> {
         mutant(
             "handoff ends nobody",
             vec![edit(
-                r"    gate: handoff
+                r"    gates: [handoff, committed]
     hooks:
       - action: kill_session
 ",
-                r"    gate: handoff
+                r"    gates: [handoff, committed]
 ",
             )],
             found(
@@ -355,18 +355,18 @@ pub fn rows() -> Vec<Mutant> {
             "worker to done",
             vec![edit(
                 r"    by: [worker, human, engine]
-    gate: handoff
+    gates: [handoff, committed]
     hooks:
       - action: kill_session
 ",
                 r"    by: [worker, human, engine]
-    gate: handoff
+    gates: [handoff, committed]
     hooks:
       - action: kill_session
   - from: working
     to: done
     by: worker
-    gate: handoff
+    gates: [handoff, committed]
     hooks: [kill_session, release_workspace]
 ",
             )],
@@ -444,7 +444,7 @@ pub fn rows() -> Vec<Mutant> {
         mutant(
             "unknown gate",
             vec![edit(
-                r"    gate: handoff
+                r"    gates: [handoff, committed]
 ",
                 r"    gate: handof
 ",

@@ -215,10 +215,10 @@ pub fn rows() -> Vec<Mutant> {
         mutant(
             "stuck keeps round",
             vec![edit(
-                r"    gate: handoff
+                r"    gates: [handoff, committed]
     set: { review_round: 0, clarifications: 0 }
 ",
-                r"    gate: handoff
+                r"    gates: [handoff, committed]
     set: { clarifications: 0 }
 ",
             )],

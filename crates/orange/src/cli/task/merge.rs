@@ -9,7 +9,7 @@ use orange_engine::merged::Merged;
 use orange_engine::task::PendingState;
 
 use crate::cli::driving::{
-    Besides, Target, Wanted, answer, answer_unasked, driver, print, print_with,
+    Besides, Target, Wanted, answer, answer_unasked, driver, named_commit, print, print_with,
 };
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -17,12 +17,14 @@ use crate::config::Environment;
 use crate::driver::Answer;
 use crate::output::Output;
 
-/// Merge a task's branch.
+/// Merge the reviewed commit of a task's branch.
 ///
-/// It becomes part of the default branch. Where the project says `"push": true`, the remote gets the result first, and its no is final. A
-/// checkout that is on the default branch is forwarded when it is clean; otherwise nothing is
-/// merged. The status changes when the merge has happened. The answer says which commit is where
-/// now, whether it was pushed, and which checkout was forwarded.
+/// The default branch gets exactly the commit that was handed over and reviewed. If the branch has
+/// commits since, or files that are not committed, nothing is merged and the answer names them.
+/// Where the project says `"push": true`, the result is pushed first; if the push is rejected,
+/// nothing is merged. A checkout that is on the default branch is fast-forwarded when it is clean;
+/// otherwise nothing is merged. The status changes when the merge has happened. The answer says
+/// which commit is where now, whether it was pushed, and what was left out.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -30,6 +32,10 @@ pub struct Args {
     /// How: forward the default branch, add a merge commit, or add everything as one commit.
     #[arg(long, value_enum, value_name = "STRATEGY", default_value = "ff")]
     pub strategy: Strategy,
+    /// Merge this commit of the branch instead of the reviewed one; whatever else the task has is
+    /// kept, and left out.
+    #[arg(long, value_name = "COMMIT")]
+    pub head: Option<String>,
     /// Leave the remote alone, whatever the project says.
     #[arg(long)]
     pub local: bool,
@@ -61,10 +67,15 @@ impl From<Strategy> for MergeStrategy {
 
 /// Asks for it, and answers with an error when it did not come about.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let wanted = Wanted::plain(Ask::Merge {
-        strategy: args.strategy.into(),
-        local: args.local,
-    });
+    let wanted = Wanted {
+        ask: Ask::Merge {
+            strategy: args.strategy.into(),
+            local: args.local,
+            leave_rest: args.head.is_some(),
+        },
+        message: None,
+        head: named_commit(&args.target, args.head.as_deref(), environment)?,
+    };
     let came = if args.force {
         answer(&args.target, wanted, environment, output)?
     } else {

@@ -183,6 +183,9 @@ fn text(shown: &Shown, results: &[ResultOfRun], why: Option<&Why>, width: Option
         line("waits", &wait.to_string());
     }
     line("branch", task.branch.as_str());
+    if let Some(submission) = &task.submission {
+        line("commit", &submission.to_string());
+    }
     if let Some(workspace) = &shown.workspace {
         line("workspace", &workspace.path.display().to_string());
     }

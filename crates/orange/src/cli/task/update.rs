@@ -3,7 +3,7 @@
 use orange_engine::input::Ask;
 use orange_engine::names::{BranchName, Status};
 
-use crate::cli::driving::{Target, Wanted, ask, driver, meant};
+use crate::cli::driving::{Target, Wanted, ask, driver, meant, named_commit};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::config::Environment;
@@ -36,6 +36,9 @@ pub struct Args {
     /// present status with the same meaning.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["branch", "summary", "priority"])]
     pub workflow: Option<String>,
+    /// The commit your verdict is about, when the branch has moved since the handoff.
+    #[arg(long, value_name = "COMMIT", requires = "status")]
+    pub head: Option<String>,
     /// What to say with it.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
@@ -61,6 +64,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let wanted = Wanted {
         ask: request,
         message: args.message.clone(),
+        head: named_commit(&args.target, args.head.as_deref(), environment)?,
     };
     ask(&args.target, wanted, environment, output)
 }

@@ -135,6 +135,9 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize
         };
         line(style, told);
     }
+    if let Some(submission) = &task.submission {
+        line(Style::Plain, &format!("commit {submission}"));
+    }
     if !shown.waits.is_empty() {
         line(Style::Bold, "waits");
     }

@@ -2,7 +2,7 @@
 
 use orange_engine::Task;
 use orange_engine::effect::{EffectOutcome, Merge};
-use orange_engine::merged::Merged;
+use orange_engine::merged::{Merged, Origin};
 
 use super::Failure;
 use crate::driver::Driver;
@@ -30,6 +30,7 @@ impl Driver {
             strategy: merge.strategy,
             branch: &merge.branch,
             head: &merge.head,
+            tip: merge.tip.as_ref().unwrap_or(&merge.head),
             default: &project.default_branch,
             base: &merge.base,
             task_file: &project.task_file,
@@ -40,16 +41,24 @@ impl Driver {
         match merging {
             Ok(Merging::Merged {
                 commit,
+                was_there,
                 pushed_to,
                 forwarded,
-                ..
             }) => {
+                let origin = match (merge.was_in_base, was_there) {
+                    (true, _) => Origin::Outside,
+                    (false, true) => Origin::EarlierAttempt,
+                    (false, false) => Origin::ThisMerge,
+                };
                 let forwarded = forwarded.iter().map(|it| it.display().to_string());
                 Ok(EffectOutcome::Merged(Merged {
                     commit,
+                    head: Some(merge.head.clone()),
+                    origin,
                     into: Some(project.default_branch),
                     pushed_to,
                     forwarded: forwarded.collect(),
+                    left_out: merge.left_out.clone(),
                 }))
             }
             Ok(Merging::Refused(refusal)) => Err(Failure::for_good(refusal)),

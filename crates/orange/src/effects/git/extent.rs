@@ -1,11 +1,13 @@
 //! How much a branch has changed, in three numbers.
 
+use orange_engine::names::CommitId;
+
 use super::call::parts;
 use super::diff::AskDiff;
 use super::{Git, GitError, Worktree};
 
 /// How much a branch has changed since it left the default branch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// Its own commits.
     pub commits: u64,
@@ -13,6 +15,8 @@ pub struct Extent {
     pub added: u64,
     /// Lines that are gone.
     pub removed: u64,
+    /// The branch's commit.
+    pub head: Option<CommitId>,
 }
 
 const NUMBERS: [&str; 6] = [
@@ -33,14 +37,16 @@ impl Git {
         let base = self.fork(ask, &head)?;
         let range = [base.to_string(), head.to_string()];
         let numbers = self.call(NUMBERS).and(&range).bytes()?;
-        self.counted(&format!("{base}..{head}"), &numbers)
+        self.counted(&base, head, &numbers)
     }
 
-    fn counted(&self, range: &str, numbers: &[u8]) -> Result<Extent, GitError> {
-        let commits = self.call(["rev-list", "--count", range]).bytes()?;
+    fn counted(&self, base: &CommitId, head: CommitId, numbers: &[u8]) -> Result<Extent, GitError> {
+        let range = format!("{base}..{head}");
+        let commits = self.call(["rev-list", "--count", &range]).bytes()?;
         let commits = String::from_utf8_lossy(&commits);
         let mut extent = Extent {
             commits: commits.trim().parse().unwrap_or(0),
+            head: Some(head),
             ..Extent::default()
         };
         for part in parts(numbers) {
@@ -65,6 +71,6 @@ impl Worktree<'_> {
         };
         let base = git.fork(ask, &head)?;
         let numbers = self.call(NUMBERS).and([base.as_str(), "--"]).bytes()?;
-        git.counted(&format!("{base}..{head}"), &numbers)
+        git.counted(&base, head, &numbers)
     }
 }

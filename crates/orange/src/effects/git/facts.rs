@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use orange_engine::input::GitFacts;
+use orange_engine::input::{GitFacts, NamedCommit, Unclean};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId};
 
@@ -19,6 +19,8 @@ pub struct AskFacts<'a> {
     pub default: &'a BranchName,
     /// What the task's file is called.
     pub task_file: &'a str,
+    /// A commit whose place is wanted too.
+    pub named: Option<&'a CommitId>,
 }
 
 /// How a worktree stands.
@@ -50,6 +52,33 @@ impl Condition {
             && self.dirty_submodules.is_empty()
             && self.repositories.is_empty()
     }
+
+    /// What the worktree has besides a branch's commit.
+    fn unclean(&self, branch: &BranchName, commit: &CommitId) -> Unclean {
+        let shown = |path: &PathBuf| path.to_string_lossy().escape_debug().to_string();
+        let operations = self.operations.iter();
+        let operations = operations.map(|it| format!("a {it} is in progress in the worktree"));
+        let submodules = self.dirty_submodules.iter();
+        let submodules =
+            submodules.map(|it| format!("the submodule `{}` is not committed", shown(it)));
+        let repositories = self.repositories.iter().map(|it| {
+            let path = shown(it);
+            format!("`{path}` is a repository of its own, which no commit of the branch has")
+        });
+        // Another name for the same commit has nothing of its own.
+        let elsewhere = (self.head.commit() != Some(commit)).then(|| {
+            let on = match self.head.branch() {
+                Some(found) => format!("`{found}`"),
+                None => String::from("no branch"),
+            };
+            format!("the worktree is on {on}, not on `{branch}`")
+        });
+        let others = elsewhere.into_iter().chain(operations);
+        Unclean {
+            files: self.changes.iter().map(shown).collect(),
+            others: others.chain(submodules).chain(repositories).collect(),
+        }
+    }
 }
 
 impl Worktree<'_> {
@@ -71,9 +100,8 @@ impl Worktree<'_> {
     /// Gathers what the gates ask, all for the branch's present commit.
     pub fn facts(&self, ask: &AskFacts<'_>) -> Result<GitFacts, GitError> {
         let condition = self.condition()?;
-        let is_clean = condition.is_clean() && condition.head.branch() == Some(ask.branch);
         let is_staged = self.is_staged(root_file(ask.task_file)?)?;
-        self.git().facts_of(ask, is_clean, is_staged)
+        self.git().facts_of(ask, Some(&condition), is_staged)
     }
 
     /// The branch that it is on, or that an operation in progress is about.
@@ -98,13 +126,13 @@ impl Worktree<'_> {
 impl Git {
     /// What the gates ask about a branch that no worktree is on: nothing is uncommitted then.
     pub fn facts(&self, ask: &AskFacts<'_>) -> Result<GitFacts, GitError> {
-        self.facts_of(ask, true, false)
+        self.facts_of(ask, None, false)
     }
 
     fn facts_of(
         &self,
         ask: &AskFacts<'_>,
-        is_clean: bool,
+        condition: Option<&Condition>,
         is_staged: bool,
     ) -> Result<GitFacts, GitError> {
         let task_file = root_file(ask.task_file)?;
@@ -113,8 +141,10 @@ impl Git {
         })?;
         let tips = self.tips(ask.default)?;
         let start = &tips.base.commit;
+        let unclean = condition.map(|it| it.unclean(ask.branch, &head));
+        let unclean = unclean.unwrap_or_default();
         let mut holds = Vec::new();
-        if is_clean {
+        if unclean == Unclean::default() {
             holds.push(GitCondition::Clean);
         }
         if self.commits_between(start, &head, None)? {
@@ -130,7 +160,55 @@ impl Git {
             holds.push(GitCondition::TaskFileUntracked);
         }
         let base = tips.target().clone();
-        Ok(GitFacts { head, base, holds })
+        let named = ask.named.map(|commit| self.named(commit, &head, &base));
+        Ok(GitFacts {
+            named: named.transpose()?,
+            head,
+            base,
+            holds,
+            unclean,
+        })
+    }
+
+    /// How a commit relates to the branch's and to the default branch's; one that is gone is part
+    /// of neither.
+    fn named(
+        &self,
+        commit: &CommitId,
+        head: &CommitId,
+        base: &CommitId,
+    ) -> Result<NamedCommit, GitError> {
+        let exists = self.commit_named(commit.as_str())?.is_some();
+        let commits_since = if exists && self.contains(head, commit)? {
+            let range = format!("{commit}..{head}");
+            let call = self.call(["rev-list", "--count", &range, "--"]);
+            Some(call.text()?.trim().parse().unwrap_or(u64::MAX))
+        } else {
+            None
+        };
+        Ok(NamedCommit {
+            commit: commit.clone(),
+            commits_since,
+            is_in_base: exists && self.contains(base, commit)?,
+        })
+    }
+
+    /// The commit that a text names.
+    pub fn commit_named(&self, text: &str) -> Result<Option<CommitId>, GitError> {
+        // A text that begins like an option names nothing.
+        if text.is_empty() || text.starts_with('-') {
+            return Ok(None);
+        }
+        let object = format!("{text}^{{commit}}");
+        let call = self.call([
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &object,
+        ]);
+        let found = call.answer()?;
+        Ok(found.map(|found| CommitId::new(String::from_utf8_lossy(&found).trim())))
     }
 
     /// Whether a commit has a file of this name at its root.

@@ -31,8 +31,10 @@ pub struct MergeBranch<'a> {
     pub strategy: MergeStrategy,
     /// The task's branch.
     pub branch: &'a BranchName,
-    /// Its commit when it was decided.
+    /// The commit that is merged.
     pub head: &'a CommitId,
+    /// The branch's commit when it was decided.
+    pub tip: &'a CommitId,
     /// The default branch.
     pub default: &'a BranchName,
     /// Its commit when it was decided.

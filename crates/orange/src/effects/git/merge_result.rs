@@ -69,8 +69,8 @@ impl Git {
         merge: &MergeBranch<'_>,
     ) -> Result<Result<CommitId, MergeObstacle>, GitError> {
         let found = self.branch(merge.branch)?;
-        if found.as_ref() != Some(merge.head) {
-            let expected = merge.head.clone();
+        if found.as_ref() != Some(merge.tip) {
+            let expected = merge.tip.clone();
             return Ok(Err(MergeObstacle::BranchMoved { expected, found }));
         }
         let file = root_file(merge.task_file)?;

@@ -56,11 +56,11 @@ pub(super) fn measure(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<
         };
         stale.retain(|it| *it != id);
         rest = Duration::from_millis(1);
-        let before = known.get(&id).map(|(extent, _)| *extent);
+        let before = known.get(&id).map(|(extent, _)| extent.clone());
         // What cannot be measured has changed nothing that could be shown.
         let extent = driver.extent(&id).unwrap_or_default();
-        known.insert(id.clone(), (extent, Stopwatch::start()));
-        if before != Some(extent) && sender.send(Message::Measured(id, extent)).is_err() {
+        known.insert(id.clone(), (extent.clone(), Stopwatch::start()));
+        if before.as_ref() != Some(&extent) && sender.send(Message::Measured(id, extent)).is_err() {
             return;
         }
     }

@@ -357,8 +357,12 @@ fn a_merge_says_how() {
         press(&mut model, key(KeyCode::Char('m')));
         assert_eq!(press(&mut model, key(KeyCode::Char('z'))), []);
         let asked = press(&mut model, key(KeyCode::Char(letter)));
-        let local = false;
-        let action = Action::ask(&TaskId::new("k3f9"), Ask::Merge { strategy, local });
+        let ask = Ask::Merge {
+            strategy,
+            local: false,
+            leave_rest: false,
+        };
+        let action = Action::ask(&TaskId::new("k3f9"), ask);
         assert_eq!(asked, [Command::Act(1, action)]);
         assert_eq!(model.mode, Mode::Browse);
     }

@@ -86,6 +86,7 @@ pub fn glance(ways: Vec<Way>) -> Glance {
         rounds: Some(2),
         respawn: None,
         unread: 0,
+        submission: None,
     }
 }
 
@@ -187,6 +188,7 @@ pub fn model() -> Model {
         commits: 3,
         added: 120,
         removed: 4,
+        head: None,
     };
     update(&mut model, Message::Measured(TaskId::new("k3f9"), extent));
     model

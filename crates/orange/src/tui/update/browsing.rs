@@ -184,9 +184,17 @@ fn ask_for(model: &mut Model, verb: Verb) -> Vec<Command> {
 fn merge_question(entry: &Entry) -> Question {
     let row = &entry.row;
     let question = entry.way(Verb::Merge).and_then(|way| way.question());
+    let submission = entry.glance.as_ref().and_then(|it| it.submission.as_ref());
+    // Without a handoff the yes is for the commit that is shown here.
+    let head = entry.extent.as_ref().and_then(|it| it.head.as_ref());
+    let head = head.filter(|_| submission.is_none());
     let then = |strategy| {
-        let local = false;
-        let action = Action::ask(&row.id, Ask::Merge { strategy, local });
+        let ask = Ask::Merge {
+            strategy,
+            local: false,
+            leave_rest: false,
+        };
+        let action = Action::ask(&row.id, ask).about(head);
         // Its own question is answered only where it is part of this one: another status, entered
         // in this moment, may ask another.
         match question {
@@ -194,11 +202,16 @@ fn merge_question(entry: &Entry) -> Question {
             None => action,
         }
     };
-    let size = entry.extent.map(|it| {
+    let size = entry.extent.as_ref().map(|it| {
         let commits = if it.commits == 1 { "commit" } else { "commits" };
         format!(", {} {commits}, +{} -{}", it.commits, it.added, it.removed)
     });
     let asked = format!("Merge `{}` into the default branch?", row.branch);
+    let commit = match (submission, head) {
+        (Some(submission), _) => format!("The commit: {submission}."),
+        (None, Some(head)) => format!("The commit: {}, which nobody handed over.", head.short()),
+        (None, None) => String::from("The branch as it is; nobody handed a commit over."),
+    };
     Question {
         asked: match question {
             Some(question) => format!("{question} {asked}"),
@@ -211,13 +224,16 @@ fn merge_question(entry: &Entry) -> Question {
                 entry.summary(),
                 size.unwrap_or_default()
             ),
+            commit,
             String::from(
-                "y forwards the default branch; where that has commits of its own since, c adds a \
-                 merge commit, and s one commit with everything.",
+                "y fast-forwards the default branch; if it has moved since, c adds a merge commit \
+                 and s one commit with everything.",
             ),
-            String::from("Your checkout is forwarded if it is clean; otherwise nothing is merged."),
-            String::from("Afterwards the agents are ended and the worktree is given back."),
-            String::from("Kept: what is not committed, as a rescue of the task."),
+            String::from(
+                "Your checkout is fast-forwarded if it is clean; otherwise nothing is merged.",
+            ),
+            String::from("Nothing is merged if the branch has later commits or uncommitted files."),
+            String::from("Afterwards the agents are ended and the worktree is released."),
         ],
         then: then(MergeStrategy::Ff),
         others: vec![

@@ -246,7 +246,7 @@ fn agent(entry: &Entry, is_short: bool) -> String {
 }
 
 fn extent(entry: &Entry) -> String {
-    match entry.extent {
+    match &entry.extent {
         Some(it) if it.commits + it.added + it.removed > 0 => {
             format!("{}c +{} -{}", it.commits, it.added, it.removed)
         }

@@ -35,6 +35,7 @@ fn plan(stage: &Stage) -> TaskId {
             ask: Ask::Verb(Verb::Spawn),
             confirmed: false,
             message: None,
+            head: None,
         },
         waiting: Waiting::Not,
     };

@@ -1,0 +1,122 @@
+//! Which commit is up for review and merge.
+//!
+//! A merge takes exactly the commit that was reviewed. An edge that passes a git gate hands the
+//! branch's commit over; an edge that passes a PASS verdict records who passed which commit. Work
+//! that goes on afterwards forgets it, so what was passed once never stands for what came later.
+
+use super::steps::{Needed, Steps};
+use crate::document::reading::Verdict;
+use crate::input::{Ask, Cause, FactNeeded, GitFacts, NamedCommit, Request};
+use crate::language::gates::{GateKind, GitCondition, SectionGate};
+use crate::language::verbs::Verb;
+use crate::language::workflow::{Edge, Kind, Trigger};
+use crate::names::{CommitId, Status};
+use crate::refusal::GateFailure;
+use crate::role::Role;
+use crate::task::Submission;
+
+/// The submission of a task once it has taken an edge.
+pub(super) fn after(
+    steps: &Steps<'_>,
+    edge: &Edge,
+    to: &Status,
+    trigger: Trigger,
+    by: &Role,
+) -> Result<Option<Submission>, Needed> {
+    let kept = steps.task.submission.clone();
+    // The merge was decided for the commit that is known already.
+    if matches!(trigger, Trigger::Merged | Trigger::PrMerged) {
+        return Ok(kept);
+    }
+    let passes = edge.gates.iter().find_map(|gate| match &gate.kind {
+        GateKind::Section(gate) if gate.verdict == Some(Verdict::Pass) => Some(gate),
+        _ => None,
+    });
+    let is_judged = |kind: &GateKind| matches!(kind, GateKind::Git(_));
+    if passes.is_none() && !edge.gates.iter().any(|gate| is_judged(&gate.kind)) {
+        let kind = steps.workflow.state(to).map(|state| state.kind);
+        let goes_on = matches!(kind, Some(Kind::Agent | Kind::Queued));
+        return Ok(kept.filter(|_| !goes_on));
+    }
+    let Some(git) = steps.facts().and_then(|facts| facts.git.as_ref()) else {
+        return Err(vec![FactNeeded::Git]);
+    };
+    Ok(Some(Submission {
+        commit: git.head.clone(),
+        passed_by: passes.map(|gate| passed_by(steps, gate, by)),
+    }))
+}
+
+/// Who stands for a verdict: the role that brought it, before the one that takes the edge.
+fn passed_by(steps: &Steps<'_>, gate: &SectionGate, by: &Role) -> Role {
+    let memory = steps.task.sections.get(&gate.section);
+    let mut allowed = gate.from_role.iter();
+    let brought = allowed.find(|role| memory.is_some_and(|it| it.brought_by.contains(role)));
+    brought.unwrap_or(by).clone()
+}
+
+/// What stands in the way of a verdict or a merge about the branch as it is: commits that were not
+/// there when it was handed over, unless the request names the commit that it speaks for.
+pub(super) fn moved(steps: &Steps<'_>, git: &GitFacts) -> Option<GateFailure> {
+    let submission = steps.task.submission.as_ref();
+    let expected = named_by(steps).or(submission.map(|it| &it.commit))?;
+    (git.head != *expected).then(|| GateFailure::BranchMoved {
+        branch: steps.task.branch.clone(),
+        from: expected.clone(),
+        to: git.head.clone(),
+        commits: known(git, expected).and_then(|it| it.commits_since),
+        is_reviewed: submission.is_some_and(|it| it.passed_by.is_some()),
+    })
+}
+
+/// The commit a request names.
+pub(super) fn named_by<'a>(steps: &Steps<'a>) -> Option<&'a CommitId> {
+    request(steps)?.head.as_ref()
+}
+
+/// Whether a git condition that does not hold for the branch stands in nobody's way, because a
+/// merge of one certain commit is asked for: what is not part of it is left out and told of.
+pub(super) fn is_beside_the_point(
+    condition: GitCondition,
+    git: &GitFacts,
+    steps: &Steps<'_>,
+) -> bool {
+    let merges = request(steps)
+        .is_some_and(|it| matches!(it.ask, Ask::Merge { .. } | Ask::Verb(Verb::Merge)));
+    let named = named_by(steps);
+    let submitted = steps.task.submission.as_ref().map(|it| &it.commit);
+    merges
+        && match condition {
+            GitCondition::Clean => leaves_rest(steps),
+            // One that the default branch has is recorded as merged.
+            GitCondition::CommitsAhead => named
+                .or(submitted)
+                .and_then(|commit| known(git, commit))
+                .is_some_and(|it| it.is_in_base),
+            GitCondition::BranchNotDefault | GitCondition::TaskFileUntracked => false,
+        }
+}
+
+/// Whether a merge of one certain commit is asked for, whatever else the task has.
+pub(super) fn leaves_rest(steps: &Steps<'_>) -> bool {
+    let ask = request(steps).map(|request| &request.ask);
+    matches!(
+        ask,
+        Some(Ask::Merge {
+            leave_rest: true,
+            ..
+        })
+    ) && named_by(steps).is_some()
+}
+
+/// What is known of a commit.
+pub(super) fn known<'a>(git: &'a GitFacts, commit: &CommitId) -> Option<&'a NamedCommit> {
+    git.named.as_ref().filter(|named| named.commit == *commit)
+}
+
+fn request<'a>(steps: &Steps<'a>) -> Option<&'a Request> {
+    match &steps.input.cause {
+        Cause::Request(request) => Some(request),
+        Cause::Observation(_) => None,
+    }
+}
