@@ -241,6 +241,11 @@ impl<'a> Asking<'a> {
             .map(|pending| pending.planned.id)
             .collect();
         if failed.is_empty() {
+            // Performing what only waits is all that a retry can mean; a killed performer leaves it.
+            let mut pending = task.pending.iter();
+            if pending.any(|it| is_meant(task, &it.planned)) {
+                return already();
+            }
             return self.refuse(Attempt::RetryEffects, closed_by(Missing::NothingToDo));
         }
         for effect in failed {

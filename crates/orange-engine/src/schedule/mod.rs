@@ -73,6 +73,18 @@ pub fn schedule(all: &[Standing], limits: &Limits, now: Timestamp) -> Schedule {
     found
 }
 
+/// What a queued task waits for before any limit counts: who may start it, and its dependencies.
+/// Nothing for a task that is in no queue. Of `others`, only its dependencies are looked at.
+pub fn waits_before_limits(task: &Standing, others: &[Standing], now: Timestamp) -> Vec<Wait> {
+    let Place::Queued(queued) = &task.place else {
+        return Vec::new();
+    };
+    let known: BTreeMap<&TaskId, &Standing> = others.iter().map(|it| (&it.task, it)).collect();
+    let mut waits = own_waits(queued, now);
+    waits.extend(open_dependencies(task, &known));
+    waits
+}
+
 /// What keeps a start of this task back, whoever asks for it: its dependencies and the limits.
 pub fn in_the_way(task: &Standing, all: &[Standing], limits: &Limits) -> Vec<Wait> {
     let known: BTreeMap<&TaskId, &Standing> = all.iter().map(|it| (&it.task, it)).collect();

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::attending::{Manner, attend};
 use super::confirming::{Consent, consent};
+use super::copies::copies_complaint;
 use super::error::{Error, hint_paragraph, push_error};
 use super::exit::Exit;
 use super::interrupted::{Interrupted, Waited};
@@ -84,6 +85,9 @@ struct Body<'a> {
     /// What a merge came to: which commit is where now.
     #[serde(skip_serializing_if = "Option::is_none")]
     merged: Option<&'a Merged>,
+    /// Why the files in the task directory are not up to date; the change itself is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copies_failed: Option<&'a str>,
 }
 
 /// What is told besides what asking came to.
@@ -269,6 +273,7 @@ pub fn print_with(
                 task: *task,
                 events: Vec::new(),
                 given_up: Vec::new(),
+                copies_failed: None,
             };
             (Outcome::Before, Box::new(changed), Exit::Ok)
         }
@@ -285,6 +290,7 @@ pub fn print_with(
                 not_started: not_started.map(ErrorFields::from),
                 waits: told_waits(besides.waits),
                 merged: besides.merged,
+                copies_failed: changed.copies_failed.as_deref(),
             },
         };
         output.answer_exactly(answer.to_text()?.as_bytes())?;
@@ -303,6 +309,7 @@ pub fn print_with(
         text.push_line(&[(Style::Plain, &format!("  waits: {wait}"))], 4, width);
     }
     output.answer(&text)?;
+    output.complain(&copies_complaint(&changed, output.narration_width()));
     if let Some(error) = not_started {
         let mut text = Text::new();
         let width = output.narration_width();

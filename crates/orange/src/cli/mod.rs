@@ -9,6 +9,7 @@ mod complete;
 mod completions;
 mod config;
 mod confirming;
+mod copies;
 mod counted;
 mod dashboard;
 mod delivery;

@@ -21,7 +21,8 @@ pub struct Unblocked {
 }
 
 impl Driver {
-    /// Asks for the verb `retry`; where it leads nowhere, tries again what was given up.
+    /// Asks for the verb `retry`; where it leads nowhere, tries again what was given up. Effects that
+    /// nothing performs come first: performing them is no step of the workflow.
     pub fn retry(
         &self,
         task: &TaskId,
@@ -37,6 +38,9 @@ impl Driver {
                 head: None,
             }
         };
+        if self.is_unperformed(&self.store()?, task)? {
+            return self.ask_as_caller(task, request(Ask::RetryEffects), waiting);
+        }
         let verb = self.ask_as_caller(task, request(Ask::Verb(Verb::Retry)), waiting)?;
         let Answer::Refused(refusal) = &verb else {
             return Ok(verb);

@@ -30,6 +30,9 @@ pub struct Changed {
     pub events: Vec<Event>,
     /// What the request had planned and did not come about.
     pub given_up: Vec<GivenUp>,
+    /// Why the files in the task directory could not be brought up to date, if so. The change is
+    /// recorded all the same.
+    pub copies_failed: Option<String>,
 }
 
 /// Something that was planned and did not come about.
@@ -39,6 +42,16 @@ pub struct GivenUp {
     pub effect: &'static str,
     /// What stood in the way.
     pub error: String,
+}
+
+impl Answer {
+    /// The same answer, with what came of writing the files last.
+    pub(super) fn noting(mut self, copies: &Result<(), DriverError>) -> Answer {
+        if let Answer::Done(changed) | Answer::StillRunning(changed) = &mut self {
+            changed.copies_failed = copies.as_ref().err().map(ToString::to_string);
+        }
+        self
+    }
 }
 
 impl Changed {
@@ -54,6 +67,7 @@ impl Changed {
             task,
             events,
             given_up,
+            copies_failed: None,
         })
     }
 }

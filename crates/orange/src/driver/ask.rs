@@ -73,15 +73,14 @@ impl Driver {
         if matches!(stepped, Stepped::Refused(_)) {
             self.note_reading(store, id, &asked.request)?;
         }
-        // What was decided is brought about even when its copies cannot be written.
         let called = match &stepped {
             Stepped::Recorded { .. } => self.call_performer(store, id, asked.waiting)?,
             Stepped::Nothing { .. } | Stepped::Refused(_) => Called::none(),
         };
-        let projected = self.project_files(store, id);
+        // What was decided is brought about and answered even when its copies cannot be written.
+        let copies = self.project_files(store, id);
         let answer = self.answer(store, asked, stepped, called)?;
-        projected?;
-        Ok(answer)
+        Ok(self.answer_with_copies(store, id, answer, copies))
     }
 
     /// Brings about what a step has planned, and says what asking came to.

@@ -11,6 +11,7 @@ use orange_engine::time::Timestamp;
 
 use super::activity::RunActivity;
 use super::list::AgentState;
+use super::unperformed::raise;
 use super::{Driver, DriverError};
 use crate::clock;
 use crate::store::{Raised, RowFilter, Store, StoreError, TaskRow, UnreadMessage};
@@ -45,11 +46,14 @@ impl Driver {
             Err(StoreError::Missing { .. }) => return Ok(Attention::default()),
             opened => opened?,
         };
-        let listed = store.rows(&RowFilter {
+        let unperformed = self.unperformed(&store).unwrap_or_default();
+        let mut listed = store.rows(&RowFilter {
             project: project.cloned(),
             status: None,
             without_ended: true,
+            also: unperformed.clone(),
         })?;
+        raise(&mut listed.rows, &unperformed);
         let (raised, unread) = (store.raised()?, store.all_unread()?);
         let now = clock::now();
         let mut all: Vec<Item> = store.parked(now)?.iter().map(Item::parked).collect();

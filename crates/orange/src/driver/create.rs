@@ -180,11 +180,18 @@ impl Driver {
                         let met = self.meet_children(store, parent);
                         self.log_failure(parent, met.map(|_| ()));
                     }
-                    self.project_files(store, &id)?;
-                    return self.settle(store, &id, plan.events, waiting, Called::none());
+                    let copies = self.project_files(store, &id);
+                    let answer = self.settle(store, &id, plan.events, waiting, Called::none())?;
+                    return Ok(self.answer_with_copies(store, &id, answer, copies));
                 }
                 Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    // Whoever created that task may have been killed before anything was started.
+                    if let StoreError::BranchTaken { task, .. } = &error {
+                        self.log_failure(task, self.leave_to_performer(store, task));
+                    }
+                    return Err(error.into());
+                }
             }
         }
         Err(DriverError::TaskUnclear)

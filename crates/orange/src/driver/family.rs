@@ -89,7 +89,13 @@ pub(super) fn queueing_of_new(store: &Store, new: &Queueing) -> Result<Queueing,
             status: stored.task.status,
         });
     }
-    if let Some(way) = circle(&store.standings()?, Some(parent), &new.after) {
+    // Only what it comes after can close a circle.
+    let others = if new.after.is_empty() {
+        Vec::new()
+    } else {
+        store.standings()?
+    };
+    if let Some(way) = circle(&others, Some(parent), &new.after) {
         return Err(DriverError::WaitsForItself {
             parent: parent.clone(),
             way,

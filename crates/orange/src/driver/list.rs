@@ -10,6 +10,7 @@ use orange_engine::task::{Run, RunState};
 use orange_engine::time::Timestamp;
 
 use super::observe::Seen;
+use super::unperformed::raise;
 use super::{Driver, DriverError};
 use crate::effects::tmux::{Listing, Observation, TmuxError};
 use crate::store::{RowFilter, RunRecord, Store, StoreError, TaskRow};
@@ -71,12 +72,16 @@ impl Driver {
             Err(StoreError::Missing { .. }) => return Ok(Overview::default()),
             store => store?,
         };
+        // What cannot be told is no reason to list nothing.
+        let unperformed = self.unperformed(&store).unwrap_or_default();
         let listed = store.rows(&RowFilter {
             project: wanted.project.clone(),
             status: wanted.status.clone(),
             without_ended: !wanted.ended && wanted.status.is_none(),
+            also: unperformed.clone(),
         })?;
         let mut tasks = listed.rows;
+        raise(&mut tasks, &unperformed);
         let looked_at = self.agents_in(&store, &tasks);
         // One that is seen dead does nothing, whatever it told last.
         let is_alive = |row: &&TaskRow| looked_at.get(&row.id) == Some(&AgentState::Alive);

@@ -15,6 +15,9 @@ use crate::config::reason;
 /// failure.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long a lock may be held by a process that only looks whether another one has it.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// The file that is locked by who performs.
 const PERFORMER: &str = ".performer";
 
@@ -27,7 +30,14 @@ pub(super) struct Lock {
 impl Lock {
     /// The right to perform the effects of a task, unless somebody has it.
     pub(super) fn to_perform(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
-        Lock::take(&task_directory.join(PERFORMER), Duration::ZERO)
+        Lock::take(&task_directory.join(PERFORMER), LOOK)
+    }
+
+    /// Whether a process performs the effects of a task; nothing is made. Looking takes the lock for
+    /// a moment, together with others who look.
+    pub(super) fn is_performing(task_directory: &Path) -> bool {
+        let opened = File::open(task_directory.join(PERFORMER));
+        opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// The right to wait for what is due later; one who waits is enough.

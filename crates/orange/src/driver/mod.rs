@@ -72,6 +72,7 @@ mod step;
 mod store_problem;
 mod supervisor_lock;
 mod task_meant;
+mod unperformed;
 mod wait;
 mod watch;
 mod working_copy;

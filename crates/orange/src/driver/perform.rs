@@ -49,7 +49,7 @@ impl Driver {
     }
 
     /// The same; also answers with whether the copies of what was decided could be written.
-    fn perform_noting(
+    pub(super) fn perform_noting(
         &self,
         task: &TaskId,
     ) -> Result<(Performed, Result<(), DriverError>), DriverError> {

@@ -38,6 +38,8 @@ pub struct Shown {
     pub activities: Vec<RunActivity>,
     /// What its start waits for, if it is in a queue, and what starts of its agents wait for.
     pub waits: Vec<Wait>,
+    /// Whether what is to be done is due, and no process performs it.
+    pub is_unperformed: bool,
 }
 
 /// Where a task can go, and what each way still needs.
@@ -63,6 +65,7 @@ impl Driver {
             activities: self.activities(&stored.task),
             stored,
             pending: store.pending(task)?,
+            is_unperformed: self.is_unperformed(&store, task)?,
             runs,
             seen,
             // Settings with a mistake keep nobody from looking; the outlook tells of them.

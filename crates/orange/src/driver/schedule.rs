@@ -7,7 +7,7 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
-use orange_engine::schedule::{Limits, Place, Schedule, Standing, Wait};
+use orange_engine::schedule::{Limits, Place, Schedule, Standing, Wait, waits_before_limits};
 use orange_engine::{Workflow, schedule};
 use serde_json::json;
 
@@ -55,8 +55,7 @@ impl Driver {
     /// What a task in a queue waits for, and what starts of its agents wait for; nothing when it is
     /// next, or under way.
     pub(super) fn waits(&self, store: &Store, task: &TaskId) -> Result<Vec<Wait>, DriverError> {
-        let mut found = self.scheduled(store)?;
-        let mut waits = found.waits.remove(task).unwrap_or_default();
+        let mut waits = self.waits_in_queue(store, task)?;
         let starts = store.pending(task)?;
         let starts = starts.iter().filter(|it| is_waiting(it));
         let harnesses: Vec<&HarnessName> = starts
@@ -72,6 +71,19 @@ impl Driver {
         let parked = parked.filter(|it| harnesses.contains(&&it.harness));
         waits.extend(parked.map(Wait::Parked));
         Ok(waits)
+    }
+
+    fn waits_in_queue(&self, store: &Store, task: &TaskId) -> Result<Vec<Wait>, DriverError> {
+        let Some((own, dependencies)) = store.standing(task)? else {
+            return Ok(Vec::new());
+        };
+        let waits = waits_before_limits(&own, &dependencies, clock::now());
+        if !waits.is_empty() || !matches!(own.place, Place::Queued(_)) {
+            return Ok(waits);
+        }
+        // Only what the limits leave room for depends on every other task.
+        let mut found = self.scheduled(store)?;
+        Ok(found.waits.remove(task).unwrap_or_default())
     }
 
     fn scheduled(&self, store: &Store) -> Result<Schedule, DriverError> {
@@ -188,8 +200,8 @@ impl Driver {
     }
 
     fn tell_dependents(&self, store: &mut Store, ended: &TaskId) -> Result<(), DriverError> {
-        for standing in store.standings()? {
-            if standing.after.contains(ended) && matches!(standing.place, Place::Queued(_)) {
+        for standing in store.dependents(ended)? {
+            if matches!(standing.place, Place::Queued(_)) {
                 let wait = Wait::Cancelled {
                     task: ended.clone(),
                     status: store.require(ended)?.task.status,

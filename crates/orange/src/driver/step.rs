@@ -71,6 +71,7 @@ impl Driver {
     ) -> Result<Stepped, DriverError> {
         for _ in 0..ROUNDS {
             let stored = store.require(id)?;
+            store.require_same_history(&stored.task)?;
             let workflow = pinned(&stored)?;
             let mut known = Known::default();
             known.facts.entered = stored.task.entered.version;

@@ -43,7 +43,10 @@ impl DriverError {
             | StoreError::UnsafeFileSystem { .. }
             | StoreError::BadName { .. }
             | StoreError::Occupied { .. }
+            | StoreError::HistoryAhead { .. }
+            | StoreError::HistoryDiffers { .. }
             | StoreError::Unsettled { .. } => StoreProblem::Unusable,
+            error if error.is_damage() => StoreProblem::Unusable,
             _ => StoreProblem::Failed,
         }
     }

@@ -7,7 +7,7 @@ use super::error::Candidate;
 use super::step::pinned;
 use super::{Driver, DriverError};
 use crate::config::ORANGE_TASK_ID;
-use crate::store::{Store, StoreError, TaskFilter};
+use crate::store::{Store, StoreError};
 
 impl Driver {
     /// The task that is meant: the one that was named, else the asker's own.
@@ -37,21 +37,15 @@ impl Driver {
         if store.load(&id)?.is_some() || named.is_empty() {
             return Ok(id);
         }
-        let listing = store.list(&TaskFilter::default())?;
-        let tasks: Vec<Task> = listing.tasks.into_iter().map(|it| it.task).collect();
-        let on_branch: Vec<&Task> = tasks
-            .iter()
-            .filter(|it| it.branch.as_str() == named)
-            .collect();
+        let on_branch = store.tasks_on_branch(named)?;
         if !on_branch.is_empty() {
-            return one_of(named, &self.nearest(store, on_branch)?);
+            return one_of(named, &self.nearest(store, on_branch.iter().collect())?);
         }
-        let begins = |it: &&Task| it.id.as_str().starts_with(named);
-        let beginning: Vec<&Task> = tasks.iter().filter(begins).collect();
+        let beginning = store.tasks_beginning_with(named)?;
         if beginning.is_empty() {
             return Ok(id);
         }
-        one_of(named, &beginning)
+        one_of(named, &beginning.iter().collect::<Vec<&Task>>())
     }
 
     /// Those of this project, if there are any; of these the ones that go on, if there are any.

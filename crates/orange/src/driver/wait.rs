@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use orange_engine::event::Event;
 use orange_engine::names::TaskId;
+use serde_json::json;
 
 use super::answer::{Answer, Changed};
 use super::due::{is_awaited, is_waiting};
 use super::{Driver, DriverError};
 use crate::clock::{self, Deadline};
-use crate::config::ORANGE_HOME;
+use crate::config::{LogLevel, ORANGE_HOME};
 use crate::effects::command::{Invocation, detached};
 use crate::effects::process::{Life, ProcessIdentity};
 use crate::store::{Pending, Store};
@@ -53,10 +54,9 @@ impl Driver {
             Some(event) => event.version,
             None => store.require(id)?.task.version,
         };
+        let mut copies = Ok(());
         match waiting {
-            Waiting::Here => {
-                self.perform(id)?;
-            }
+            Waiting::Here => copies = self.perform_noting(id)?.1,
             Waiting::Detached(_) if is_settled(store, id, last)? => {
                 if called.is_nobody() {
                     self.leave_to_performer(store, id)?;
@@ -65,16 +65,37 @@ impl Driver {
             Waiting::Detached(bound) => {
                 self.wait(store, id, last, Deadline::after(bound), called)?;
                 // Who performs records first and writes TASK.md then; who is answered finds both.
-                self.project_files(store, id)?;
+                copies = self.project_files(store, id);
             }
             Waiting::Not => {}
         }
         let changed = Box::new(Changed::since(store, id, events)?);
-        Ok(if is_settled(store, id, last)? {
+        let answer = if is_settled(store, id, last)? {
             Answer::Done(changed)
         } else {
             Answer::StillRunning(changed)
-        })
+        };
+        Ok(answer.noting(&copies))
+    }
+
+    /// The answer to what was recorded, whether or not its copies could be written: those that
+    /// failed are tried once more, and a failure is told with the answer.
+    pub(super) fn answer_with_copies(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        answer: Answer,
+        copies: Result<(), DriverError>,
+    ) -> Answer {
+        if copies.is_ok() {
+            return answer;
+        }
+        let copies = self.project_files(store, id);
+        if let Err(error) = &copies {
+            let error = json!({ "error": error.to_string() });
+            self.log(LogLevel::Warn, id, "copies.failed", error);
+        }
+        answer.noting(&copies)
     }
 
     fn wait(

@@ -5,8 +5,12 @@ use std::path::{Path, PathBuf};
 
 use orange_engine::apply::ReplayError;
 use orange_engine::names::{BranchName, RunId, Status, TaskId, WorkspaceName};
+use rusqlite::ErrorCode;
 
 use crate::config::reason;
+
+/// What to do about a database that does not read back.
+const REBUILD: &str = "run `orange rebuild --move-aside`: it restores the database from the task directories, and keeps the old one";
 
 /// What was attempted, on what, and what stood in the way.
 #[derive(Debug, thiserror::Error)]
@@ -199,6 +203,16 @@ pub enum StoreError {
         /// The version the database has.
         database: u64,
     },
+    /// The files know another last event than the database.
+    #[error("cannot go on with task `{task}`: event {version} in `{}` is not the one in the database", .path.display())]
+    HistoryDiffers {
+        /// The task.
+        task: TaskId,
+        /// The history.
+        path: PathBuf,
+        /// The version of its last line.
+        version: u64,
+    },
     /// The file changes while it is moved.
     #[error("cannot move `{}`: {reason}", .path.display())]
     Unsettled {
@@ -225,9 +239,15 @@ impl StoreError {
             StoreError::Lost { .. } => {
                 "run `orange rebuild`: it restores the database from the task directories"
             }
-            StoreError::Unreadable { .. } | StoreError::HistoryAhead { .. } => {
-                "run `orange rebuild --move-aside`: it restores the database from the task directories, and keeps the old one"
+            StoreError::HistoryAhead { .. } | StoreError::HistoryDiffers { .. } => {
+                "the database has lost its last commits; run `orange rebuild --move-aside`: it restores the database from the task directories, and keeps the old one"
             }
+            StoreError::Unreadable { .. } => REBUILD,
+            error if error.is_damage() => REBUILD,
+            StoreError::Database { source, .. } => match source.sqlite_error_code() {
+                Some(ErrorCode::DiskFull) => "free some disk space, then run the command again",
+                _ => return Vec::new(),
+            },
             StoreError::Newer { .. } => {
                 "install the newer orange that wrote it, or set `ORANGE_HOME` to another directory"
             }
@@ -235,7 +255,9 @@ impl StoreError {
                 "run a command that changes a task, such as `orange task create`: it brings the database up to date"
             }
             StoreError::NotOurs { .. } => {
-                "move that file away, or set `ORANGE_HOME` to another directory"
+                let elsewhere = "move that file away, or set `ORANGE_HOME` to another directory";
+                let damaged = format!("if it was orange's own and is damaged, {REBUILD}");
+                return vec![elsewhere.to_owned(), damaged];
             }
             StoreError::UnsafeFileSystem { .. } => {
                 "set `ORANGE_HOME` to a directory on a local disk, for example `export ORANGE_HOME=/var/tmp/orange`"
@@ -250,6 +272,17 @@ impl StoreError {
             _ => return Vec::new(),
         };
         vec![hint.to_owned()]
+    }
+
+    /// Whether the database itself is damaged.
+    pub fn is_damage(&self) -> bool {
+        let StoreError::Database { source, .. } = self else {
+            return false;
+        };
+        matches!(
+            source.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        )
     }
 
     /// A failure of the system, as it is told.

@@ -25,6 +25,29 @@ impl Store {
         of_task(&self.connection, task, after)
     }
 
+    /// The event of a task that has this version.
+    pub(super) fn event(&self, task: &TaskId, version: u64) -> Result<Option<Event>, StoreError> {
+        let sql = "SELECT task, sequence, event FROM events WHERE task = ?1 AND version = ?2";
+        let found = self
+            .connection
+            .query_row(sql, params![task.as_str(), version], raw)
+            .optional()
+            .map_err(failed("read an event"))?;
+        Ok(found.map(recorded).transpose()?.map(|found| found.event))
+    }
+
+    /// When something happened to a task last.
+    pub fn last_event_at(&self, task: &TaskId) -> Result<Option<Timestamp>, StoreError> {
+        let sql = "SELECT task, sequence, event FROM events WHERE task = ?1
+                   ORDER BY version DESC LIMIT 1";
+        let found = self
+            .connection
+            .query_row(sql, [task.as_str()], raw)
+            .optional()
+            .map_err(failed("read an event"))?;
+        Ok(found.map(recorded).transpose()?.map(|found| found.event.at))
+    }
+
     /// The events of all tasks from commits after this one, in order.
     pub fn events_since(&self, sequence: u64) -> Result<Vec<RecordedEvent>, StoreError> {
         let sql = "SELECT task, sequence, event FROM events WHERE sequence > ?1

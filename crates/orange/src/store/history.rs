@@ -5,6 +5,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use orange_engine::Task;
 use orange_engine::event::Event;
 use orange_engine::names::TaskId;
 use serde::{Deserialize, Serialize};
@@ -41,20 +42,10 @@ pub(super) fn append(store: &Store, directory: &TaskDirectory) -> Result<(), Sto
     let Some(end) = find_end(&mut file).map_err(failed)? else {
         return rewrite(store, directory);
     };
-    let new = store.events(directory.task(), end.version)?;
-    if new.is_empty() {
-        let database = store.require(directory.task())?.task.version;
-        if end.version > database {
-            return Err(StoreError::HistoryAhead {
-                task: directory.task().clone(),
-                path,
-                file: end.version,
-                database,
-            });
-        }
-        if end.offset == end.length {
-            return Ok(());
-        }
+    require_recorded(store, directory, &end)?;
+    let new = store.events(directory.task(), end.version())?;
+    if new.is_empty() && end.offset == end.length {
+        return Ok(());
     }
     let text = lines(directory.task(), new)?;
     let append = |file: &mut File| {
@@ -69,6 +60,46 @@ pub(super) fn append(store: &Store, directory: &TaskDirectory) -> Result<(), Sto
         file.sync_data()
     };
     append(&mut file).map_err(failed)
+}
+
+impl Store {
+    /// Refuses to go on when the history of a task knows events that the database has lost.
+    ///
+    /// A database whose last commits are gone, because its log was deleted or an old copy was put
+    /// back, would record other events under the same versions. The file is read before the
+    /// database: a line is written only after its event was committed, so a commit in between does
+    /// no harm. A file that cannot be read says nothing; the next projection reports it.
+    pub fn require_same_history(&self, task: &Task) -> Result<(), StoreError> {
+        let directory = TaskDirectory::new(&self.home, &task.project, &task.id)?;
+        let file = File::open(directory.history());
+        let end = file.and_then(|mut file| find_end(&mut file));
+        match end {
+            Ok(Some(end)) => require_recorded(self, &directory, &end),
+            Ok(None) | Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Compares the last event of a history with the one of that version in the database.
+fn require_recorded(store: &Store, directory: &TaskDirectory, end: &End) -> Result<(), StoreError> {
+    let Some(event) = &end.event else {
+        return Ok(());
+    };
+    let (task, path) = (directory.task().clone(), directory.history());
+    match store.event(&task, event.version)? {
+        Some(recorded) if recorded == *event => Ok(()),
+        Some(_) => Err(StoreError::HistoryDiffers {
+            task,
+            path,
+            version: event.version,
+        }),
+        None => Err(StoreError::HistoryAhead {
+            database: store.require(&task)?.task.version,
+            task,
+            path,
+            file: event.version,
+        }),
+    }
 }
 
 /// Writes the whole file again; the damaged one is kept beside it.
@@ -95,12 +126,19 @@ fn lines(task: &TaskId, events: Vec<RecordedEvent>) -> Result<String, StoreError
 
 /// Where a history ends.
 struct End {
-    /// The version of its last whole line; 0 when there is none.
-    version: u64,
+    /// The event of its last whole line.
+    event: Option<Event>,
     /// Where that line ends.
     offset: u64,
     /// Where the file ends.
     length: u64,
+}
+
+impl End {
+    /// The version of the last event; 0 when there is none.
+    fn version(&self) -> u64 {
+        self.event.as_ref().map_or(0, |event| event.version)
+    }
 }
 
 /// Finds the last whole line; `None` when it is not an event.
@@ -120,10 +158,9 @@ fn find_end(file: &mut File) -> io::Result<Option<End>> {
             continue;
         }
         let Some(last) = last else {
-            let (version, offset) = (0, 0);
             return Ok(Some(End {
-                version,
-                offset,
+                event: None,
+                offset: 0,
                 length,
             }));
         };
@@ -133,7 +170,7 @@ fn find_end(file: &mut File) -> io::Result<Option<End>> {
         let offset = start + u64::try_from(last).unwrap_or_default() + 1;
         let line: Result<Line, _> = serde_json::from_slice(line);
         return Ok(line.ok().map(|line| End {
-            version: line.event.version,
+            event: Some(line.event),
             offset,
             length,
         }));

@@ -16,6 +16,7 @@ pub(super) const ALL: &[&str] = &[
     include_str!("migrations/5.sql"),
     include_str!("migrations/6.sql"),
     include_str!("migrations/7.sql"),
+    include_str!("migrations/8.sql"),
 ];
 
 /// How far a database is from the present schema.

@@ -20,8 +20,11 @@ use crate::config::Home;
 /// How long a writer waits for another; each holds the lock for milliseconds only.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How many pages the write-ahead log has before it is brought into the database.
+/// How many pages the write-ahead log may hold before it is copied into the database.
 const LOG_PAGES: u32 = 200;
+
+/// How long the log file may be after a commit; a frame is a page and a header of 24 bytes.
+const LOG_BYTES: u64 = LOG_PAGES as u64 * (4096 + 24);
 
 /// What marks a database as ours; `migrations/1.sql` writes it.
 const APPLICATION_ID: i32 = 0x6f72_616e;
@@ -188,9 +191,8 @@ fn set_wal(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// Leaves the log where it is when the last connection closes: bringing it into the database and
-/// making a new one would be most of what a command waits for. It is brought in after a few commits
-/// and never grows long, because whoever opens the database next reads it.
+/// Leaves the log where it is when the last connection closes: copying it into the database and
+/// creating a new one would be most of the time that a short command takes. `shorten_log` bounds it.
 fn keep_log(connection: &Connection) -> Result<(), StoreError> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
@@ -198,6 +200,23 @@ fn keep_log(connection: &Connection) -> Result<(), StoreError> {
     connection
         .pragma_update(None, "wal_autocheckpoint", LOG_PAGES)
         .map_err(failed("bound the write-ahead log"))
+}
+
+/// Empties the log after a commit that made it long.
+///
+/// The commit itself has copied the log into the database, but how much of it was copied is known
+/// only in memory that ends with the last connection. When each command is the only process, the
+/// next one reads the log from its file, believes that nothing was copied, and appends. So the file
+/// itself has to be cut. Nothing waits for a reader or a writer: the next commit tries again, and
+/// the commit before it has happened whatever becomes of this.
+pub(super) fn shorten_log(connection: &Connection) {
+    let path = connection.path().unwrap_or_default();
+    let is_long = fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > LOG_BYTES);
+    if is_long && connection.busy_timeout(Duration::ZERO).is_ok() {
+        let cut = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let _left_to_the_next_commit = connection.query_row(cut, [], |_| Ok(()));
+        let _writers_would_not_wait = connection.busy_timeout(BUSY_TIMEOUT);
+    }
 }
 
 /// Whether another connection was in the way.

@@ -6,15 +6,19 @@ use orange_engine::language::load;
 use orange_engine::names::TaskId;
 use orange_engine::schedule::{Limits, Place, Standing, Wait, in_the_way};
 use orange_engine::{Task, Workflow};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
 
 use super::error::{StoreError, failed};
 use super::{Store, parked, tasks, texts};
 use crate::clock;
 
-/// Workflows by the hash of their text; one that cannot be read is nothing.
-#[derive(Default)]
-struct Workflows(BTreeMap<String, Option<Workflow>>);
+/// Reads where tasks stand, thousands of them in a row.
+struct Reader<'a> {
+    connection: &'a Connection,
+    load: Statement<'a>,
+    /// By the hash of their text; one that cannot be read is nothing.
+    workflows: BTreeMap<String, Option<Workflow>>,
+}
 
 impl Store {
     /// Every task that has not ended, with what it waits for, all as of one commit.
@@ -24,19 +28,45 @@ impl Store {
         standings(&snapshot)
     }
 
+    /// Where a task stands, with what it comes after; nothing for one that is not there, or whose
+    /// workflow cannot be read.
+    pub fn standing(&self, task: &TaskId) -> Result<Option<(Standing, Vec<Standing>)>, StoreError> {
+        let snapshot = self.connection.unchecked_transaction();
+        let snapshot = snapshot.map_err(failed("look at the queue"))?;
+        let mut reader = Reader::new(&snapshot)?;
+        let Some(own) = reader.standing(task)? else {
+            return Ok(None);
+        };
+        let mut dependencies = Vec::new();
+        for after in &own.after {
+            dependencies.extend(reader.standing(after)?);
+        }
+        Ok(Some((own, dependencies)))
+    }
+
+    /// The tasks that come after this one.
+    pub fn dependents(&self, task: &TaskId) -> Result<Vec<Standing>, StoreError> {
+        let sql = "SELECT task FROM dependencies WHERE after = ?1 ORDER BY task";
+        self.standings_found(sql, task)
+    }
+
     /// The tasks that are a part of this one.
     pub fn children(&self, parent: &TaskId) -> Result<Vec<Standing>, StoreError> {
-        let attempt = || failed("look for children");
         let sql = "SELECT id FROM tasks WHERE parent = ?1 ORDER BY id";
+        self.standings_found(sql, parent)
+    }
+
+    fn standings_found(&self, sql: &str, related: &TaskId) -> Result<Vec<Standing>, StoreError> {
+        let attempt = || failed("look for related tasks");
         let mut statement = self.connection.prepare(sql).map_err(attempt())?;
         let ids = statement
-            .query_map([parent.as_str()], id)
+            .query_map([related.as_str()], id)
             .map_err(attempt())?;
         let ids: Result<Vec<TaskId>, _> = ids.collect();
-        let mut workflows = Workflows::default();
+        let mut reader = Reader::new(&self.connection)?;
         let mut found = Vec::new();
         for id in ids.map_err(attempt())? {
-            found.extend(standing(&self.connection, &id, &mut workflows)?);
+            found.extend(reader.standing(&id)?);
         }
         Ok(found)
     }
@@ -65,7 +95,7 @@ pub(super) fn obstacles(
 /// Every task that has not ended or still has a workspace, and what those wait for.
 fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
     let attempt = || failed("look at the queue");
-    let mut workflows = Workflows::default();
+    let mut reader = Reader::new(connection)?;
     let sql = "SELECT r.task, r.status, r.workflow_hash, w.task FROM task_rows r
                LEFT JOIN workspaces w ON w.task = r.task";
     let mut statement = connection.prepare(sql).map_err(attempt())?;
@@ -76,7 +106,7 @@ fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
             Ok((row.get(1)?, row.get(2)?, row.get(3)?))
         };
         let (status, hash, workspace) = read().map_err(attempt())?;
-        let workflow = workflows.find(connection, &hash)?;
+        let workflow = reader.workflow(&hash)?;
         let is_over = workflow.is_none_or(|it| {
             let mut states = it.states.iter();
             states.any(|state| state.name.as_str() == status && it.is_terminal(&state.name))
@@ -88,7 +118,7 @@ fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
     let mut seen: BTreeSet<TaskId> = wanted.iter().cloned().collect();
     let mut found = Vec::new();
     while let Some(id) = wanted.pop() {
-        let Some(standing) = standing(connection, &id, &mut workflows)? else {
+        let Some(standing) = reader.standing(&id)? else {
             continue;
         };
         if matches!(standing.place, Place::Queued(_)) {
@@ -103,31 +133,34 @@ fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
     Ok(found)
 }
 
-fn standing(
-    connection: &Connection,
-    id: &TaskId,
-    workflows: &mut Workflows,
-) -> Result<Option<Standing>, StoreError> {
-    let Some(task) = tasks::find(connection, id)? else {
-        return Ok(None);
-    };
-    let sql = "SELECT workflow_hash FROM tasks WHERE id = ?1";
-    let hash = connection.query_row(sql, [id.as_str()], |row| row.get::<_, String>(0));
-    let hash = hash.map_err(failed("look at the queue"))?;
-    let workflow = workflows.find(connection, &hash)?;
-    Ok(workflow.map(|workflow| Standing::of(workflow, &task)))
-}
+impl<'a> Reader<'a> {
+    fn new(connection: &'a Connection) -> Result<Reader<'a>, StoreError> {
+        let load = "SELECT snapshot, workflow_hash FROM tasks WHERE id = ?1";
+        Ok(Reader {
+            connection,
+            load: connection
+                .prepare(load)
+                .map_err(failed("look at the queue"))?,
+            workflows: BTreeMap::new(),
+        })
+    }
 
-impl Workflows {
-    fn find(
-        &mut self,
-        connection: &Connection,
-        hash: &str,
-    ) -> Result<Option<&Workflow>, StoreError> {
-        if !self.0.contains_key(hash) {
-            let text = texts::find(connection, hash)?.unwrap_or_default();
-            self.0.insert(hash.to_owned(), load(&text).workflow);
+    fn standing(&mut self, id: &TaskId) -> Result<Option<Standing>, StoreError> {
+        let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        let found = self.load.query_row([id.as_str()], read).optional();
+        let Some((snapshot, hash)) = found.map_err(failed("look at the queue"))? else {
+            return Ok(None);
+        };
+        let task = tasks::unfold(self.connection, id, &snapshot)?;
+        let workflow = self.workflow(&hash)?;
+        Ok(workflow.map(|workflow| Standing::of(workflow, &task)))
+    }
+
+    fn workflow(&mut self, hash: &str) -> Result<Option<&Workflow>, StoreError> {
+        if !self.workflows.contains_key(hash) {
+            let text = texts::find(self.connection, hash)?.unwrap_or_default();
+            self.workflows.insert(hash.to_owned(), load(&text).workflow);
         }
-        Ok(self.0.get(hash).and_then(Option::as_ref))
+        Ok(self.workflows.get(hash).and_then(Option::as_ref))
     }
 }

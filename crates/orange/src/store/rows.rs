@@ -2,7 +2,7 @@
 //!
 //! A row is written with the snapshot it belongs to, in the same transaction.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use orange_engine::Task;
 use orange_engine::attention::{Need, need};
@@ -61,6 +61,8 @@ pub struct RowFilter {
     pub status: Option<Status>,
     /// Not those that have ended, unless a person should look.
     pub without_ended: bool,
+    /// Those that should be looked at for another reason, also when they have ended.
+    pub also: BTreeSet<TaskId>,
 }
 
 /// Rows as of one commit.
@@ -112,7 +114,8 @@ impl Store {
         while let Some(row) = found.next().map_err(attempt())? {
             let status = kinds.find(&snapshot, text(row, 3), text(row, 2))?;
             let is_ended = status.1 == Some(Kind::Terminal) && text(row, 8) == "[]";
-            if !(filter.without_ended && is_ended) {
+            let is_left_out = filter.without_ended && is_ended;
+            if !is_left_out || filter.also.contains(&TaskId::new(text(row, 0))) {
                 let last = rows.last().map(|it: &TaskRow| &it.project);
                 let project = last.filter(|it| it.as_str() == text(row, 1)).cloned();
                 let project = project.unwrap_or_else(|| ProjectName::new(text(row, 1)));
@@ -250,10 +253,9 @@ pub(super) fn keep(connection: &Connection, task: &Task) -> Result<(), StoreErro
             "INSERT INTO task_rows
              SELECT ?1, ?2, ?3, workflow_hash, ?4, ?5, ?6, ?7, ?8, ?9 FROM tasks WHERE id = ?1
              ON CONFLICT (task) DO UPDATE SET status = excluded.status,
-                 workflow_hash = excluded.workflow_hash, branch = excluded.branch,
-                 summary = excluded.summary, round = excluded.round,
-                 entered_at = excluded.entered_at, attention = excluded.attention,
-                 runs = excluded.runs",
+                 workflow_hash = excluded.workflow_hash, summary = excluded.summary,
+                 round = excluded.round, entered_at = excluded.entered_at,
+                 attention = excluded.attention, runs = excluded.runs",
             params![
                 task.id.as_str(),
                 task.project.as_str(),
@@ -266,6 +268,11 @@ pub(super) fn keep(connection: &Connection, task: &Task) -> Result<(), StoreErro
                 runs,
             ],
         )
+        .map_err(failed("write a task's row"))?;
+    // Apart, because naming the column would write its index anew with every commit.
+    let sql = "UPDATE task_rows SET branch = ?2 WHERE task = ?1 AND branch <> ?2";
+    connection
+        .execute(sql, params![task.id.as_str(), task.branch.as_str()])
         .map_err(failed("write a task's row"))?;
     Ok(())
 }

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use rusqlite::{Transaction, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::Store;
 use super::error::{StoreError, failed};
-use super::open::{BUSY_TIMEOUT, identity, is_busy};
+use super::open::{BUSY_TIMEOUT, identity, is_busy, shorten_log};
 
 /// A transaction that has the write lock; dropped, it changed nothing.
 pub(super) struct Writing<'store> {
     pub(super) transaction: Transaction<'store>,
     /// The number of this commit.
     pub(super) sequence: u64,
+    connection: &'store Connection,
     attempt: &'static str,
 }
 
@@ -64,9 +65,8 @@ impl Store {
             .map_err(failed(attempt))?;
         let path = self.path();
         let opened = self.identity();
-        let begun = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate);
+        // Unchecked at compile time only: the exclusive borrow of the store lasts as long.
+        let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
         let transaction = match begun {
             Err(error) if is_busy(&error) => return Err(StoreError::Busy { attempt, path }),
             begun => begun.map_err(failed(attempt))?,
@@ -86,6 +86,7 @@ impl Store {
         Ok(Writing {
             transaction,
             sequence,
+            connection: &self.connection,
             attempt,
         })
     }
@@ -97,6 +98,7 @@ impl Writing<'_> {
         crate::steps::reached("before a commit");
         self.transaction.commit().map_err(failed(self.attempt))?;
         crate::steps::reached("after a commit");
+        shorten_log(self.connection);
         Ok(self.sequence)
     }
 }

@@ -6,7 +6,7 @@ use orange_engine::Task;
 use orange_engine::apply::replay;
 use orange_engine::language::load;
 use orange_engine::names::{BranchName, ProjectName, Status, TaskId};
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params};
 
 use super::Store;
 use super::error::{StoreError, failed};
@@ -83,6 +83,35 @@ impl Store {
             .ok_or_else(|| StoreError::UnknownTask { task: task.clone() })
     }
 
+    /// The tasks that have this branch, in the order of their project and id; deleted ones are not
+    /// shown.
+    pub fn tasks_on_branch(&self, branch: &str) -> Result<Vec<Task>, StoreError> {
+        let sql = "SELECT id FROM task_rows JOIN tasks ON tasks.id = task_rows.task
+                   WHERE branch = ?1 ORDER BY tasks.project, id";
+        self.tasks_found(sql, &[&branch])
+    }
+
+    /// The tasks whose id begins like this, in the order of their project and id; deleted ones are
+    /// not shown.
+    pub fn tasks_beginning_with(&self, prefix: &str) -> Result<Vec<Task>, StoreError> {
+        // No character sorts after this one, so the range holds every id that begins so.
+        let end = format!("{prefix}\u{10FFFF}");
+        let sql = "SELECT id FROM tasks WHERE id >= ?1 AND id < ?2 ORDER BY project, id";
+        self.tasks_found(sql, &[&prefix, &end])
+    }
+
+    fn tasks_found(&self, sql: &str, asked: &[&dyn ToSql]) -> Result<Vec<Task>, StoreError> {
+        let attempt = || failed("find a task");
+        let mut statement = self.connection.prepare(sql).map_err(attempt())?;
+        let ids = statement.query_map(asked, |row| row.get::<_, String>(0));
+        let mut tasks = Vec::new();
+        for id in ids.map_err(attempt())? {
+            let id = TaskId::new(id.map_err(attempt())?);
+            tasks.extend(find(&self.connection, &id)?.filter(|task| !task.is_deleted));
+        }
+        Ok(tasks)
+    }
+
     /// The last commit, and the tasks that were changed after an earlier one.
     pub fn changed_since(&self, sequence: u64) -> Result<(u64, Vec<TaskId>), StoreError> {
         let failed = || failed("look for changed tasks");
@@ -135,7 +164,11 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<(String, u64)> {
 }
 
 /// The task behind a snapshot; one of another shape is folded anew from the events.
-fn unfold(connection: &Connection, id: &TaskId, snapshot: &str) -> Result<Task, StoreError> {
+pub(super) fn unfold(
+    connection: &Connection,
+    id: &TaskId,
+    snapshot: &str,
+) -> Result<Task, StoreError> {
     if let Ok(task) = serde_json::from_str(snapshot) {
         return Ok(task);
     }
@@ -167,8 +200,9 @@ pub(super) fn on_branch(
     task: &Task,
     branch: &BranchName,
 ) -> Result<Option<Task>, StoreError> {
-    let sql = "SELECT id, snapshot, workflow_hash FROM tasks
-               WHERE project = ?1 AND snapshot ->> '$.branch' = ?2 AND id <> ?3";
+    let sql = "SELECT id, snapshot, tasks.workflow_hash
+               FROM task_rows JOIN tasks ON tasks.id = task_rows.task
+               WHERE branch = ?2 AND task_rows.project = ?1 AND id <> ?3";
     let asked = params![task.project.as_str(), branch.as_str(), task.id.as_str()];
     let mut statement = connection.prepare(sql).map_err(failed("find a branch"))?;
     let rows = statement
@@ -220,6 +254,12 @@ pub(super) fn insert(
             ],
         )
         .map_err(failed("create a task"))?;
+    for after in &task.queueing.after {
+        let sql = "INSERT INTO dependencies (after, task) VALUES (?1, ?2)";
+        connection
+            .execute(sql, [after.as_str(), task.id.as_str()])
+            .map_err(failed("create a task"))?;
+    }
     Ok(())
 }
 

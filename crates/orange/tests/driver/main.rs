@@ -11,6 +11,7 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod after_trouble;
 mod agent_events;
 mod attention;
 mod checkups;

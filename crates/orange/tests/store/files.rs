@@ -137,6 +137,34 @@ fn a_history_that_knows_more_than_the_database_is_not_touched() {
 }
 
 #[test]
+fn a_history_with_another_last_event_is_not_gone_on_with() {
+    let (sandbox, mut store, id) = begin("## Context\n");
+    nudge(&mut store, &id);
+    project(&mut store, &id, instant(1)).unwrap();
+    let path = sandbox.task_directory().join("history.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let other = text.replace("version 2", "another reason");
+    assert_ne!(other, text);
+    fs::write(&path, &other).unwrap();
+    // Also when the database has gone on since.
+    for _ in 0..2 {
+        let task = store.require(&id).unwrap().task;
+        for refused in [
+            store.require_same_history(&task).unwrap_err(),
+            project(&mut store, &id, instant(1)).unwrap_err(),
+        ] {
+            assert!(
+                matches!(refused, StoreError::HistoryDiffers { version: 3, .. }),
+                "{refused}"
+            );
+            assert!(refused.hints()[0].contains("orange rebuild --move-aside"));
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), other);
+        nudge(&mut store, &id);
+    }
+}
+
+#[test]
 fn what_cannot_be_told_is_unknown_and_left_alone() {
     let (sandbox, mut store, id) = begin("## Context\n");
     nudge(&mut store, &id);

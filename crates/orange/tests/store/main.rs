@@ -9,6 +9,7 @@
 
 mod files;
 mod histories;
+mod log_size;
 mod notes;
 mod opening;
 mod parking;

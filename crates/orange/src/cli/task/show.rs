@@ -1,6 +1,7 @@
 //! `orange task show`.
 
 use orange_engine::Task;
+use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_engine::task::Run;
 use serde::Serialize;
@@ -47,6 +48,8 @@ struct Body<'a> {
     as_of: u64,
     workspace: Option<Value>,
     effects: Vec<Value>,
+    /// Whether effects are due and no process performs them; `orange task retry` does.
+    unperformed: bool,
     runs: Value,
     seen: Vec<Value>,
     /// What its live agents seem to be doing, by what they told.
@@ -102,6 +105,7 @@ fn body<'a>(
         as_of: shown.stored.sequence,
         workspace,
         effects: effects.collect(),
+        unperformed: shown.is_unperformed,
         runs: serde_json::to_value(&shown.runs)?,
         seen: shown.seen.iter().map(seen).collect(),
         activities: told_activities(&shown.activities),
@@ -110,6 +114,20 @@ fn body<'a>(
         why,
         waits: told_waits(&shown.waits),
     })
+}
+
+/// What is known of effects that have not failed.
+pub(super) fn progress(shown: &Shown) -> &'static str {
+    if shown.is_unperformed {
+        "nothing is performing this"
+    } else {
+        "on its way"
+    }
+}
+
+/// What to run when nothing performs the effects of a task.
+pub(super) fn perform_hint(task: &TaskId) -> String {
+    format!("run: orange task retry {task}")
 }
 
 /// What a look at an agent showed.
@@ -198,10 +216,14 @@ fn text(shown: &Shown, results: &[ResultOfRun], why: Option<&Why>, width: Option
     for (at, told) in told_results(results).iter().enumerate() {
         line(if at == 0 { "result" } else { "" }, told);
     }
+    let progress = progress(shown);
     for pending in &shown.pending {
         let label = pending.planned.effect.label();
-        let error = pending.error.as_deref().unwrap_or("on its way");
+        let error = pending.error.as_deref().unwrap_or(progress);
         line("effect", &format!("{label}: {error}"));
+    }
+    if shown.is_unperformed {
+        line("", &perform_hint(&task.id));
     }
     for reason in &task.attention {
         line("attention", reason);

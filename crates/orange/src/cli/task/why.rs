@@ -13,6 +13,7 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
+use crate::cli::task::show::{perform_hint, progress};
 use crate::cli::waits::{ToldWait, told_waits};
 use crate::clock;
 use crate::config::Environment;
@@ -55,6 +56,8 @@ struct Body<'a> {
     ways: Vec<Value>,
     unknown: &'a [String],
     effects: Vec<Value>,
+    /// Whether effects are due and no process performs them; `orange task retry` does.
+    unperformed: bool,
     undelivered: Vec<Value>,
 }
 
@@ -113,6 +116,7 @@ fn body<'a>(
         ways,
         unknown: &outlook.unknown,
         effects: effects.collect(),
+        unperformed: shown.is_unperformed,
         undelivered: undelivered.collect(),
     })
 }
@@ -162,10 +166,14 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize
     if !shown.pending.is_empty() {
         line(Style::Bold, "effects");
     }
+    let progress = progress(shown);
     for pending in &shown.pending {
         let label = pending.planned.effect.label();
-        let error = pending.error.as_deref().unwrap_or("on its way");
+        let error = pending.error.as_deref().unwrap_or(progress);
         line(Style::Plain, &format!("  {label}: {error}"));
+    }
+    if shown.is_unperformed {
+        line(Style::Plain, &format!("    {}", perform_hint(&task.id)));
     }
     for message in &shown.inbox {
         if let Some(reason) = undelivered(message) {

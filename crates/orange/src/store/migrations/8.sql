@@ -1,0 +1,12 @@
+-- One row is found by its branch, and the tasks that wait for another by that one, however many
+-- tasks there are.
+CREATE INDEX task_rows_by_branch ON task_rows (branch);
+
+CREATE TABLE dependencies (
+    -- What has to be done first.
+    after TEXT NOT NULL,
+    task TEXT NOT NULL REFERENCES tasks (id),
+    PRIMARY KEY (after, task)
+) STRICT, WITHOUT ROWID;
+INSERT INTO dependencies
+SELECT json_each.value, tasks.id FROM tasks, json_each(tasks.snapshot, '$.queueing.after');
