@@ -13,6 +13,7 @@
 
 mod agent_events;
 mod attention;
+mod binding;
 mod checkups;
 mod codes;
 mod commands;
@@ -52,6 +53,7 @@ mod putting_away;
 mod racing;
 mod rebuilding;
 mod restarts;
+mod retrying;
 mod rounds;
 mod scheduling;
 mod settings;

@@ -182,6 +182,9 @@ fn text(shown: &Shown, results: &[ResultOfRun], why: Option<&Why>, width: Option
     for wait in &shown.waits {
         line("waits", &wait.to_string());
     }
+    for (name, told) in shown.family() {
+        line(name, &told);
+    }
     line("branch", task.branch.as_str());
     if let Some(workspace) = &shown.workspace {
         line("workspace", &workspace.path.display().to_string());

@@ -135,6 +135,9 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize
         };
         line(style, told);
     }
+    for (name, told) in shown.family() {
+        line(Style::Plain, &format!("  {name}: {told}"));
+    }
     if !shown.waits.is_empty() {
         line(Style::Bold, "waits");
     }
