@@ -80,6 +80,14 @@ pub enum Fact {
         /// Who asked.
         by: Role,
     },
+    /// An agent that was gone is started again in the same status.
+    #[serde(rename = "agent.respawned")]
+    AgentRespawned {
+        /// Who asked; the engine where a rule of the workflow says so.
+        by: Role,
+        /// Which agent.
+        role: Role,
+    },
     /// TASK.md was read on somebody's call.
     #[serde(rename = "document.imported")]
     DocumentImported {

@@ -28,6 +28,7 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
         }
         Fact::TaskDeleted { by } => format!("the {by} deleted it"),
         Fact::TaskBroughtBack { by } => format!("the {by} brought it back"),
+        Fact::AgentRespawned { by, role } => format!("the {by} started the {role} again"),
         Fact::DocumentImported { by, asked, .. } => {
             let for_what = if *asked { " with a request" } else { "" };
             format!("TASK.md was read for the {by}{for_what}")

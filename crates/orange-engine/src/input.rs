@@ -88,7 +88,7 @@ pub enum Ask {
         /// The version that stood beside it.
         version: u64,
     },
-    /// Another summary, branch or priority.
+    /// Another summary, branch or priority, and with it a status: all of it or nothing.
     Amend {
         /// The new summary.
         summary: Option<String>,
@@ -96,6 +96,8 @@ pub enum Ask {
         branch: Option<BranchName>,
         /// The new priority.
         priority: Option<i64>,
+        /// Where the task goes once that is changed.
+        to: Option<Status>,
     },
     /// Another workflow.
     Adopt {

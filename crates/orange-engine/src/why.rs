@@ -86,6 +86,7 @@ fn remark(fact: &Fact, events: &[Event]) -> Option<String> {
         fact,
         Fact::RunEnded { .. }
             | Fact::AgentCrashed { .. }
+            | Fact::AgentRespawned { .. }
             | Fact::EffectGivenUp { .. }
             | Fact::EffectStopped { .. }
             | Fact::EffectRetried { .. }

@@ -106,6 +106,7 @@ pub(crate) fn fold(task: &mut Task, event: &Event) {
         }
         // What is only remembered for `why`.
         Fact::MergeStarted { .. }
+        | Fact::AgentRespawned { .. }
         | Fact::EditRejected { .. }
         | Fact::PullRequestObserved { .. }
         | Fact::MergeObserved { .. } => {}

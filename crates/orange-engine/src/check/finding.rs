@@ -143,6 +143,8 @@ codes! {
     SectionUnmentioned = "section-unmentioned", Warning;
     /// A declared name is not used.
     Unused = "unused", Warning;
+    /// A setting has no effect.
+    SettingIgnored = "setting-ignored", Note;
     /// The search was stopped before it had seen everything.
     SearchBounded = "search-bounded", Warning;
 }

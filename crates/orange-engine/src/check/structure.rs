@@ -12,6 +12,7 @@ use crate::role::Role;
 pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
     let mut findings = unused(workflow);
     findings.extend(verbs(workflow));
+    findings.extend(ignored(workflow));
     findings.extend(kinds(workflow));
     findings
 }
@@ -42,10 +43,10 @@ fn verbs(workflow: &Workflow) -> Vec<Finding> {
             .find(|it| it.what == Naming::Verb && it.name == verb.as_str());
         let Some(written) = written else { continue };
         for target in targets {
-            let found = workflow.edges.iter().any(|edge| {
-                let kind = workflow.state(&edge.from).map(|state| state.kind);
-                edge.to == *target && fits(*verb, edge, kind)
-            });
+            let found = workflow
+                .edges
+                .iter()
+                .any(|edge| edge.to == *target && fits(workflow, *verb, edge));
             if !found {
                 findings.push(leads_nowhere(*verb, target, written.at));
             }
@@ -54,21 +55,20 @@ fn verbs(workflow: &Workflow) -> Vec<Finding> {
     findings
 }
 
-fn fits(verb: Verb, edge: &Edge, from: Option<Kind>) -> bool {
-    match verb {
-        Verb::Spawn => edge.trigger == Trigger::Request && from == Some(Kind::Queued),
-        Verb::RequestChanges => edge.trigger == Trigger::Request && from == Some(Kind::Human),
-        Verb::Merge => matches!(edge.trigger, Trigger::Request | Trigger::Merged),
-        _ => edge.trigger == Trigger::Request,
-    }
+fn fits(workflow: &Workflow, verb: Verb, edge: &Edge) -> bool {
+    let is_asked =
+        edge.trigger == Trigger::Request || verb == Verb::Merge && edge.trigger == Trigger::Merged;
+    is_asked && workflow.has_place(verb, &edge.from)
 }
 
 fn leads_nowhere(verb: Verb, target: &Target, at: Position) -> Finding {
     let place = match verb {
         Verb::Spawn => "no queued state has a transition to it that can be asked for",
-        Verb::RequestChanges => "no human state has a transition to it that can be asked for",
+        Verb::RequestChanges | Verb::Unblock => {
+            "no human state has a transition to it that can be asked for"
+        }
         Verb::Merge => "no transition on `merged`, and none that can be asked for, leads there",
-        _ => "no transition to it can be asked for",
+        _ => "no transition to it can be asked for where the verb has its place",
     };
     Finding::new(
         FindingCode::VerbLeadsNowhere,
@@ -76,6 +76,20 @@ fn leads_nowhere(verb: Verb, target: &Target, at: Position) -> Finding {
         format!("the verb `{verb}` leads to `{target}`, and {place}"),
         format!("add such a transition, or take `{target}` out of `{verb}`"),
     )
+}
+
+/// What is read for the sake of workflows that name it.
+fn ignored(workflow: &Workflow) -> impl Iterator<Item = Finding> {
+    let declared = workflow.declared.iter();
+    let intervals = declared.filter(|it| it.what == Naming::PollInterval);
+    intervals.map(|it| {
+        Finding::new(
+            FindingCode::SettingIgnored,
+            Some(it.at),
+            "`poll_interval` has no effect: the end of an agent is seen at once",
+            "leave it out",
+        )
+    })
 }
 
 /// The kind of a state decides who looks after it, so it must be the right one.

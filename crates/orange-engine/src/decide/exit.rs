@@ -54,7 +54,7 @@ pub(super) fn judge(steps: &mut Steps<'_>, death: &Death<'_>) -> Result<(), Need
         }
         return Ok(());
     }
-    let brought = expected.then(|| respawn::bring_back(steps, Some(role), 0));
+    let brought = expected.then(|| respawn::bring_back(steps, &Role::Engine, Some(role), 0));
     if brought != Some(Ok(())) {
         // Who said itself that it cannot go on may live still.
         let plan = steps.next_version();
@@ -188,7 +188,7 @@ fn count_crash(
         },
         (None, true) => Some(Vec::new()),
         (_, false) if rule.on_crash == OnCrash::Respawn => {
-            match respawn::bring_back(steps, Some(role), delay(rule, crash_count)) {
+            match respawn::bring_back(steps, &Role::Engine, Some(role), delay(rule, crash_count)) {
                 Ok(()) => return Ok(()),
                 Err(missing) => Some(missing),
             }

@@ -9,7 +9,7 @@ use crate::language::prompt::Prompt;
 use crate::language::workflow::{Change, NewValue};
 use crate::names::{FieldName, HarnessName, RunId};
 use crate::role::Role;
-use crate::task::Workspace;
+use crate::task::{Task, Workspace};
 
 /// What hooks must know beside the task.
 pub(super) struct Context<'a> {
@@ -167,7 +167,7 @@ fn start(steps: &mut Steps<'_>, hook: &SpawnHook, context: &Context<'_>) -> Spaw
             .workflow
             .prompts
             .get(&hook.prompt)
-            .map(|prompt| fill(prompt, steps, context.message))
+            .map(|prompt| instructions(prompt, steps, context.message))
             .unwrap_or_default(),
         headless: hook.headless,
         delay: 0,
@@ -212,6 +212,37 @@ pub(super) fn agent(steps: &Steps<'_>, choice: HarnessChoice) -> Agent {
     }
 }
 
+/// What an agent is started with: its prompt, and which tasks this one belongs with, unless the
+/// prompt says that itself.
+pub(super) fn instructions(prompt: &Prompt, steps: &Steps<'_>, message: &str) -> String {
+    let mut text = fill(prompt, steps, message);
+    let task = &steps.task;
+    let is_named = |name: &str| prompt.variables().any(|variable| variable == name);
+    if let Some(parent) = task.queueing.parent.as_ref()
+        && !is_named("parent")
+    {
+        text.push_str(&format!(
+            "\nThis task is a part of task {parent}; see what that is about with: orange task show {parent}\n"
+        ));
+    }
+    if !task.children.is_empty() && !is_named("children") {
+        text.push_str(&format!(
+            "\nParts of this task that ran as tasks of their own: {}. See what each did with: orange task show ID\n",
+            children(task)
+        ));
+    }
+    text
+}
+
+/// The parts of a task with how each ended, such as `k3f9 (done), x1x1 (not ended)`.
+fn children(task: &Task) -> String {
+    let children = task.children.iter().map(|(child, end)| match end {
+        Some(status) => format!("{child} ({status})"),
+        None => format!("{child} (not ended)"),
+    });
+    children.collect::<Vec<_>>().join(", ")
+}
+
 /// Fills a text in with the task as it is now.
 pub(super) fn fill(prompt: &Prompt, steps: &Steps<'_>, message: &str) -> String {
     let task = &steps.task;
@@ -238,6 +269,11 @@ pub(super) fn fill(prompt: &Prompt, steps: &Steps<'_>, message: &str) -> String 
                 let last = task.last_error.as_ref();
                 last.map(|last| last.error.clone()).unwrap_or_default()
             }
+            "parent" => {
+                let parent = task.queueing.parent.as_ref();
+                parent.map(ToString::to_string).unwrap_or_default()
+            }
+            "children" => children(task),
             other => match steps.workflow.limits.get(other) {
                 Some(limit) => limit.to_string(),
                 None => task.value(&FieldName::new(other)).to_string(),

@@ -2,6 +2,7 @@
 
 use super::edges;
 use super::request::Asking;
+use super::steps::Steps;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Kind, Target, Trigger};
 use crate::names::Status;
@@ -23,7 +24,7 @@ impl Asking<'_> {
     /// more, the next one of the same way included.
     pub(super) fn is_started(&self, verb: Verb, to: &Status) -> bool {
         let task = &self.steps.task;
-        let is_queue = |status: &Status| self.has_place(Verb::Spawn, status);
+        let is_queue = |status: &Status| self.steps.workflow.has_place(Verb::Spawn, status);
         verb == Verb::Spawn
             && self.request.by == Role::Human
             && task.entered.by == Role::Engine
@@ -40,27 +41,23 @@ impl Asking<'_> {
         })
     }
 
-    /// Only what waits in a queue is started, and only a person who is asked requests changes;
-    /// elsewhere the same edges mean something else.
+    /// Only where a verb has its place does its edge mean what the verb says.
     pub(super) fn out_of_place(&self, verb: Verb) -> Option<Missing> {
-        let here = self.has_place(verb, &self.steps.task.status);
+        let workflow = self.steps.workflow;
+        let here = workflow.has_place(verb, &self.steps.task.status);
         (!here).then_some(Missing::VerbUnavailable { verb })
+    }
+
+    /// Nothing is begun again under an agent that is at it.
+    pub(super) fn still_running(&self, verb: Verb) -> Option<Missing> {
+        let role = running(&self.steps).filter(|_| verb == Verb::Retry)?;
+        Some(Missing::StillRunning { role: role.clone() })
     }
 
     /// Whether a verb, and not another request to the same end, may have brought the task here.
     pub(super) fn may_have_led_here(&self, verb: Verb) -> bool {
         let from = self.steps.task.entered.from.as_ref();
-        from.is_some_and(|from| self.has_place(verb, from))
-    }
-
-    fn has_place(&self, verb: Verb, status: &Status) -> bool {
-        let state = self.steps.workflow.state(status);
-        let kind = state.map(|state| state.kind);
-        match verb {
-            Verb::Spawn => kind == Some(Kind::Queued),
-            Verb::RequestChanges => kind == Some(Kind::Human),
-            _ => true,
-        }
+        from.is_some_and(|from| self.steps.workflow.has_place(verb, from))
     }
 
     /// What a queue was entered with, routing and releasing, comes before the next start.
@@ -149,4 +146,12 @@ impl Asking<'_> {
         }
         allowed
     }
+}
+
+/// The agent that is at the work of the present status.
+pub(super) fn running<'a>(steps: &'a Steps<'_>) -> Option<&'a Role> {
+    let state = steps.workflow.state(&steps.task.status)?;
+    let mut expected = state.expects.iter();
+    let running = expected.find(|role| steps.task.is_live(role));
+    running.filter(|_| state.kind == Kind::Agent)
 }

@@ -1,6 +1,7 @@
 //! What `decide` would say to every step from here; nothing follows.
 
 use super::edges::{self, Asker};
+use super::obstacles::running;
 use super::steps::Steps;
 use crate::input::{FactNeeded, Input};
 use crate::language::Workflow;
@@ -69,16 +70,14 @@ fn says(action: &Action) -> bool {
     }
 }
 
-/// The verbs that lead this way, as far as they have a place here: only work that waits in a queue
-/// is started, and only a person who is asked requests changes.
+/// The verbs that lead this way and can be used here.
 fn verbs(edge: &Edge, to: &Status, steps: &Steps<'_>) -> Vec<Verb> {
     let workflow = steps.workflow;
-    let kind = workflow.state(&steps.task.status).map(|state| state.kind);
     let is_usual = |verb: &Verb| match edge.trigger {
         Trigger::Merged => *verb == Verb::Merge,
-        Trigger::Request if *verb == Verb::Spawn => kind == Some(Kind::Queued),
-        Trigger::Request if *verb == Verb::RequestChanges => kind == Some(Kind::Human),
-        Trigger::Request => *verb != Verb::Merge,
+        Trigger::Request if *verb == Verb::Merge => false,
+        Trigger::Request if *verb == Verb::Retry && running(steps).is_some() => false,
+        Trigger::Request => workflow.has_place(*verb, &steps.task.status),
         _ => false,
     };
     let means = |verb: &Verb| {

@@ -31,6 +31,7 @@ pub(super) fn decide(
     match &request.ask {
         Ask::Move { to } => asking.move_to(to),
         Ask::Verb(Verb::Merge) => asking.merge(MergeStrategy::default(), false),
+        Ask::Verb(Verb::Retry) => asking.try_again(),
         Ask::Verb(verb) => asking.verb(*verb),
         Ask::Merge {
             strategy, local, ..
@@ -41,7 +42,11 @@ pub(super) fn decide(
             summary,
             branch,
             priority,
-        } => asking.amend(summary.as_deref(), branch.as_ref(), *priority),
+            to,
+        } => {
+            let amended = asking.amend(summary.as_deref(), branch.as_ref(), *priority);
+            amended.map_or_else(|decision| *decision, |asking| asking.then_move(to.as_ref()))
+        }
         Ask::Adopt { workflow, .. } => asking.adopt(workflow),
         Ask::Delete => asking.delete(),
         Ask::BringBack => asking.bring_back(),
@@ -90,6 +95,7 @@ impl<'a> Asking<'a> {
         let in_the_way = self
             .terminal()
             .or_else(|| self.out_of_place(verb))
+            .or_else(|| self.still_running(verb))
             .or_else(|| self.not_settled(verb))
             .or_else(|| self.merging());
         if let Some(missing) = in_the_way {
@@ -117,6 +123,17 @@ impl<'a> Asking<'a> {
         }
         let closed = first.unwrap_or_else(|| closed_by(Missing::VerbUnavailable { verb }));
         self.refuse(attempt, closed)
+    }
+
+    /// What failed is tried again first: once it is done, the task goes on by itself. Where nothing
+    /// failed, or the asker has something to tell, the verb's edge is taken.
+    fn try_again(self) -> Decision {
+        let mut pending = self.steps.task.pending.iter();
+        let has_failed = pending.any(|it| it.state != PendingState::Waiting);
+        if has_failed && self.request.message.is_none() {
+            return self.retry(|_, _| true);
+        }
+        self.verb(Verb::Retry)
     }
 
     fn merge(mut self, strategy: MergeStrategy, local: bool) -> Decision {
@@ -149,7 +166,7 @@ impl<'a> Asking<'a> {
         if respawn::is_on_its_way(&self.steps, role) {
             return already();
         }
-        match respawn::bring_back(&mut self.steps, role, 0) {
+        match respawn::bring_back(&mut self.steps, &self.request.by, role, 0) {
             Ok(()) => self.steps.finish(),
             Err(missing) => self.refuse(
                 attempt,
@@ -192,7 +209,7 @@ impl<'a> Asking<'a> {
         summary: Option<&str>,
         branch: Option<&BranchName>,
         priority: Option<i64>,
-    ) -> Decision {
+    ) -> Result<Self, Box<Decision>> {
         let task = &self.steps.task;
         let summary = summary.filter(|summary| *summary != task.summary);
         let branch = branch.filter(|branch| **branch != task.branch);
@@ -200,20 +217,20 @@ impl<'a> Asking<'a> {
         let not_allowed = || self.only_human().filter(|_| priority.is_some());
         let in_the_way = self.terminal().or_else(|| self.not_expected());
         if let Some(missing) = in_the_way.or_else(not_allowed) {
-            return self.refuse(Attempt::Amend, closed_by(missing));
+            return Err(Box::new(self.refuse(Attempt::Amend, closed_by(missing))));
         }
         if summary.is_none() && branch.is_none() && priority.is_none() {
-            return already();
+            return Ok(self);
         }
         if branch.is_some() {
             let condition = GitCondition::BranchNotDefault;
             match self.steps.facts().and_then(|facts| facts.git.as_ref()) {
-                None => return self.steps.need(vec![FactNeeded::Git]),
+                None => return Err(Box::new(self.steps.need(vec![FactNeeded::Git]))),
                 Some(git) if git.holds.contains(&condition) => {}
                 Some(_) => {
                     let failure = GateFailure::Git { condition };
                     let missing = Missing::GateFailed { failure };
-                    return self.refuse(Attempt::Amend, closed_by(missing));
+                    return Err(Box::new(self.refuse(Attempt::Amend, closed_by(missing))));
                 }
             }
         }
@@ -223,7 +240,26 @@ impl<'a> Asking<'a> {
             branch: branch.cloned(),
             priority,
         });
-        self.steps.finish()
+        Ok(self)
+    }
+
+    /// Moves the task that was just amended, if that is asked for; a refusal takes both back.
+    fn then_move(self, to: Option<&Status>) -> Decision {
+        let is_amended = self.steps.is_amended();
+        match to.filter(|to| !self.is_already_in(to)) {
+            None if is_amended => self.steps.finish(),
+            None => already(),
+            Some(to) => match self.move_to(to) {
+                Decision::Refusal(mut refusal) if is_amended => {
+                    refusal.hints.push(String::from(
+                        "nothing was changed: repeat the whole command once that is there, or \
+                         leave `--status` out to change the rest",
+                    ));
+                    Decision::Refusal(refusal)
+                }
+                decision => decision,
+            },
+        }
     }
 
     /// Also for a task that has ended: it must not keep its workspace.

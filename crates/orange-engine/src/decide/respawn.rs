@@ -3,6 +3,7 @@
 use super::hooks;
 use super::steps::Steps;
 use crate::effect::{Effect, Spawn};
+use crate::event::Fact;
 use crate::language::defaults;
 use crate::language::hooks::OnError;
 use crate::refusal::Missing;
@@ -12,6 +13,7 @@ use crate::task::{PendingState, RunState};
 /// Plans the start of an agent that is gone, or says what stands in the way.
 pub(super) fn bring_back(
     steps: &mut Steps<'_>,
+    by: &Role,
     role: Option<&Role>,
     delay: u64,
 ) -> Result<(), Vec<Missing>> {
@@ -34,6 +36,10 @@ pub(super) fn bring_back(
         return Err(missing);
     }
     steps.cancel_pending(|effect, _| matches!(effect, Effect::Spawn(spawn) if spawn.role == role));
+    steps.record(Fact::AgentRespawned {
+        by: by.clone(),
+        role: role.clone(),
+    });
     let spawn = spawn(steps, &role, delay, "");
     let plan = steps.next_version();
     steps.end_leftovers(plan, &role);
@@ -108,7 +114,7 @@ pub(super) fn spawn(
         effort: agent.effort,
         permissions: respawn.permissions,
         window,
-        prompt: hooks::fill(prompt, steps, message),
+        prompt: hooks::instructions(prompt, steps, message),
         headless: first.is_some_and(|hook| hook.headless),
         delay,
     })

@@ -68,6 +68,12 @@ impl<'a> Steps<'a> {
         self.events.push(event);
     }
 
+    /// Whether these steps have changed summary, branch or priority.
+    pub(super) fn is_amended(&self) -> bool {
+        let mut facts = self.events.iter().map(|event| &event.fact);
+        facts.any(|fact| matches!(fact, Fact::TaskAmended { .. }))
+    }
+
     /// Remembers the document's gated sections for somebody who asks for a status with it.
     pub(super) fn import_asked(&mut self, by: &Role) {
         self.import(by, true);

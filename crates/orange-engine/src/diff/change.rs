@@ -252,6 +252,15 @@ pub enum Change {
         /// Where it led.
         old: Vec<Target>,
     },
+    /// A word of the command line can be used in other statuses.
+    VerbPlacesChanged {
+        /// The word.
+        verb: Verb,
+        /// The only statuses it can be used in.
+        new: Option<Vec<Status>>,
+        /// The only ones it could be used in.
+        old: Option<Vec<Status>>,
+    },
     /// A field begins with another value.
     FieldChanged {
         /// The field.
@@ -260,13 +269,6 @@ pub enum Change {
         new: i64,
         /// What it was.
         old: i64,
-    },
-    /// A supervisor looks more or less often.
-    PollIntervalChanged {
-        /// Seconds.
-        new: u32,
-        /// What they were.
-        old: u32,
     },
     /// A prompt says something else.
     PromptChanged {

@@ -9,18 +9,12 @@ use super::ways::Both;
 use crate::language::Workflow;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Target, Trigger};
-use crate::names::{FieldName, PromptName};
+use crate::names::{FieldName, PromptName, Status};
 
-/// Verbs, fields, the interval of looks, prompts.
+/// Verbs, fields, prompts.
 pub(super) fn whole(both: &Both<'_>) -> Vec<Difference> {
     let mut changes = verbs(both);
     changes.extend(fields(both));
-    if both.old.poll_interval != both.new.poll_interval {
-        changes.push(Change::PollIntervalChanged {
-            new: both.new.poll_interval,
-            old: both.old.poll_interval,
-        });
-    }
     changes.extend(prompts(both));
     let difference = |change| Difference {
         status: None,
@@ -38,8 +32,19 @@ fn verbs(both: &Both<'_>) -> Vec<Change> {
         if !is_same || is_reordered(both, verb, &old, &new) {
             changes.push(Change::VerbChanged { verb, new, old });
         }
+        let (old, new) = (places(both.old, verb), places(both.new, verb));
+        if old != new {
+            changes.push(Change::VerbPlacesChanged { verb, new, old });
+        }
     }
     changes
+}
+
+/// The only statuses that a verb is for, in order.
+fn places(workflow: &Workflow, verb: Verb) -> Option<Vec<Status>> {
+    let places = workflow.verb_places.get(&verb)?;
+    let places: BTreeSet<&Status> = places.iter().collect();
+    Some(places.into_iter().cloned().collect())
 }
 
 /// Where a verb leads, without the targets that it can lead to from nowhere.

@@ -9,6 +9,7 @@ use super::steps::Step;
 use super::way_wording::event;
 use super::words::{all, duration, excerpt, the};
 use crate::language::workflow::{Kind, Target, Timeout};
+use crate::names::Status;
 use crate::role::Role;
 
 impl fmt::Display for Change {
@@ -135,12 +136,15 @@ fn fmt_rest(change: &Change, formatter: &mut fmt::Formatter<'_>) -> fmt::Result 
             let (new, old) = (targets(new), targets(old));
             write!(formatter, "the verb `{verb}` leads {new}; was {old}")
         }
+        Change::VerbPlacesChanged { verb, new, old } => {
+            let (new, old) = (places(new.as_deref()), places(old.as_deref()));
+            write!(
+                formatter,
+                "the verb `{verb}` can be used in {new}; was {old}"
+            )
+        }
         Change::FieldChanged { field, new, old } => {
             write!(formatter, "the field {field} begins at {new}, was {old}")
-        }
-        Change::PollIntervalChanged { new, old } => {
-            let (new, old) = (duration((*new).into()), duration((*old).into()));
-            write!(formatter, "a supervisor looks every {new}, was {old}")
         }
         Change::PromptChanged { prompt, .. } => {
             write!(formatter, "the prompt `{prompt}` says something else")
@@ -222,6 +226,16 @@ fn targets(targets: &[Target]) -> String {
     }
     let targets: Vec<String> = targets.iter().map(|to| format!("`{to}`")).collect();
     format!("to {}", targets.join(", else "))
+}
+
+fn places(places: Option<&[Status]>) -> String {
+    let Some(places) = places else {
+        return "every status".to_owned();
+    };
+    if places.is_empty() {
+        return "no status".to_owned();
+    }
+    all(places.iter().map(|status| format!("`{status}`")))
 }
 
 fn roles(roles: &[Role]) -> String {

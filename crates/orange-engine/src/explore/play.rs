@@ -214,6 +214,7 @@ fn cause(task: &Task, happening: &Happening) -> Option<Cause> {
                 summary: Some("x".repeat(*length)),
                 branch: None,
                 priority: None,
+                to: None,
             },
         ),
         Happening::Die { role, evidence } => Cause::Observation(Observation::RunEnded {

@@ -32,6 +32,8 @@ pub enum Naming {
     Prompt,
     /// A verb; it is used by people.
     Verb,
+    /// How often to poll, which has no effect.
+    PollInterval,
 }
 
 impl fmt::Display for Naming {
@@ -43,6 +45,7 @@ impl fmt::Display for Naming {
             Naming::Gate => "gate",
             Naming::Prompt => "prompt",
             Naming::Verb => "verb",
+            Naming::PollInterval => "interval",
         })
     }
 }
@@ -59,7 +62,7 @@ impl Names {
             what,
             name: name.to_owned(),
             at,
-            is_used: what == Naming::Verb,
+            is_used: matches!(what, Naming::Verb | Naming::PollInterval),
         });
     }
 

@@ -14,9 +14,6 @@ use super::workflow::{Edge, Entry, Kind, Permissions, Respawn, Target};
 use crate::names::{FieldName, Status};
 use crate::role::Role;
 
-/// Seconds between two looks when the file does not say.
-pub(crate) const POLL_INTERVAL: u32 = 30;
-
 /// Seconds a gate's command may take when the file does not say.
 pub(crate) const COMMAND_TIMEOUT: u64 = 600;
 
@@ -25,6 +22,9 @@ pub(crate) const RESPAWN_PERMISSIONS: Permissions = Permissions::Reduced;
 
 /// Counts the agent reviews since the last human decision.
 pub(crate) const REVIEW_ROUND: &str = "review_round";
+
+/// The field in which a workflow counts its attempts.
+pub(crate) const ATTEMPTS: &str = "attempts";
 
 /// Counts the crashes in the present status; only the engine changes it.
 pub(crate) const CRASH_COUNT: &str = "crash_count";
@@ -42,7 +42,7 @@ pub(crate) const CHILDREN_OPEN: &str = "children_open";
 pub const DERIVED_FIELDS: [&str; 4] = [SUMMARY_CHARS, CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS];
 
 /// Variables of prompts that are texts; every field and limit is a variable too.
-pub(crate) const TEXT_VARIABLES: [&str; 10] = [
+pub(crate) const TEXT_VARIABLES: [&str; 12] = [
     "id",
     "summary",
     "project",
@@ -53,6 +53,8 @@ pub(crate) const TEXT_VARIABLES: [&str; 10] = [
     "message",
     "report",
     "last_error",
+    "parent",
+    "children",
 ];
 
 pub(crate) fn is_derived(field: &str) -> bool {
@@ -67,7 +69,7 @@ pub(crate) fn is_text_variable(name: &str) -> bool {
 pub(crate) fn fields() -> BTreeMap<FieldName, i64> {
     let names = [
         REVIEW_ROUND,
-        "attempts",
+        ATTEMPTS,
         "clarifications",
         "delegations",
         "spawn_failures",

@@ -19,7 +19,7 @@ mod yaml;
 
 pub use defaults::DERIVED_FIELDS;
 pub(crate) use defaults::{
-    CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS, SUMMARY_CHARS, is_text_variable,
+    ATTEMPTS, CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS, SUMMARY_CHARS, is_text_variable,
 };
 pub use nearest::nearest;
 pub use problem::{Position, Problem, ProblemCode};

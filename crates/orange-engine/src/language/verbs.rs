@@ -5,10 +5,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::workflow::Target;
+use super::workflow::{Kind, Target, Workflow};
+use crate::names::Status;
 
 /// Where each verb leads: the first target with an open edge from the present status.
 pub type Verbs = BTreeMap<Verb, Vec<Target>>;
+
+/// The only statuses a verb may be used in, where the file names them.
+pub type VerbPlaces = BTreeMap<Verb, Vec<Status>>;
 
 /// A word that means "take the edge that is usual for this".
 #[derive(
@@ -69,5 +73,22 @@ impl Verb {
 impl fmt::Display for Verb {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
+    }
+}
+
+impl Workflow {
+    /// Whether a verb can be used in a status.
+    ///
+    /// Only queued work is spawned, and only where a person is asked are changes requested or a
+    /// blocked task freed. The file may name the statuses more narrowly.
+    pub fn has_place(&self, verb: Verb, status: &Status) -> bool {
+        let kind = self.state(status).map(|state| state.kind);
+        let fits = match verb {
+            Verb::Spawn => kind == Some(Kind::Queued),
+            Verb::RequestChanges | Verb::Unblock => kind == Some(Kind::Human),
+            _ => true,
+        };
+        let places = self.verb_places.get(&verb);
+        fits && places.is_none_or(|places| places.contains(status))
     }
 }

@@ -11,7 +11,7 @@ use super::gates::{Gate, GateKind};
 use super::hooks::{Action, Hook, SpawnHook};
 use super::problem::Position;
 use super::prompt::Prompt;
-use super::verbs::Verbs;
+use super::verbs::{VerbPlaces, Verbs};
 use super::when::{Limits, When};
 use crate::document::SectionName;
 use crate::names::{FieldName, GateName, PromptName, Status, WorkflowName};
@@ -43,10 +43,11 @@ pub struct Workflow {
     pub edges: Vec<Edge>,
     /// Where each verb leads.
     pub verbs: Verbs,
+    /// The only statuses a verb may be used in, where the file names them.
+    #[serde(skip_serializing_if = "VerbPlaces::is_empty")]
+    pub verb_places: VerbPlaces,
     /// What the death of an agent means, first match first.
     pub exit_rules: Vec<ExitRule>,
-    /// Seconds between two looks of a supervisor that polls.
-    pub poll_interval: u32,
     /// Prompts by name.
     pub prompts: BTreeMap<PromptName, Prompt>,
     /// The names the file declares.

@@ -2,16 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::language::Workflow;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Kind, Target, Trigger};
-use crate::names::{HarnessName, ProjectName, Status, TaskId};
+use crate::language::{ATTEMPTS, Workflow};
+use crate::names::{FieldName, HarnessName, ProjectName, Status, TaskId};
 use crate::role::Role;
 use crate::task::{PendingState, Task, Workspace};
 use crate::time::Timestamp;
 
 /// How long a task whose start has failed is left alone, in milliseconds.
 const PAUSE: i64 = 60_000;
+
+/// How long the second attempt waits after the first, in milliseconds; each later one waits twice
+/// as long.
+const FIRST_BACKOFF: i64 = 10_000;
+
+/// The longest pause between two attempts, in milliseconds.
+const LONGEST_BACKOFF: i64 = 300_000;
 
 /// A task, as far as the order of starts needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +72,7 @@ pub struct Queued {
     pub to: Option<Status>,
     /// Whether what this queue was entered with is still going on.
     pub is_unsettled: bool,
-    /// When its start is tried again, if one has failed.
+    /// When it is started again, if a start has failed or an attempt did not finish the work.
     pub not_before: Option<Timestamp>,
 }
 
@@ -115,8 +122,6 @@ fn queued(workflow: &Workflow, task: &Task) -> Queued {
         Some(_) => Starter::Engine,
         None => Starter::Person,
     };
-    let failed = task.entered.trigger == Some(Trigger::SpawnFailed);
-    let again = Timestamp::from_millis(task.entered.at.millis().saturating_add(PAUSE));
     let is_unsettled = task.pending.iter().any(|pending| {
         task.unsettled == Some(pending.planned.plan) && pending.state == PendingState::Waiting
     });
@@ -125,7 +130,23 @@ fn queued(workflow: &Workflow, task: &Task) -> Queued {
         starter,
         to,
         is_unsettled,
-        not_before: failed.then_some(again),
+        not_before: pause(task)
+            .map(|pause| Timestamp::from_millis(task.entered.at.millis().saturating_add(pause))),
+    }
+}
+
+/// How long a task that came back to its queue is left alone.
+fn pause(task: &Task) -> Option<i64> {
+    match task.entered.trigger? {
+        Trigger::SpawnFailed => Some(PAUSE),
+        // An attempt that did not finish the work; a workflow that counts none has none.
+        Trigger::Report | Trigger::Exit | Trigger::Crash | Trigger::Timeout => {
+            let attempts = task.value(&FieldName::new(ATTEMPTS));
+            let earlier = u32::try_from(attempts.checked_sub(2)?).ok()?;
+            let factor = 2_i64.saturating_pow(earlier);
+            Some(FIRST_BACKOFF.saturating_mul(factor).min(LONGEST_BACKOFF))
+        }
+        _ => None,
     }
 }
 

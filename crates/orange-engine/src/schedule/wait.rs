@@ -79,7 +79,7 @@ pub enum Wait {
     },
     /// What the queue was entered with is still going on.
     Unsettled,
-    /// Its start has failed, and is not tried again at once.
+    /// Its last start or attempt failed, and the next one does not follow at once.
     Pause {
         /// When it is.
         until: Timestamp,
@@ -202,7 +202,7 @@ impl fmt::Display for Wait {
             Wait::Pause { until } => {
                 write!(
                     formatter,
-                    "its start has failed and is tried again at {until}"
+                    "its last start or attempt failed; the next one is at {until}"
                 )
             }
             Wait::Person => formatter.write_str("its workflow leaves the start to a person"),

@@ -61,7 +61,12 @@ pub(super) fn verbs(workflow: &Workflow) -> Vec<String> {
             Verb::RequestChanges => " -m \"TEXT\"",
             _ => "",
         };
-        format!("`orange task {verb} TASK{message}` leads to {to}")
+        let from = workflow.verb_places.get(verb).map(|places| {
+            let places = joined(places.iter().map(|it| format!("`{it}`")), "or");
+            format!(" from {places}")
+        });
+        let from = from.unwrap_or_default();
+        format!("`orange task {verb} TASK{message}` leads{from} to {to}")
     };
     leading.map(line).collect()
 }

@@ -325,3 +325,103 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_verb_is_used_only_where_it_has_its_place() {
+    let workflow = shipped_workflow("autopilot");
+    let unblocked =
+        |name: &str| missing(World::placed(&workflow, name).verb(Role::Human, Verb::Unblock));
+    for name in ["new", "routed", "in_progress", "delegated", "needs_review"] {
+        let found = unblocked(name);
+        let verb = Verb::Unblock;
+        assert_eq!(found, [Missing::VerbUnavailable { verb }], "{name}");
+    }
+    let mut blocked = World::placed(&workflow, "blocked");
+    blocked.verb(Role::Human, Verb::Unblock);
+    assert_eq!(blocked.task.status, status("new"));
+
+    // A live run is not begun again; one that is gone is.
+    let mut running = World::placed(&workflow, "in_progress");
+    let role = Role::Worker;
+    let found = missing(running.verb(Role::Human, Verb::Retry));
+    assert_eq!(found, [Missing::StillRunning { role }]);
+    let verbs = |world: &mut World<'_>| -> Vec<Verb> {
+        let input = world.input(Cause::Observation(Observation::TimedOut));
+        let ways = outlook(&workflow, &world.task, &input);
+        ways.into_iter().flat_map(|way| way.verbs).collect()
+    };
+    assert!(!verbs(&mut running).contains(&Verb::Retry));
+    running.task.runs.clear();
+    assert!(verbs(&mut running).contains(&Verb::Retry));
+    running.verb(Role::Human, Verb::Retry);
+    assert_eq!(running.task.status, status("new"));
+}
+
+#[test]
+fn what_failed_is_retried_before_any_edge_is_taken() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::placed(&workflow, "blocked");
+    world.move_to(Role::Human, "new");
+    world.settle();
+    world.verb(Role::Human, Verb::Spawn);
+    let effect = world.task.pending[0].planned.id;
+    let error = String::from("broken");
+    world.observe(Observation::EffectGivenUp { effect, error });
+    let before = world.task.status.clone();
+    let retried = world.verb(Role::Human, Verb::Retry);
+    assert!(
+        matches!(&retried, Decision::Plan(plan) if plan.events.iter().any(|it| matches!(it.fact, Fact::EffectRetried { .. }))),
+        "{retried:?}"
+    );
+    assert_eq!(world.task.status, before);
+}
+
+#[test]
+fn several_changes_are_one_decision() {
+    let workflow = shipped_workflow("default");
+    let new = new_task("", Some("clarification"));
+    let mut world = World::create(&workflow, &new).unwrap();
+    let amend = |summary: &str, to: &str| Ask::Amend {
+        summary: Some(summary.to_owned()),
+        branch: None,
+        priority: None,
+        to: Some(status(to)),
+    };
+    // The guard of the edge reads the summary that comes with the request.
+    assert_eq!(world.task.status, status("clarification"));
+    world.settle();
+    let refused = world.ask(Role::Human, amend("Known", "working"));
+    let Decision::Refusal(refusal) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(
+        refusal
+            .hints
+            .iter()
+            .any(|hint| hint.contains("nothing was changed"))
+    );
+    assert_eq!(world.task.summary, "");
+    world.ask(Role::Human, amend("Known", "planning"));
+    assert_eq!(world.task.summary, "Known");
+    assert_eq!(world.task.status, status("planning"));
+    // Where the status is reached, the rest is changed all the same.
+    world.ask(Role::Human, amend("Known better", "planning"));
+    assert_eq!(world.task.summary, "Known better");
+    let again = world.ask(Role::Human, amend("Known better", "planning"));
+    assert!(matches!(again, Decision::Plan(plan) if plan.already));
+}
+
+#[test]
+fn who_brought_an_agent_back_is_in_the_history() {
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "working");
+    world.task.runs.clear();
+    let respawned = world.ask(Role::Human, Ask::Respawn { role: None });
+    let Decision::Plan(plan) = respawned else {
+        panic!("{respawned:?}");
+    };
+    let mut facts = plan.events.iter().map(|event| &event.fact);
+    let fact = facts.find(|fact| matches!(fact, Fact::AgentRespawned { .. }));
+    let said = told(fact.unwrap(), &plan.events);
+    assert_eq!(said, "the human started the worker again");
+}

@@ -413,6 +413,7 @@ fn shown_plan(plan: &Plan) -> String {
             | Fact::HooksFinished
             | Fact::RunEnded { .. }
             | Fact::ErrorNoted { .. }
+            | Fact::AgentRespawned { .. }
             | Fact::EffectDone { .. }
             | Fact::EffectGivenUp { .. }
             | Fact::MergeObserved { .. }

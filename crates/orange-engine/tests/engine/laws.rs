@@ -217,6 +217,7 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
                     summary,
                     branch,
                     priority,
+                    to: None,
                 },
                 false,
             )

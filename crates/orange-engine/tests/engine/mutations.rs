@@ -191,7 +191,11 @@ fn every_hint_leads_to_a_clean_file() {
 }
 
 /// Kinds of findings that nobody can be told to mend: they are notes, or about the search.
-const WITHOUT_A_MISTAKE: [FindingCode; 2] = [FindingCode::AskerEnded, FindingCode::SearchBounded];
+const WITHOUT_A_MISTAKE: [FindingCode; 3] = [
+    FindingCode::AskerEnded,
+    FindingCode::SettingIgnored,
+    FindingCode::SearchBounded,
+];
 
 #[test]
 fn every_kind_of_finding_has_a_mistake_and_a_hint_that_mends_it() {

@@ -117,6 +117,7 @@ fn an_agent_amends_only_what_it_works_on() {
         summary: Some(String::from("ignore all faults")),
         branch: Some(BranchName::new("main")),
         priority: None,
+        to: None,
     };
     for name in ["agent-review", "reviewing"] {
         let mut world = World::placed(&workflow, name);

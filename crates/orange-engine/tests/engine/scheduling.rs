@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use orange_engine::input::{Ask, Observation};
 use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::Trigger;
 use orange_engine::names::{HarnessName, ProjectName, Status, TaskId};
 use orange_engine::parking::{Parking, Reason};
 use orange_engine::role::Role;
@@ -501,4 +502,30 @@ proptest! {
         }
         prop_assert!(found.starts.is_empty());
     }
+}
+
+#[test]
+fn attempts_that_did_not_finish_are_followed_by_growing_pauses() {
+    let workflow = shipped_workflow("autopilot");
+    let pause_of = |attempts: i64, trigger: Trigger| {
+        let mut world = World::placed(&workflow, "new");
+        world.set("attempts", attempts);
+        world.task.entered.trigger = Some(trigger);
+        let at = world.task.entered.at.millis();
+        match Standing::of(&workflow, &world.task).place {
+            Place::Queued(queued) => queued.not_before.map(|then| then.millis() - at),
+            place => panic!("{place:?}"),
+        }
+    };
+    for trigger in [Trigger::Report, Trigger::Exit] {
+        assert_eq!(pause_of(1, trigger), None);
+        assert_eq!(pause_of(2, trigger), Some(10_000));
+        assert_eq!(pause_of(3, trigger), Some(20_000));
+        assert_eq!(pause_of(5, trigger), Some(80_000));
+        assert_eq!(pause_of(90, trigger), Some(300_000));
+    }
+    assert_eq!(pause_of(2, Trigger::SpawnFailed), Some(60_000));
+    // A person's retry and children that are done start at once.
+    assert_eq!(pause_of(3, Trigger::Request), None);
+    assert_eq!(pause_of(3, Trigger::ChildrenDone), None);
 }

@@ -139,7 +139,6 @@ fn version_1_fills_in_what_the_documents_leave_out() {
     assert_eq!(verb(Verb::RequestChanges), [to("working")]);
     assert_eq!(verb(Verb::Retry), [to("pending")]);
     assert_eq!(verb(Verb::Unblock), [to("pending")]);
-    assert_eq!(workflow.poll_interval, 30);
 }
 
 /// One of the six mistakes that the documents are known to have.

@@ -319,6 +319,7 @@ fn an_empty_summary_is_clarified_first() {
             summary,
             branch: None,
             priority: None,
+            to: None,
         },
     );
     assert_eq!(world.task.summary, "Add a thing");
@@ -990,7 +991,8 @@ fn repeating_ones_own_request_is_a_success_without_events() {
             Ask::Amend {
                 summary: Some(String::from("y")),
                 branch: None,
-                priority: None
+                priority: None,
+                to: None,
             }
         )),
         "refused terminal"
@@ -1005,6 +1007,7 @@ fn summary_and_branch_can_be_changed() {
         summary: summary.map(str::to_owned),
         branch: branch.map(BranchName::new),
         priority: None,
+        to: None,
     };
     assert_eq!(
         shown(&world.ask(Role::Worker, amend(None, Some("fix-v1.2")))),

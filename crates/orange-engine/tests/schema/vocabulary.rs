@@ -67,7 +67,7 @@ fn texts(list: &'static Value) -> impl Iterator<Item = String> {
 }
 
 /// Where a key can be written, and the place of the schema that lists the keys there.
-const MAPPINGS: [(&str, &str, &str); 10] = [
+const MAPPINGS: [(&str, &str, &str); 11] = [
     ("roles: [qa]", "qqqqqq: 1", ""),
     ("    kind: waiting", "    qqqqqq: 1", "/$defs/state"),
     (
@@ -86,6 +86,11 @@ const MAPPINGS: [(&str, &str, &str); 10] = [
         "{ pr: {",
         "{ pr: { qqqqqq: 1,",
         "/$defs/written_gate/properties/pr",
+    ),
+    (
+        "unblock: { from",
+        "unblock: { qqqqqq: 1, from",
+        "/$defs/verb/anyOf/1",
     ),
     (
         "  poll_interval: 5",

@@ -161,10 +161,10 @@ pub fn details(error: &DriverError) -> Value {
             statuses,
         } => json!({ "task": task, "status": status, "statuses": statuses }),
         DriverError::WorkflowUnsafe {
-            task,
             workflow,
-            problem,
-        } => json!({ "task": task, "workflow": workflow, "problem": problem }),
+            errors,
+            problems,
+        } => json!({ "workflow": workflow, "errors": errors, "problems": problems }),
         DriverError::DocumentUnknown { task, reason }
         | DriverError::NoOutput { task, reason }
         | DriverError::NobodyThere { task, reason, .. } => {

@@ -174,7 +174,9 @@ fn hints_about_named(error: &DriverError) -> Option<Vec<String>> {
             format!("bring it back with `orange task delete {task} --undo`")
         }
         DriverError::WorkflowUnsafe { workflow, .. } => {
-            format!("run `orange workflow check {workflow}` to see how it can go wrong")
+            format!(
+                "run `orange workflow check {workflow}` to see every error and how it comes about"
+            )
         }
         DriverError::StatusUnknown { statuses, .. } => {
             let names: Vec<&str> = statuses.iter().map(Status::as_str).collect();

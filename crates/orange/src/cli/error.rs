@@ -112,7 +112,7 @@ pub enum Error {
         hint: Option<String>,
     },
     /// Nobody said yes.
-    #[error("cannot delete task `{task}`: {}", if *is_denied {
+    #[error("cannot {verb} task `{task}`: {}", if *is_denied {
         "the answer was no"
     } else {
         "nobody has confirmed it"
@@ -120,6 +120,8 @@ pub enum Error {
     NotConfirmed {
         /// The task.
         task: TaskId,
+        /// What was to be done with it.
+        verb: &'static str,
         /// Whether somebody was asked.
         is_denied: bool,
     },

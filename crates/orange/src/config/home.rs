@@ -56,6 +56,11 @@ impl Home {
         self.0.join("workflows")
     }
 
+    /// Which workflows `check` found safe.
+    pub fn safe_workflows(&self) -> PathBuf {
+        self.0.join("safe-workflows.json")
+    }
+
     /// The directory of the person's own harness definitions.
     pub fn harnesses(&self) -> PathBuf {
         self.0.join("harnesses")

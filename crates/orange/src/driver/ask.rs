@@ -69,7 +69,24 @@ impl Driver {
         }
         let read = self.follow_hand_edit(store, id)?;
         let cause = Cause::Request(asked.request.clone());
-        let stepped = self.step_from(store, id, &cause, read)?;
+        let renamed = self.rename_branch(store, id, &asked.request)?;
+        let stepped = self.step_from(store, id, &cause, read);
+        if let Some(renamed) = renamed.filter(|_| !matches!(stepped, Ok(Stepped::Recorded { .. })))
+        {
+            let undone = self.undo_rename(store, id, &renamed);
+            self.log_failure(id, undone);
+        }
+        let stepped = stepped?;
+        let has_branch = matches!(
+            asked.request.ask,
+            Ask::Amend {
+                branch: Some(_),
+                ..
+            }
+        );
+        if has_branch && !matches!(stepped, Stepped::Refused(_)) {
+            self.log_failure(id, self.rename_session(store, id));
+        }
         if matches!(stepped, Stepped::Refused(_)) {
             self.note_reading(store, id, &asked.request)?;
         }
@@ -207,7 +224,7 @@ impl Driver {
         let over = pinned(&stored)?.is_terminal(&stored.task.status);
         let asked = matches!(
             request.ask,
-            Ask::Move { .. } | Ask::Verb(_) | Ask::Merge { .. }
+            Ask::Move { .. } | Ask::Verb(_) | Ask::Merge { .. } | Ask::Amend { to: Some(_), .. }
         );
         if over || !asked {
             return Ok(());

@@ -2,7 +2,6 @@
 
 use orange_engine::document::{Document, FieldValue, SectionName, demote_headings};
 use orange_engine::input::{Cause, Facts, Input, NewTask, Observation};
-use orange_engine::language::load;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::{Queueing, Tuning};
@@ -13,7 +12,7 @@ use super::family::queueing_of_new;
 use super::wait::{Called, Waiting};
 use super::{Driver, DriverError, ids};
 use crate::clock;
-use crate::config::{Catalog, Project, Projects};
+use crate::config::{Catalog, Finding, Project, Projects, examine};
 use crate::effects::git::{require_branch, usual_branch};
 use crate::store::{Creation, Store, StoreError};
 
@@ -97,7 +96,7 @@ impl Driver {
         let (project, is_new) = self.project_for_new(new, &harnesses)?;
         let settings = self.settings(Some(&project))?;
         let workflow_name = new.workflow.as_ref().unwrap_or(&settings.workflow);
-        let (workflow, workflow_text) = self.workflow(workflow_name)?;
+        let (workflow, workflow_text) = self.safe_workflow(workflow_name)?;
         let harness = new.harness.clone().or(settings.harness);
         let harness = harness.or_else(|| self.first_installed(&harnesses));
         let harness = harness.ok_or_else(|| DriverError::HarnessUnset {
@@ -204,20 +203,16 @@ impl Driver {
             name: name.to_owned(),
             names: catalog.names(),
         })?;
-        let invalid = |problem: String| DriverError::WorkflowInvalid {
-            name: name.to_owned(),
-            problem,
-        };
-        let bytes = source.read().map_err(|error| invalid(error.to_string()))?;
-        let text = String::from_utf8(bytes.into_owned());
-        let text = text.map_err(|_| invalid(String::from("it is not UTF-8")))?;
-        let loaded = load(&text);
-        if let Some(problem) = loaded.problems.first() {
-            return Err(invalid(problem.message.clone()));
+        // The same problems as `orange workflow check` reports, those of the file's name included.
+        let examined = examine(source);
+        let problem = examined.findings.first().map(Finding::message);
+        match (examined.workflow, problem) {
+            (Some(workflow), None) => Ok((workflow, examined.text)),
+            (_, problem) => Err(DriverError::WorkflowInvalid {
+                name: name.to_owned(),
+                problem: problem.unwrap_or_else(|| String::from("it has no shape of one")),
+            }),
         }
-        let workflow = loaded.workflow;
-        let workflow = workflow.ok_or_else(|| invalid(String::from("it has no shape of one")))?;
-        Ok((workflow, text))
     }
 }
 
@@ -232,7 +227,10 @@ pub(super) fn refuse_nul(what: &'static str, text: Option<&String>) -> Result<()
 /// What TASK.md says at first; the engine's own keys follow with the first projection.
 fn first_text(id: &TaskId, new: &NewWork) -> Result<Document, DriverError> {
     let id = FieldValue::Text(id.to_string());
-    let document = Document::parse(b"")?.with_fields(&[("id", id)]);
+    let mut fields = vec![("id", id)];
+    let parent = new.queueing.parent.as_ref();
+    fields.extend(parent.map(|parent| ("parent", FieldValue::Text(parent.to_string()))));
+    let document = Document::parse(b"")?.with_fields(&fields);
     Ok(match &new.context {
         None => document,
         Some(context) => {

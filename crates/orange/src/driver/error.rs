@@ -9,7 +9,7 @@ use orange_engine::names::{
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use super::error_wording::{held, in_use, joined, listed, no_skills};
+use super::error_wording::{held, in_use, joined, listed, no_skills, unsafe_workflow};
 use crate::config::{CatalogError, HarnessError, HomeError, ProjectsError, SettingsError};
 use crate::effects::command::CommandError;
 use crate::effects::git::GitError;
@@ -298,15 +298,15 @@ pub enum DriverError {
         /// The task.
         task: TaskId,
     },
-    /// A workflow that could harm the task.
-    #[error("cannot move task `{task}` to the workflow `{workflow}`: it is not safe: {problem}")]
+    /// A workflow that could harm its tasks.
+    #[error("{}", unsafe_workflow(.workflow, *.errors, .problems))]
     WorkflowUnsafe {
-        /// The task.
-        task: TaskId,
         /// The workflow.
         workflow: String,
-        /// The first thing that can go wrong.
-        problem: String,
+        /// How many errors `check` finds in it.
+        errors: usize,
+        /// The first of them.
+        problems: Vec<String>,
     },
     /// Nobody could ever be there.
     #[error("cannot wait until task `{task}` is in `{status}`: its workflow has no such status")]

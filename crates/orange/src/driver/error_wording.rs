@@ -45,3 +45,17 @@ pub(super) fn joined(way: &[TaskId]) -> String {
     let names: Vec<&str> = way.iter().map(TaskId::as_str).collect();
     names.join("`, which waits for `")
 }
+
+/// What is wrong with a workflow that nothing may be bound to.
+pub(super) fn unsafe_workflow(workflow: &str, errors: usize, problems: &[String]) -> String {
+    let noun = if errors == 1 { "error" } else { "errors" };
+    let more = match errors.saturating_sub(problems.len()) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let problems = problems.join("; ");
+    format!(
+        "cannot use the workflow `{workflow}`: `orange workflow check` finds {errors} {noun}: \
+         {problems}{more}"
+    )
+}

@@ -242,6 +242,7 @@ mod tests {
             entered_at: Some(Timestamp::from_millis(at)),
             attention: Vec::new(),
             runs: BTreeMap::new(),
+            children: crate::store::ChildCount::default(),
         }
     }
 

@@ -6,8 +6,6 @@
 
 mod act;
 mod activity;
-mod adopt;
-mod again;
 mod agent_event;
 mod answer;
 mod ask;
@@ -15,6 +13,7 @@ mod attach;
 mod attention;
 mod await_status;
 mod begin;
+mod bind;
 mod bring_back;
 mod catch_up;
 mod checkup;
@@ -62,9 +61,11 @@ mod queries;
 mod read_log;
 mod rebuild;
 mod releases;
+mod rename;
 mod repository;
 mod rescues;
 mod results;
+mod retry;
 mod schedule;
 mod screen;
 mod skills;
@@ -89,7 +90,6 @@ use crate::effects::tmux::{Listing, Socket, Tmux};
 use crate::store::Store;
 
 pub use activity::RunActivity;
-pub use again::Unblocked;
 pub use agent_event::Told;
 pub use answer::{Answer, Changed, GivenUp};
 pub use ask::Asked;
@@ -123,6 +123,7 @@ pub use queries::{Outlook, Shown, Why};
 pub use read_log::LogReader;
 pub use rescues::{Destination, KeptWork};
 pub use results::ResultOfRun;
+pub use retry::Unblocked;
 pub use screen::{AgentScreen, Onlooker};
 pub use skills::{Lesson, Taught, Teaching};
 pub use store_problem::StoreProblem;
@@ -133,7 +134,7 @@ pub use workspaces::Pooled;
 
 pub use crate::effects::git::{Difference, Extent, FileDifference, Operation};
 pub use crate::effects::tmux::Observation;
-pub use crate::store::{InboxEntry as Message, Rebuilt, TaskRow};
+pub use crate::store::{ChildCount, InboxEntry as Message, Rebuilt, TaskRow};
 
 /// Everything a step needs to know about where it happens.
 #[derive(Clone, Debug)]

@@ -58,12 +58,18 @@ impl Driver {
         pool_size: u32,
     ) -> Result<Option<WorkspaceName>, DriverError> {
         let all = store.workspaces(&project.name)?;
+        // A pool that was made smaller may have more free workspaces than it has room for.
+        let held = all.iter().filter(|it| {
+            matches!(
+                it.state,
+                WorkspaceState::Reserved(_) | WorkspaceState::Bound(_)
+            )
+        });
+        if held.count() >= pool_size as usize {
+            return Ok(None);
+        }
         if let Some(free) = all.iter().find(|it| it.state == WorkspaceState::Free) {
             return Ok(Some(free.name.clone()));
-        }
-        let in_use = all.iter().filter(|it| it.state != WorkspaceState::Retired);
-        if in_use.count() >= pool_size as usize {
-            return Ok(None);
         }
         let number = all.iter().map(|it| it.number).max().unwrap_or(0) + 1;
         self.add_to_pool(store, project, number).map(Some)

@@ -99,14 +99,14 @@ impl Driver {
         Ok(Projects::update(&self.home, name, &changes(settings))?)
     }
 
-    /// Refuses a workflow, a harness or a branch that is not there.
+    /// Refuses an unsafe workflow, and a workflow, harness or branch that does not exist.
     pub(super) fn check_settings(
         &self,
         project: &Project,
         settings: &ProjectSettings,
     ) -> Result<(), DriverError> {
         if let Some(workflow) = &settings.workflow {
-            self.workflow(workflow)?;
+            self.safe_workflow(workflow)?;
         }
         let harnesses = [&settings.harness, &settings.review_harness];
         let mut harnesses = harnesses.into_iter().flatten().peekable();

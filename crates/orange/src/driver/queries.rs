@@ -6,7 +6,7 @@ use orange_engine::input::{Cause, Facts, Input, Observation};
 use orange_engine::names::TaskId;
 use orange_engine::outlook;
 use orange_engine::role::Role;
-use orange_engine::schedule::Wait;
+use orange_engine::schedule::{Place, Standing, Wait};
 use orange_engine::way::Way;
 use orange_engine::why::{Explanation, why};
 
@@ -40,6 +40,28 @@ pub struct Shown {
     pub waits: Vec<Wait>,
     /// Whether what is to be done is due, and no process performs it.
     pub is_unperformed: bool,
+    /// The tasks that are a part of it.
+    pub children: Vec<Standing>,
+}
+
+impl Shown {
+    /// The tasks it belongs with, by what they are to it.
+    pub fn family(&self) -> Vec<(&'static str, String)> {
+        let parent = self.stored.task.queueing.parent.as_ref();
+        let parent = parent.map(|parent| ("parent", parent.to_string()));
+        let children = (!self.children.is_empty()).then(|| {
+            let is_ended = |child: &&Standing| matches!(child.place, Place::Ended { .. });
+            let ended = self.children.iter().filter(is_ended).count();
+            let all = self.children.len();
+            let named = self.children.iter();
+            let named: Vec<String> = named
+                .map(|child| format!("{} in `{}`", child.task, child.status))
+                .collect();
+            let told = format!("{ended} of {all} ended: {}", named.join(", "));
+            ("children", told)
+        });
+        parent.into_iter().chain(children).collect()
+    }
 }
 
 /// Where a task can go, and what each way still needs.
@@ -70,6 +92,7 @@ impl Driver {
             seen,
             // Settings with a mistake keep nobody from looking; the outlook tells of them.
             waits: self.waits(&store, task).unwrap_or_default(),
+            children: store.children(task)?,
             workspace: store.workspace_of(task)?,
             inbox: store.inbox(task)?,
         })

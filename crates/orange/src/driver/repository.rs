@@ -83,7 +83,8 @@ impl Driver {
         let on = found.map_or(String::from("no branch"), |found| format!("`{found}`"));
         if is_elsewhere && *branch != task.branch {
             let reason = format!(
-                "its worktree is on {on}; rename it there first with `git branch -m {branch}`"
+                "its worktree is on {on}; run `git switch {branch}` there first, or choose a name \
+                 that no branch has"
             );
             return Err(unknown("the branch", reason));
         }

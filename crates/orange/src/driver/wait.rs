@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::answer::{Answer, Changed};
 use super::due::{is_awaited, is_waiting};
+use super::step::pinned;
 use super::{Driver, DriverError};
 use crate::clock::{self, Deadline};
 use crate::config::{LogLevel, ORANGE_HOME};
@@ -57,13 +58,16 @@ impl Driver {
         let mut copies = Ok(());
         match waiting {
             Waiting::Here => copies = self.perform_noting(id)?.1,
-            Waiting::Detached(_) if is_settled(store, id, last)? => {
+            Waiting::Detached(bound) if is_settled(store, id, last)? => {
                 if called.is_nobody() {
                     self.leave_to_performer(store, id)?;
                 }
+                self.wait_for_end(store, id, Deadline::after(bound))?;
             }
             Waiting::Detached(bound) => {
-                self.wait(store, id, last, Deadline::after(bound), called)?;
+                let deadline = Deadline::after(bound);
+                self.wait(store, id, last, deadline, called)?;
+                self.wait_for_end(store, id, deadline)?;
                 // Who performs records first and writes TASK.md then; who is answered finds both.
                 copies = self.project_files(store, id);
             }
@@ -96,6 +100,24 @@ impl Driver {
             self.log(LogLevel::Warn, id, "copies.failed", error);
         }
         answer.noting(&copies)
+    }
+
+    /// Waits for what the end of a task has planned: a merge answers once worktree and remote
+    /// branch are released, whoever performs.
+    fn wait_for_end(
+        &self,
+        store: &Store,
+        id: &TaskId,
+        deadline: Deadline,
+    ) -> Result<(), DriverError> {
+        if !store.pending(id)?.iter().any(is_waiting) {
+            return Ok(());
+        }
+        let stored = store.require(id)?;
+        if !pinned(&stored)?.is_terminal(&stored.task.status) {
+            return Ok(());
+        }
+        self.wait(store, id, u64::MAX, deadline, Called::awaited())
     }
 
     fn wait(

@@ -62,7 +62,7 @@ pub use projection::{Projected, archive_section, project};
 pub use reading::Unknown;
 pub use rebuild::{Rebuilt, RebuiltTask, SkippedTask, rebuild};
 pub use record::{Commit, Creation, Record, Recorded};
-pub use rows::{ChangedRows, Kinds, ROUND, RowFilter, TaskRow, TaskRows};
+pub use rows::{ChangedRows, ChildCount, Kinds, ROUND, RowFilter, TaskRow, TaskRows};
 pub use runs::{ProcessIdentity, RunPlace, RunRecord, RunSetup};
 pub use task_directory::TaskDirectory;
 pub use tasks::{Listing, StoredTask, TaskFilter, TaskSummary};

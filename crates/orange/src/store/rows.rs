@@ -17,7 +17,7 @@ use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
 
 use super::error::{StoreError, failed};
-use super::{Store, texts};
+use super::{Store, tasks, texts};
 
 /// The field in which the shipped workflows count their reviews.
 pub const ROUND: &str = "review_round";
@@ -50,6 +50,28 @@ pub struct TaskRow {
     pub attention: Vec<String>,
     /// The latest run of each role.
     pub runs: BTreeMap<Role, Run>,
+    /// The parts it waits for; none where it does not wait.
+    pub children: ChildCount,
+}
+
+/// How many parts a task has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChildCount {
+    /// How many have ended.
+    pub ended: usize,
+    /// How many there are.
+    pub all: usize,
+}
+
+impl TaskRow {
+    /// The status, and for a task that waits for its parts how many have ended.
+    pub fn status_text(&self) -> String {
+        let ChildCount { ended, all } = self.children;
+        match all {
+            0 => self.status.to_string(),
+            _ => format!("{} ({ended}/{all} done)", self.status),
+        }
+    }
 }
 
 /// Which rows are wanted; nothing given means all.
@@ -119,7 +141,9 @@ impl Store {
                 let last = rows.last().map(|it: &TaskRow| &it.project);
                 let project = last.filter(|it| it.as_str() == text(row, 1)).cloned();
                 let project = project.unwrap_or_else(|| ProjectName::new(text(row, 1)));
-                rows.push(read(row, project, status).map_err(attempt())?);
+                let mut row = read(row, project, status).map_err(attempt())?;
+                row.children = children(&snapshot, &row)?;
+                rows.push(row);
             }
         }
         Ok(TaskRows { sequence, rows })
@@ -156,7 +180,9 @@ impl Store {
             let last = rows.last().map(|it: &TaskRow| &it.project);
             let project = last.filter(|it| it.as_str() == text(row, 1)).cloned();
             let project = project.unwrap_or_else(|| ProjectName::new(text(row, 1)));
-            rows.push(read(row, project, status).map_err(attempt())?);
+            let mut row = read(row, project, status).map_err(attempt())?;
+            row.children = children(&snapshot, &row)?;
+            rows.push(row);
         }
         Ok(ChangedRows {
             sequence: last,
@@ -196,7 +222,20 @@ fn read(
         entered_at: Timestamp::parse(text(row, 7)).ok(),
         attention,
         runs,
+        children: ChildCount::default(),
     })
+}
+
+/// Few tasks wait, so only theirs are looked up.
+fn children(connection: &Connection, row: &TaskRow) -> Result<ChildCount, StoreError> {
+    if row.kind != Some(Kind::Waiting) {
+        return Ok(ChildCount::default());
+    }
+    let task = tasks::find(connection, &row.id)?;
+    Ok(task.map_or_else(ChildCount::default, |task| ChildCount {
+        ended: task.children.values().flatten().count(),
+        all: task.children.len(),
+    }))
 }
 
 /// What a column holds, and whether it could be read; most are empty, which is quick to see.

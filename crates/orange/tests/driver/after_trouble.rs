@@ -22,6 +22,7 @@ fn killed_start(stage: &Stage, branch: &str) -> TaskId {
             ask: Ask::Verb(Verb::Spawn),
             confirmed: false,
             message: None,
+            head: None,
         },
         waiting: Waiting::Not,
     };
@@ -95,6 +96,7 @@ fn a_cancelled_task_whose_release_was_killed_is_listed_all_the_same() {
             ask: Ask::Verb(Verb::Cancel),
             confirmed: true,
             message: None,
+            head: None,
         },
         waiting: Waiting::Not,
     };

@@ -149,6 +149,7 @@ fn what_a_worktree_holds() {
     let stage = Stage::new("default");
     let (id, _) = stage.with_worker();
     let worktree = stage.worktree(&id);
+    assert!(stage.git("branch elsewhere").status.success());
     stage.expect("task update fix --branch elsewhere", 3, "fact-unknown");
     let file = worktree.join("TASK.md");
     let text = fs::read(&file).unwrap();

@@ -169,7 +169,7 @@ const COMMANDS: &[Tried] = &[
     ),
     elsewhere(
         "task retry",
-        "retry_takes_the_verb_else_what_was_given_up",
+        "retry_takes_the_verb_where_nothing_failed",
         NO_TASK,
     ),
     tried("task unblock", "--all", ("two", "refused")),

@@ -22,9 +22,14 @@ gates:
 transitions:
   - from: open
     to: held
+    when: spawn_failures < 3
     hooks:
       - { action: acquire_workspace }
       - { action: run_command, command: [sh, "OUT/hook.sh"] }
+  - from: held
+    to: open
+    trigger: spawn_failed
+    set: { spawn_failures: increment }
   - from: held
     to: closed
     gate: asked

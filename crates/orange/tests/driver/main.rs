@@ -14,6 +14,7 @@
 mod after_trouble;
 mod agent_events;
 mod attention;
+mod binding;
 mod checkups;
 mod codes;
 mod commands;
@@ -53,6 +54,7 @@ mod putting_away;
 mod racing;
 mod rebuilding;
 mod restarts;
+mod retrying;
 mod rounds;
 mod scheduling;
 mod settings;

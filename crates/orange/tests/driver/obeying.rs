@@ -129,8 +129,14 @@ transitions:
     hooks:
       - action: kill_session
       - action: release_workspace
+  - from: busy
+    to: open
+    trigger: spawn_failed
 verbs:
   spawn: busy
+exit_monitoring:
+  rules:
+    - { status: busy, action: mark_dead }
 prompts:
   worker: Work.
 ";

@@ -4,6 +4,8 @@ use std::fs;
 use std::process::Stdio;
 
 use orange::clock::Deadline;
+use orange_engine::effect::Effect;
+use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
 use orange_engine::task::Workspace;
 use serde_json::Value;
@@ -54,6 +56,20 @@ impl Stage {
     fn cancel(&self, id: &TaskId) {
         self.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
         self.wait_for_rest(id);
+    }
+
+    /// What the latest agent of a task was started with.
+    fn prompt_of(&self, id: &TaskId) -> String {
+        let events = self.store().events(id, 0).unwrap();
+        let mut events = events.into_iter().rev();
+        let prompt = events.find_map(|it| match it.event.fact {
+            Fact::EffectPlanned(planned) => match planned.effect {
+                Effect::Spawn(spawn) => Some(spawn.prompt),
+                _ => None,
+            },
+            _ => None,
+        });
+        prompt.unwrap()
     }
 
     fn on_branch(&self, branch: &str) -> TaskId {
@@ -219,11 +235,35 @@ fn a_parent_waits_for_its_children_and_goes_on() {
     stage.wait_for_status(&two, "planning");
     stage.wait_for_turn("worker-2");
     stage.wait_for_turn("worker-3");
+    let told = |words: &[&str]| stage.must(&[&["task"], words].concat());
+    assert!(told(&["list"]).contains("delegated (0/2 done)"));
     stage.cancel(&one);
     assert_eq!(stage.status(&parent), "delegated", "one is left");
+    assert!(told(&["list"]).contains("delegated (1/2 done)"));
+    for words in [["show", "whole"], ["why", "whole"]] {
+        let said = told(&words);
+        assert!(said.contains("1 of 2 ended"), "{said}");
+        assert!(said.contains(&format!("{one} in `cancelled`")), "{said}");
+        assert!(said.contains(two.as_str()), "{said}");
+    }
+    let said = told(&["show", "part-two"]);
+    assert!(said.contains(&format!("parent      {parent}")), "{said}");
+    let text = stage.task_text(&two);
+    assert!(text.contains(&format!("parent: {parent}")), "{text}");
+    assert!(
+        stage
+            .prompt_of(&two)
+            .contains(&format!("a part of task {parent}"))
+    );
     stage.finish(&two);
     stage.wait_for_status(&parent, "working");
     stage.wait_for_turn("worker-4");
+    let prompt = stage.prompt_of(&parent);
+    let (done, given_up) = (format!("{two} (done)"), format!("{one} (cancelled)"));
+    assert!(
+        prompt.contains(&done) && prompt.contains(&given_up),
+        "{prompt}"
+    );
     let passed = ["planning", "working", "delegated", "resuming", "working"];
     assert_eq!(way(&stage, &parent), passed);
     drop(serving);

@@ -26,22 +26,25 @@ const RULE_ACTIONS: [(&str, RuleAction); 2] = [
 ];
 
 impl Reader<'_> {
-    pub(super) fn exit_monitoring(&mut self, node: &Node) -> (Option<u32>, Vec<ExitRule>) {
+    pub(super) fn exit_monitoring(&mut self, node: &Node) -> Vec<ExitRule> {
         let what = "`exit_monitoring`";
         let Some(mut mapping) = self.mapping(node, what) else {
-            return (None, Vec::new());
+            return Vec::new();
         };
         let interval = mapping.take("poll_interval");
         let rules = mapping.take("rules");
         self.finish(&mapping, what);
-        let interval = interval
-            .and_then(|node| self.duration(node, "`poll_interval`"))
-            .and_then(|seconds| u32::try_from(seconds).ok());
+        // Accepted, because workflows name it; nothing polls.
+        if let Some(node) = interval {
+            self.duration(node, "`poll_interval`");
+            self.names
+                .declare(Naming::PollInterval, "poll_interval", node.at);
+        }
         let rules = rules.map(|node| {
             let items = self.list(node, "`rules`").iter();
             items.filter_map(|item| self.exit_rule(item)).collect()
         });
-        (interval, rules.unwrap_or_default())
+        rules.unwrap_or_default()
     }
 
     fn exit_rule(&mut self, node: &Node) -> Option<ExitRule> {

@@ -125,10 +125,11 @@ impl Reader<'_> {
         let edges = transitions.map(|node| self.edges(node)).unwrap_or_default();
         let entries = entry.map(|node| self.entries_of(node));
         let entries = entries.unwrap_or_else(|| defaults::entries(&states));
-        let (poll_interval, exit_rules) = exit_monitoring
+        let exit_rules = exit_monitoring
             .map(|node| self.exit_monitoring(node))
             .unwrap_or_default();
-        let verbs = verbs.map(|node| self.verbs(node)).unwrap_or_default();
+        let verbs = verbs.map(|node| self.verbs(node));
+        let (verbs, verb_places) = verbs.unwrap_or_default();
         let verbs = defaults::verbs(verbs, &states, &entries);
         defaults::fill_states(&mut states, &edges, &entries);
         let workflow = Workflow {
@@ -143,8 +144,8 @@ impl Reader<'_> {
             entries,
             edges,
             verbs,
+            verb_places,
             exit_rules,
-            poll_interval: poll_interval.unwrap_or(defaults::POLL_INTERVAL),
             prompts: readable(&self.prompts),
             declared: self.names.take(),
             gated_sections: Vec::new(),

@@ -6,7 +6,7 @@ use crate::language::declared::Naming;
 use crate::language::defaults;
 use crate::language::problem::{Position, ProblemCode};
 use crate::language::prompt::Prompt;
-use crate::language::verbs::{Verb, Verbs};
+use crate::language::verbs::{Verb, VerbPlaces, Verbs};
 use crate::language::when::{When, is_name};
 use crate::language::workflow::{Change, NewValue, Target};
 use crate::language::yaml::{Node, Value};
@@ -293,8 +293,8 @@ impl Reader<'_> {
         changes
     }
 
-    pub(super) fn verbs(&mut self, node: &Node) -> Verbs {
-        let mut verbs = Verbs::new();
+    pub(super) fn verbs(&mut self, node: &Node) -> (Verbs, VerbPlaces) {
+        let (mut verbs, mut places) = (Verbs::new(), VerbPlaces::new());
         for (key, value) in self.entries(node, "`verbs`") {
             let Some((_, verb)) = Verb::ALL.iter().find(|(name, _)| *name == key.text) else {
                 let names: Vec<&str> = Verb::ALL.iter().map(|(name, _)| *name).collect();
@@ -306,13 +306,27 @@ impl Reader<'_> {
             };
             self.names.declare(Naming::Verb, &key.text, key.at);
             let what = format!("verb `{verb}`");
-            let targets = items(value).iter();
+            let mut to = Some(value);
+            if matches!(value.value, Value::Mapping(_))
+                && let Some(mut rule) = self.mapping(value, &what)
+            {
+                to = self.require(&mut rule, "to", &what);
+                if let Some(from) = self.require(&mut rule, "from", &what) {
+                    let from = items(from).iter();
+                    let from = from
+                        .filter_map(|item| self.status(item, &what, ProblemCode::StateUnknown))
+                        .collect();
+                    places.insert(*verb, from);
+                }
+                self.finish(&rule, &what);
+            }
+            let targets = to.map(items).into_iter().flatten();
             let targets = targets
                 .filter_map(|item| self.target(item, &what))
                 .collect();
             verbs.insert(*verb, targets);
         }
-        verbs
+        (verbs, places)
     }
 
     /// A state or `@previous`.

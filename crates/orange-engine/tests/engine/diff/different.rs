@@ -443,8 +443,11 @@ pub(crate) const DIFFERENT: &[(Replaced, &[&str])] = &[
         &["* ~ the field loops begins at 2, was 0"],
     ),
     (
-        &[("poll_interval: 30", "poll_interval: 2m")],
-        &["* ~ a supervisor looks every 2m, was 30s"],
+        &[(
+            "  cancel: dropped",
+            "  cancel: { from: asked, to: dropped }",
+        )],
+        &["* ~ the verb `cancel` can be used in `asked`; was every status"],
     ),
     (
         &[("Then stop.", "Then go on.")],

@@ -289,7 +289,7 @@ pub(crate) const SAME: &[(&str, Replaced)] = &[
         &[
             ("after: 2h", "after: 120m"),
             ("timeout: 10m", "timeout: 600"),
-            ("poll_interval: 30", "poll_interval: 30s"),
+            ("poll_interval: 30", "poll_interval: 2m"),
         ],
     ),
     (

@@ -4,17 +4,18 @@ use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 
+use crate::cli::confirming::{Consent, consent};
 use crate::cli::counted::counted;
-use crate::cli::driving::{Target, Wanted, answer, driver, print};
+use crate::cli::driving::{Target, Wanted, answer, driver, meant, print};
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::config::Environment;
-use crate::driver::{Answer, KeptWork};
+use crate::driver::{Answer, Driver, KeptWork};
 use crate::output::{Output, Text};
 
-/// Give a task up.
+/// Cancel a task.
 ///
-/// Its agents are ended and its worktree is given back. Commits stay on their branch, and what is
+/// Asks first at a terminal. Its agents are ended and its worktree is released. Commits stay on their branch, and what is
 /// not committed is kept: `orange task restore` brings it back.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -24,6 +25,18 @@ pub struct Args {
 
 /// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    if !args.target.yes {
+        let driver = driver(environment)?;
+        let task = meant(&driver, args.target.task.as_deref())?;
+        let question = question(&driver, &task)?;
+        if consent(&question, args.target.patience.json, output)? == Consent::Denied {
+            return Err(Error::NotConfirmed {
+                task,
+                verb: "cancel",
+                is_denied: true,
+            });
+        }
+    }
     let wanted = Wanted::plain(Ask::Verb(Verb::Cancel));
     let came = answer(&args.target, wanted, environment, output)?;
     let ended = match &came {
@@ -42,6 +55,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         }
     }
     Ok(exit)
+}
+
+/// What becomes of the task, for the user who is asked.
+fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
+    let task = driver.show(task)?.stored.task;
+    let (id, branch, summary) = (&task.id, &task.branch, &task.summary);
+    Ok(format!(
+        "Cancel {id}, `{summary}`? Its agents are ended; branch `{branch}` and uncommitted work \
+         are kept."
+    ))
 }
 
 /// That nothing was lost, and how it comes back.

@@ -52,7 +52,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let consent = consent(&question(&driver, &task)?, args.json, output)?;
         if consent != Consent::Given {
             let is_denied = consent == Consent::Denied;
-            return Err(Error::NotConfirmed { task, is_denied });
+            return Err(Error::NotConfirmed {
+                task,
+                verb: "delete",
+                is_denied,
+            });
         }
     }
     let came = if args.undo {

@@ -185,7 +185,7 @@ fn grid(overview: &Overview, in_one_project: bool, is_narrow: bool) -> Grid<'_, 
         grid.push([
             sign(overview.agent(row)),
             (Style::Bold, Cow::from(row.id.as_str())),
-            (status_style(row), Cow::from(row.status.as_str())),
+            (status_style(row), Cow::from(row.status_text())),
             doing(overview.doing(row)),
             (Style::Plain, round(row.round)),
             (Style::Dim, since(now, row.entered_at)),

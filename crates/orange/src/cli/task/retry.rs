@@ -8,14 +8,14 @@ use crate::output::Output;
 
 /// Try again.
 ///
-/// Takes the edge that the workflow names under `verbs: retry`. Where none leads on from the
-/// present status, what was given up is tried again: a start, a merge, a worktree that could not be
-/// given back. Effects that nothing performs, because whoever did was killed, are performed instead.
+/// Repeats what failed: a start, a merge, a worktree that could not be released. Effects that
+/// nothing performs, because the process that did was killed, are performed. Where nothing failed,
+/// takes the edge that the workflow names under `verbs: retry`; not while an agent is at the work.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub target: Target,
-    /// What to say with it.
+    /// Take the workflow's edge and pass this text on.
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 }

@@ -200,6 +200,9 @@ fn text(shown: &Shown, results: &[ResultOfRun], why: Option<&Why>, width: Option
     for wait in &shown.waits {
         line("waits", &wait.to_string());
     }
+    for (name, told) in shown.family() {
+        line(name, &told);
+    }
     line("branch", task.branch.as_str());
     if let Some(submission) = &task.submission {
         line("commit", &submission.to_string());

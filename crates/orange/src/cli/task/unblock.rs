@@ -16,14 +16,15 @@ use crate::output::{Output, Style, Text};
 /// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.unblock.all/1");
 
-/// Let a task go on that was blocked.
+/// Let a blocked task go on.
 ///
-/// Takes the edge that the workflow names under `verbs: unblock`.
+/// Takes the edge that the workflow names under `verbs: unblock`, from the statuses it names there
+/// (otherwise from those that ask a person). Running tasks are left alone.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     pub target: Target,
-    /// Every task that is blocked.
+    /// Unblock every blocked task.
     #[arg(long, conflicts_with = "task")]
     pub all: bool,
 }

@@ -11,7 +11,8 @@ use crate::output::Output;
 
 /// Change status, branch or workflow.
 ///
-/// The summary and the priority, too.
+/// The summary and the priority, too. Several at once are changed together or, if the status is
+/// refused, not at all.
 ///
 /// A status is reached only by an edge of the workflow whose gates hold; a refusal says what is
 /// missing. TASK.md is read first, so write what the gate asks for before you ask.
@@ -21,9 +22,9 @@ pub struct Args {
     #[command(flatten)]
     pub target: Target,
     /// Where the task should go.
-    #[arg(long, value_name = "STATUS", conflicts_with_all = ["branch", "summary", "priority", "workflow"])]
+    #[arg(long, value_name = "STATUS", conflicts_with = "workflow")]
     pub status: Option<String>,
-    /// The branch's new name; without a value, the branch that the worktree is on.
+    /// Rename the branch; without a value, take over the name of the worktree's branch.
     #[arg(long, value_name = "BRANCH", num_args = 0..=1, default_missing_value = "")]
     pub branch: Option<String>,
     /// What is to be done, in a sentence.
@@ -46,19 +47,16 @@ pub struct Args {
 
 /// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let request = match (&args.status, &args.workflow) {
-        (Some(status), _) => Ask::Move {
-            to: Status::new(status),
-        },
-        (None, Some(workflow)) => {
-            let driver = driver(environment)?;
-            let task = meant(&driver, args.target.task.as_deref())?;
-            driver.adopting(&task, workflow)?
-        }
-        (None, None) => Ask::Amend {
+    let to = args.status.as_deref().map(Status::new);
+    let amends = args.summary.is_some() || args.branch.is_some() || args.priority.is_some();
+    let request = match (to, &args.workflow) {
+        (Some(to), _) if !amends => Ask::Move { to },
+        (_, Some(workflow)) => driver(environment)?.adopting(workflow)?,
+        (to, None) => Ask::Amend {
             summary: args.summary.clone(),
             branch: branch(args, environment)?,
             priority: args.priority,
+            to,
         },
     };
     let wanted = Wanted {

@@ -140,7 +140,10 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize
         line(style, told);
     }
     if let Some(submission) = &task.submission {
-        line(Style::Plain, &format!("commit {submission}"));
+        line(Style::Plain, &format!("  commit: {submission}"));
+    }
+    for (name, told) in shown.family() {
+        line(Style::Plain, &format!("  {name}: {told}"));
     }
     if !shown.waits.is_empty() {
         line(Style::Bold, "waits");

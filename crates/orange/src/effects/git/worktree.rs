@@ -220,6 +220,12 @@ impl<'a> Worktree<'a> {
         &self.settings
     }
 
+    /// Gives a branch that this worktree is on another name, which no branch has.
+    pub fn rename_branch(&self, from: &BranchName, to: &BranchName) -> Result<(), GitError> {
+        let rename = ["branch", "-m", "--", from.as_str(), to.as_str()];
+        self.call(rename).succeed()
+    }
+
     /// Its files.
     pub(super) fn place(&self) -> Result<Place, GitError> {
         Place::open(&self.path).map_err(GitError::system("open", &self.path))

@@ -192,6 +192,35 @@ impl Tmux {
     }
 }
 
+impl Tmux {
+    /// Names the session of a task after its branch, where it has another name.
+    pub fn rename_session(
+        &self,
+        task: &TaskId,
+        project: &ProjectName,
+        branch: &BranchName,
+    ) -> Result<(), TmuxError> {
+        let listing = self.list()?;
+        let mut panes = listing.panes.iter();
+        let Some(listed) = panes.find(|it| it.task.as_ref() == Some(task)) else {
+            return Ok(());
+        };
+        let name = session_name(project, branch);
+        let names = [name.clone(), format!("{name}@{task}")];
+        if names.contains(&listed.session_name) {
+            return Ok(());
+        }
+        let session = listed.session.to_string();
+        for name in names {
+            let (finished, _) = self.run(&[rename(&session, &name)])?;
+            if finished.ending == Ending::Code(0) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The window is called by the run's id until it has its mark, for the same reason.
 fn add_window(start: &Start<'_>, sibling: &Listed) -> Result<Vec<Call>, TmuxError> {
     let run = require_plain("run", start.run.as_str())?;

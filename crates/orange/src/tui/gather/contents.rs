@@ -224,6 +224,9 @@ pub(super) fn workflow(known: &Known<'_>, theme: Theme, width: usize) -> Vec<Lin
             );
         }
     }
+    for (name, told) in known.shown.family() {
+        push(&format!("{name}: {told}"), Tone::Plain, 2);
+    }
     for wait in &known.shown.waits {
         push(&format!("waits: {wait}"), Tone::Warn, 2);
     }

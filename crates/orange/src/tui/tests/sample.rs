@@ -45,6 +45,7 @@ pub fn row(id: &str, status: &str, kind: Kind, summary: &str) -> TaskRow {
         entered_at: Some(minutes_ago(5)),
         attention: Vec::new(),
         runs: BTreeMap::new(),
+        children: crate::driver::ChildCount::default(),
     }
 }
 

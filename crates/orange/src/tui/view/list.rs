@@ -79,7 +79,7 @@ fn widths(model: &Model, entries: &[&Entry], width: u16) -> Widths {
     };
     let mut widths = Widths {
         id: widest(&|entry| count(entry.row.id.as_str())).min(8),
-        status: widest(&|entry| count(entry.row.status.as_str())).min(14),
+        status: widest(&|entry| count(&entry.row.status_text())).min(20),
         age: 4,
         ..Widths::default()
     };
@@ -137,7 +137,7 @@ fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut B
         }
     };
     cell(widths.id, entry.row.id.as_str(), Tone::Strong);
-    cell(widths.status, entry.row.status.as_str(), status_tone(entry));
+    cell(widths.status, &entry.row.status_text(), status_tone(entry));
     cell(widths.round, &round(entry), Tone::Dim);
     cell(widths.project, entry.row.project.as_str(), Tone::Dim);
     let summary_at = x;
