@@ -23,6 +23,7 @@ mod respawn;
 mod steps;
 mod tell;
 mod transition;
+mod verdict;
 
 use crate::decision::Decision;
 use crate::input::{Cause, Input};
@@ -32,6 +33,7 @@ use crate::task::Task;
 pub use create::create;
 pub use held_back::held_back;
 pub use outlook::outlook;
+pub use verdict::stands_for;
 
 /// Decides what an input means for a task.
 pub fn decide(workflow: &Workflow, task: &Task, input: &Input) -> Decision {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use orange_engine::language::load;
-use orange_engine::names::TaskId;
+use orange_engine::names::{HarnessName, TaskId};
 use orange_engine::schedule::{Limits, Place, Standing, Wait, in_the_way};
 use orange_engine::{Task, Workflow};
 use rusqlite::{Connection, Row};
@@ -22,6 +22,17 @@ impl Store {
         let snapshot = self.connection.unchecked_transaction();
         let snapshot = snapshot.map_err(failed("look at the queue"))?;
         standings(&snapshot)
+    }
+
+    /// The harnesses that tasks which have not ended may start agents on.
+    pub fn harnesses_in_use(&self) -> Result<BTreeSet<HarnessName>, StoreError> {
+        let mut found = BTreeSet::new();
+        for id in under_way(&self.connection, &mut Workflows::default())? {
+            if let Some(task) = tasks::find(&self.connection, &id)? {
+                found.extend([task.harness, task.review_harness]);
+            }
+        }
+        Ok(found)
     }
 
     /// The tasks that are a part of this one.
@@ -62,10 +73,12 @@ pub(super) fn obstacles(
     Ok(own.map_or_else(Vec::new, |own| in_the_way(own, &all, &limits)))
 }
 
-/// Every task that has not ended or still has a workspace, and what those wait for.
-fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
+/// Every task that has not ended or still has a workspace.
+fn under_way(
+    connection: &Connection,
+    workflows: &mut Workflows,
+) -> Result<Vec<TaskId>, StoreError> {
     let attempt = || failed("look at the queue");
-    let mut workflows = Workflows::default();
     let sql = "SELECT r.task, r.status, r.workflow_hash, w.task FROM task_rows r
                LEFT JOIN workspaces w ON w.task = r.task";
     let mut statement = connection.prepare(sql).map_err(attempt())?;
@@ -85,6 +98,13 @@ fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
             wanted.push(id(row).map_err(attempt())?);
         }
     }
+    Ok(wanted)
+}
+
+/// The same, with all that they wait for.
+fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
+    let mut workflows = Workflows::default();
+    let mut wanted = under_way(connection, &mut workflows)?;
     let mut seen: BTreeSet<TaskId> = wanted.iter().cloned().collect();
     let mut found = Vec::new();
     while let Some(id) = wanted.pop() {

@@ -52,6 +52,7 @@ mod putting_away;
 mod racing;
 mod rebuilding;
 mod restarts;
+mod roles;
 mod rounds;
 mod scheduling;
 mod settings;
