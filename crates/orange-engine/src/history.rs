@@ -3,6 +3,7 @@
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy};
 use crate::event::{Event, Fact, StatusChanged};
 use crate::language::workflow::Trigger;
+use crate::role::Role;
 
 /// What an event says; `events` is the history that it is part of.
 pub fn told(fact: &Fact, events: &[Event]) -> String {
@@ -69,6 +70,11 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
             };
             format!("the {by} asked to merge {head}{how}{left_out}")
         }
+        Fact::EditRejected {
+            by: Role::Human,
+            reason,
+            ..
+        } => format!("an edit of the status line was not followed: {reason}"),
         Fact::EditRejected { by, reason, .. } => {
             format!("an edit of the status line by the {by} was not followed: {reason}")
         }

@@ -81,7 +81,8 @@ pub enum Ask {
         /// Which one; the first that is missing when absent.
         role: Option<Role>,
     },
-    /// A status that was written into TASK.md by hand.
+    /// A status that was written into TASK.md by hand: as the worker in a worktree, as the human
+    /// elsewhere, where it is never followed.
     HandEdit {
         /// Where to.
         to: Status,

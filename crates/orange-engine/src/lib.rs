@@ -37,7 +37,7 @@ pub mod way;
 pub mod why;
 
 pub use apply::{apply, replay};
-pub use decide::{create, decide, held_back, outlook};
+pub use decide::{create, decide, held_back, outlook, stands_for};
 pub use decision::{Decision, Needs, Plan};
 pub use input::{Cause, Input};
 pub use language::{Workflow, load};

@@ -5,6 +5,7 @@ use super::gates::{self, Answer};
 use super::respawn;
 use super::steps::{Needed, Steps};
 use super::transition;
+use super::verdict;
 use crate::event::Fact;
 use crate::evidence::Evidence;
 use crate::language::exit_rules::{CrashRule, ExitCase, ExitOutcome, ExitRule, OnCrash};
@@ -75,7 +76,8 @@ fn follow_rules(
 ) -> Result<bool, Needed> {
     let mut noted = false;
     for rule in rules(steps, role, expected) {
-        if !all_hold(&rule.has_artifact, steps)? {
+        let is_approval = rule.has_artifact.iter().any(verdict::is_approval);
+        if is_approval && !may_approve(evidence) || !all_hold(&rule.has_artifact, steps)? {
             continue;
         }
         let failed = rule.has_artifact.is_empty() && rule.outcome != ExitOutcome::MarkDead;
@@ -99,6 +101,12 @@ fn follow_rules(
         }
     }
     Ok(false)
+}
+
+/// Whether an agent that ended like this may have approved the work: one that was killed had no
+/// chance to object to what others made of its verdict.
+fn may_approve(evidence: &Evidence) -> bool {
+    matches!(evidence, Evidence::Exit { .. })
 }
 
 /// The rules for the present status and this role, in order.
@@ -142,7 +150,9 @@ fn advance(
         return Ok(false);
     };
     let reason = format!("the {role} {evidence}");
-    let taken = by_rule(steps, &case.then, Trigger::Exit, &reason)?;
+    let mut edges = edges::leading_by_rule(steps, &case.then, Trigger::Exit);
+    edges.retain(|edge| may_approve(evidence) || !edge.gates.iter().any(verdict::is_approval));
+    let taken = transition::by_engine(steps, &edges, &case.then, Trigger::Exit, &reason)?;
     Ok(taken.is_ok())
 }
 

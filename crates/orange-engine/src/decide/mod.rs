@@ -24,6 +24,7 @@ mod steps;
 mod submission;
 mod tell;
 mod transition;
+mod verdict;
 
 use crate::decision::Decision;
 use crate::input::{Cause, Input};
@@ -33,6 +34,7 @@ use crate::task::Task;
 pub use create::create;
 pub use held_back::held_back;
 pub use outlook::outlook;
+pub use verdict::stands_for;
 
 /// Decides what an input means for a task.
 pub fn decide(workflow: &Workflow, task: &Task, input: &Input) -> Decision {

@@ -181,7 +181,8 @@ impl<'a> Asking<'a> {
 
     /// A version from before the status was entered is a file rewritten from memory, not a wish. A
     /// wish that is refused is remembered, because the line is put back and its author should
-    /// learn why.
+    /// learn why. Outside of a worktree nobody can tell who wrote it, so that it is never followed:
+    /// the user is told which command says the same.
     fn hand_edit(self, to: &Status, version: u64) -> Decision {
         let task = &self.steps.task;
         let of_the_day = (task.entered.version..=task.version).contains(&version);
@@ -189,17 +190,25 @@ impl<'a> Asking<'a> {
             return Decision::Plan(Plan::nothing());
         }
         let mut rejected = self.steps.clone();
-        match self.move_to(to) {
-            Decision::Refusal(refusal) => {
-                rejected.record(Fact::EditRejected {
-                    by: refusal.by.clone(),
-                    to: to.clone(),
-                    reason: refusal.to_string(),
-                });
-                rejected.finish()
+        let by = self.request.by.clone();
+        let reason = if by == Role::Human {
+            format!(
+                "TASK.md asks for `{to}`, and nobody can tell who wrote that; if you want it, run \
+                 `orange task update {} --status {to}`",
+                task.id
+            )
+        } else {
+            match self.move_to(to) {
+                Decision::Refusal(refusal) => refusal.to_string(),
+                other => return other,
             }
-            other => other,
+        };
+        if by == Role::Human {
+            rejected.raise_attention(reason.clone());
         }
+        let to = to.clone();
+        rejected.record(Fact::EditRejected { by, to, reason });
+        rejected.finish()
     }
 
     /// An agent may rename what it works on, while it works on it, and never to the default branch.

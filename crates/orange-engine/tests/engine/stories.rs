@@ -1,6 +1,7 @@
 //! Whole lifecycles and the corners between them.
 
 use orange_engine::decision::Decision;
+use orange_engine::document::Document;
 use orange_engine::effect::{Effect, EffectClass, EffectOutcome, MergeStrategy};
 use orange_engine::event::Fact;
 use orange_engine::evidence::Evidence;
@@ -16,7 +17,7 @@ use orange_engine::report::{Delegation, Report};
 use orange_engine::role::Role;
 use orange_engine::task::{PendingState, RunState, Workspace};
 use orange_engine::why::why;
-use orange_engine::{Workflow, replay};
+use orange_engine::{Workflow, replay, stands_for};
 
 use crate::kit::{
     ALL_HOLD, World, git_facts, load_clean, new_task, request, shipped_workflow, shown, status,
@@ -962,6 +963,66 @@ fn hand_edits_are_requests_of_the_day() {
     let version = world.task.version;
     world.ask(Role::Worker, edit("agent-review", version));
     assert_eq!(world.task.status, status("agent-review"));
+}
+
+#[test]
+fn an_edit_outside_a_worktree_is_never_the_human() {
+    let workflow = default();
+    let mut world = working(&workflow);
+    let version = world.task.version;
+    let edit = Ask::HandEdit {
+        to: status("cancelled"),
+        version,
+    };
+    let decision = world.ask(Role::Human, edit);
+    assert!(matches!(decision, Decision::Plan(_)), "{decision:?}");
+    assert_eq!(world.task.status, status("working"));
+    let command = format!("orange task update {} --status cancelled", world.task.id);
+    let attention = world.task.attention.join("\n");
+    assert!(attention.contains(&command), "{attention}");
+}
+
+#[test]
+fn a_reviewer_that_was_killed_approves_nothing() {
+    let workflow = default();
+    for (evidence, to) in [
+        (Evidence::Signal { signal: 9 }, "agent-review"),
+        (Evidence::Closed, "agent-review"),
+        (Evidence::OutOfMemory, "agent-review"),
+        (Evidence::Exit { code: 0 }, "reviewing"),
+    ] {
+        let mut world = in_review(&workflow);
+        world.write(&[("## Handoff", "DONE: x"), ("## Review", "Verdict: PASS")]);
+        world.import_as(Role::Reviewer);
+        world.ends(&Role::Reviewer, evidence.clone());
+        assert_eq!(world.task.status, status(to), "{evidence}");
+    }
+}
+
+#[test]
+fn a_refused_request_stands_for_no_verdict_but_the_one_it_asks_for() {
+    let workflow = default();
+    let world = in_review(&workflow);
+    let text = |verdict: &str| {
+        let text = format!("## Review\n\nVerdict: {verdict}\n");
+        Document::parse(text.as_bytes()).unwrap()
+    };
+    let to = |name: &str| Ask::Move { to: status(name) };
+    for (verdict, ask, stands) in [
+        ("PASS", to("reviewing"), true),
+        ("FAIL", to("working"), true),
+        ("FAIL", to("stuck"), true),
+        ("PASS", to("working"), false),
+        ("PASS", to("stuck"), false),
+        ("FAIL", to("reviewing"), false),
+        ("PASS", Ask::Verb(Verb::Merge), false),
+        ("PASS", to("nowhere"), false),
+        ("none yet", to("nowhere"), true),
+    ] {
+        let document = text(verdict);
+        let found = stands_for(&workflow, &world.task, &document, &ask);
+        assert_eq!(found, stands, "{verdict} {ask:?}");
+    }
 }
 
 #[test]

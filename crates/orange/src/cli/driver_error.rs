@@ -58,6 +58,7 @@ pub fn code(error: &DriverError) -> &'static str {
         DriverError::GateRunning { .. } => "gate-running",
         DriverError::Contended { .. } => "task-contended",
         DriverError::ProofInvalid(_) => "proof-invalid",
+        DriverError::CallerUnknown(_) => "caller-unknown",
         DriverError::OtherTask { .. } => "other-task",
         DriverError::InsideEffect { .. } => "inside-effect",
         DriverError::TaskUnclear => "task-unclear",

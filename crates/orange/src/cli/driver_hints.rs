@@ -80,6 +80,11 @@ pub fn hints(error: &DriverError) -> Vec<String> {
         DriverError::ProofInvalid(_) => {
             "call `orange` with the variables the agent was started with".to_owned()
         }
+        DriverError::CallerUnknown(_) => {
+            "agents: call `orange` with the variables you were started with; you: run it in your own \
+             terminal, where no `ORANGE_RUN_ID` is set"
+                .to_owned()
+        }
         DriverError::OtherTask { own, .. } => {
             format!("leave the task out, or name your own: `orange task show {own}`")
         }

@@ -40,6 +40,10 @@ pub const ORANGE_PORT_OFFSET: &str = "ORANGE_PORT_OFFSET";
 /// Who listens to a lasting client of tmux, and on which socket; set for that client.
 pub const ORANGE_LISTENER: &str = "ORANGE_LISTENER";
 
+/// The home that a process works for in the background; set for performers, for those who run gates
+/// and for the tmux server. Nothing below such a process is the user.
+pub const ORANGE_BACKGROUND: &str = "ORANGE_BACKGROUND";
+
 /// How much `orange.log` tells; wins over `log.level` of `config.toml`.
 pub const ORANGE_LOG: &str = "ORANGE_LOG";
 

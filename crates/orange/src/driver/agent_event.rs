@@ -9,11 +9,14 @@ use orange_engine::activity::{AgentEvent, AgentEventKind};
 use orange_engine::names::{ProjectName, RunId, TaskId};
 use serde_json::{Value, json};
 
-use super::{Driver, place};
+use super::{Driver, ids, place};
 use crate::clock;
 use crate::config::{LogLevel, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID};
-use crate::effects::run::RunFile;
+use crate::effects::private_file;
 use crate::store::append_agent_event;
+
+/// No hash of a secret is longer.
+const LARGEST_HASH: u64 = 1024;
 
 /// The longest text that is taken out of what a hook was given.
 const LONGEST_TEXT: usize = 500;
@@ -82,8 +85,9 @@ impl Driver {
         let failed = |error: &dyn ToString| error.to_string();
         let launch = self.launch_directory(&project, task, &run);
         let launch = launch.map_err(|error| failed(&error))?;
-        let file = RunFile::read(&place::run_file(&launch)).map_err(|error| failed(&error))?;
-        if file.proof() != Some(proof) {
+        let known = private_file::read(&place::proof_file(&launch), LARGEST_HASH);
+        let known = known.map_err(|error| failed(&error))?;
+        if known != ids::hash(proof).into_bytes() {
             return Err(String::from("it does not prove to be of its run"));
         }
         let payload = told.payload.as_deref().and_then(evidence);

@@ -5,6 +5,7 @@ use orange_engine::input::{Ask, Cause, Observation, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
+use orange_engine::stands_for;
 use orange_engine::task::Workspace;
 
 use super::answer::Answer;
@@ -70,7 +71,7 @@ impl Driver {
         let read = self.follow_hand_edit(store, id)?;
         let cause = Cause::Request(asked.request.clone());
         let renamed = self.rename_branch(store, id, &asked.request)?;
-        let stepped = self.step_from(store, id, &cause, read);
+        let stepped = self.step_from(store, id, &cause, read.clone());
         if let Some(renamed) = renamed.filter(|_| !matches!(stepped, Ok(Stepped::Recorded { .. })))
         {
             let undone = self.undo_rename(store, id, &renamed);
@@ -87,8 +88,8 @@ impl Driver {
         if has_branch && !matches!(stepped, Stepped::Refused(_)) {
             self.log_failure(id, self.rename_session(store, id));
         }
-        if matches!(stepped, Stepped::Refused(_)) {
-            self.note_reading(store, id, &asked.request)?;
+        if let (Stepped::Refused(_), Some(read)) = (&stepped, read) {
+            self.note_reading(store, id, &asked.request, read)?;
         }
         let called = match &stepped {
             Stepped::Recorded { .. } => self.call_performer(store, id, asked.waiting)?,
@@ -164,8 +165,9 @@ impl Driver {
         Ok(is_decided)
     }
 
-    /// Inside a bound worktree the edit speaks as the worker, elsewhere as the person. Whether it is
-    /// decided: what cannot be told yet is asked again.
+    /// Inside a bound worktree the edit speaks as the worker; elsewhere anybody may have written it,
+    /// and the user is told which command to run. Whether it is decided: what cannot be told yet is
+    /// asked again.
     fn follow_hand(
         &self,
         store: &mut Store,
@@ -213,27 +215,30 @@ impl Driver {
         }
     }
 
-    /// Remembers what was read on a call that was refused: who asked stands for it all the same.
+    /// Remembers what was read on a call that was refused: the caller stands for it all the same,
+    /// unless it holds a verdict that is not the one the caller asked for.
     fn note_reading(
         &self,
         store: &mut Store,
         id: &TaskId,
         request: &Request,
+        read: Document,
     ) -> Result<(), DriverError> {
         let stored = store.require(id)?;
-        let over = pinned(&stored)?.is_terminal(&stored.task.status);
+        let workflow = pinned(&stored)?;
+        let over = workflow.is_terminal(&stored.task.status);
         let asked = matches!(
             request.ask,
             Ask::Move { .. } | Ask::Verb(_) | Ask::Merge { .. } | Ask::Amend { to: Some(_), .. }
         );
-        if over || !asked {
+        if over || !asked || !stands_for(&workflow, &stored.task, &read, &request.ask) {
             return Ok(());
         }
-        let read = Observation::DocumentRead {
+        let noted = Cause::Observation(Observation::DocumentRead {
             by: request.by.clone(),
             asked,
-        };
-        match self.step(store, id, &Cause::Observation(read)) {
+        });
+        match self.step_from(store, id, &noted, Some(read)) {
             Ok(_) | Err(DriverError::DocumentUnknown { .. }) => Ok(()),
             Err(error) => Err(error),
         }

@@ -136,7 +136,7 @@ impl Driver {
         prepared: &Prepared,
         waiting: Waiting,
     ) -> Result<Answer, DriverError> {
-        self.keep_for_supervisor()?;
+        self.variables_for(&[&prepared.harness, &prepared.review_harness])?;
         for attempt in 0.. {
             let length = (ids::SHORTEST + attempt / TRIES).min(LONGEST);
             let id = ids::task_id(length)?;

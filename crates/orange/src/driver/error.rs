@@ -262,6 +262,9 @@ pub enum DriverError {
     /// The secret is not that of the run.
     #[error("cannot tell who asks: `ORANGE_RUN_PROOF` is not that of run `{0}`")]
     ProofInvalid(RunId),
+    /// Nothing says reliably who asks, so it is not the user.
+    #[error("cannot tell who asks: {0}")]
+    CallerUnknown(String),
     /// An agent speaks for its own task only.
     #[error("cannot ask about task `{asked}` as the {role} of task `{own}`")]
     OtherTask {

@@ -13,6 +13,7 @@ use orange_engine::names::TaskId;
 
 use super::lock::Lock;
 use super::wait::Called;
+use super::working_copy::GATE;
 use super::{Driver, DriverError};
 use crate::clock::{self, Deadline};
 use crate::config::ORANGE_RUN_ID;
@@ -112,7 +113,7 @@ impl Driver {
             return self.take_answers(store, task, wanted, workspace);
         }
         if called.is_another_due() {
-            called.note(self.start_apart(&["gather", task.id.as_str()])?);
+            called.note(self.start_in_background(&["gather", task.id.as_str()])?);
         }
         Ok(None)
     }
@@ -215,9 +216,9 @@ impl Driver {
         workspace: &WorkspaceRecord,
     ) -> Result<CommandResult, DriverError> {
         // A gatherer that was killed may have left one running.
-        let run = self.end_left_running("gate", task)?;
+        let run = self.end_left_running(GATE, task)?;
         let command = self
-            .own_command(task, &wanted.command, workspace, "gate")?
+            .own_command(task, &wanted.command, workspace, GATE)?
             .variable(ORANGE_RUN_ID, run.as_str())
             .timeout(Duration::from_secs(wanted.timeout));
         match command.run() {

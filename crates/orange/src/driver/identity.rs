@@ -1,13 +1,18 @@
-//! Who asks: a run, by proof, tree or directory; else the person.
+//! Who asks: a run, by process or proof; else the user.
+//!
+//! What decides is how a request arrived. A process below a run's own process is that run; a
+//! process with a run's id and proof is that run while it lives; a process below anything else that
+//! orange started is nobody who may ask. Everything that contradicts itself is refused, and only a
+//! process that nothing connects with a task is the user.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 
-use super::{Driver, DriverError, ids};
-use crate::config::{ORANGE_EFFECT_ID, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID};
-use crate::effects::process::{ProcessError, run_above};
+use super::caller::{Caller, Mark, real};
+use super::{Driver, DriverError, ids, place};
+use crate::config::{ORANGE_EFFECT_ID, ORANGE_RUN_ID, ORANGE_TASK_ID};
 use crate::store::{RunRecord, Store, StoreError};
 
 /// Who asks.
@@ -15,7 +20,7 @@ use crate::store::{RunRecord, Store, StoreError};
 pub struct Identity {
     /// As what.
     pub role: Role,
-    /// The only task it may speak for; a person may speak for all.
+    /// The only task it may speak for; the user may speak for all.
     pub task: Option<TaskId>,
 }
 
@@ -27,64 +32,149 @@ impl Identity {
         }
     }
 
-    fn of(record: &RunRecord) -> Identity {
+    fn worker(task: TaskId) -> Identity {
         Identity {
-            role: record.role.clone(),
-            task: Some(record.task.clone()),
+            role: Role::Worker,
+            task: Some(task),
         }
     }
+
+    /// A run speaks while it lives.
+    fn of(record: &RunRecord) -> Result<Identity, DriverError> {
+        if record.ended_at.is_some() {
+            let reason = format!("run `{}` has ended", record.id);
+            return Err(DriverError::CallerUnknown(reason));
+        }
+        Ok(Identity {
+            role: record.role.clone(),
+            task: Some(record.task.clone()),
+        })
+    }
+}
+
+/// What the nearest process above the caller is that orange started.
+enum Origin {
+    Run(RunRecord),
+    /// A tmux server, a performer or the supervisor of this home.
+    Background,
 }
 
 impl Driver {
     /// Who calls this process.
     ///
-    /// This keeps honest agents in their lane; against a hostile one only a sandbox helps.
+    /// Without a sandbox an agent that detaches from its parents and drops its variables, or takes
+    /// another process's proof, cannot be told from others; `docs/security.md` lists what is out of
+    /// reach.
     pub fn identify(&self) -> Result<Identity, DriverError> {
         match Store::open_read_only(&self.home) {
             Ok(store) => self.identify_in(&store),
-            // Without a memory there is no run that could ask.
-            Err(StoreError::Missing { .. }) => Ok(Identity::human()),
+            // Without a database there is no run that could ask.
+            Err(StoreError::Missing { .. }) if !self.is_called_by_agent() => Ok(Identity::human()),
             // An agent that outlived an update of orange is still that agent.
             Err(StoreError::Older { .. }) => self.identify_in(&self.store()?),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The same, for who has a store open.
+    /// The same, with a store that is open.
     pub(super) fn identify_in(&self, store: &Store) -> Result<Identity, DriverError> {
-        let variable = |name: &str| self.environment.variable(name)?.to_str();
-        if let (Some(run), Some(proof)) = (variable(ORANGE_RUN_ID), variable(ORANGE_RUN_PROOF)) {
-            return proven(store, &RunId::new(run), proof, variable(ORANGE_TASK_ID));
-        }
-        // A process above that hides what it is does not make its child a person.
-        let above = match variable(ORANGE_RUN_ID) {
-            Some(run) => Some(RunId::new(run)),
-            None => run_above().unwrap_or(None),
+        let caller = self.caller()?;
+        let origin = self.origin(store, &caller)?;
+        let (nearest, origin) = match origin {
+            Some((index, origin)) => (index + 1, Some(origin)),
+            None => (caller.parents.len(), None),
         };
-        if let Some(run) = above
-            && let Some(record) = store.runs_named(&run)?.first()
-        {
-            return Ok(Identity::of(record));
+        let run = match &origin {
+            Some(Origin::Run(record)) => Some(record),
+            _ => None,
+        };
+        let mut identity = run.map(Identity::of).transpose()?;
+        // Whoever started that process is not who asks now.
+        let between = caller.parents.iter().take(nearest);
+        let marks = caller.mark.iter();
+        for mark in marks.chain(between.filter_map(|parent| parent.mark.as_ref())) {
+            let said = self.resolve(store, mark, run)?;
+            identity = Some(agreed(identity, said)?);
         }
-        match self.directory() {
-            Some(directory) => in_workspace(store, directory),
-            None => Ok(Identity::human()),
+        match (identity, origin) {
+            (Some(identity), _) => Ok(identity),
+            (None, origin) => {
+                let found = self.directory().map(|it| in_workspace(store, it));
+                match (found.transpose()?.flatten(), origin) {
+                    (Some(identity), _) => Ok(identity),
+                    (None, None) => Ok(Identity::human()),
+                    (None, Some(_)) => Err(DriverError::CallerUnknown(String::from(
+                        "this process was started by orange, or in a pane of its tmux server, and \
+                         is not a run",
+                    ))),
+                }
+            }
         }
     }
 
-    /// Whether an agent calls, or something that runs for a task; told without the database, so
-    /// that it can be asked when that is lost. What cannot be told is no person.
-    pub(super) fn is_called_by_agent(&self) -> bool {
-        let marked = [ORANGE_RUN_ID, ORANGE_EFFECT_ID];
-        let is_marked = |name: &&str| self.environment.variable(name).is_some();
-        let is_below = match run_above() {
-            Ok(run) => run.is_some(),
-            Err(ProcessError::Unsupported(_)) => false,
-            Err(_) => true,
+    /// The nearest process above the caller that orange has started, and its place in the chain.
+    fn origin(
+        &self,
+        store: &Store,
+        caller: &Caller,
+    ) -> Result<Option<(usize, Origin)>, DriverError> {
+        let pids: Vec<u32> = caller.parents.iter().map(|it| it.process.pid).collect();
+        let runs = store.runs_of_processes(&pids)?;
+        let servers = store.places_of_servers(&pids)?;
+        let socket = self.tmux.socket();
+        for (index, parent) in caller.parents.iter().enumerate() {
+            let process = &parent.process;
+            let mut run = runs.iter().filter(|run| place::is_process(run, process));
+            if let Some(run) = run.next() {
+                return Ok(Some((index, Origin::Run(run.clone()))));
+            }
+            let is_server = |it| place::is_server(it, socket, process);
+            if parent.is_background || servers.iter().any(is_server) {
+                return Ok(Some((index, Origin::Background)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whom a mark stands for, if it proves that or the process tree does; and whether it is code
+    /// that a gate, a hook or a script of the project runs, which is the worker at most.
+    fn resolve(
+        &self,
+        store: &Store,
+        mark: &Mark,
+        run: Option<&RunRecord>,
+    ) -> Result<Said, DriverError> {
+        let script = match &mark.run {
+            Some(run) => self.task_of_script(run),
+            None => mark.task.clone().filter(|_| mark.is_in_effect),
         };
+        if let Some(task) = script.filter(|_| mark.proof.is_none()) {
+            store.require(&task)?;
+            return Ok(Said::Script(task));
+        }
+        let said = match (&mark.run, &mark.proof) {
+            (Some(id), Some(proof)) => proven(store, id, proof, mark.task.as_ref())?,
+            (id, _) => match run {
+                Some(run) if id.as_ref().is_none_or(|id| *id == run.id) => Identity::of(run)?,
+                _ => {
+                    let reason = id.as_ref().map_or_else(
+                        || String::from("it has variables of a run, and no `ORANGE_RUN_ID`"),
+                        |id| format!("`ORANGE_RUN_ID` names `{id}` without the proof of that run"),
+                    );
+                    return Err(DriverError::CallerUnknown(reason));
+                }
+            },
+        };
+        Ok(Said::Run(said))
+    }
+
+    /// Whether an agent calls, or something that runs for a task; told without the database, so
+    /// that it can be asked when that is lost. A caller that cannot be known is not the user.
+    pub(super) fn is_called_by_agent(&self) -> bool {
         let workspaces = real(&self.home.workspaces());
         let is_inside = |directory: &Path| real(directory).starts_with(&workspaces);
-        marked.iter().any(is_marked) || is_below || self.directory().is_some_and(is_inside)
+        self.caller().map_or(true, |caller| caller.is_connected())
+            || self.directory().is_some_and(is_inside)
     }
 
     /// Refuses a call that carries a run's mark: what is started apart has none, and an agent's own
@@ -96,9 +186,9 @@ impl Driver {
         }
     }
 
-    /// Refuses an agent what is a person's to ask for.
+    /// Refuses an agent what is the user's to ask for.
     pub fn require_person(&self, what: &'static str) -> Result<(), DriverError> {
-        // Whom nothing connects with a run need not wait for the database to say so.
+        // A caller that nothing connects with a task need not wait for the database to say so.
         if !self.is_called_by_agent() || self.identify()?.role == Role::Human {
             return Ok(());
         }
@@ -110,7 +200,7 @@ impl Driver {
         self.may_ask(task, || self.identify())
     }
 
-    /// The same, for who has a store open.
+    /// The same, with a store that is open.
     pub(super) fn identify_for_in(
         &self,
         store: &Store,
@@ -141,40 +231,61 @@ impl Driver {
     }
 }
 
+/// Whom one mark stands for.
+#[derive(Clone, Debug)]
+enum Said {
+    Run(Identity),
+    /// Code that runs for this task.
+    Script(TaskId),
+}
+
+/// What two pieces of evidence say together: code of a task is its worker, whoever started it, and
+/// two different runs are a contradiction.
+fn agreed(known: Option<Identity>, said: Said) -> Result<Identity, DriverError> {
+    let (said, is_script) = match said {
+        Said::Run(identity) => (identity, false),
+        Said::Script(task) => (Identity::worker(task), true),
+    };
+    match known {
+        None => Ok(said),
+        Some(known) if known == said => Ok(known),
+        Some(known) if is_script && known.task == said.task => Ok(said),
+        Some(known) => {
+            let named = |it: &Identity| match &it.task {
+                Some(task) => format!("the {} of task `{task}`", it.role),
+                None => format!("the {}", it.role),
+            };
+            Err(DriverError::CallerUnknown(format!(
+                "it could be {} or {}",
+                named(&known),
+                named(&said)
+            )))
+        }
+    }
+}
+
 /// The run that knows its secret.
 fn proven(
     store: &Store,
     run: &RunId,
     proof: &str,
-    task: Option<&str>,
+    task: Option<&TaskId>,
 ) -> Result<Identity, DriverError> {
     let hash = ids::hash(proof);
     let runs = store.runs_named(run)?;
     let found = runs.iter().find(|record| {
         let secret = record.setup.as_ref().map(|setup| &setup.secret_hash);
-        secret == Some(&hash) && task.is_none_or(|task| record.task.as_str() == task)
+        secret == Some(&hash) && task.is_none_or(|task| record.task == *task)
     });
-    found
-        .map(Identity::of)
-        .ok_or_else(|| DriverError::ProofInvalid(run.clone()))
+    found.map_or_else(|| Err(DriverError::ProofInvalid(run.clone())), Identity::of)
 }
 
-/// Whoever stands in a bound worktree is its worker, never the person.
-fn in_workspace(store: &Store, directory: &Path) -> Result<Identity, DriverError> {
+/// Whoever stands in a bound worktree is its worker, never the user.
+fn in_workspace(store: &Store, directory: &Path) -> Result<Option<Identity>, DriverError> {
     let directory = real(directory);
     let bound = store.bound_workspaces()?;
-    let inside = bound
+    let mut inside = bound
         .into_iter()
-        .find(|(_, workspace)| directory.starts_with(real(&workspace.path)));
-    Ok(match inside {
-        Some((task, _)) => Identity {
-            role: Role::Worker,
-            task: Some(task),
-        },
-        None => Identity::human(),
-    })
-}
-
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+        .filter(|(_, workspace)| directory.starts_with(real(&workspace.path)));
+    Ok(inside.next().map(|(task, _)| Identity::worker(task)))
 }

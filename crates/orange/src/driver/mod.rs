@@ -15,6 +15,7 @@ mod await_status;
 mod begin;
 mod bind;
 mod bring_back;
+mod caller;
 mod catch_up;
 mod checkup;
 mod collect;
@@ -84,7 +85,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::{Environment, Harnesses, Home, LogSettings, Project, Projects, Settings};
+use crate::config::{
+    Environment, Harnesses, Home, LogSettings, ORANGE_BACKGROUND, Project, Projects, Settings,
+};
 use crate::effects::process::Patience;
 use crate::effects::tmux::{Listing, Socket, Tmux};
 use crate::store::Store;
@@ -181,7 +184,7 @@ impl Driver {
         let log = Settings::load(&home, environment, None).map_or(log::USUAL, |it| it.log);
         let socket = Socket::Private(home.tmux_socket());
         Ok(Driver {
-            tmux: Tmux::new("tmux", socket, environment),
+            tmux: Tmux::new("tmux", socket, environment).variable(ORANGE_BACKGROUND, home.path()),
             seen: None,
             environment: environment.clone(),
             directory: None,

@@ -1,42 +1,81 @@
-//! The person's variables, kept for what agents set going.
+//! The user's variables, kept for what agents set going.
 //!
 //! A performer that an agent's call starts would see that agent's variables and no others: not the
-//! key of another agent that it has to start, and a `PATH` that the agent may have changed.
+//! key of another agent that it has to start, and a `PATH` that the agent may have changed. Of keys
+//! only those are kept that a harness in use passes on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
+
+use orange_engine::names::HarnessName;
 
 use super::{Driver, DriverError};
 use crate::config::{Environment, ORANGE_HOME};
 use crate::effects::private_file;
 use crate::effects::run::RawText;
+use crate::store::{Store, StoreError};
 
 /// No environment is larger.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
 impl Driver {
-    /// What a process apart may see: the person's variables, whoever calls.
+    /// What a process apart may see: the user's variables, whoever calls.
     pub(super) fn person_variables(&self) -> Result<BTreeMap<OsString, OsString>, DriverError> {
-        let harnesses = self.harnesses()?;
-        let passed = harnesses.all().iter();
-        let passed = passed.filter_map(|(_, harness)| harness.as_ref().ok());
-        let passed = passed.flat_map(|harness| harness.pass.iter().map(String::as_str));
-        let own = self.environment.passed(passed);
+        self.variables_for(&[])
+    }
+
+    /// The same, with what these harnesses pass on too: a task is about to use them.
+    pub(super) fn variables_for(
+        &self,
+        more: &[&HarnessName],
+    ) -> Result<BTreeMap<OsString, OsString>, DriverError> {
         let path = self.home.environment();
         let kept = kept(&path);
-        if self.is_called_by_agent() {
-            return Ok(kept.unwrap_or(own));
+        let is_called_by_agent = self.is_called_by_agent();
+        if let (true, Some(kept)) = (is_called_by_agent, &kept) {
+            return Ok(kept.clone());
+        }
+        let own = self.variables_in_use(more)?;
+        if is_called_by_agent {
+            return Ok(own);
         }
         if kept.as_ref() != Some(&own) {
             keep(&path, &own);
         }
         Ok(own)
     }
+
+    /// What every program may see, and what the harnesses pass on that a project or a task which has
+    /// not ended may use.
+    fn variables_in_use(
+        &self,
+        more: &[&HarnessName],
+    ) -> Result<BTreeMap<OsString, OsString>, DriverError> {
+        let mut in_use = match Store::open_read_only(&self.home) {
+            Ok(store) => store.harnesses_in_use()?,
+            Err(StoreError::Missing { .. } | StoreError::Older { .. }) => BTreeSet::new(),
+            Err(error) => return Err(error.into()),
+        };
+        in_use.extend(more.iter().map(|it| (*it).clone()));
+        for project in self.projects()?.projects {
+            in_use.extend(project.harness.into_iter().chain(project.review_harness));
+        }
+        // A mistake in the settings is told by what needs them.
+        if let Ok(settings) = self.settings(None) {
+            in_use.extend(settings.harness.into_iter().chain(settings.review_harness));
+        }
+        let harnesses = self.harnesses()?;
+        let defined = harnesses.all().iter();
+        let defined = defined.filter_map(|(_, harness)| harness.as_ref().ok());
+        let used = defined.filter(|harness| in_use.contains(&harness.name));
+        let passed = used.flat_map(|harness| harness.pass.iter().map(String::as_str));
+        Ok(self.environment.passed(passed))
+    }
 }
 
 impl Driver {
-    /// The same driver with the variables that the person last had.
+    /// The same driver with the variables that the user last had.
     ///
     /// Whoever performs for a long time would see those of the day it was started, or none at all
     /// when a service manager started it.

@@ -36,6 +36,11 @@ pub(super) fn run_file(launch_directory: &Path) -> PathBuf {
     launch_directory.join("run.json")
 }
 
+/// The hash of a run's secret, by which what its hooks tell is known as its own.
+pub(super) fn proof_file(launch_directory: &Path) -> PathBuf {
+    launch_directory.join("proof.sha256")
+}
+
 /// What a pane has shown, kept when it was closed.
 pub(super) fn output_file(launch_directory: &Path) -> PathBuf {
     launch_directory.with_file_name("output.txt")
@@ -70,6 +75,29 @@ pub(super) fn remembered(pane: &Pane) -> RunPlace {
         },
         boot_id: server.process.boot.clone().unwrap_or_default(),
     }
+}
+
+/// Whether a process is the one in which a run was started.
+pub(super) fn is_process(run: &RunRecord, process: &ProcessIdentity) -> bool {
+    let Some(place) = &run.place else {
+        return false;
+    };
+    let known = &place.process;
+    known.pid == process.pid && known.started == ticks(process) && is_of_boot(place, process)
+}
+
+/// Whether a process is the tmux server that a run was started on.
+pub(super) fn is_server(place: &RunPlace, socket: &Path, process: &ProcessIdentity) -> bool {
+    let known = &place.server;
+    let started = known.started.split_once(' ').map(|(ticks, _)| ticks);
+    place.socket == socket
+        && known.pid == process.pid
+        && started == Some(&ticks(process))
+        && is_of_boot(place, process)
+}
+
+fn is_of_boot(place: &RunPlace, process: &ProcessIdentity) -> bool {
+    place.boot_id == process.boot.clone().unwrap_or_default()
 }
 
 fn ticks(process: &ProcessIdentity) -> String {

@@ -57,7 +57,8 @@ impl Driver {
         }
         match Store::open_read_only(&self.home) {
             Ok(store) => {
-                if let Some(task) = self.identify_in(&store)?.task {
+                // Who asks only matters here where it says which project is meant.
+                if let Some(task) = self.identify_in(&store).ok().and_then(|it| it.task) {
                     let task = store.require(&task)?.task;
                     return Ok(Some(projects.require(&task.project)?.clone()));
                 }

@@ -132,6 +132,11 @@ impl Driver {
         self.holder().map(|holder| holder.process.pid)
     }
 
+    /// The process that supervises, as far as it has said so.
+    pub(super) fn supervisor_process(&self) -> Option<ProcessIdentity> {
+        self.holder().map(|holder| holder.process)
+    }
+
     /// Whether who supervises said that it leaves that to anybody who wants to.
     fn is_yielding(&self) -> bool {
         self.holder().is_some_and(|holder| holder.yields)

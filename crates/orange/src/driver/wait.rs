@@ -1,5 +1,7 @@
 //! Gets what was planned performed, and waits for it, within bounds.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use orange_engine::event::Event;
@@ -11,7 +13,7 @@ use super::due::{is_awaited, is_waiting};
 use super::step::pinned;
 use super::{Driver, DriverError};
 use crate::clock::{self, Deadline};
-use crate::config::{LogLevel, ORANGE_HOME};
+use crate::config::{LogLevel, ORANGE_BACKGROUND, ORANGE_HOME};
 use crate::effects::command::{Invocation, detached};
 use crate::effects::process::{Life, ProcessIdentity};
 use crate::store::{Pending, Store};
@@ -173,12 +175,29 @@ impl Driver {
     }
 
     fn start_performer(&self, task: &TaskId) -> Result<ProcessIdentity, DriverError> {
-        self.start_apart(&["perform", task.as_str()])
+        self.start_in_background(&["perform", task.as_str()])
+    }
+
+    /// Starts `orange` to work for tasks: code of theirs that it runs is not the user.
+    pub(super) fn start_in_background(
+        &self,
+        words: &[&str],
+    ) -> Result<ProcessIdentity, DriverError> {
+        let mut variables = self.person_variables()?;
+        variables.insert(ORANGE_BACKGROUND.into(), self.home.path().into());
+        self.start_with(variables, words)
     }
 
     /// Starts `orange` outside every agent's process tree, with a scrubbed environment.
     pub(super) fn start_apart(&self, words: &[&str]) -> Result<ProcessIdentity, DriverError> {
-        let mut variables = self.person_variables()?;
+        self.start_with(self.person_variables()?, words)
+    }
+
+    fn start_with(
+        &self,
+        mut variables: BTreeMap<OsString, OsString>,
+        words: &[&str],
+    ) -> Result<ProcessIdentity, DriverError> {
         variables.insert(ORANGE_HOME.into(), self.home.path().into());
         let apart = Invocation::new(&self.orange, variables)
             .arguments(words)

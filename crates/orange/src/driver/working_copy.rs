@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use orange_engine::Task;
-use orange_engine::names::RunId;
+use orange_engine::names::{RunId, TaskId};
 
 use super::act::Failure;
 use super::facts::USUAL_TIMEOUT;
@@ -25,6 +25,9 @@ use crate::store::{TaskDirectory, WorkspaceRecord};
 
 /// How many names a message lists.
 const SHOWN: usize = 5;
+
+/// What the processes of a gate's command are called by.
+pub(super) const GATE: &str = "gate";
 
 /// A script of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,14 +127,27 @@ impl Driver {
 
     /// Ends what a command for a task has left running; the run's id that its processes carry.
     pub(super) fn end_left_running(&self, name: &str, task: &Task) -> Result<RunId, DriverError> {
-        // Another home may have a task of the same id.
-        let home = ids::hash(&self.home.path().to_string_lossy());
-        let home: String = home.chars().take(12).collect();
-        let run = RunId::new(format!("{name}-{}-{home}", task.id));
+        let run = RunId::new(format!("{name}-{}-{}", task.id, self.short_hash()));
         match process::end(&run, &[], &[], self.bounds.patience) {
             Ok(_) | Err(ProcessError::Unsupported(_)) => Ok(run),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The task that a gate, a setup or a teardown runs for, by the id that its processes carry.
+    pub(super) fn task_of_script(&self, run: &RunId) -> Option<TaskId> {
+        let names = [GATE, Script::Setup.name(), Script::Teardown.name()];
+        let rest = names
+            .iter()
+            .find_map(|name| run.as_str().strip_prefix(name)?.strip_prefix('-'))?;
+        let task = rest.strip_suffix(&self.short_hash())?.strip_suffix('-')?;
+        Some(TaskId::new(task))
+    }
+
+    /// Stands for this home: another one may have a task of the same id.
+    fn short_hash(&self) -> String {
+        let hash = ids::hash(&self.home.path().to_string_lossy());
+        hash.chars().take(12).collect()
     }
 
     fn script_log(

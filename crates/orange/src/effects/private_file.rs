@@ -137,6 +137,16 @@ fn fill(hidden: &Path, bytes: &[u8], is_synced: bool) -> io::Result<()> {
     if is_synced { file.sync_all() } else { Ok(()) }
 }
 
+/// Removes the file; one that is gone already is no failure.
+pub fn remove(path: &Path) -> Result<(), PrivateFileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(PrivateFileError::system("remove", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Reads the file, if nobody else could have read or written it.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, PrivateFileError> {
     let failed = |error: io::Error| PrivateFileError::system("read", path, &error);

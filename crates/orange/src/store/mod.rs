@@ -30,6 +30,7 @@ mod rebuild;
 mod record;
 mod replaced;
 mod rows;
+mod run_processes;
 mod runs;
 mod sequence;
 mod settling;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use orange_engine::language::load;
-use orange_engine::names::TaskId;
+use orange_engine::names::{HarnessName, TaskId};
 use orange_engine::schedule::{Limits, Place, Standing, Wait, in_the_way};
 use orange_engine::{Task, Workflow};
 use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
@@ -50,6 +50,17 @@ impl Store {
         self.standings_found(sql, task)
     }
 
+    /// The harnesses that tasks which have not ended may start agents on.
+    pub fn harnesses_in_use(&self) -> Result<BTreeSet<HarnessName>, StoreError> {
+        let mut found = BTreeSet::new();
+        for id in under_way(&mut Reader::new(&self.connection)?)? {
+            if let Some(task) = tasks::find(&self.connection, &id)? {
+                found.extend([task.harness, task.review_harness]);
+            }
+        }
+        Ok(found)
+    }
+
     /// The tasks that are a part of this one.
     pub fn children(&self, parent: &TaskId) -> Result<Vec<Standing>, StoreError> {
         let sql = "SELECT id FROM tasks WHERE parent = ?1 ORDER BY id";
@@ -92,13 +103,12 @@ pub(super) fn obstacles(
     Ok(own.map_or_else(Vec::new, |own| in_the_way(own, &all, &limits)))
 }
 
-/// Every task that has not ended or still has a workspace, and what those wait for.
-fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
+/// Every task that has not ended or still has a workspace.
+fn under_way(reader: &mut Reader<'_>) -> Result<Vec<TaskId>, StoreError> {
     let attempt = || failed("look at the queue");
-    let mut reader = Reader::new(connection)?;
     let sql = "SELECT r.task, r.status, r.workflow_hash, w.task FROM task_rows r
                LEFT JOIN workspaces w ON w.task = r.task";
-    let mut statement = connection.prepare(sql).map_err(attempt())?;
+    let mut statement = reader.connection.prepare(sql).map_err(attempt())?;
     let mut rows = statement.query([]).map_err(attempt())?;
     let mut wanted: Vec<TaskId> = Vec::new();
     while let Some(row) = rows.next().map_err(attempt())? {
@@ -115,6 +125,13 @@ fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
             wanted.push(id(row).map_err(attempt())?);
         }
     }
+    Ok(wanted)
+}
+
+/// The same, with all that they wait for.
+fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
+    let mut reader = Reader::new(connection)?;
+    let mut wanted = under_way(&mut reader)?;
     let mut seen: BTreeSet<TaskId> = wanted.iter().cloned().collect();
     let mut found = Vec::new();
     while let Some(id) = wanted.pop() {

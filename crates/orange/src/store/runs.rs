@@ -83,13 +83,13 @@ pub struct ProcessIdentity {
     pub started: String,
 }
 
-const SELECT: &str = "SELECT task, id, role, harness, headless, created_at,
+pub(super) const SELECT: &str = "SELECT task, id, role, harness, headless, created_at,
     argv, environment, directory, secret_hash, prepared_at,
     tmux_socket, tmux_pid, tmux_started, session, window, pane, pid, process_started, boot_id,
     evidence, ended_at FROM runs";
 
 /// What was attempted when it fails.
-const READ: &str = "read runs";
+pub(super) const READ: &str = "read runs";
 
 impl Store {
     /// The runs of a task, in the order in which they were planned.
@@ -345,7 +345,7 @@ fn select(statement: &mut Statement<'_>, of: &str) -> Result<Vec<RunRecord>, Sto
     rows.map(|row| row.map_err(failed(READ))).collect()
 }
 
-fn record(row: &Row<'_>) -> rusqlite::Result<RunRecord> {
+pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<RunRecord> {
     let text = |name: &str| row.get::<_, String>(name);
     let instant = |name: &str| {
         let text: Option<String> = row.get(name)?;

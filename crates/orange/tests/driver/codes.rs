@@ -141,6 +141,8 @@ fn who_asks() {
         3,
         "proof-invalid",
     );
+    // An empty variable counts as unset, so that this is an id without its proof.
+    assert_code(&as_worker("task cancel fix", Some("")), 3, "caller-unknown");
     assert_code(&as_worker("rebuild", None), 3, "for-a-person");
 }
 

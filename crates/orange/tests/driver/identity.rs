@@ -65,13 +65,35 @@ fn a_proof_speaks_for_one_role_and_one_task() {
         "{refused:?}"
     );
 
-    // Without its proof a run is still that run, and nobody becomes a person by hiding it.
-    let driver = as_seen(&stage, &[("ORANGE_RUN_ID", run.as_str())]);
-    assert_eq!(driver.identify().unwrap(), worker);
+    // A mark that proves nothing is neither the run nor the user.
+    for incomplete in [
+        &[("ORANGE_RUN_ID", run.as_str())][..],
+        &[("ORANGE_RUN_ID", "x")],
+        &[("ORANGE_RUN_PROOF", proof.as_str())],
+        &[("ORANGE_ROLE", "reviewer")],
+    ] {
+        let refused = as_seen(&stage, incomplete).identify();
+        let refused = refused.map_err(|error| matches!(error, DriverError::CallerUnknown(_)));
+        assert_eq!(refused, Err(true), "{incomplete:?}");
+    }
+    let unknown = [("ORANGE_RUN_ID", "x"), ("ORANGE_RUN_PROOF", proof.as_str())];
+    let refused = as_seen(&stage, &unknown).identify();
+    assert!(
+        matches!(refused, Err(DriverError::ProofInvalid(_))),
+        "{refused:?}"
+    );
     let inside = as_seen(&stage, &[]).standing_in(Some(stage.worktree(&id).join(".")));
     assert_eq!(inside.identify().unwrap(), worker);
     let outside = as_seen(&stage, &[]).standing_in(Some(stage.path("repo")));
     assert_eq!(outside.identify().unwrap().role, Role::Human);
+
+    // A run that has ended speaks no more, and its proof makes nobody the user.
+    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    let refused = driver.identify();
+    assert!(
+        matches!(&refused, Err(DriverError::CallerUnknown(why)) if why.contains("has ended")),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -155,6 +177,9 @@ fn what_an_agent_sets_going_sees_the_persons_variables() {
     let other = text.replace("name = \"script\"", "name = \"other\"");
     let other = format!("{other}\n[environment]\npass = [\"OTHER_KEY\"]\n");
     std::fs::write(stage.path("home/harnesses/other.toml"), other).unwrap();
+    let unused = text.replace("name = \"script\"", "name = \"unused\"");
+    let unused = format!("{unused}\n[environment]\npass = [\"UNUSED_KEY\"]\n");
+    std::fs::write(stage.path("home/harnesses/unused.toml"), unused).unwrap();
     stage.script(
         "worker-1",
         "echo \"${OTHER_KEY-none}\" > $SCRIPTS/worker-key\nPATH=/planted:$PATH\n\
@@ -166,13 +191,17 @@ fn what_an_agent_sets_going_sees_the_persons_variables() {
     );
     let id = stage.create(&["Add a line", "--review-harness", "other"]);
     let mut spawn = stage.orange(&["task", "spawn", id.as_str()]);
-    let spawned = spawn.env("OTHER_KEY", "secret").output().unwrap();
+    spawn.env("OTHER_KEY", "secret").env("UNUSED_KEY", "hush");
+    let spawned = spawn.output().unwrap();
     assert!(spawned.status.success(), "{spawned:?}");
     stage.wait_for_turn("reviewer-1");
     let told = |name: &str| std::fs::read_to_string(stage.path("scripts").join(name)).unwrap();
     assert_eq!(told("worker-key"), "none\n", "not passed to that harness");
     assert_eq!(told("reviewer-key"), "secret\n");
     assert!(!told("reviewer-path").contains("/planted"));
+    // A key that no task and no project uses is kept nowhere.
+    let kept = std::fs::read_to_string(stage.home().environment()).unwrap();
+    assert!(kept.contains("secret") && !kept.contains("hush"), "{kept}");
 }
 
 #[test]

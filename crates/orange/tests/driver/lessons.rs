@@ -305,7 +305,6 @@ fn lesson_29_what_one_agent_sets_does_not_reach_another() {
         ("CLAUDE_CODE_ENTRYPOINT", "cli"),
         ("CODEX_SANDBOX", "seatbelt"),
         ("MY_SECRET", "hush"),
-        ("ORANGE_EFFECT_ID", "77"),
     ] {
         orange.env(name, value);
     }

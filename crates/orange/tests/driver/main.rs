@@ -55,6 +55,7 @@ mod racing;
 mod rebuilding;
 mod restarts;
 mod retrying;
+mod roles;
 mod rounds;
 mod scheduling;
 mod settings;

@@ -55,13 +55,15 @@ fn lesson_29_the_agent_sees_the_table_and_nothing_else() {
 fn what_is_printed_may_go_into_a_file_and_is_added_to_it() {
     let stage = Stage::new();
     let kept = stage.path("kept/result.jsonl");
-    let file = stage.launch(&Run {
+    let run = Run {
         script: "echo printed; echo told >&2; read line; echo \"read $line\"; exit 3",
         output: Some(&kept),
         ..Run::default()
-    });
+    };
     for times in 1..=2 {
+        let file = stage.launch(&run);
         let output = exec_run(&file);
+        assert!(!file.exists(), "the secret leaves the disk");
         assert_eq!(output.status.code(), Some(3));
         let said = format!(
             "sh runs headless; what it prints goes into {}\n",
@@ -80,7 +82,7 @@ fn what_is_printed_may_go_into_a_file_and_is_added_to_it() {
     fs::write(&other, "kept").unwrap();
     fs::remove_file(&kept).unwrap();
     std::os::unix::fs::symlink(&other, &kept).unwrap();
-    let output = exec_run(&file);
+    let output = exec_run(&stage.launch(&run));
     assert_eq!(
         (output.status.code(), stdout(&output)),
         (Some(6), String::new())

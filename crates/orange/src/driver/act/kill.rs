@@ -8,6 +8,7 @@ use orange_engine::names::RunId;
 
 use super::Failure;
 use crate::driver::{Driver, place};
+use crate::effects::private_file;
 use crate::effects::tmux::{self, TmuxError};
 use crate::store::Store;
 
@@ -47,7 +48,8 @@ impl Driver {
             patience: self.bounds.patience,
         });
         killed.map_err(Failure::passing)?;
-        Ok(())
+        // One that never became its agent has left its secret there.
+        private_file::remove(&place::run_file(&folder)).map_err(Failure::passing)
     }
 
     /// Panes of the task that no event names; what is being started after the kill is not meant.

@@ -1,7 +1,7 @@
 //! Starts an agent in a pane of its own.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use orange_engine::Task;
 use orange_engine::activity::AgentEventKind;
@@ -13,8 +13,9 @@ use crate::clock;
 use crate::config::{Environment, Manner, ORANGE_PORT_OFFSET, ORANGE_REPORT};
 use crate::driver::{Driver, ids, place};
 use crate::effects::git::Git;
+use crate::effects::private_file;
 use crate::effects::run::{Launch, RawText, RunFile};
-use crate::effects::tmux::Start;
+use crate::effects::tmux::{Start, Started, TmuxError};
 use crate::store::{
     RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events, renew_expectation,
 };
@@ -46,7 +47,9 @@ impl Driver {
         let Some(workspace) = workspace else {
             return Err(Failure::for_good("no workspace is bound to the task"));
         };
-        let run_file = self.prepare(store, task, spawn, &workspace)?;
+        let folder = self.launch_directory(&task.project, &task.id, &spawn.run);
+        let folder = folder.map_err(Failure::for_good)?;
+        let run_file = place::run_file(&folder);
         let start = Start {
             run: &spawn.run,
             task: &task.id,
@@ -57,12 +60,13 @@ impl Driver {
             orange: &self.orange,
             run_file: &run_file,
         };
-        let seen = self.seen.as_deref();
-        let seen = seen.map(|listing| self.tmux.started(&start, listing));
-        let seen = seen.transpose().map_err(Failure::passing)?.flatten();
-        let started = if let Some(started) = seen {
+        let runs = store.runs(&task.id).map_err(Failure::passing)?;
+        let record = runs.into_iter().find(|run| run.id == spawn.run);
+        let noted = record.and_then(|record| record.setup);
+        let started = if let Some(started) = self.already_started(&start, noted.is_some())? {
             started
         } else {
+            self.prepare(store, task, spawn, &workspace, noted.as_ref(), &folder)?;
             let directory = self.run_directory(&task.project, &task.id, &spawn.run);
             let directory = directory.map_err(Failure::for_good)?;
             // It may have been prepared long ago.
@@ -75,27 +79,48 @@ impl Driver {
         Ok(EffectOutcome::Done)
     }
 
-    /// Writes down how the run is started, once: the agent's secret must stay the one it got.
+    /// The run in its pane, if an earlier try got that far: one that runs has its secret already, and
+    /// must not get another.
+    fn already_started(
+        &self,
+        start: &Start<'_>,
+        was_prepared: bool,
+    ) -> Result<Option<Started>, Failure> {
+        let in_pane = |listing| self.tmux.started(start, listing).map_err(Failure::passing);
+        if let Some(listing) = self.seen.as_deref()
+            && let Some(started) = in_pane(listing)?
+        {
+            return Ok(Some(started));
+        }
+        // The pane that became the agent has taken the file away.
+        if !was_prepared || start.run_file.exists() {
+            return Ok(None);
+        }
+        match self.tmux.list() {
+            Ok(listing) => in_pane(&listing),
+            Err(TmuxError::NoServer(_)) => Ok(None),
+            Err(error) => Err(Failure::passing(error)),
+        }
+    }
+
+    /// Writes down how the run is started, once: a pane may be about to read it.
     fn prepare(
         &self,
         store: &mut Store,
         task: &Task,
         spawn: &Spawn,
         workspace: &WorkspaceRecord,
-    ) -> Result<PathBuf, Failure> {
+        noted: Option<&RunSetup>,
+        folder: &Path,
+    ) -> Result<(), Failure> {
         let directory = workspace.path.as_path();
-        let folder = self.launch_directory(&task.project, &task.id, &spawn.run);
-        let folder = folder.map_err(Failure::for_good)?;
-        let run_file = place::run_file(&folder);
-        let runs = store.runs(&task.id).map_err(Failure::passing)?;
-        let record = runs.into_iter().find(|run| run.id == spawn.run);
-        let noted = record.and_then(|record| record.setup);
+        let run_file = place::run_file(folder);
         if let (Some(noted), Ok(file)) = (noted, RunFile::read(&run_file))
             && file
                 .proof()
                 .is_some_and(|proof| ids::hash(proof) == noted.secret_hash)
         {
-            return Ok(run_file);
+            return Ok(());
         }
         let harnesses = self.harnesses().map_err(Failure::for_good)?;
         let harness = harnesses.require(&spawn.harness);
@@ -119,7 +144,7 @@ impl Driver {
         let conversation = self.conversation(store, task, spawn, &harness)?;
         let manner = manner(spawn.headless);
         let output = harness.result.is_some() && manner == Manner::Headless;
-        let output = output.then(|| place::result_file(&folder));
+        let output = output.then(|| place::result_file(folder));
         let secret = ids::secret().map_err(Failure::passing)?;
         let environment = self.with_orange_on_path();
         Launch {
@@ -141,9 +166,12 @@ impl Driver {
             home: &self.home,
             environment: &environment,
         }
-        .write(&folder)
+        .write(folder)
         .map_err(Failure::for_good)?;
-        conversation.keep(&folder).map_err(Failure::passing)?;
+        let hash = ids::hash(&secret);
+        let kept = private_file::write_for_now(&place::proof_file(folder), hash.as_bytes());
+        kept.map_err(Failure::passing)?;
+        conversation.keep(folder).map_err(Failure::passing)?;
         let has_terminal = manner == Manner::Interactive || !harness.can_be_headless();
         // Its hooks may be in the file that something else was in the way of.
         let tells = has_its_files && harness.events.contains(&AgentEventKind::SessionStart);
@@ -157,7 +185,7 @@ impl Driver {
         store
             .set_run_setup(&task.id, &spawn.run, &setup)
             .map_err(Failure::passing)?;
-        Ok(run_file)
+        Ok(())
     }
 
     /// The environment with this program at the end of the `PATH`: agents call it by its name.

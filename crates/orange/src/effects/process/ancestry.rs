@@ -1,40 +1,97 @@
-//! Which run this process was started by, however indirectly.
+//! The processes above this one.
+//!
+//! A process can drop its variables, but it cannot choose its parents: the number and start of a
+//! process above this one say which run it belongs to, whatever the variables say. A process that
+//! detached from its parents is out of sight.
 
-use orange_engine::names::RunId;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 
-use super::{ProcessError, system};
-use crate::config::ORANGE_RUN_ID;
+use super::table::value;
+use super::{ProcessError, ProcessIdentity, system};
 
-/// Nobody is nested deeper; a table that changes while it is walked must not hold us up.
+/// A chain that is longer is refused, because the rest of it would be out of sight.
 const DEEPEST: usize = 256;
 
-/// The run whose variables a process above this one carries, the nearest first.
-///
-/// An agent may hide its variables from what it starts; it cannot hide that it is the parent.
-pub fn run_above() -> Result<Option<RunId>, ProcessError> {
-    let mut pid = std::process::id();
-    for _ in 0..DEEPEST {
-        let Some(stat) = system::stat(pid)? else {
-            return Ok(None);
-        };
-        if let Some(run) = run_of(stat.parent) {
-            return Ok(Some(run));
-        }
-        if stat.parent <= 1 {
-            return Ok(None);
-        }
-        pid = stat.parent;
-    }
-    Ok(None)
+/// How often the chain may change while it is read.
+const TRIES: usize = 16;
+
+/// A process above this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Which process it is.
+    pub process: ProcessIdentity,
+    /// What it was started with; empty where another user's process does not show it.
+    environment: Vec<u8>,
 }
 
-fn run_of(pid: u32) -> Option<RunId> {
-    let environment = system::environment(pid)?;
-    let mut entries = environment.split(|byte| *byte == 0);
-    let value = entries.find_map(|entry| {
-        let rest = entry.strip_prefix(ORANGE_RUN_ID.as_bytes())?;
-        rest.strip_prefix(b"=")
-    })?;
-    let run = std::str::from_utf8(value).ok()?;
-    (!run.is_empty()).then(|| RunId::new(run))
+impl Ancestor {
+    /// A variable that it was started with, unless that is empty.
+    pub fn variable(&self, name: &str) -> Option<&OsStr> {
+        let value = value(&self.environment, name)?;
+        (!value.is_empty()).then(|| OsStr::from_bytes(value))
+    }
+}
+
+/// Every process above this one, the nearest first.
+///
+/// Fails when one of them cannot be read: what is above it could be anything.
+pub fn ancestors() -> Result<Vec<Ancestor>, ProcessError> {
+    for _ in 0..TRIES {
+        if let Some(found) = walk()? {
+            return Ok(found);
+        }
+    }
+    Err(unreadable("it is hidden from this user"))
+}
+
+/// The chain; nothing when one of it cannot be seen, because it has just ended or is hidden.
+fn walk() -> Result<Option<Vec<Ancestor>>, ProcessError> {
+    let boot = system::boot()?;
+    let mut found: Vec<Ancestor> = Vec::new();
+    let Some(mut below) = system::stat(std::process::id())? else {
+        return Ok(None);
+    };
+    // A process outside of this container has no number here.
+    while below.parent > 0 {
+        if found.len() == DEEPEST {
+            return Err(unreadable("too many processes are between"));
+        }
+        let stat = match system::stat(below.parent)? {
+            // A child that is older than its parent got a new one while we looked.
+            Some(stat) if stat.start <= below.start => stat,
+            // The first process of the system may be hidden, and has nothing above it.
+            None if below.parent == 1 => break,
+            _ => return Ok(None),
+        };
+        found.push(Ancestor {
+            process: ProcessIdentity {
+                pid: stat.pid,
+                start: Some(stat.start),
+                boot: boot.clone(),
+            },
+            environment: system::environment(stat.pid).unwrap_or_default(),
+        });
+        below = stat;
+    }
+    Ok(Some(found))
+}
+
+fn unreadable(reason: &str) -> ProcessError {
+    ProcessError::NotListed(format!("one above this one cannot be read: {reason}"))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chain_begins_at_the_parent_and_ends_at_the_top() {
+        let found = ancestors().unwrap();
+        let nearest = found.first().unwrap();
+        assert_eq!(nearest.process.pid, std::os::unix::process::parent_id());
+        assert!(nearest.variable("PATH").is_some());
+        let top = found.last().unwrap().process.pid;
+        assert!(system::stat(top).unwrap().is_none_or(|top| top.parent == 0));
+    }
 }

@@ -29,7 +29,7 @@ pub use linux_memory::ended_for_memory;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{Exits, ended_for_memory};
 
-pub use ancestry::run_above;
+pub use ancestry::{Ancestor, ancestors};
 pub use ending::{Ended, Patience, ask_to_end, end, end_with_variable};
 pub use open_files::{allow_many_open_files, limit_open_files, usual_open_files};
 pub use table::{carrying, marked, members, with_variable, working_in};

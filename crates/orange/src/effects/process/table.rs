@@ -157,7 +157,7 @@ fn mark(stat: &Stat, run: &RunId) -> Mark {
 }
 
 /// What a variable is set to.
-fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
+pub(super) fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let mut entries = environment.split(|byte| *byte == 0);
     entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }

@@ -43,7 +43,7 @@ pub struct ExecFailure {
 /// which tmux says what the terminal can do. `say` tells whoever looks at the pane why it shows
 /// nothing, where all that the agent prints goes into a file.
 pub fn exec_run(path: &Path, pane: &Environment, say: impl FnOnce(&str)) -> ExecError {
-    let file = match RunFile::read(path) {
+    let file = match RunFile::take(path) {
         Ok(file) => file,
         Err(error) => return error.into(),
     };

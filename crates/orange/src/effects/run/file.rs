@@ -1,7 +1,8 @@
 //! The run file: everything a pane needs to become the agent.
 //!
 //! tmux gets the path of this file and nothing else. It holds the run's secret, so nobody but the
-//! person may read it, and one that others could have read or written is refused.
+//! user may read it, one that others could have read or written is refused, and it is removed when
+//! the agent starts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -133,6 +134,14 @@ impl RunFile {
     pub fn write(&self, path: &Path) -> Result<(), RunFileError> {
         let json = serde_json::to_vec(self).map_err(|error| garbled(path, &error))?;
         Ok(private_file::write_for_now(path, &json)?)
+    }
+
+    /// Reads one and removes it: whoever becomes the agent is the last who needs the secret and the
+    /// values of variables, and what is on the disk could be read by every other agent.
+    pub fn take(path: &Path) -> Result<Self, RunFileError> {
+        let file = Self::read(path)?;
+        private_file::remove(path)?;
+        Ok(file)
     }
 
     /// Reads one that nobody else could have read or written.

@@ -16,6 +16,14 @@ use crate::config::{
 use crate::effects::private_file::{self, PrivateFileError};
 use crate::effects::process::usual_open_files;
 
+/// How many settings of git the variables hold.
+const COUNT: &str = "GIT_CONFIG_COUNT";
+
+/// What git is told in the shell of an agent that judges the work of another: no hook and no monitor
+/// that the other one wrote into the repository runs there. A worker's own hooks are its business.
+const FOR_REVIEWERS: &[(&str, &str)] =
+    &[("core.hooksPath", "/dev/null"), ("core.fsmonitor", "false")];
+
 /// A start of an agent with everything that is decided about it, its secret included.
 #[derive(Clone, Copy)]
 pub struct Launch<'a> {
@@ -138,6 +146,22 @@ impl Launch<'_> {
             .map(|id| (ORANGE_RESUMED_ID, RawText::from(id)));
         let own = own.into_iter().chain(resumed);
         let own = own.map(|(name, value)| (name.to_owned(), value));
-        passed.chain(set).chain(own).collect()
+        let mut variables: BTreeMap<String, RawText> = passed.chain(set).chain(own).collect();
+        if *self.role == Role::Reviewer {
+            add_settings(&mut variables, FOR_REVIEWERS);
+        }
+        variables
     }
+}
+
+/// Adds settings of git to those that the variables hold already.
+fn add_settings(variables: &mut BTreeMap<String, RawText>, settings: &[(&str, &str)]) {
+    let count = variables.get(COUNT).and_then(|it| it.as_os_str().to_str());
+    let mut count: usize = count.and_then(|it| it.parse().ok()).unwrap_or(0);
+    for (key, value) in settings {
+        variables.insert(format!("GIT_CONFIG_KEY_{count}"), RawText::from(*key));
+        variables.insert(format!("GIT_CONFIG_VALUE_{count}"), RawText::from(*value));
+        count += 1;
+    }
+    variables.insert(COUNT.to_owned(), RawText::from(count.to_string()));
 }

@@ -38,7 +38,7 @@ pub use screens::{Screens, Shown};
 pub use start::{Start, Started};
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -200,6 +200,14 @@ impl Tmux {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// With a variable that the server sees too, when a call starts it.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.environment
+            .insert(name.into(), value.as_ref().to_owned());
         self
     }
 

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use orange::clock::Deadline;
 use orange::driver::{Answer, Driver};
-use orange::effects::run::RunFile;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{Status, TaskId};
@@ -256,14 +255,11 @@ impl Life {
         let Some(run) = runs.iter().rev().find(|run| run.role == *role) else {
             return Vec::new();
         };
-        let task = self.stage.home().tasks().join("app").join(self.id.as_str());
-        let launch = task.join("runs").join(run.id.as_str()).join("launch");
-        let file = RunFile::read(&launch.join("run.json")).unwrap();
-        let own = file
-            .environment
-            .iter()
-            .filter(|(name, _)| name.starts_with("ORANGE_"));
-        own.map(|(name, value)| (name.clone(), value.as_os_str().to_str().unwrap().to_owned()))
+        let pid = run.place.as_ref().map_or(0, |place| place.process.pid);
+        let environment = fs::read_to_string(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let variables = environment.split('\0').filter_map(|it| it.split_once('='));
+        let own = variables.filter(|(name, _)| name.starts_with("ORANGE_"));
+        own.map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect()
     }
 

@@ -1,0 +1,72 @@
+//! Whether a refused request still stands for the verdicts it found.
+
+use crate::document::Document;
+use crate::document::reading::{self, Verdict, VerdictReading};
+use crate::input::Ask;
+use crate::language::Workflow;
+use crate::language::gates::{Gate, GateKind, SectionGate};
+use crate::language::verbs::Verb;
+use crate::language::workflow::{Edge, Target};
+use crate::task::Task;
+
+/// Whether a request that was refused stands for what the document says.
+///
+/// TASK.md has many writers, so that a verdict may be another one than its author wrote. A request
+/// that asks for what follows from `FAIL` does not stand for a `PASS`, and one that has nothing to
+/// do with a verdict stands for none.
+pub fn stands_for(workflow: &Workflow, task: &Task, document: &Document, ask: &Ask) -> bool {
+    let here = || {
+        let edges = workflow.edges.iter();
+        edges.filter(|edge| edge.from == task.status)
+    };
+    let rules = workflow.exit_rules.iter();
+    let rules = rules.filter(|rule| rule.status == task.status);
+    let artifacts = rules.flat_map(|rule| &rule.has_artifact);
+    let asked = here().filter(|edge| is_asked_for(workflow, task, ask, edge));
+    let asked: Vec<&SectionGate> = judged(asked.flat_map(|edge| &edge.gates)).collect();
+    judged(here().flat_map(|edge| &edge.gates).chain(artifacts)).all(|gate| {
+        said(gate, document).is_none_or(|said| {
+            let mut asked = asked.iter();
+            asked.any(|asked| asked.section == gate.section && asked.verdict == Some(said))
+        })
+    })
+}
+
+/// The gates that take a verdict from certain roles only.
+fn judged<'a>(gates: impl Iterator<Item = &'a Gate>) -> impl Iterator<Item = &'a SectionGate> {
+    gates.filter_map(|gate| match &gate.kind {
+        GateKind::Section(gate) if gate.verdict.is_some() && !gate.from_role.is_empty() => {
+            Some(gate)
+        }
+        _ => None,
+    })
+}
+
+fn is_asked_for(workflow: &Workflow, task: &Task, ask: &Ask, edge: &Edge) -> bool {
+    let verb = match ask {
+        Ask::Move { to } => {
+            return match &edge.to {
+                Target::Status(status) => status == to,
+                Target::Previous => task.entered.from.as_ref() == Some(to),
+            };
+        }
+        Ask::Verb(verb) => *verb,
+        Ask::Merge { .. } => Verb::Merge,
+        _ => return false,
+    };
+    let targets = workflow.verbs.get(&verb);
+    targets.is_some_and(|targets| targets.contains(&edge.to))
+}
+
+fn said(gate: &SectionGate, document: &Document) -> Option<Verdict> {
+    let content = document.content(document.section(&gate.section)?);
+    match reading::verdict(content, gate.verdict_mode) {
+        VerdictReading::Found(verdict) => Some(verdict),
+        _ => None,
+    }
+}
+
+/// Whether a gate lets work pass by an agent's verdict.
+pub(super) fn is_approval(gate: &Gate) -> bool {
+    matches!(&gate.kind, GateKind::Section(gate) if gate.verdict == Some(Verdict::Pass))
+}

@@ -1,0 +1,99 @@
+#!/bin/sh
+# Words for the attempts; each is a link to this file, so that they need no shell of their own.
+
+# wait_for FILE
+wait_for() {
+    until [ -e "$1" ]; do sleep 0.01; done
+}
+
+word=${0##*/}
+case $word in
+
+# detach COMMAND: runs it in a session of its own, when no parent is left; ends as it does.
+detach)
+    d=$(mktemp -d)
+    (
+        setsid sh -c '
+            d=$1; shift
+            until [ -e $d/left ]; do sleep 0.01; done
+            "$@" > $d/out 2>&1; echo $? > $d/code.new; mv $d/code.new $d/code' sh "$d" "$@" &
+    )
+    touch "$d/left"
+    wait_for "$d/code"
+    cat "$d/out"
+    exit "$(cat "$d/code")"
+    ;;
+
+# in_tmux COMMAND ARGUMENTS: has a server run it; ends as it does.
+in_tmux)
+    d=$(mktemp -d)
+    printf 'cd /\nexport PATH=%s HOME=%s ORANGE_HOME=%s\n%s > %s/out 2>&1\necho $? > %s/code.new\nmv %s/code.new %s/code\n' \
+        "$PATH" "$HOME" "$ORANGE_HOME" "$1" "$d" "$d" "$d" "$d" > "$d/run"
+    shift
+    env -u TMUX tmux "$@" "sh $d/run"
+    wait_for "$d/code"
+    cat "$d/out"
+    exit "$(cat "$d/code")"
+    ;;
+
+# deep COUNT COMMAND: runs it below that many processes.
+deep)
+    count=$1
+    shift
+    if [ "$count" -gt 0 ]; then
+        deep $((count - 1)) "$@"
+    else
+        "$@"
+    fi
+    exit $?
+    ;;
+
+# proof_of PID: the proof that a process was started with.
+proof_of)
+    tr '\0' '\n' < "/proc/$1/environ" | sed -n 's/^ORANGE_RUN_PROOF=//p'
+    ;;
+
+# gate_of TASK: the id that the processes of a task's gates carry.
+gate_of)
+    echo "gate-$1-$(printf %s "$ORANGE_HOME" | sha256sum | cut -c1-12)"
+    ;;
+
+# wish TASK IN_WORKTREE: forges the file in which a status written by hand is kept.
+wish)
+    folder=$ORANGE_HOME/tasks/app/$1
+    version=$(sed -n 's/^version: //p' "$folder/TASK.md")
+    printf '{"to":"cancelled","version":%s,"in_worktree":%s}' "$version" "$2" > "$folder/.wish"
+    ;;
+
+# pane_of ROLE: its pane.
+pane_of)
+    tmux -S "$ORANGE_HOME/tmux.sock" list-panes -a -F '#{@orange_role} #{pane_dead} #{pane_id}' |
+        sed -n "s/^$1 0 //p"
+    ;;
+
+# typed COMMAND: types it into the reviewer's pane, and says what it says.
+typed)
+    d=$(mktemp -d)
+    pane=$(pane_of reviewer)
+    tmux -S "$ORANGE_HOME/tmux.sock" send-keys -t "$pane" -l "$1 > $d/out 2>&1; touch $d/done"
+    tmux -S "$ORANGE_HOME/tmux.sock" send-keys -t "$pane" Enter
+    wait_for "$d/done"
+    cat "$d/out"
+    ;;
+
+# plant FILE: a program that leaves a trace when it runs.
+plant)
+    printf '#!/bin/sh\ntouch %s/%s-ran\n' "$OUT" "${1##*/}" > "$1"
+    chmod +x "$1"
+    ;;
+
+# is_run NAME COMMAND: whether the reviewer's git runs what was planted; it must run here.
+is_run)
+    number=$(($(find "$OUT" -name 'look-*' | wc -l) + 1))
+    touch "$OUT/look-$number"
+    wait_for "$OUT/looked-$number"
+    if [ -e "$OUT/$1-ran" ]; then exit 0; fi
+    $2 > /dev/null
+    [ ! -e "$OUT/$1-ran" ]
+    ;;
+esac
