@@ -111,6 +111,8 @@ pub enum Ask {
     },
     /// Another try at the effects that were given up.
     RetryEffects,
+    /// Nobody need look any more at what went wrong; the task has ended.
+    ClearAttention,
     /// Another try at giving the workspace back, and at nothing else that was given up.
     RetryReleases,
 }
@@ -212,6 +214,10 @@ pub struct GitFacts {
     pub base: CommitId,
     /// The conditions that hold.
     pub holds: Vec<GitCondition>,
+    /// Files of the worktree that are not committed.
+    pub uncommitted: Vec<String>,
+    /// Why the branch cannot be judged; nothing holds then.
+    pub problem: Option<String>,
 }
 
 /// What is known about the pull request.

@@ -143,6 +143,8 @@ codes! {
     SectionUnmentioned = "section-unmentioned", Warning;
     /// A declared name is not used.
     Unused = "unused", Warning;
+    /// A hook, gate or trigger that this version cannot perform.
+    NotAvailable = "not-available", Error;
     /// The search was stopped before it had seen everything.
     SearchBounded = "search-bounded", Warning;
 }

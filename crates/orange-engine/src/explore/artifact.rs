@@ -105,6 +105,8 @@ pub(super) fn facts(workflow: &Workflow, shown: &Shown, entered: u64) -> Facts {
             head: CommitId::new("head"),
             base: CommitId::new("base"),
             holds,
+            uncommitted: Vec::new(),
+            problem: None,
         }),
         pull_request: Some(pull_request),
         commands,

@@ -258,6 +258,12 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Everything that the worker did is committed.
+    pub fn commit(&mut self) {
+        let holds = GitCondition::ALL.map(|(_, condition)| condition);
+        self.facts.git = Some(git_facts(&holds));
+    }
+
     /// The live run of a role ends, and leaves no report unless there is one already.
     pub fn ends(&mut self, role: &Role, evidence: Evidence) -> Plan {
         let run = self.task.runs[role].id.clone();
@@ -343,6 +349,8 @@ pub fn git_facts(holds: &[GitCondition]) -> GitFacts {
         head: CommitId::new("head"),
         base: CommitId::new("base"),
         holds: holds.to_vec(),
+        uncommitted: Vec::new(),
+        problem: None,
     }
 }
 

@@ -46,6 +46,8 @@ pub(super) struct Known {
     pub(super) branch: Option<BranchName>,
     /// Whether a merge is asked for, which is decided for what the remote has now.
     pub(super) merges: bool,
+    /// Whether the end of a run is judged, which must not wait for a branch that is gone.
+    pub(super) judges_end: bool,
 }
 
 impl Driver {
@@ -74,6 +76,7 @@ impl Driver {
             known.facts.entered = stored.task.entered.version;
             known.branch = new_branch(cause);
             known.merges = merges(cause);
+            known.judges_end = matches!(cause, Cause::Observation(Observation::RunEnded { .. }));
             known.document = just_read.take();
             if known.document.is_none() && reads_first(cause) {
                 read(store, id, &mut known)?;

@@ -455,7 +455,7 @@ pub fn rows() -> Vec<Mutant> {
             )],
             found(
                 FindingCode::ExitRuleDead,
-                "this exit rule of `working` is never asked: the one in line 356 always matches",
+                "this exit rule of `working` is never asked: the one in line 348 always matches",
             ),
         ),
         mutant(

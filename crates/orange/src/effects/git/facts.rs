@@ -50,6 +50,14 @@ impl Condition {
             && self.dirty_submodules.is_empty()
             && self.repositories.is_empty()
     }
+
+    /// What would have to be committed or removed to make it clean.
+    fn uncommitted(&self) -> Vec<String> {
+        let submodules = self.dirty_submodules.iter();
+        let paths = self.changes.iter().chain(submodules);
+        let paths = paths.chain(&self.repositories);
+        paths.map(|path| path.display().to_string()).collect()
+    }
 }
 
 impl Worktree<'_> {
@@ -73,7 +81,9 @@ impl Worktree<'_> {
         let condition = self.condition()?;
         let is_clean = condition.is_clean() && condition.head.branch() == Some(ask.branch);
         let is_staged = self.is_staged(root_file(ask.task_file)?)?;
-        self.git().facts_of(ask, is_clean, is_staged)
+        let mut facts = self.git().facts_of(ask, is_clean, is_staged)?;
+        facts.uncommitted = condition.uncommitted();
+        Ok(facts)
     }
 
     /// The branch that it is on, or that an operation in progress is about.
@@ -130,7 +140,13 @@ impl Git {
             holds.push(GitCondition::TaskFileUntracked);
         }
         let base = tips.target().clone();
-        Ok(GitFacts { head, base, holds })
+        Ok(GitFacts {
+            head,
+            base,
+            holds,
+            uncommitted: Vec::new(),
+            problem: None,
+        })
     }
 
     /// Whether a commit has a file of this name at its root.
