@@ -186,6 +186,8 @@ pub struct Standing<'a> {
     pub entered_at: Timestamp,
     /// What a person is asked for there.
     pub need: Option<Need>,
+    /// Whether it waits in a queue for the start of its work.
+    pub is_queued: bool,
     /// Why a person should look besides.
     pub reasons: Vec<Reason<'a>>,
     /// What has not reached an agent.
@@ -195,7 +197,7 @@ pub struct Standing<'a> {
 }
 
 /// Why a person should look at a task.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reason<'a> {
     /// In words.
     pub told: &'a str,
@@ -233,8 +235,10 @@ pub struct Agent<'a> {
 
 /// Everything for which a task needs a person.
 pub fn items(standing: &Standing<'_>, now: Timestamp) -> Vec<Item> {
-    let mut items: Vec<Item> = standing.asked().into_iter().collect();
-    items.extend(standing.reasons.iter().filter_map(|it| standing.look(it)));
+    let cause = standing.cause();
+    let mut items: Vec<Item> = standing.asked(cause).into_iter().collect();
+    let reasons = standing.reasons.iter().filter(|it| Some(*it) != cause);
+    items.extend(reasons.filter_map(|it| standing.look(it)));
     let unread = standing.unread.iter();
     items.extend(unread.filter_map(|it| standing.undelivered(it, now)));
     items.extend(standing.agents.iter().filter_map(|it| standing.waits(it)));
@@ -251,6 +255,8 @@ impl Standing<'_> {
         let task = self.task;
         let word = match kind {
             ItemKind::Review => "diff",
+            // What was given up there is the start.
+            ItemKind::GaveUp if self.is_queued => "spawn",
             ItemKind::Question
             | ItemKind::Undelivered
             | ItemKind::Permission
@@ -273,7 +279,14 @@ impl Standing<'_> {
         }
     }
 
-    fn asked(&self) -> Option<Item> {
+    /// Why the task came to a person, if that was told with the change of status.
+    fn cause(&self) -> Option<&Reason<'_>> {
+        self.need?;
+        let mut reasons = self.reasons.iter();
+        reasons.find(|it| it.since == self.entered_at && !it.is_given_up)
+    }
+
+    fn asked(&self, cause: Option<&Reason<'_>>) -> Option<Item> {
         let (kind, told) = match self.need? {
             Need::Question => (ItemKind::Question, "an agent asks; answer in its terminal"),
             Need::Review => (ItemKind::Review, "the work waits to be reviewed"),
@@ -281,7 +294,9 @@ impl Standing<'_> {
             Need::Decision => (ItemKind::Decision, "somebody has to say how it goes on"),
         };
         let since = self.entered_at;
-        Some(self.item(kind, &since.to_string(), since, told.to_owned()))
+        let cause = cause.map(|it| format!(": {}", it.told)).unwrap_or_default();
+        let told = format!("{told}{cause}");
+        Some(self.item(kind, &since.to_string(), since, told))
     }
 
     fn look(&self, reason: &Reason<'_>) -> Option<Item> {
@@ -410,6 +425,7 @@ mod tests {
             task: &task,
             entered_at: Timestamp::from_millis(2000),
             need: Some(Need::Review),
+            is_queued: false,
             reasons: vec![
                 reason("the worker crashed", false),
                 reason("push_branch: no remote", true),
@@ -446,12 +462,59 @@ mod tests {
         assert!(later[4].contains("has not read it"), "{later:?}");
     }
 
+    fn with_reason<'a>(task: &'a TaskId, need: Option<Need>, reason: Reason<'a>) -> Standing<'a> {
+        Standing {
+            task,
+            entered_at: Timestamp::from_millis(2000),
+            need,
+            is_queued: need.is_none(),
+            reasons: vec![reason],
+            unread: Vec::new(),
+            agents: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn why_a_task_came_to_a_person_is_part_of_what_is_asked() {
+        let task = TaskId::new("k3f9");
+        let reason = |since| Reason {
+            told: "the run reported `blocked`: no key",
+            since: Timestamp::from_millis(since),
+            is_given_up: false,
+        };
+        let told = |since| {
+            let standing = with_reason(&task, Some(Need::Review), reason(since));
+            let items = items(&standing, Timestamp::from_millis(6000));
+            items.into_iter().map(|it| it.told).collect::<Vec<_>>()
+        };
+        let with_it = "the work waits to be reviewed: the run reported `blocked`: no key";
+        assert_eq!(told(2000), [with_it]);
+        // What came up later is something else to look at.
+        assert_eq!(told(3000).len(), 2);
+    }
+
+    #[test]
+    fn a_start_that_was_given_up_names_the_command_that_starts_again() {
+        let task = TaskId::new("k3f9");
+        let reason = Reason {
+            told: "spawn_agent: `nonexistent` is not installed",
+            since: Timestamp::from_millis(2000),
+            is_given_up: true,
+        };
+        let standing = with_reason(&task, None, reason);
+        let items = items(&standing, Timestamp::from_millis(6000));
+        assert_eq!(items.len(), 1);
+        assert_eq!(items[0].kind, ItemKind::GaveUp);
+        assert_eq!(items[0].command, "orange task spawn k3f9");
+    }
+
     /// A task of which nothing is known but an agent.
     fn with_agent<'a>(task: &'a TaskId, need: Option<Need>, agent: Agent<'a>) -> Standing<'a> {
         Standing {
             task,
             entered_at: Timestamp::default(),
             need,
+            is_queued: false,
             reasons: Vec::new(),
             unread: Vec::new(),
             agents: vec![agent],

@@ -184,6 +184,12 @@ pub enum Fact {
         /// Why.
         reason: String,
     },
+    /// A person has seen to what was raised about an ended task.
+    #[serde(rename = "attention.cleared")]
+    AttentionCleared {
+        /// Who.
+        by: Role,
+    },
     /// A merge was asked for and is on its way.
     #[serde(rename = "merge.started")]
     MergeStarted {

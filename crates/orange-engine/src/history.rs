@@ -3,6 +3,7 @@
 use crate::effect::{EffectId, EffectOutcome, MergeStrategy};
 use crate::event::{Event, Fact, StatusChanged};
 use crate::language::workflow::Trigger;
+use crate::report::Outcome;
 use crate::role::Role;
 
 /// What an event says; `events` is the history that it is part of.
@@ -52,6 +53,7 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
         }
         Fact::ErrorNoted { error } => format!("an error came up: {error}"),
         Fact::AttentionRaised { reason } => format!("needs a person: {reason}"),
+        Fact::AttentionCleared { by } => format!("the {by} cleared what needed a person"),
         Fact::MergeStarted {
             by,
             head,
@@ -78,7 +80,10 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
         Fact::EditRejected { by, reason, .. } => {
             format!("an edit of the status line by the {by} was not followed: {reason}")
         }
-        Fact::ReportReceived { report, .. } => format!("a run reported `{}`", report.outcome()),
+        Fact::ReportReceived { report, .. } => match report.outcome() {
+            Outcome::Done => String::from("the run reported `done`"),
+            _ => report.explanation(),
+        },
         Fact::ChildAdded { child } => format!("child `{child}` was created"),
         Fact::ChildEnded { child, status } => format!("child `{child}` ended as `{status}`"),
         Fact::PullRequestObserved { .. } => String::from("the forge told of the pull request"),

@@ -118,6 +118,8 @@ pub enum Ask {
     },
     /// Another try at the effects that were given up.
     RetryEffects,
+    /// Nobody need look any more at what went wrong; the task has ended.
+    ClearAttention,
     /// Another try at giving the workspace back, and at nothing else that was given up.
     RetryReleases,
 }

@@ -20,6 +20,7 @@ pub mod graph;
 pub mod history;
 pub mod input;
 pub mod language;
+mod lenient;
 pub mod merged;
 pub mod names;
 pub mod parking;

@@ -80,6 +80,8 @@ pub enum Attempt {
     Tell,
     /// Another try at effects.
     RetryEffects,
+    /// Clearing what needs a person.
+    ClearAttention,
     /// A new task.
     Create {
         /// Where it was to begin.

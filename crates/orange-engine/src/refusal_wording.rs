@@ -51,6 +51,9 @@ impl fmt::Display for Refusal {
             Attempt::BringBack => write!(formatter, "cannot bring task `{task}` back")?,
             Attempt::Tell => write!(formatter, "cannot tell an agent of task `{task}` anything")?,
             Attempt::RetryEffects => write!(formatter, "cannot retry for task `{task}`")?,
+            Attempt::ClearAttention => {
+                write!(formatter, "cannot clear what needs you for task `{task}`")?;
+            }
             Attempt::Create {
                 status: Some(status),
             } => {

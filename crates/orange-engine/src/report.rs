@@ -4,32 +4,48 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::lenient;
 use crate::names::HarnessName;
 
-/// What a headless run says about itself; every field may be missing.
+/// What a headless run says about itself; every field may be missing, `null` or of another type.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema, Deserialize,
 )]
 #[serde(default)]
 pub struct Report {
     /// What it claims: `done`, `in_progress`, `blocked` or `needs_review`.
+    #[serde(deserialize_with = "lenient::optional_text")]
     pub status: Option<String>,
     /// What was done, in a sentence.
+    #[serde(deserialize_with = "lenient::text")]
     pub summary: String,
     /// Why it is blocked or needs review.
+    #[serde(deserialize_with = "lenient::text")]
     pub reason: String,
     /// What was done, item by item.
+    #[serde(deserialize_with = "lenient::texts")]
     pub accomplished: Vec<String>,
     /// What is left.
+    #[serde(deserialize_with = "lenient::texts")]
     pub remaining: Vec<String>,
     /// What stands in the way.
+    #[serde(deserialize_with = "lenient::texts")]
     pub blockers: Vec<String>,
     /// Files that were changed.
+    #[serde(deserialize_with = "lenient::texts")]
     pub files_changed: Vec<String>,
     /// Whether a person is asked for.
+    #[serde(deserialize_with = "lenient::flag")]
     pub needs_help: bool,
     /// Child tasks that are asked for.
+    #[serde(deserialize_with = "lenient::delegations")]
     pub delegations: Vec<Delegation>,
+    /// Why nothing of the report could be read; every other field is empty then.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::optional_text"
+    )]
+    pub unreadable: Option<String>,
 }
 
 /// A child task that a report asks for.
@@ -39,13 +55,19 @@ pub struct Report {
 #[serde(default)]
 pub struct Delegation {
     /// Its summary.
+    #[serde(deserialize_with = "lenient::text")]
     pub title: String,
     /// Its context.
+    #[serde(deserialize_with = "lenient::text")]
     pub body: String,
     /// Its labels.
+    #[serde(deserialize_with = "lenient::texts")]
     pub labels: Vec<String>,
     /// The harness it should run on.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::harness"
+    )]
     pub suggested_agent: Option<HarnessName>,
 }
 
@@ -105,11 +127,37 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// The longest text of a report that is shown in one line.
+const LONGEST_SHOWN: usize = 400;
+
 impl Report {
+    /// What a run left that could not be read, and why.
+    pub fn unreadable(why: impl Into<String>) -> Report {
+        Report {
+            unreadable: Some(why.into()),
+            ..Report::default()
+        }
+    }
+
+    /// The JSON object in what a run wrote, without a byte order mark and without a code fence
+    /// around it; else why there is none.
+    pub fn object_in(written: &[u8]) -> Result<&str, String> {
+        let text = std::str::from_utf8(written)
+            .map_err(|error| format!("it is not UTF-8: {error}"))?
+            .trim_start_matches('\u{feff}')
+            .trim();
+        let text = unfenced(text).unwrap_or(text);
+        match text.chars().next() {
+            Some('{') => Ok(text),
+            Some(other) => Err(format!("it is not a JSON object: it begins with `{other}`")),
+            None => Err(String::from("it is empty")),
+        }
+    }
+
     /// What the report amounts to; a claim nobody knows needs a person.
     pub fn outcome(&self) -> Outcome {
-        match self.status.as_deref() {
-            _ if self.needs_help => Outcome::NeedsReview,
+        match self.claim().as_deref() {
+            _ if self.needs_help || self.unreadable.is_some() => Outcome::NeedsReview,
             Some("done") if self.files_changed.is_empty() && !self.remaining.is_empty() => {
                 Outcome::Unfinished
             }
@@ -120,21 +168,217 @@ impl Report {
         }
     }
 
+    /// The status it claims, whatever its case.
+    fn claim(&self) -> Option<String> {
+        let status = self.status.as_deref().map(str::trim);
+        let status = status.filter(|status| !status.is_empty());
+        status.map(str::to_ascii_lowercase)
+    }
+
     /// What went wrong, to tell a repeated error from a new one; `None` when nothing did.
     pub fn error(&self) -> Option<String> {
         let outcome = self.outcome();
         if outcome == Outcome::Done {
             return None;
         }
-        let reason = [
-            self.reason.as_str(),
-            &self.blockers.join("; "),
-            &self.summary,
-        ]
-        .into_iter()
-        .map(str::trim)
-        .find(|text| !text.is_empty())
-        .map_or_else(String::new, |text| format!(": {text}"));
+        let reason = self.misread().or_else(|| self.reason_given());
+        let reason = reason.map_or_else(String::new, |text| format!(": {text}"));
         Some(format!("{outcome}{reason}"))
+    }
+
+    /// Why the run is not done, in one line: its reason, what stands in its way and what is left.
+    pub fn explanation(&self) -> String {
+        let claimed = || format!("the run reported `{}`", self.outcome());
+        let mut parts = vec![self.misread().unwrap_or_else(claimed)];
+        let reason = one_line(&self.reason);
+        let summary = one_line(&self.summary);
+        let blockers = listed("blockers", &self.blockers);
+        let has_reason = !reason.is_empty() || blockers.is_some();
+        parts.extend([reason, if has_reason { String::new() } else { summary }]);
+        parts.extend(blockers);
+        parts.extend(listed("remaining", &self.remaining));
+        parts.retain(|part| !part.is_empty());
+        let claim = parts.remove(0);
+        if parts.is_empty() {
+            return claim;
+        }
+        format!("{claim}: {}", parts.join("; "))
+    }
+
+    /// What keeps the report from being understood.
+    fn misread(&self) -> Option<String> {
+        if let Some(why) = &self.unreadable {
+            return Some(format!("the report could not be read: {}", one_line(why)));
+        }
+        match self.claim().as_deref() {
+            None => Some(String::from("the report has no status")),
+            Some("done" | "in_progress" | "blocked" | "needs_review") => None,
+            Some(other) => Some(format!(
+                "the report's status `{}` is not one of done, in_progress, blocked, needs_review",
+                one_line(other)
+            )),
+        }
+    }
+
+    fn reason_given(&self) -> Option<String> {
+        let blockers = self.blockers.join("; ");
+        let texts = [self.reason.as_str(), &blockers, &self.summary];
+        let mut texts = texts.into_iter().map(str::trim);
+        texts.find(|text| !text.is_empty()).map(str::to_owned)
+    }
+}
+
+/// What is inside a code fence, if the text is one.
+fn unfenced(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix("```")?.strip_suffix("```")?;
+    let (_language, inside) = inside.split_once('\n')?;
+    Some(inside.trim())
+}
+
+fn listed(name: &str, items: &[String]) -> Option<String> {
+    let items: Vec<String> = items.iter().map(|item| one_line(item)).collect();
+    (!items.is_empty()).then(|| one_line(&format!("{name}: {}", items.join(", "))))
+}
+
+/// A text without line breaks, cut where it gets too long to be read in a list.
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    match line.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Report {
+        serde_json::from_str(Report::object_in(json.as_bytes()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_field_of_another_type_is_read_as_what_it_means() {
+        let report = read(
+            r#"{"status": " Done ", "summary": null, "reason": ["a", "b"], "accomplished": "one",
+                "remaining": null, "blockers": [1, null, {"key": "missing"}], "files_changed": {},
+                "needs_help": null, "delegations": null, "unknown": {"deep": [[]]}}"#,
+        );
+        assert_eq!(report.outcome(), Outcome::Done);
+        assert_eq!(report.summary, "");
+        assert_eq!(report.reason, "a; b");
+        assert_eq!(report.accomplished, ["one"]);
+        assert!(report.remaining.is_empty() && report.files_changed.is_empty());
+        assert_eq!(report.blockers, ["1", "key: missing"]);
+    }
+
+    #[test]
+    fn help_is_wanted_when_the_field_says_anything_but_no() {
+        for no in ["null", "false", "0", r#""""#, r#""no""#, r#""False""#, "[]"] {
+            let report = read(&format!(r#"{{"status": "done", "needs_help": {no}}}"#));
+            assert_eq!(report.outcome(), Outcome::Done, "{no}");
+        }
+        for yes in [
+            "true",
+            "1",
+            r#""yes""#,
+            r#""which key?""#,
+            r#"["which key?"]"#,
+        ] {
+            let report = read(&format!(r#"{{"status": "done", "needs_help": {yes}}}"#));
+            assert_eq!(report.outcome(), Outcome::NeedsReview, "{yes}");
+        }
+    }
+
+    #[test]
+    fn children_may_be_named_by_their_title_alone() {
+        let one = read(r#"{"delegations": "Part A"}"#).delegations;
+        assert_eq!(one.len(), 1);
+        assert_eq!(one[0].title, "Part A");
+        let mixed = read(
+            r#"{"delegations": ["A", null, {"title": "B", "body": null, "labels": "x",
+                "suggested_agent": ""}]}"#,
+        );
+        let mixed = mixed.delegations;
+        assert_eq!(mixed.len(), 2);
+        assert_eq!(mixed[1].labels, ["x"]);
+        assert_eq!(mixed[1].suggested_agent, None);
+        let single = read(r#"{"delegations": {"title": "C", "suggested_agent": "codex"}}"#);
+        let agent = single.delegations[0].suggested_agent.as_ref();
+        assert_eq!(agent.map(HarnessName::as_str), Some("codex"));
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_a_fence_are_taken_off() {
+        for written in [
+            "\u{feff}{\"status\":\"done\"}",
+            "```json\n{\"status\":\"done\"}\n```\n",
+            "\n```\r\n{\"status\":\"done\"}\r\n```",
+        ] {
+            assert_eq!(read(written).outcome(), Outcome::Done, "{written:?}");
+        }
+        for (written, why) in [
+            (&b""[..], "it is empty"),
+            (b"[\"done\"]", "it is not a JSON object: it begins with `[`"),
+            (b"I am done", "it is not a JSON object: it begins with `I`"),
+        ] {
+            assert_eq!(Report::object_in(written).unwrap_err(), why);
+        }
+        assert!(Report::object_in(b"{\xff").unwrap_err().contains("UTF-8"));
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_and_a_deep_nesting_are_errors() {
+        let twice = r#"{"status": "blocked", "status": "done"}"#;
+        let error = serde_json::from_str::<Report>(twice).unwrap_err();
+        assert!(error.to_string().contains("duplicate field `status`"));
+        let deep = format!(r#"{{"summary": {}"#, "[".repeat(100_000));
+        let error = serde_json::from_str::<Report>(&deep).unwrap_err();
+        assert!(error.to_string().contains("recursion limit"), "{error}");
+    }
+
+    #[test]
+    fn a_report_says_why_it_is_not_done() {
+        for (json, told) in [
+            (
+                r#"{"status":"blocked","reason":"no key","blockers":["the API","a\nperson"]}"#,
+                "the run reported `blocked`: no key; blockers: the API, a person",
+            ),
+            (
+                r#"{"status":"in_progress","summary":"half of it","remaining":["tests"]}"#,
+                "the run reported `in_progress`: half of it; remaining: tests",
+            ),
+            (r#"{"summary":"hello"}"#, "the report has no status: hello"),
+            (
+                r#"{"status":"finished"}"#,
+                "the report's status `finished` is not one of done, in_progress, blocked, \
+                 needs_review",
+            ),
+        ] {
+            assert_eq!(read(json).explanation(), told);
+        }
+        let unreadable = Report::unreadable("EOF at line 1");
+        assert_eq!(unreadable.outcome(), Outcome::NeedsReview);
+        let told = "the report could not be read: EOF at line 1";
+        assert_eq!(unreadable.explanation(), told);
+        assert_eq!(unreadable.error(), Some(format!("needs_review: {told}")));
+        let long = Report {
+            reason: "x".repeat(10_000),
+            ..Report::default()
+        };
+        assert!(long.explanation().chars().count() < 500);
+    }
+
+    #[test]
+    fn what_was_recorded_reads_back() {
+        let report = read(r#"{"status":"blocked","delegations":["A"],"needs_help":true}"#);
+        let written = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<Report>(&written).unwrap(), report);
+        let unreadable = Report::unreadable("it is empty");
+        let written = serde_json::to_string(&unreadable).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Report>(&written).unwrap(),
+            unreadable
+        );
     }
 }

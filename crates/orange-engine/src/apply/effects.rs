@@ -2,7 +2,6 @@
 
 use super::{add_child, raise_attention};
 use crate::effect::{Effect, EffectId, EffectOutcome, Kill, PlannedEffect, Spawn};
-use crate::language::hooks::OnError;
 use crate::names::RunId;
 use crate::role::Role;
 use crate::task::{PendingEffect, PendingState, Run, RunState, Task, Workspace};
@@ -111,12 +110,21 @@ pub(super) fn give_up_effect(task: &mut Task, id: EffectId, error: &str) {
     let planned = task.pending[index].planned.clone();
     undo_promise(task, &planned);
     raise_attention(task, given_up(&planned, error));
-    if planned.on_error == OnError::Continue {
-        task.pending.remove(index);
-    } else {
-        let error = error.to_owned();
-        task.pending[index].state = PendingState::GivenUp { error };
-    }
+    let error = error.to_owned();
+    task.pending[index].state = PendingState::GivenUp { error };
+}
+
+/// A person has seen to it; what was given up and can be tried again stays in sight.
+pub(super) fn clear_attention(task: &mut Task) {
+    let reasons = task
+        .pending
+        .iter()
+        .filter_map(|pending| match &pending.state {
+            PendingState::GivenUp { error } => Some(given_up(&pending.planned, error)),
+            PendingState::Waiting | PendingState::Stopped => None,
+        });
+    let reasons: Vec<String> = reasons.collect();
+    task.attention.retain(|reason| reasons.contains(reason));
 }
 
 /// What a person is told about an effect that failed.

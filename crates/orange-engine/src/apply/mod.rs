@@ -99,6 +99,7 @@ pub(crate) fn fold(task: &mut Task, event: &Event) {
         }
         Fact::ErrorNoted { error } => note_error(task, error),
         Fact::AttentionRaised { reason } => raise_attention(task, reason.clone()),
+        Fact::AttentionCleared { .. } => effects::clear_attention(task),
         Fact::ReportReceived { report, .. } => task.report = Some(report.clone()),
         Fact::ChildAdded { child } => add_child(task, child),
         Fact::ChildEnded { child, status } => {

@@ -145,6 +145,8 @@ codes! {
     Unused = "unused", Warning;
     /// A setting has no effect.
     SettingIgnored = "setting-ignored", Note;
+    /// A hook, gate or trigger that this version cannot perform.
+    NotAvailable = "not-available", Error;
     /// The search was stopped before it had seen everything.
     SearchBounded = "search-bounded", Warning;
 }

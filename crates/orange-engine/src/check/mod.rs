@@ -5,6 +5,7 @@
 //! without a search.
 
 mod arrivals;
+mod available;
 mod exits;
 mod finding;
 mod incidents;
@@ -66,6 +67,7 @@ pub fn check_within(workflow: &Workflow, most: usize) -> Checked {
     let mut incidents = Incidents::new(workflow);
     let explored = explore(workflow, most, &mut |visit| incidents.see(visit));
     let mut findings = structure::find(workflow);
+    findings.extend(available::find(workflow));
     findings.extend(exits::find(workflow));
     findings.extend(exits::dead(workflow, &explored, incidents.led()));
     findings.extend(prompts::find(workflow));

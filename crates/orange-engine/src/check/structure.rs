@@ -141,7 +141,7 @@ fn misfit(workflow: &Workflow, state: &State) -> Option<(String, String)> {
                     String::from("nothing but a person leads on from there"),
                     hint(
                         "add a transition on what it waits for (`trigger: children_done`, \
-                         `timeout`, `pr_merged` …), or make it `kind: human`",
+                         `timeout` …), or make it `kind: human`",
                     ),
                 )
             })

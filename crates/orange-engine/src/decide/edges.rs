@@ -188,7 +188,9 @@ fn ask<'a>(edge: &'a Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
     if reachable && needs.is_empty() && missing.is_empty() {
         needs.append(&mut commands);
     }
-    if reachable && !needs.is_empty() {
+    // The engine goes on to its next edge; only somebody who asked is told everything at once.
+    let is_closed = *asker.role == Role::Engine && !missing.is_empty();
+    if reachable && !needs.is_empty() && !is_closed {
         needs.sort();
         needs.dedup();
         return Choice::Needs(needs);

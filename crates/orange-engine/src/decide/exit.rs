@@ -90,6 +90,9 @@ fn follow_rules(
             // An advance that is refused leaves the matter to the rules below.
             ExitOutcome::Advance(cases) => {
                 if advance(steps, cases, role, evidence)? {
+                    if failed && transition::is_with_person(steps) {
+                        steps.raise_attention(format!("the {role} {evidence}"));
+                    }
                     return Ok(true);
                 }
             }

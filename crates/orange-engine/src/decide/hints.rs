@@ -121,6 +121,7 @@ fn again(refusal: &Refusal) -> String {
         Attempt::Amend => String::from("orange task update"),
         Attempt::Tell => format!("orange task tell {task} --message TEXT"),
         Attempt::RetryEffects => format!("orange task retry {task}"),
+        Attempt::ClearAttention => format!("orange attention --clear {task}"),
         Attempt::Adopt { workflow } => format!("orange task update {task} --workflow {workflow}"),
         Attempt::Delete => format!("orange task delete {task}"),
         Attempt::BringBack => format!("orange task delete {task} --undo"),
@@ -181,6 +182,7 @@ fn ask_the_person(refusal: &Refusal) -> String {
             Attempt::Amend => format!("orange task update {task}"),
             Attempt::Tell => format!("orange task tell {task} --message TEXT"),
             Attempt::RetryEffects => format!("orange task retry {task}"),
+            Attempt::ClearAttention => format!("orange attention --clear {task}"),
             Attempt::Adopt { workflow } => {
                 format!("orange task update {task} --workflow {workflow}")
             }
@@ -256,9 +258,10 @@ fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
                  `git commit --amend`, or with `git rebase -i`, then run `{again}`"
             ),
         },
-        GateFailure::PullRequestMissing => {
-            format!("open one with `orange task create-pr`, then run `{again}`")
-        }
+        GateFailure::PullRequestMissing => String::from(
+            "this version of orange cannot look at pull requests; move the task to another \
+             workflow with `orange task update --workflow NAME`",
+        ),
         GateFailure::PullRequestState { .. } | GateFailure::PullRequestChecks { .. } => {
             format!("look at it with `gh pr view`, then run `{again}`")
         }

@@ -18,6 +18,7 @@ mod observation;
 mod obstacles;
 mod outlook;
 mod put_away;
+mod report;
 mod request;
 mod respawn;
 mod steps;

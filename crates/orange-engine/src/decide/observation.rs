@@ -3,6 +3,7 @@
 use super::edges;
 use super::exit;
 use super::merge;
+use super::report;
 use super::steps::{Needed, Steps};
 use super::transition::{self, Taken};
 use crate::decision::Decision;
@@ -15,7 +16,6 @@ use crate::language::gates::PullRequestState;
 use crate::language::hooks::OnError;
 use crate::language::workflow::Trigger;
 use crate::names::{CommitId, RunId, Status, TaskId};
-use crate::report::Report;
 use crate::role::Role;
 use crate::task::{PendingState, Task};
 
@@ -38,7 +38,7 @@ pub(super) fn decide(
         Observation::Merged { commit } => see_merge(&mut steps, commit),
         Observation::PullRequest { state } => see_pull_request(&mut steps, *state),
         Observation::TimedOut => time_out(&mut steps),
-        Observation::ReportArrived { run, report } => receive_report(&mut steps, run, report),
+        Observation::ReportArrived { run, report } => report::receive(&mut steps, run, report),
         // It may be noticed again and again; it is told once.
         Observation::Noticed { what } => {
             if !steps.task.attention.contains(what) {
@@ -61,7 +61,7 @@ pub(super) fn decide(
     }
 }
 
-fn is_over(steps: &Steps<'_>) -> bool {
+pub(super) fn is_over(steps: &Steps<'_>) -> bool {
     steps.workflow.is_terminal(&steps.task.status)
 }
 
@@ -95,7 +95,7 @@ fn end_run(
         let reports = steps.facts().map(|facts| &facts.reports);
         match reports.and_then(|reports| reports.get(run)) {
             None => return Err(vec![FactNeeded::Report { run: run.clone() }]),
-            Some(Some(report)) => receive_report(steps, run, report)?,
+            Some(Some(report)) => report::receive(steps, run, report)?,
             Some(None) => {}
         }
         if live_role(steps, run).is_none() {
@@ -111,7 +111,7 @@ fn end_run(
     exit::judge(steps, &death)
 }
 
-fn live_role(steps: &Steps<'_>, run: &RunId) -> Option<Role> {
+pub(super) fn live_role(steps: &Steps<'_>, run: &RunId) -> Option<Role> {
     let mut runs = steps.task.runs.iter();
     runs.find(|(_, known)| known.id == *run && known.state.is_live())
         .map(|(role, _)| role.clone())
@@ -203,6 +203,8 @@ fn give_up(steps: &mut Steps<'_>, id: EffectId, error: &str) -> Result<(), Neede
         steps.record(Fact::ErrorNoted { error });
         steps.import_seen(&Role::Engine);
         follow(steps, Trigger::SpawnFailed, &shown)?;
+        // The new status empties what needs a person; the failed start still does.
+        steps.raise_attention(shown);
     }
     steps.settle();
     Ok(())
@@ -283,28 +285,6 @@ fn time_out(steps: &mut Steps<'_>) -> Result<(), Needed> {
     if transition::by_engine(&mut trial, &edges, &timeout.then, Trigger::Timeout, &reason)?.is_ok()
     {
         *steps = trial;
-    }
-    Ok(())
-}
-
-/// A report counts for the run that is live now, never for an earlier attempt.
-fn receive_report(steps: &mut Steps<'_>, run: &RunId, report: &Report) -> Result<(), Needed> {
-    if live_role(steps, run).is_none() || is_over(steps) {
-        return Ok(());
-    }
-    steps.import_seen(&Role::Engine);
-    steps.record(Fact::ReportReceived {
-        run: run.clone(),
-        report: report.clone(),
-    });
-    if let Some(error) = report.error() {
-        steps.record(Fact::ErrorNoted { error });
-    }
-    let shown = format!("the run reported `{}`", report.outcome());
-    if !follow(steps, Trigger::Report, &shown)? {
-        steps.raise_attention(format!(
-            "{shown}, and the workflow does not say what follows"
-        ));
     }
     Ok(())
 }

@@ -122,7 +122,9 @@ impl Asking<'_> {
         }
         let triggers: Vec<String> = Trigger::ALL
             .iter()
-            .filter(|(_, trigger)| !edges::leading(&self.steps, to, *trigger).is_empty())
+            .filter(|(_, trigger)| {
+                trigger.is_available() && !edges::leading(&self.steps, to, *trigger).is_empty()
+            })
             .map(|(name, _)| (*name).to_owned())
             .collect();
         if !triggers.is_empty() {

@@ -21,6 +21,7 @@ use crate::way::Way;
 pub fn outlook(workflow: &Workflow, task: &Task, input: &Input) -> Vec<Way> {
     let steps = Steps::new(workflow, task, input);
     let edges = workflow.edges_from(&task.status);
+    let edges = edges.filter(|edge| edge.trigger.is_available());
     edges.map(|edge| way(edge, &steps)).collect()
 }
 

@@ -1,7 +1,8 @@
-//! Puts an ended task away, and brings it back.
+//! Deletes an ended task, brings it back, clears what it needs.
 
 use super::request::{Asking, already, closed_by};
 use crate::decision::Decision;
+use crate::effect::Effect;
 use crate::event::Fact;
 use crate::refusal::{Attempt, Missing};
 use crate::task::{PendingState, Workspace};
@@ -30,6 +31,30 @@ impl Asking<'_> {
         }
         let by = self.request.by.clone();
         self.steps.record(Fact::TaskDeleted { by });
+        self.steps.finish()
+    }
+
+    /// What was given up about an ended task is called off; a workspace that it still holds is not,
+    /// and stays in sight.
+    pub(super) fn clear_attention(mut self) -> Decision {
+        let attempt = Attempt::ClearAttention;
+        if let Some(missing) = self.only_human() {
+            return self.refuse(attempt, closed_by(missing));
+        }
+        let task = &self.steps.task;
+        if self.terminal().is_none() {
+            let status = task.status.clone();
+            return self.refuse(attempt, closed_by(Missing::NotEnded { status }));
+        }
+        if task.attention.is_empty() {
+            return already();
+        }
+        self.steps.cancel_pending(|effect, state| {
+            let is_release = matches!(effect, Effect::Kill(_) | Effect::ReleaseWorkspace { .. });
+            *state != PendingState::Waiting && !is_release
+        });
+        let by = self.request.by.clone();
+        self.steps.record(Fact::AttentionCleared { by });
         self.steps.finish()
     }
 

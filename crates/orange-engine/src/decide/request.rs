@@ -52,6 +52,7 @@ pub(super) fn decide(
         Ask::BringBack => asking.bring_back(),
         Ask::Tell { role } => asking.tell(role.as_ref()),
         Ask::RetryEffects => asking.retry(|_, _| true),
+        Ask::ClearAttention => asking.clear_attention(),
         Ask::RetryReleases => asking.retry(is_for_release),
     }
 }

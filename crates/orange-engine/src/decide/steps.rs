@@ -12,7 +12,7 @@ use crate::language::Workflow;
 use crate::language::hooks::OnError;
 use crate::names::RunId;
 use crate::role::Role;
-use crate::task::{PendingState, RunState, Task};
+use crate::task::{PendingEffect, PendingState, RunState, Task};
 
 /// Facts that are missing.
 pub(super) type Needed = Vec<FactNeeded>;
@@ -159,13 +159,17 @@ impl<'a> Steps<'a> {
         self.record(Fact::AttentionRaised { reason });
     }
 
-    /// The transition is a success once none of its effects is left.
+    /// The transition is a success once none of its effects is left, but those that may fail.
     pub(super) fn settle(&mut self) {
         let Some(plan) = self.task.unsettled else {
             return;
         };
-        let mut pending = self.task.pending.iter();
-        if pending.all(|pending| pending.planned.plan != plan) {
+        let is_left = |pending: &PendingEffect| {
+            let may_fail = pending.planned.on_error == OnError::Continue;
+            let is_given_up = matches!(pending.state, PendingState::GivenUp { .. });
+            pending.planned.plan == plan && !(may_fail && is_given_up)
+        };
+        if !self.task.pending.iter().any(is_left) {
             self.record(Fact::HooksFinished);
         }
     }

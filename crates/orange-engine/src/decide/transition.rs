@@ -8,7 +8,7 @@ use crate::effect::{Effect, Kill, KillScope};
 use crate::event::{Fact, StatusChanged};
 use crate::input::FactNeeded;
 use crate::language::hooks::{Action, Hook, OnError};
-use crate::language::workflow::{Change, Edge, NewValue, State, Trigger};
+use crate::language::workflow::{Change, Edge, Kind, NewValue, State, Trigger};
 use crate::names::Status;
 use crate::refusal::Missing;
 use crate::role::Role;
@@ -95,6 +95,12 @@ pub(super) fn take(steps: &mut Steps<'_>, taken: Taken<'_>) -> Result<(), Needed
     notice_absent(steps);
     steps.settle();
     Ok(())
+}
+
+/// Whether the task is where a person is asked.
+pub(super) fn is_with_person(steps: &Steps<'_>) -> bool {
+    let state = steps.workflow.state(&steps.task.status);
+    state.is_some_and(|state| state.kind == Kind::Human)
 }
 
 /// An agent that is expected and neither there nor on its way would be waited for in vain.

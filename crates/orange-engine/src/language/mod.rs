@@ -1,5 +1,6 @@
 //! The workflow language: YAML in, a checked workflow or every problem out.
 
+mod availability;
 pub mod declared;
 pub(crate) mod defaults;
 pub mod exit_rules;

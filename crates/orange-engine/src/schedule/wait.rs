@@ -177,7 +177,8 @@ impl fmt::Display for Wait {
                 held_by,
             } => write!(
                 formatter,
-                "project `{project}` has {limit} workspaces{}",
+                "a free workspace: the pool of project `{project}` is full, {limit} of {limit} in \
+                 use{}",
                 by(held_by)
             ),
             Wait::Dependency { task, status } => {

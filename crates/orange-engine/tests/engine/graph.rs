@@ -115,9 +115,7 @@ fn a_common_arrow_says_where_it_does_not_start() {
         .collect();
     let expected = [
         "done: on merged by human, needs committed and task_file_untracked, asks first (not from reviewing)",
-        "done: on pr_merged",
         "cancelled: by human",
-        "cancelled: on pr_closed",
     ];
     assert_eq!(told, expected);
     // These two differ from the common one in their hooks alone.

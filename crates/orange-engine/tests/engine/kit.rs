@@ -262,6 +262,12 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Everything that the worker did is committed.
+    pub fn commit(&mut self) {
+        let holds = GitCondition::ALL.map(|(_, condition)| condition);
+        self.facts.git = Some(git_facts(&holds));
+    }
+
     /// The live run of a role ends, and leaves no report unless there is one already.
     pub fn ends(&mut self, role: &Role, evidence: Evidence) -> Plan {
         let run = self.task.runs[role].id.clone();

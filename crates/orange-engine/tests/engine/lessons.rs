@@ -220,6 +220,7 @@ fn lesson_23_the_report_of_an_earlier_attempt_counts_for_nothing() {
     assert_eq!(world.task.status, status("in_progress"));
     assert_eq!(world.task.report, None);
     let second = world.task.runs[&Role::Worker].id.clone();
+    world.commit();
     world.observe(Observation::ReportArrived {
         run: second,
         report,

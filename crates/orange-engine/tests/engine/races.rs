@@ -1,9 +1,9 @@
 //! Things that happen in the wrong order, twice, or half.
 
-use orange_engine::decision::Decision;
+use orange_engine::decision::{Decision, Plan};
 use orange_engine::effect::{Effect, EffectId, EffectOutcome, KillScope};
 use orange_engine::evidence::Evidence;
-use orange_engine::input::{Ask, Cause, Observation};
+use orange_engine::input::{Ask, Cause, GitFacts, Observation, Request, Unclean};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, CommitId, RunId, TaskId};
@@ -441,6 +441,7 @@ fn a_headless_death_asks_for_the_report_first() {
         ..Report::default()
     };
     world.facts.reports.insert(run.clone(), Some(report));
+    world.commit();
     world.observe(ended());
     assert_eq!(world.task.status, status("done"));
     // A report that leads nowhere leaves the death to the rules.
@@ -500,7 +501,11 @@ fn crashes_belong_to_the_status_they_happened_in() {
 
 #[test]
 fn a_start_waits_for_what_its_queue_was_entered_with() {
-    let workflow = shipped_workflow("autopilot");
+    let prepared = include_str!("../../../../workflows/autopilot.yml").replace(
+        "    to: routed\n    by: [human, engine]\n",
+        "    to: routed\n    by: [human, engine]\n    hooks: [{ action: notify, message: routed }]\n",
+    );
+    let workflow = crate::kit::load_clean(&prepared);
     let mut world = World::begin(&workflow);
     world.verb(Role::Engine, Verb::Spawn);
     assert_eq!(shown(&world.verb(Role::Engine, Verb::Spawn)), "already");
@@ -514,7 +519,7 @@ fn a_start_waits_for_what_its_queue_was_entered_with() {
 }
 
 #[test]
-fn a_forge_that_does_not_answer_keeps_no_workspace() {
+fn a_remote_that_does_not_answer_keeps_no_workspace_and_is_tried_again() {
     let workflow = shipped_workflow("autopilot");
     let mut world = World::placed(&workflow, "in_progress");
     let run = world.task.runs[&Role::Worker].id.clone();
@@ -522,15 +527,147 @@ fn a_forge_that_does_not_answer_keeps_no_workspace() {
         status: Some(String::from("done")),
         ..Report::default()
     };
+    world.commit();
     world.observe(Observation::ReportArrived { run, report });
-    for label in ["push_branch", "comment_issue"] {
-        gives_up(&mut world, label);
-    }
+    gives_up(&mut world, "push_branch");
     world.settle();
     assert_eq!(world.task.workspace, Workspace::None);
-    assert!(world.task.pending.is_empty());
+    assert_eq!(world.effects(), ["push_branch"]);
     assert_eq!(world.task.unsettled, None);
-    assert_eq!(world.task.attention.len(), 2);
+    assert_eq!(world.task.attention.len(), 1);
+    let ask = |world: &mut World<'_>, ask: Ask| {
+        world.step(Cause::Request(Request {
+            by: Role::Human,
+            ask,
+            confirmed: false,
+            message: None,
+            head: None,
+        }))
+    };
+    ask(&mut world, Ask::RetryEffects);
+    assert_eq!(world.task.attention, [] as [&str; 0]);
+    gives_up(&mut world, "push_branch");
+    assert_eq!(world.task.attention.len(), 1);
+    ask(&mut world, Ask::RetryEffects);
+    world.settle();
+    assert_eq!(world.task.attention, [] as [&str; 0]);
+    assert_eq!(world.effects(), [] as [&str; 0]);
+}
+
+#[test]
+fn what_was_given_up_about_an_ended_task_can_be_cleared() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::placed(&workflow, "in_progress");
+    let clear = |world: &mut World<'_>, by: Role| {
+        shown(&world.step(Cause::Request(Request {
+            by,
+            ask: Ask::ClearAttention,
+            confirmed: false,
+            message: None,
+            head: None,
+        })))
+    };
+    assert_eq!(clear(&mut world, Role::Human), "refused not-ended");
+    let run = world.task.runs[&Role::Worker].id.clone();
+    let report = Report {
+        status: Some(String::from("done")),
+        ..Report::default()
+    };
+    world.commit();
+    world.observe(Observation::ReportArrived { run, report });
+    gives_up(&mut world, "push_branch");
+    gives_up(&mut world, "release_workspace");
+    world.settle();
+    assert!(clear(&mut world, Role::Worker).starts_with("refused not-allowed"));
+    clear(&mut world, Role::Human);
+    // A workspace that is still held must not go out of sight.
+    assert_eq!(world.task.attention, ["release_workspace: broken"]);
+    assert_eq!(world.effects(), ["release_workspace"]);
+}
+
+/// A report that says `done`, while a fact keeps that from counting.
+fn reports_done(world: &mut World<'_>, git: GitFacts) -> Plan {
+    let run = world.task.runs[&Role::Worker].id.clone();
+    world.facts.git = Some(git);
+    world.facts.reports.insert(
+        run.clone(),
+        Some(Report {
+            status: Some(String::from("done")),
+            ..Report::default()
+        }),
+    );
+    world.observe(Observation::RunEnded {
+        run,
+        evidence: Evidence::Exit { code: 0 },
+        said: None,
+    })
+}
+
+#[test]
+fn a_report_of_done_counts_only_for_committed_work() {
+    let workflow = shipped_workflow("autopilot");
+    let files: Vec<String> = (1..=7).map(|number| format!("file-{number}")).collect();
+    let mut world = World::placed(&workflow, "in_progress");
+    reports_done(
+        &mut world,
+        GitFacts {
+            unclean: Unclean {
+                files,
+                others: Vec::new(),
+            },
+            ..git_facts(&[GitCondition::CommitsAhead])
+        },
+    );
+    assert_eq!(world.task.status, status("needs_review"));
+    let told = "the run reported `done`, but 7 files are not committed: `file-1`, `file-2`, \
+                `file-3`, `file-4`, `file-5` and 2 more";
+    assert_eq!(world.task.attention, [told]);
+    assert_eq!(world.task.last_error.as_ref().unwrap().error, told);
+    // An agent may have renamed or deleted the branch; the end of its run is judged all the same.
+    let mut world = World::placed(&workflow, "in_progress");
+    reports_done(
+        &mut world,
+        GitFacts {
+            unclean: Unclean {
+                files: Vec::new(),
+                others: vec![String::from("there is no branch `work`")],
+            },
+            ..git_facts(&[])
+        },
+    );
+    assert_eq!(world.task.status, status("needs_review"));
+    let told = "the run reported `done`, but there is no branch `work`, and the branch has no \
+                commit of its own";
+    assert_eq!(world.task.attention, [told]);
+}
+
+#[test]
+fn a_report_that_is_not_done_is_not_asked_for_commits() {
+    let workflow = shipped_workflow("autopilot");
+    let mut world = World::placed(&workflow, "in_progress");
+    let run = world.task.runs[&Role::Worker].id.clone();
+    let report = Report::unreadable("expected value at line 1 column 3");
+    world.observe(Observation::ReportArrived { run, report });
+    assert_eq!(world.task.status, status("needs_review"));
+    let told = "the report could not be read: expected value at line 1 column 3";
+    assert_eq!(world.task.attention, [told]);
+}
+
+#[test]
+fn a_start_that_was_given_up_needs_a_person_until_it_is_tried_again() {
+    for (workflow, queue) in [("default", "pending"), ("autopilot", "new")] {
+        let workflow = shipped_workflow(workflow);
+        let mut world = World::begin(&workflow);
+        while world.task.status == status(queue) || world.task.status == status("routed") {
+            world.verb(Role::Engine, Verb::Spawn);
+        }
+        gives_up(&mut world, "acquire_workspace");
+        world.settle();
+        assert_eq!(world.task.status, status(queue));
+        assert_eq!(world.task.attention, ["acquire_workspace: broken"]);
+        world.verb(Role::Human, Verb::Spawn);
+        assert_eq!(world.task.attention, [] as [&str; 0]);
+    }
 }
 
 #[test]

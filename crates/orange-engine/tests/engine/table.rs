@@ -14,7 +14,7 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::language::when::{Operator, When};
 use orange_engine::language::workflow::{Edge, Kind, Target, Trigger};
 use orange_engine::names::{CommitId, FieldName, Status, TaskId};
-use orange_engine::report::{Delegation, Report};
+use orange_engine::report::{Delegation, Outcome, Report};
 use orange_engine::role::Role;
 
 use crate::kit::{ALL_HOLD, World, git_facts, request, shipped_workflow, shown, status};
@@ -471,10 +471,24 @@ fn reports(workflow: &Workflow, from: &Status, text: &mut String) {
             },
         ),
     ];
-    for (label, report) in reports {
+    let worlds = reports.iter().flat_map(|it| [(it, true), (it, false)]);
+    for ((label, report), is_committed) in worlds {
+        // Only what counts as done is asked for its commits.
+        if !is_committed && report.outcome() != Outcome::Done {
+            continue;
+        }
+        let label = if is_committed {
+            (*label).to_owned()
+        } else {
+            format!("{label}, not committed")
+        };
         for attempts in [1, 5] {
             for repeated in [0, 2] {
                 let mut world = World::placed(workflow, from.as_str());
+                world.facts.git = Some(git_facts(&[]));
+                if is_committed {
+                    world.commit();
+                }
                 world.set("attempts", attempts);
                 if let Some(error) = report.error()
                     && repeated > 0

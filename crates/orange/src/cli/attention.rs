@@ -5,20 +5,21 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use orange_engine::attention::Item;
+use orange_engine::input::{Ask, Request};
 use orange_engine::names::ProjectName;
 use orange_engine::time::Timestamp;
 use serde::Serialize;
 
 use super::age::age;
 use super::attending::{Manner, attend};
-use super::driving::driver;
+use super::driving::{driver, print};
 use super::error::Error;
 use super::exit::Exit;
 use super::json::Answer;
 use super::schemas::Shape;
 use crate::clock;
 use crate::config::Environment;
-use crate::driver::{Attended, Driver};
+use crate::driver::{Attended, Driver, Waiting};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
 /// How long one who follows rests between two looks.
@@ -37,7 +38,9 @@ pub const CHANGE: Shape = Shape::of::<Change<'static>>("orange.attention.change/
 /// agent, agents that wait until something is allowed or answered, agents that were started and tell
 /// nothing, and harnesses on which nothing is started. With each comes what to run next.
 ///
-/// Inside a project only its tasks are listed. Nothing is changed.
+/// Inside a project only its tasks are listed. Nothing is changed, but with `--clear`: an ended task
+/// does not move on, so what was given up about it stays until `orange task retry` succeeds or you
+/// clear it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Of every project, also inside one.
@@ -46,6 +49,9 @@ pub struct Args {
     /// Go on with what comes and goes, until interrupted.
     #[arg(long, short)]
     pub follow: bool,
+    /// Clear what went wrong about a task that has ended.
+    #[arg(long, value_name = "TASK", conflicts_with_all = ["all", "follow"])]
+    pub clear: Option<String>,
     /// Answer in JSON, for programs; with `--follow`, an object per line.
     #[arg(long)]
     pub json: bool,
@@ -87,6 +93,9 @@ enum Came {
 /// Prints the queue.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
+    if let Some(task) = &args.clear {
+        return clear(&driver, task, args.json, output);
+    }
     let project = if args.all {
         None
     } else {
@@ -112,6 +121,19 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.answer_grid(&grid(&attention.items, project.is_some()))?;
     }
     Ok(Exit::Ok)
+}
+
+fn clear(driver: &Driver, task: &str, json: bool, output: &mut Output) -> Result<Exit, Error> {
+    let task = driver.meant(Some(task))?;
+    let request = |by| Request {
+        by,
+        ask: Ask::ClearAttention,
+        confirmed: false,
+        message: None,
+        head: None,
+    };
+    let answer = driver.ask_as_caller(&task, request, Waiting::USUAL)?;
+    print(answer, json, output)
 }
 
 fn body(attended: &Attended) -> ItemBody<'_> {

@@ -1,5 +1,7 @@
 //! What asking came to.
 
+use std::collections::BTreeMap;
+
 use orange_engine::effect::EffectId;
 use orange_engine::event::{Event, Fact};
 use orange_engine::names::TaskId;
@@ -19,6 +21,21 @@ pub enum Answer {
     Already(Box<Task>),
     /// It did not happen.
     Refused(Box<Refusal>),
+}
+
+impl Answer {
+    /// One answer for two steps: the later one, with what was recorded for the first before it.
+    pub fn followed_by(self, mut later: Answer) -> Answer {
+        if let (
+            Answer::Done(first) | Answer::StillRunning(first),
+            Answer::Done(second) | Answer::StillRunning(second),
+        ) = (self, &mut later)
+        {
+            let events = std::mem::take(&mut second.events);
+            second.events = first.events.into_iter().chain(events).collect();
+        }
+        later
+    }
 }
 
 /// A task and what happened to it.
@@ -72,21 +89,28 @@ impl Changed {
     }
 }
 
-/// What was planned, given up, and not tried again since.
+/// What was planned or tried anew, given up, and not tried again since.
 fn given_up(store: &Store, id: &TaskId, events: &[Event]) -> Result<Vec<GivenUp>, DriverError> {
-    let planned = events.iter().filter_map(|event| match &event.fact {
-        Fact::EffectPlanned(planned) => Some((planned.id, planned.effect.label())),
+    let wanted = events.iter().filter_map(|event| match &event.fact {
+        Fact::EffectPlanned(planned) => Some((planned.id, event.version)),
+        Fact::EffectRetried { effect } => Some((*effect, event.version)),
         _ => None,
     });
-    let planned: Vec<(EffectId, &'static str)> = planned.collect();
-    let Some((first, _)) = planned.first() else {
+    let wanted: Vec<(EffectId, u64)> = wanted.collect();
+    let Some((_, first)) = wanted.first() else {
         return Ok(Vec::new());
     };
+    let mut labels: BTreeMap<EffectId, &'static str> = BTreeMap::new();
     let mut found: Vec<(EffectId, GivenUp)> = Vec::new();
-    for recorded in store.events(id, first.0)? {
+    for recorded in store.events(id, 0)? {
+        let version = recorded.event.version;
         match recorded.event.fact {
-            Fact::EffectGivenUp { effect, error } => {
-                if let Some((_, label)) = planned.iter().find(|(id, _)| *id == effect) {
+            Fact::EffectPlanned(planned) => {
+                labels.insert(planned.id, planned.effect.label());
+            }
+            Fact::EffectGivenUp { effect, error } if version > *first => {
+                let is_wanted = wanted.iter().any(|(id, _)| *id == effect);
+                if let Some(label) = labels.get(&effect).filter(|_| is_wanted) {
                     let given_up = GivenUp {
                         effect: label,
                         error,

@@ -109,6 +109,7 @@ fn standing<'a>(
         task: &row.id,
         entered_at,
         need: row.need,
+        is_queued: row.kind == Some(Kind::Queued),
         reasons: row
             .attention
             .iter()
@@ -136,11 +137,12 @@ fn standing<'a>(
 
 /// Since when a reason holds: since the latest thing that ends with its words.
 fn since<'a>(row: &TaskRow, told: &'a str, raised: &[Raised], entered_at: Timestamp) -> Reason<'a> {
-    let mut own = raised.iter().filter(|it| it.task == row.id);
-    let found = own.find(|it| told.ends_with(&it.told));
+    let own = raised.iter().filter(|it| it.task == row.id);
+    let mut own = own.filter(|it| told.ends_with(&it.told)).peekable();
     Reason {
         told,
-        since: found.map_or(entered_at, |it| it.at),
-        is_given_up: found.is_some_and(|it| it.is_given_up),
+        since: own.peek().map_or(entered_at, |it| it.at),
+        // A start that was given up is raised again in the status that it leads back to.
+        is_given_up: own.any(|it| it.is_given_up),
     }
 }

@@ -1,25 +1,23 @@
 //! Gathers the facts that a decision needs, holding no lock.
 
-use std::fs;
-use std::io;
-
 use orange_engine::Task;
 use orange_engine::decision::Needs;
-use orange_engine::input::{Cause, FactNeeded, GitFacts, Observation};
+use orange_engine::input::{Cause, FactNeeded, GitFacts, Observation, Unclean};
 use orange_engine::language::gates::GitCondition;
-use orange_engine::names::{BranchName, RunId};
+use orange_engine::names::{BranchName, CommitId, RunId};
 use orange_engine::report::Report;
 
 use super::step::{Known, read};
 use super::{Driver, DriverError};
-use crate::config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_TASK_ID, reason};
+use crate::config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_TASK_ID};
 use crate::effects::command::Invocation;
+use crate::effects::private_file::{self, PrivateFileError};
 use crate::store::{GateCommand, Store, StoredTask, WorkspaceRecord};
 
 /// How many seconds a command of a workflow or a script of a project may take when neither says.
 pub(super) const USUAL_TIMEOUT: u64 = 600;
 
-/// The largest report; a larger one is no report.
+/// The largest report in bytes; a larger one is not read.
 const LARGEST_REPORT: u64 = 1024 * 1024;
 
 impl Driver {
@@ -48,10 +46,18 @@ impl Driver {
                     }
                 }
                 FactNeeded::Git => {
-                    let facts = self.git_facts(store, task, known)?;
+                    let facts = self.git_facts(store, task, known);
                     let branch = known.branch.as_ref().unwrap_or(&task.branch);
-                    self.notice_task_file(store, task, branch, &facts)?;
-                    known.facts.git = Some(facts);
+                    known.facts.git = Some(match facts {
+                        Ok(facts) => {
+                            self.notice_task_file(store, task, branch, &facts)?;
+                            facts
+                        }
+                        Err(DriverError::FactUnknown { reason, .. }) if known.judges_end => {
+                            without_branch(reason)
+                        }
+                        Err(error) => return Err(error),
+                    });
                 }
                 // Until a forge can be asked, there is no pull request.
                 FactNeeded::PullRequest => known.facts.pull_request = Some(None),
@@ -102,24 +108,26 @@ impl Driver {
         Ok(())
     }
 
-    /// The report that a headless run left; one that does not read is none.
+    /// The report that a headless run left, if it left one; one that does not read says why.
     fn report(&self, task: &Task, run: &RunId) -> Result<Option<Report>, DriverError> {
         let path = self
             .run_directory(&task.project, &task.id, run)?
             .join("report.json");
-        let unknown = |error: &io::Error| DriverError::FactUnknown {
-            task: task.id.clone(),
-            what: "the report",
-            reason: reason(error),
+        let bytes = match private_file::read_from_agent(&path, LARGEST_REPORT) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(None),
+            Err(PrivateFileError::System { reason, .. }) => {
+                return Err(DriverError::FactUnknown {
+                    task: task.id.clone(),
+                    what: "the report",
+                    reason,
+                });
+            }
+            Err(error) => return Ok(Some(Report::unreadable(error.to_string()))),
         };
-        match fs::metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(unknown(&error)),
-            Ok(found) if !found.is_file() || found.len() > LARGEST_REPORT => return Ok(None),
-            Ok(_) => {}
-        }
-        let bytes = fs::read(&path).map_err(|error| unknown(&error))?;
-        Ok(serde_json::from_slice(&bytes).ok())
+        let read = Report::object_in(&bytes)
+            .and_then(|object| serde_json::from_str(object).map_err(|error| error.to_string()));
+        Ok(Some(read.unwrap_or_else(Report::unreadable)))
     }
 
     /// A command of a workflow; it learns what it runs for, so that it is known when it calls back.
@@ -147,5 +155,19 @@ impl Driver {
         Ok(Invocation::new(program, variables)
             .arguments(arguments)
             .directory(&workspace.path))
+    }
+}
+
+/// The facts about a branch that an agent renamed or deleted: nothing can be said for it.
+fn without_branch(reason: String) -> GitFacts {
+    GitFacts {
+        head: CommitId::new(""),
+        base: CommitId::new(""),
+        holds: Vec::new(),
+        unclean: Unclean {
+            files: Vec::new(),
+            others: vec![reason],
+        },
+        named: None,
     }
 }

@@ -125,6 +125,7 @@ fn told(cause: &Cause) -> (&'static str, Option<String>) {
                 Ask::HandEdit { .. } => "hand_edit",
                 Ask::Amend { .. } => "amend",
                 Ask::RetryEffects => "retry_effects",
+                Ask::ClearAttention => "clear_attention",
                 Ask::RetryReleases => "retry_releases",
                 Ask::Adopt { .. } => "adopt",
                 Ask::Delete => "delete",

@@ -1,5 +1,7 @@
 //! Starts what is next, and says what the rest waits for.
 
+use std::collections::BTreeSet;
+
 use orange_engine::effect::Effect;
 use orange_engine::event::{Event, Fact};
 use orange_engine::input::{Ask, Cause, Observation, Request};
@@ -12,10 +14,10 @@ use orange_engine::{Workflow, schedule};
 use serde_json::json;
 
 use super::due::is_waiting;
-use super::step::Stepped;
+use super::step::{Stepped, pinned};
 use super::{Driver, DriverError};
 use crate::clock;
-use crate::config::LogLevel;
+use crate::config::{LogLevel, WhenFull};
 use crate::store::Store;
 
 impl Driver {
@@ -50,6 +52,20 @@ impl Driver {
             }
         }
         Ok(self.start_each(store, &starts, 1))
+    }
+
+    /// Starts those of these tasks that can be started now, where no supervisor does.
+    pub(super) fn start_if_unsupervised(
+        &self,
+        store: &mut Store,
+        tasks: &[TaskId],
+    ) -> Result<(), DriverError> {
+        if !self.is_supervised() {
+            let mut starts = self.scheduled(store)?.starts;
+            starts.retain(|task| tasks.contains(task));
+            self.start_each(store, &starts, usize::MAX);
+        }
+        Ok(())
     }
 
     /// What a task in a queue waits for, and what starts of its agents wait for; nothing when it is
@@ -93,16 +109,16 @@ impl Driver {
         Ok(schedule(&store.standings()?, &limits, now))
     }
 
-    /// The limits that a start keeps. A person may try when every workspace is taken: what becomes
-    /// of that is set elsewhere.
+    /// The limits that a start keeps. Where the settings want a full pool refused, it is no limit for
+    /// a person, who is told which task has which workspace instead.
     pub(super) fn limits(&self, by: &Role) -> Result<Limits, DriverError> {
         let mut limits = self.settings(None)?.limits;
-        if *by == Role::Engine {
-            let projects = self.projects()?;
-            for name in projects.names() {
-                let project = projects.require(&name)?;
-                let size = self.settings(Some(project))?.pool.size;
-                limits.pools.insert(name, size);
+        let projects = self.projects()?;
+        for name in projects.names() {
+            let project = projects.require(&name)?;
+            let pool = self.settings(Some(project))?.pool;
+            if *by == Role::Engine || pool.when_full == WhenFull::Queue {
+                limits.pools.insert(name, pool.size);
             }
         }
         Ok(limits)
@@ -148,15 +164,26 @@ impl Driver {
     }
 
     /// Starts one, unless something stands in its way; what was read then is no import, because
-    /// nobody asked.
+    /// nobody asked. A queue that leads into another one is followed by that.
     fn start(&self, store: &mut Store, task: &TaskId) -> Result<bool, DriverError> {
         let cause = Cause::Request(spawn(Role::Engine));
-        let Stepped::Recorded { .. } = self.step(store, task, &cause)? else {
-            return Ok(false);
-        };
-        self.leave_to_performer(store, task)?;
-        self.project_files(store, task)?;
-        Ok(true)
+        let mut passed = BTreeSet::from([store.require(task)?.task.status]);
+        let mut is_started = false;
+        while let Stepped::Recorded { .. } = self.step(store, task, &cause)? {
+            is_started = true;
+            let stored = store.require(task)?;
+            let state = pinned(&stored)?;
+            let state = state.state(&stored.task.status);
+            let is_queue = state.is_some_and(|state| state.kind == Kind::Queued);
+            if !is_queue || !passed.insert(stored.task.status) {
+                break;
+            }
+        }
+        if is_started {
+            self.leave_to_performer(store, task)?;
+            self.project_files(store, task)?;
+        }
+        Ok(is_started)
     }
 
     /// Tells a person that a task waits for what will never be.

@@ -48,6 +48,8 @@ pub(super) struct Known {
     pub(super) head: Option<CommitId>,
     /// Whether a merge is asked for, which is decided for what the remote has now.
     pub(super) merges: bool,
+    /// Whether the end of a run is judged, which must not wait for a branch that is gone.
+    pub(super) judges_end: bool,
 }
 
 impl Driver {
@@ -78,6 +80,7 @@ impl Driver {
             known.branch = new_branch(cause);
             known.head = named_commit(cause);
             known.merges = merges(cause);
+            known.judges_end = matches!(cause, Cause::Observation(Observation::RunEnded { .. }));
             known.document = just_read.take();
             if known.document.is_none() && reads_first(cause) {
                 read(store, id, &mut known)?;

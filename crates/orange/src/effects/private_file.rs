@@ -49,6 +49,12 @@ pub enum PrivateFileError {
         /// The file.
         path: PathBuf,
     },
+    /// Its permissions forbid it.
+    #[error("cannot read `{}`: permission denied", .path.display())]
+    Denied {
+        /// The file.
+        path: PathBuf,
+    },
     /// It is larger than anything that was written.
     #[error("cannot read `{}`: it has more than {limit} bytes", .path.display())]
     TooLarge {
@@ -149,6 +155,35 @@ pub fn remove(path: &Path) -> Result<(), PrivateFileError> {
 
 /// Reads the file, if nobody else could have read or written it.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, PrivateFileError> {
+    let file = open_regular(path)?;
+    let failed = |error: io::Error| PrivateFileError::system("read", path, &error);
+    let metadata = file.metadata().map_err(failed)?;
+    let owned = || path.to_owned();
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(PrivateFileError::NotOwned { path: owned() });
+    }
+    let mode = metadata.mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        let path = owned();
+        return Err(PrivateFileError::Exposed { path, mode });
+    }
+    read_within(file, path, limit)
+}
+
+/// Reads a file that an agent wrote, whoever may read or write it; `None` when there is none.
+pub fn read_from_agent(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, PrivateFileError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A socket cannot even be opened.
+        Ok(found) if !found.is_file() => {
+            let path = path.to_owned();
+            Err(PrivateFileError::NotRegular { path })
+        }
+        _ => read_within(open_regular(path)?, path, limit).map(Some),
+    }
+}
+
+fn open_regular(path: &Path) -> Result<File, PrivateFileError> {
     let failed = |error: io::Error| PrivateFileError::system("read", path, &error);
     let owned = || path.to_owned();
     // Without waiting, since opening a pipe could last for ever.
@@ -159,25 +194,23 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, PrivateFileError> {
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             return Err(PrivateFileError::NotRegular { path: owned() });
         }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Err(PrivateFileError::Denied { path: owned() });
+        }
         opened => opened.map_err(failed)?,
     };
-    let metadata = file.metadata().map_err(failed)?;
-    if !metadata.is_file() {
+    if !file.metadata().map_err(failed)?.is_file() {
         return Err(PrivateFileError::NotRegular { path: owned() });
     }
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(PrivateFileError::NotOwned { path: owned() });
-    }
-    let mode = metadata.mode() & 0o7777;
-    if mode & 0o077 != 0 {
-        let path = owned();
-        return Err(PrivateFileError::Exposed { path, mode });
-    }
+    Ok(file)
+}
+
+fn read_within(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, PrivateFileError> {
     let mut bytes = Vec::new();
     let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(failed)?;
+    read.map_err(|error| PrivateFileError::system("read", path, &error))?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > limit) {
-        let path = owned();
+        let path = path.to_owned();
         return Err(PrivateFileError::TooLarge { path, limit });
     }
     Ok(bytes)

@@ -57,11 +57,9 @@ fn created(stage: &Stage) -> TaskId {
     id
 }
 
-/// It is routed first, and then started.
+/// One call leads through both queues.
 fn spawn(stage: &Stage, id: &TaskId) {
-    for _ in ["routed", "in_progress"] {
-        stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
-    }
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
 }
 
 /// Waits for the end of the run, and lets it be judged by a command that looks first; where the task

@@ -55,16 +55,16 @@ fn a_start_that_fails_says_why_to_people_and_programs() {
 }
 
 #[test]
-fn a_start_without_a_workspace_or_on_the_default_branch_says_why() {
+fn a_start_that_waits_for_a_workspace_or_is_on_the_default_branch_says_why() {
     let stage = Stage::new("default");
     stage.configure("pool_size", &1.into());
     let first = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", first.as_str(), "--wait", "60"]);
     let second = stage.create(&["Add another"]);
     let (code, said) = stage.call(&["task", "spawn", second.as_str(), "--wait", "60"]);
-    assert_eq!(code, 6, "{said}");
-    assert!(said.contains("acquire_workspace was given up: "), "{said}");
-    assert!(said.contains("pool"), "{said}");
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("the pool of project `app` is full"), "{said}");
+    assert_eq!(stage.task(&second).status.as_str(), "pending");
 
     stage.configure("pool_size", &4.into());
     let third = stage.create(&["Add a third", "--branch", "main"]);

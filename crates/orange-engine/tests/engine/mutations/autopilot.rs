@@ -133,22 +133,6 @@ pub fn rows() -> Vec<Mutant> {
             ),
         ),
         mutant(
-            "left to a person alive",
-            vec![edit(
-                r"hooks: &leave_to_person
-      - action: kill_session
-      - action: release_workspace
-",
-                r"hooks: &leave_to_person
-      - action: release_workspace
-",
-            )],
-            found(
-                FindingCode::AgentEvicted,
-                "the transition from `in_progress` to `needs_review` gives the workspace back while the worker is alive in it",
-            ),
-        ),
-        mutant(
             "let go alive",
             vec![edit(
                 r"hooks: &let_go
@@ -183,12 +167,12 @@ pub fn rows() -> Vec<Mutant> {
         mutant(
             "done holding",
             vec![edit(
-                r"      # A forge that does not answer must not keep the workspace.
+                r"      # A remote that does not answer must not keep the workspace.
       - action: kill_session
       - action: release_workspace
       - { action: push_branch, on_error: continue }
 ",
-                r"      # A forge that does not answer must not keep the workspace.
+                r"      # A remote that does not answer must not keep the workspace.
       - action: kill_session
       - { action: push_branch, on_error: continue }
 ",
@@ -201,7 +185,7 @@ pub fn rows() -> Vec<Mutant> {
         mutant(
             "done pushes first",
             vec![edit(
-                r"      # A forge that does not answer must not keep the workspace.
+                r"      # A remote that does not answer must not keep the workspace.
       - action: kill_session
       - action: release_workspace
       - { action: push_branch, on_error: continue }
@@ -219,7 +203,7 @@ pub fn rows() -> Vec<Mutant> {
         mutant(
             "done pushes between",
             vec![edit(
-                r"      # A forge that does not answer must not keep the workspace.
+                r"      # A remote that does not answer must not keep the workspace.
       - action: kill_session
       - action: release_workspace
       - { action: push_branch, on_error: continue }
@@ -257,7 +241,7 @@ pub fn rows() -> Vec<Mutant> {
                 r"  - from: in_progress
     to: blocked
     trigger: exit
-    hooks: *leave_blocked
+    hooks: *let_go
 ",
                 "",
             )],
@@ -293,7 +277,7 @@ pub fn rows() -> Vec<Mutant> {
     to: needs_review
     trigger: spawn_failed
     when: same_errors >= max_same_errors
-    hooks: *leave_to_person
+    hooks: *let_go
   - from: in_progress
     to: new
     trigger: spawn_failed
@@ -303,7 +287,7 @@ pub fn rows() -> Vec<Mutant> {
   - from: in_progress
     to: blocked
     trigger: spawn_failed
-    hooks: *leave_blocked
+    hooks: *let_go
 ",
                 "",
             )],
@@ -424,16 +408,45 @@ pub fn rows() -> Vec<Mutant> {
             ),
         ),
         mutant(
-            "not done order",
+            "done without commits",
             vec![edit(
-                r"    trigger: report
-    gate: is_done
-",
-                r"    trigger: report
-    gate: is_not_done
-",
+                "    gate: [is_done, committed]\n",
+                "    gate: is_done\n",
             )],
-            found(FindingCode::Unused, "gate `is_done` is not used"),
+            found(FindingCode::Unused, "gate `committed` is not used"),
+        ),
+        mutant(
+            "comments on an issue",
+            vec![edit(
+                "      - { action: push_branch, on_error: continue }\n",
+                "      - { action: push_branch, on_error: continue }\n      - { action: comment_issue, message: done, on_error: continue }\n",
+            )],
+            found(
+                FindingCode::NotAvailable,
+                "`comment_issue` cannot be performed by this version of orange",
+            ),
+        ),
+        mutant(
+            "waits for a pull request",
+            vec![edit(
+                "  - from: [blocked, needs_review]\n    to: done\n    by: human\n",
+                "  - from: [blocked, needs_review]\n    to: done\n    trigger: pr_merged\n",
+            )],
+            found(
+                FindingCode::NotAvailable,
+                "`trigger: pr_merged` never happens in this version of orange",
+            ),
+        ),
+        mutant(
+            "asks for a pull request",
+            vec![edit(
+                "  - from: [blocked, needs_review]\n    to: done\n    by: human\n",
+                "  - from: [blocked, needs_review]\n    to: done\n    by: human\n    gate: { pr: { state: open } }\n",
+            )],
+            found(
+                FindingCode::NotAvailable,
+                "the gate `pr` never holds in this version of orange",
+            ),
         ),
         mutant(
             "braces",
@@ -490,24 +503,6 @@ pub fn rows() -> Vec<Mutant> {
             found(
                 FindingCode::AgentAbsent,
                 "the entry `in_progress` enters `in_progress`, which expects the worker, and none is there",
-            ),
-        ),
-        mutant(
-            "pr_merged keeps",
-            vec![edit(
-                r"    trigger: pr_merged
-    hooks:
-      - action: kill_session
-      - action: release_workspace
-",
-                r"    trigger: pr_merged
-    hooks:
-      - action: kill_session
-",
-            )],
-            found(
-                FindingCode::WorkspaceLeaked,
-                "the transition from `in_progress` to `done` reaches `done` with a workspace still bound",
             ),
         ),
         mutant(

@@ -260,12 +260,11 @@ pub fn rows() -> Vec<Harmless> {
             "autopilot",
             "the person may look at it, and every way out gives it back",
             vec![edit(
-                r"hooks: &leave_to_person
-      - action: kill_session
-      - action: release_workspace
+                r"    gate: needs_person
+    hooks: *let_go
 ",
-                r"hooks: &leave_to_person
-      - action: kill_session
+                r"    gate: needs_person
+    hooks: [kill_session]
 ",
             )],
         ),
@@ -280,16 +279,6 @@ pub fn rows() -> Vec<Harmless> {
                 r"    to: new
     by: human
 ",
-            )],
-        ),
-        harmless(
-            "autopilot",
-            "the harness of the project is used",
-            vec![edit(
-                r"    hooks:
-      - action: route
-",
-                "",
             )],
         ),
     ]

@@ -329,8 +329,8 @@ fn about_hooks() -> Vec<Advice> {
             source: shipped_source("autopilot"),
             mistake: vec![
                 edit(
-                    "    hooks:\n      - action: route\n",
-                    "    hooks:\n      - action: route\n  - from: new\n    to: helped\n    by: engine\n    hooks: [acquire_workspace, { action: spawn_agent, prompt: attempt }]\n  - { from: helped, to: blocked, by: human, hooks: [kill_session, release_workspace] }\n",
+                    "    to: routed\n    by: [human, engine]\n",
+                    "    to: routed\n    by: [human, engine]\n  - from: new\n    to: helped\n    by: engine\n    hooks: [acquire_workspace, { action: spawn_agent, prompt: attempt }]\n  - { from: helped, to: blocked, by: human, hooks: [kill_session, release_workspace] }\n",
                 ),
                 edit(
                     "  done:\n    kind: terminal\n",
@@ -632,5 +632,15 @@ fn about_words() -> Vec<Advice> {
             "use it, or remove it",
             vec![edit("  max_naps: 3\n", "")],
         ),
+        Advice {
+            code: FindingCode::NotAvailable,
+            source: shipped_source("autopilot"),
+            mistake: vec![edit(
+                "      - action: create_children\n",
+                "      - action: create_children\n      - action: close_issue\n",
+            )],
+            hint: "take `close_issue` out",
+            mended: vec![edit("      - action: close_issue\n", "")],
+        },
     ]
 }

@@ -359,37 +359,6 @@ pub fn rows() -> Vec<Mutant> {
             ),
         ),
         mutant(
-            "pr_closed keeps",
-            vec![edit(
-                r"    to: cancelled
-    trigger: pr_closed
-    hooks: *let_go
-",
-                r"    to: cancelled
-    trigger: pr_closed
-",
-            )],
-            found(
-                FindingCode::WorkspaceLeaked,
-                "the transition from `clarification` to `cancelled` reaches `cancelled` with a workspace still bound",
-            ),
-        ),
-        mutant(
-            "pr_merged keeps",
-            vec![edit(
-                r"    trigger: pr_merged
-    hooks: *wrap_up
-",
-                r"    trigger: pr_merged
-    hooks: [kill_session]
-",
-            )],
-            found(
-                FindingCode::WorkspaceLeaked,
-                "the transition from `clarification` to `done` reaches `done` with a workspace still bound",
-            ),
-        ),
-        mutant(
             "unused field",
             vec![edit(
                 r"gates:

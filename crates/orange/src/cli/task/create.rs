@@ -227,11 +227,7 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
                 ..Besides::default()
             };
             let exit = print_with(begun.created, &besides, json, output)?;
-            let hint = format!(
-                "it starts by itself once that is gone, if `orange serve` runs; `orange task why \
-                 {task}` tells what it waits for"
-            );
-            (exit, Some(hint))
+            (exit, Some(waiting_hint(&task)))
         }
         Start::Asked(Err(error)) => {
             let error = Error::from(error);
@@ -244,8 +240,7 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
             (exit, Some(stays))
         }
         Start::Asked(Ok(started)) => {
-            let both = joined(begun.created, started);
-            let exit = print(both, json, output)?;
+            let exit = print(begun.created.followed_by(started), json, output)?;
             (exit, (exit == Exit::OutsideFailed).then_some(stays))
         }
     };
@@ -257,22 +252,17 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
     Ok(exit)
 }
 
+/// What is said of a start that something keeps back.
+pub fn waiting_hint(task: &TaskId) -> String {
+    format!(
+        "it starts by itself once that is gone, if `orange serve` runs; `orange task why {task}` \
+         tells what it waits for"
+    )
+}
+
 fn not_started(error: &Error) -> Besides<'_> {
     Besides {
         not_started: Some(error),
         ..Besides::default()
     }
-}
-
-/// One answer for both steps: the later one, with what was recorded for the first before it.
-fn joined(created: Answer, mut started: Answer) -> Answer {
-    if let (
-        Answer::Done(first) | Answer::StillRunning(first),
-        Answer::Done(second) | Answer::StillRunning(second),
-    ) = (created, &mut started)
-    {
-        let later = std::mem::take(&mut second.events);
-        second.events = first.events.into_iter().chain(later).collect();
-    }
-    started
 }

@@ -3,16 +3,18 @@
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 
-use crate::cli::driving::{Target, Wanted, ask};
-use crate::cli::error::Error;
+use crate::cli::driving::{Besides, Target, Wanted, answer, driver, print, print_with};
+use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
+use crate::cli::task::create::waiting_hint;
 use crate::config::Environment;
-use crate::output::Output;
+use crate::driver::{Answer, Start};
+use crate::output::{Output, Text};
 
 /// Start the work of a task.
 ///
 /// Takes the edge that the workflow names under `verbs: spawn`: a worktree is bound, and an agent
-/// starts in it.
+/// starts in it. An edge that leads into another queue is followed by the next one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -22,5 +24,29 @@ pub struct Args {
 /// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let wanted = Wanted::plain(Ask::Verb(Verb::Spawn));
-    ask(&args.target, wanted, environment, output)
+    let Target { patience, .. } = &args.target;
+    let first = answer(&args.target, wanted, environment, output)?;
+    let (first, start) = driver(environment)?.spawn_on(first, patience.waiting())?;
+    let task = match &first {
+        Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
+        Answer::Already(_) | Answer::Refused(_) => return print(first, patience.json, output),
+    };
+    match start {
+        Start::NotWanted | Start::ForAPerson => print(first, patience.json, output),
+        Start::Asked(later) => print(first.followed_by(later?), patience.json, output),
+        Start::Waits(waits) => {
+            let besides = Besides {
+                waits: &waits,
+                ..Besides::default()
+            };
+            let exit = print_with(first, &besides, patience.json, output)?;
+            if !patience.json {
+                let mut text = Text::new();
+                let hint = waiting_hint(&task);
+                text.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
+                output.narrate(&text);
+            }
+            Ok(exit)
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! One effect: what is done in the world for it.
 
+mod children;
 mod command;
 mod conversation;
 mod deliver;
@@ -112,13 +113,15 @@ impl Driver {
             }
             Effect::Notify { message, via } => self.notify_person(&task, message, via),
             Effect::SpawnNext => self.spawn_next(store, &task),
-            // One harness is named for each task, so there is one way to go.
+            // Tasks pinned to an older workflow ask for it; their harness is the one they have.
             Effect::Route => Ok(EffectOutcome::Routed(task.harness.clone())),
             Effect::PushBranch { branch } => self.push(&task, branch),
             Effect::DeleteRemoteBranch { branch } => self.delete_remote(&task, branch),
             Effect::Merge(merge) => self.merge(store, &task, pending, merge),
             Effect::CreatePr { .. } => Err(not_available("opening a pull request")),
-            Effect::CreateChildren { .. } => Err(not_available("creating child tasks")),
+            Effect::CreateChildren { delegations } => {
+                self.create_children(store, &task, pending.planned.id, delegations)
+            }
             Effect::CommentIssue { .. } | Effect::LabelIssue { .. } | Effect::CloseIssue => {
                 Err(not_available("writing to an issue"))
             }

@@ -1,0 +1,175 @@
+//! Reads a field of a report whatever its JSON type.
+
+use std::fmt;
+
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use crate::names::HarnessName;
+use crate::report::Delegation;
+
+/// A JSON value as far as its words matter.
+enum Words {
+    Nothing,
+    Text(String),
+    List(Vec<Words>),
+    Object(Vec<(String, Words)>),
+}
+
+impl Words {
+    /// Item by item; nothing has no items, and neither has a text without words.
+    fn items(self) -> Vec<String> {
+        match self {
+            Words::List(items) => items.into_iter().filter_map(Words::text).collect(),
+            other => other.text().into_iter().collect(),
+        }
+    }
+
+    fn text(self) -> Option<String> {
+        let text = match self {
+            Words::Nothing => return None,
+            Words::Text(text) => text,
+            Words::List(_) => self.items().join("; "),
+            Words::Object(entries) => {
+                let entries = entries.into_iter().map(|(key, value)| match value.text() {
+                    Some(value) => format!("{key}: {value}"),
+                    None => key,
+                });
+                entries.collect::<Vec<String>>().join("; ")
+            }
+        };
+        (!text.trim().is_empty()).then_some(text)
+    }
+}
+
+struct WordsVisitor;
+
+impl<'de> Visitor<'de> for WordsVisitor {
+    type Value = Words;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("any JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Words, E> {
+        Ok(Words::Nothing)
+    }
+
+    fn visit_none<E>(self) -> Result<Words, E> {
+        Ok(Words::Nothing)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Words, D::Error> {
+        Words::deserialize(deserializer)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Words, E> {
+        Ok(Words::Text(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Words, E> {
+        Ok(Words::Text(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Words, E> {
+        Ok(Words::Text(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Words, E> {
+        Ok(Words::Text(value.to_string()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Words, E> {
+        Ok(Words::Text(value.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Words, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Words::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Words, A::Error> {
+        let mut object = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            object.push(entry);
+        }
+        Ok(Words::Object(object))
+    }
+}
+
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Words, D::Error> {
+        deserializer.deserialize_any(WordsVisitor)
+    }
+}
+
+/// `null` is no text, a list is its items in one line.
+pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(optional_text(deserializer)?.unwrap_or_default())
+}
+
+pub(crate) fn optional_text<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    Words::deserialize(deserializer).map(Words::text)
+}
+
+/// `null` is an empty list, a text is a list of one.
+pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Words::deserialize(deserializer).map(Words::items)
+}
+
+/// A text other than a no is a yes: who writes a question here wants an answer.
+pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    let text = optional_text(deserializer)?.unwrap_or_default();
+    let text = text.trim().to_ascii_lowercase();
+    Ok(!["", "false", "no", "none", "null", "0"].contains(&text.as_str()))
+}
+
+pub(crate) fn harness<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<HarnessName>, D::Error> {
+    let text = optional_text(deserializer)?;
+    Ok(text.map(|text| HarnessName::new(text.trim())))
+}
+
+/// A text is a child of that title; one child needs no list.
+pub(crate) fn delegations<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Delegation>, D::Error> {
+    let children = match Words::deserialize(deserializer)? {
+        Words::List(children) => children,
+        one => vec![one],
+    };
+    Ok(children.into_iter().filter_map(delegation).collect())
+}
+
+fn delegation(child: Words) -> Option<Delegation> {
+    let entries = match child {
+        Words::Object(entries) => entries,
+        other => {
+            let title = other.text()?;
+            return Some(Delegation {
+                title,
+                ..Delegation::default()
+            });
+        }
+    };
+    let mut found = Delegation::default();
+    for (key, value) in entries {
+        match key.as_str() {
+            "title" => found.title = value.text().unwrap_or_default(),
+            "body" => found.body = value.text().unwrap_or_default(),
+            "labels" => found.labels = value.items(),
+            "suggested_agent" => {
+                let name = value.text();
+                found.suggested_agent = name.map(|name| HarnessName::new(name.trim()));
+            }
+            _ => {}
+        }
+    }
+    Some(found)
+}

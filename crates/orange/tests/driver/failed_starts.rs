@@ -1,0 +1,123 @@
+//! Starts that fail or wait: what is shown, what goes on.
+
+use std::fs;
+
+use orange_engine::names::TaskId;
+use serde_json::Value;
+
+use crate::stage::{Stage, wait_for};
+use crate::supervisor::Serving;
+
+const ABSENT: &str = "name = \"gone\"\nbinary = \"/nowhere/agent\"\n[args]\nfull = [\"a\"]\n\
+                      reduced = [\"a\"]\n";
+
+fn with_absent_agent() -> Stage {
+    let stage = Stage::new("default");
+    fs::write(stage.path("home/harnesses/gone.toml"), ABSENT).unwrap();
+    stage
+}
+
+fn create(stage: &Stage, words: &[&str]) -> (i32, Value) {
+    let typed = ["task", "create", "--json", "--wait", "60"].iter();
+    let typed: Vec<&str> = typed.chain(words).copied().collect();
+    stage.json(&typed)
+}
+
+fn id(answer: &Value) -> TaskId {
+    TaskId::new(answer["task"]["id"].as_str().unwrap())
+}
+
+/// The start has failed, everybody can see that, and the answer says what failed.
+fn is_told(stage: &Stage, code: i32, answer: &Value) {
+    assert_eq!(code, 6, "{answer}");
+    assert_eq!(answer["outcome"], "failed", "{answer}");
+    assert_eq!(answer["given_up"][0]["effect"], "spawn_agent", "{answer}");
+    let id = id(answer);
+    stage.wait_for_status(&id, "pending");
+    let spawn = format!("orange task spawn {id}");
+    let (_, attention) = stage.json(&["attention", "--json"]);
+    let items = attention["items"].as_array().unwrap();
+    let item = items.iter().find(|it| it["task"] == id.as_str());
+    let item = item.unwrap_or_else(|| panic!("{attention}"));
+    assert_eq!(item["kind"], "gave-up", "{attention}");
+    assert_eq!(item["command"], spawn.as_str(), "{attention}");
+    assert!(item["told"].as_str().unwrap().contains("/nowhere/agent"));
+    for words in [["task", "show"], ["task", "why"]] {
+        let told = stage.must(&[words[0], words[1], id.as_str()]);
+        assert!(told.contains("/nowhere/agent"), "{told}");
+    }
+    let list = stage.must(&["task", "list"]);
+    let row = list.lines().find(|line| line.contains(id.as_str()));
+    assert!(row.is_some_and(|row| row.contains('!')), "{list}");
+}
+
+#[test]
+fn a_start_that_was_given_up_is_told_by_create_and_needs_you() {
+    let stage = with_absent_agent();
+    let (code, answer) = create(&stage, &["one", "Add a line", "--harness", "gone"]);
+    is_told(&stage, code, &answer);
+    // The entry goes away with a start that succeeds.
+    let id = id(&answer);
+    let working = ABSENT.replace("/nowhere/agent", stage.path("agent").to_str().unwrap());
+    fs::write(stage.path("home/harnesses/gone.toml"), working).unwrap();
+    stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_status(&id, "planning");
+    assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
+}
+
+#[test]
+fn a_supervisor_that_is_faster_does_not_hide_a_failed_start() {
+    let stage = with_absent_agent();
+    let _serving = Serving::on(&stage);
+    for number in 1..=6 {
+        let branch = format!("task-{number}");
+        let (code, answer) = create(&stage, &[&branch, "Add a line", "--harness", "gone"]);
+        is_told(&stage, code, &answer);
+    }
+}
+
+#[test]
+fn a_task_waits_for_a_full_pool_and_starts_when_a_workspace_is_free() {
+    let stage = Stage::new("minimal");
+    stage.configure("pool_size", &1.into());
+    stage.script(
+        "worker-1",
+        "commit one\nprintf 'DONE: it\\n' | section Handoff\n",
+    );
+    let (code, first) = create(&stage, &["one", "Add a line"]);
+    assert_eq!(code, 0, "{first}");
+    let (code, told) = stage.call(&["task", "create", "two", "Add another", "--wait", "60"]);
+    assert_eq!(code, 0, "{told}");
+    let told: String = told.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let why = "waits: a free workspace: the pool of project `app` is full, 1 of 1 in use, held by";
+    assert!(told.contains(why), "{told}");
+    let (_, shown) = stage.json(&["task", "show", "two", "--json"]);
+    let second = id(&shown);
+    let task = stage.task(&second);
+    assert_eq!(task.status.as_str(), "pending");
+    assert_eq!(task.attention, [] as [&str; 0]);
+    assert_eq!(task.entered.from, None, "no start was tried in vain");
+    // The end of the first starts it, without a supervisor.
+    stage.wait_for_turn("worker-1");
+    let merge = ["task", "merge", "one", "--yes", "--wait", "60"];
+    stage.must(&merge);
+    wait_for("the second to start", || {
+        stage.task(&second).status.as_str() == "working"
+    });
+}
+
+#[test]
+fn a_full_pool_is_refused_where_the_settings_want_that() {
+    let stage = Stage::new("minimal");
+    fs::write(
+        stage.path("home/config.toml"),
+        "[pool]\nsize = 1\nwhen_full = \"refuse\"\n",
+    )
+    .unwrap();
+    stage.configure("pool_size", &1.into());
+    let (code, first) = create(&stage, &["one", "Add a line"]);
+    assert_eq!(code, 0, "{first}");
+    let (code, second) = create(&stage, &["two", "Add another"]);
+    assert_eq!(code, 3, "{second}");
+    assert_eq!(second["not_started"]["code"], "pool-full", "{second}");
+}
