@@ -359,12 +359,11 @@ fn a_verb_is_used_only_where_it_has_its_place() {
 
 #[test]
 fn what_failed_is_retried_before_any_edge_is_taken() {
-    let workflow = shipped_workflow("autopilot");
-    let mut world = World::placed(&workflow, "blocked");
-    world.move_to(Role::Human, "new");
-    world.settle();
-    world.verb(Role::Human, Verb::Spawn);
-    let effect = world.task.pending[0].planned.id;
+    let workflow = shipped_workflow("default");
+    let mut world = World::placed(&workflow, "reviewing");
+    // The verb `retry` would lead to `working`, and what was reviewed would be worked on again.
+    world.verb(Role::Human, Verb::Merge);
+    let effect = world.task.merging().unwrap();
     let error = String::from("broken");
     world.observe(Observation::EffectGivenUp { effect, error });
     let before = world.task.status.clone();
