@@ -10,7 +10,7 @@ use crate::output::Output;
 ///
 /// Takes the edge that the workflow names under `verbs: retry`. Where none leads on from the
 /// present status, what was given up is tried again: a start, a merge, a worktree that could not be
-/// given back. Effects that nothing performs, because whoever did was killed, are performed instead.
+/// given back. Effects that a killed command or performer has left behind are performed instead.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
