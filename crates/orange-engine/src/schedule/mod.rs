@@ -54,12 +54,17 @@ pub struct Schedule {
 /// finished first; then the larger priority, then who has waited longest, then the id.
 pub fn schedule(all: &[Standing], limits: &Limits, now: Timestamp) -> Schedule {
     let known: BTreeMap<&TaskId, &Standing> = all.iter().map(|it| (&it.task, it)).collect();
+    let taken = Tally::of(known.values().copied(), limits);
     let mut tally = Tally::of(known.values().copied(), limits);
     let mut found = Schedule::default();
     for (standing, queued) in in_order(known.values().copied()) {
         let mut waits = own_waits(queued, now);
         waits.extend(open_dependencies(standing, &known));
         // Who could not start anyway does not care for limits, and keeps nobody else from starting.
+        if waits.is_empty() {
+            waits = taken.reached(standing);
+        }
+        // Tasks that go first count only where there is room now.
         if waits.is_empty() {
             waits = tally.reached(standing);
         }
@@ -83,6 +88,13 @@ pub fn waits_before_limits(task: &Standing, others: &[Standing], now: Timestamp)
     let mut waits = own_waits(queued, now);
     waits.extend(open_dependencies(task, &known));
     waits
+}
+
+/// The limits that leave no room for this task now, whoever goes first. Of `holders`, those count
+/// that are under way or have a workspace or an agent.
+pub fn limits_reached(task: &Standing, holders: &[Standing], limits: &Limits) -> Vec<Wait> {
+    let known: BTreeMap<&TaskId, &Standing> = holders.iter().map(|it| (&it.task, it)).collect();
+    Tally::of(known.values().copied(), limits).reached(task)
 }
 
 /// What keeps a start of this task back, whoever asks for it: its dependencies and the limits.

@@ -9,7 +9,8 @@ use orange_engine::names::{HarnessName, ProjectName, Status, TaskId};
 use orange_engine::parking::{Parking, Reason};
 use orange_engine::role::Role;
 use orange_engine::schedule::{
-    Limits, Place, Queued, Schedule, Standing, Starter, Wait, circle, in_the_way, schedule,
+    Limits, Place, Queued, Schedule, Standing, Starter, Wait, circle, in_the_way, limits_reached,
+    schedule, waits_before_limits,
 };
 use orange_engine::time::Timestamp;
 use proptest::collection::{btree_set, vec};
@@ -429,6 +430,26 @@ proptest! {
             prop_assert_eq!(starts + usize::from(waits.is_some()), usize::from(is_queued));
             for wait in waits.into_iter().flatten() {
                 prop_assert!(!wait.to_string().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn what_one_task_waits_for_is_told_without_the_others(
+        all in any_tasks(), limits in any_limits()
+    ) {
+        let found = schedule(&all, &limits, now());
+        let holds = |it: &&Standing| {
+            it.place == Place::Active || !it.agents.is_empty() || it.has_workspace
+        };
+        let holders: Vec<Standing> = all.iter().filter(holds).cloned().collect();
+        for task in &all {
+            let mut alone = waits_before_limits(task, &all, now());
+            if alone.is_empty() && matches!(task.place, Place::Queued(_)) {
+                alone = limits_reached(task, &holders, &limits);
+            }
+            if !alone.is_empty() {
+                prop_assert_eq!(found.waits.get(&task.task), Some(&alone));
             }
         }
     }

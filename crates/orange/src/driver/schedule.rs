@@ -9,7 +9,9 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
-use orange_engine::schedule::{Limits, Place, Schedule, Standing, Wait, waits_before_limits};
+use orange_engine::schedule::{
+    Limits, Place, Schedule, Standing, Wait, limits_reached, waits_before_limits,
+};
 use orange_engine::{Workflow, schedule};
 use serde_json::json;
 
@@ -97,7 +99,13 @@ impl Driver {
         if !waits.is_empty() || !matches!(own.place, Place::Queued(_)) {
             return Ok(waits);
         }
-        // Only what the limits leave room for depends on every other task.
+        let mut limits = self.limits(&Role::Engine)?;
+        limits.parked = store.parked(clock::now())?;
+        let waits = limits_reached(&own, &store.holders()?, &limits);
+        if !waits.is_empty() {
+            return Ok(waits);
+        }
+        // Where there is room, it depends on every task that goes first.
         let mut found = self.scheduled(store)?;
         Ok(found.waits.remove(task).unwrap_or_default())
     }

@@ -115,6 +115,26 @@ mod tests {
     }
 
     #[test]
+    fn what_tasks_of_an_older_schema_wait_for_is_found() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &ALL[..7]).unwrap();
+        let task = "INSERT INTO texts VALUES ('hash', x'');
+            INSERT INTO tasks (id, project, version, status, workflow, workflow_hash, snapshot,
+                directory, sequence)
+            VALUES ('later', 'app', 1, 'open', 'w', 'hash', '{\"after\":[\"one\",\"two\"]}', 'd', 1)";
+        connection.execute_batch(task).unwrap();
+        migrate(&mut connection, ALL).unwrap();
+        let found: String = connection
+            .query_row(
+                "SELECT group_concat(after || ' ' || task) FROM dependencies",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert_eq!(found, "one later,two later");
+    }
+
+    #[test]
     fn a_step_that_fails_leaves_the_schema_before_it() {
         let mut connection = Connection::open_in_memory().unwrap();
         let broken = [PLANTED[0], "INSERT INTO a (x) VALUES (2); SELECT nonsense;"];

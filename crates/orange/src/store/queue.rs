@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use orange_engine::language::load;
+use orange_engine::language::workflow::Kind;
 use orange_engine::names::{HarnessName, TaskId};
 use orange_engine::schedule::{Limits, Place, Standing, Wait, in_the_way};
 use orange_engine::{Task, Workflow};
@@ -42,6 +43,43 @@ impl Store {
             dependencies.extend(reader.standing(after)?);
         }
         Ok(Some((own, dependencies)))
+    }
+
+    /// Every task that may take up a place of a limit: all but those that only wait in a queue, or
+    /// have ended and left nothing behind.
+    pub fn holders(&self) -> Result<Vec<Standing>, StoreError> {
+        let attempt = || failed("look at the queue");
+        let snapshot = self.connection.unchecked_transaction();
+        let snapshot = snapshot.map_err(attempt())?;
+        let mut reader = Reader::new(&snapshot)?;
+        let sql = "SELECT task, status, workflow_hash, runs <> '{}'
+                   OR EXISTS (SELECT 1 FROM workspaces WHERE workspaces.task = task_rows.task)
+                   OR EXISTS (SELECT 1 FROM pending WHERE pending.task = task_rows.task)
+                   FROM task_rows";
+        let mut statement = snapshot.prepare(sql).map_err(attempt())?;
+        let mut rows = statement.query([]).map_err(attempt())?;
+        let mut holders = Vec::new();
+        // Thousands of neighbours wait in the same queue.
+        let mut last = (String::new(), String::new(), false);
+        while let Some(row) = rows.next().map_err(attempt())? {
+            let text = |column| row.get_ref(column)?.as_str().map_err(Into::into);
+            let read = || -> rusqlite::Result<_> { Ok((text(1)?, text(2)?, row.get(3)?)) };
+            let (status, hash, has_something): (&str, &str, bool) = read().map_err(attempt())?;
+            if (last.0.as_str(), last.1.as_str()) != (status, hash) {
+                let mut states = reader
+                    .workflow(hash)?
+                    .iter()
+                    .flat_map(|it| it.states.iter());
+                let state = states.find(|state| state.name.as_str() == status);
+                let is_idle =
+                    state.is_some_and(|it| matches!(it.kind, Kind::Queued | Kind::Terminal));
+                last = (status.to_owned(), hash.to_owned(), is_idle);
+            }
+            if has_something || !last.2 {
+                holders.extend(reader.standing(&id(row).map_err(attempt())?)?);
+            }
+        }
+        Ok(holders)
     }
 
     /// The tasks that come after this one.

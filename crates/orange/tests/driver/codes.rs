@@ -214,8 +214,11 @@ fn a_database_in_trouble() {
     let mut torn = whole.clone();
     torn[4096..].fill(0xa5);
     fs::write(&database, torn).unwrap();
-    stage.expect("task list --all", 1, "store-failed");
+    stage.expect("task list --all", 3, "store-unusable");
     stage.lose_database();
+    fs::create_dir(&database).unwrap();
+    stage.expect("task list --all", 1, "store-failed");
+    fs::remove_dir(&database).unwrap();
     stage.expect("task show fix", 3, "store-unusable");
     fs::write(&database, whole).unwrap();
     stage.must(&["task", "show", "fix"]);

@@ -9,4 +9,4 @@ CREATE TABLE dependencies (
     PRIMARY KEY (after, task)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO dependencies
-SELECT json_each.value, tasks.id FROM tasks, json_each(tasks.snapshot, '$.queueing.after');
+SELECT json_each.value, tasks.id FROM tasks, json_each(tasks.snapshot, '$.after');
