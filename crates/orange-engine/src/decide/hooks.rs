@@ -1,5 +1,7 @@
 //! Turns hooks into effects, every parameter filled in.
 
+use std::fmt::Write as _;
+
 use super::respawn;
 use super::steps::Steps;
 use super::transition::change_fields;
@@ -221,15 +223,19 @@ pub(super) fn instructions(prompt: &Prompt, steps: &Steps<'_>, message: &str) ->
     if let Some(parent) = task.queueing.parent.as_ref()
         && !is_named("parent")
     {
-        text.push_str(&format!(
-            "\nThis task is a part of task {parent}; see what that is about with: orange task show {parent}\n"
-        ));
+        let _ = writeln!(
+            text,
+            "\nThis task is a part of task {parent}; see what that is about with: orange task \
+             show {parent}"
+        );
     }
     if !task.children.is_empty() && !is_named("children") {
-        text.push_str(&format!(
-            "\nParts of this task that ran as tasks of their own: {}. See what each did with: orange task show ID\n",
+        let _ = writeln!(
+            text,
+            "\nParts of this task that ran as tasks of their own: {}. See what each did with: \
+             orange task show ID",
             children(task)
-        ));
+        );
     }
     text
 }

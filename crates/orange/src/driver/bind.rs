@@ -4,9 +4,8 @@ use orange_engine::Workflow;
 use orange_engine::check::{Severity, check};
 use orange_engine::input::Ask;
 use orange_engine::shipped;
-use sha2::{Digest as _, Sha256};
 
-use super::{Driver, DriverError};
+use super::{Driver, DriverError, ids};
 use crate::effects::private_file;
 
 /// How many errors a refusal names; `orange workflow check` shows all of them.
@@ -77,10 +76,5 @@ impl Driver {
 
 /// A verdict is about one text, by the rules of one version of orange.
 fn verdict_key(text: &str) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
-    hasher.update([0]);
-    hasher.update(text.as_bytes());
-    let hash = hasher.finalize();
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    ids::hash(&format!("{}\0{text}", env!("CARGO_PKG_VERSION")))
 }
