@@ -54,7 +54,7 @@ impl Identity {
 
 /// What the nearest process above the caller is that orange started.
 enum Origin {
-    Run(RunRecord),
+    Run(Box<RunRecord>),
     /// A tmux server, a performer or the supervisor of this home.
     Background,
 }
@@ -85,7 +85,7 @@ impl Driver {
             None => (caller.parents.len(), None),
         };
         let run = match &origin {
-            Some(Origin::Run(record)) => Some(record),
+            Some(Origin::Run(record)) => Some(record.as_ref()),
             _ => None,
         };
         let mut identity = run.map(Identity::of).transpose()?;
@@ -126,7 +126,7 @@ impl Driver {
             let process = &parent.process;
             let mut run = runs.iter().filter(|run| place::is_process(run, process));
             if let Some(run) = run.next() {
-                return Ok(Some((index, Origin::Run(run.clone()))));
+                return Ok(Some((index, Origin::Run(Box::new(run.clone())))));
             }
             let is_server = |it| place::is_server(it, socket, process);
             if parent.is_background || servers.iter().any(is_server) {
