@@ -265,9 +265,14 @@ impl fmt::Display for Happening {
 impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.happening.fmt(formatter)?;
-        let names = self.shown.names();
+        let mut shown = self.shown.clone();
         // A report shows itself.
-        if !names.is_empty() && !matches!(self.happening, Happening::Report { .. }) {
+        if matches!(self.happening, Happening::Report { .. }) {
+            let is_report = |gate: &Gate| matches!(gate.kind, GateKind::Report(_));
+            shown.gates.retain(|gate| !is_report(gate));
+        }
+        let names = shown.names();
+        if !names.is_empty() {
             let showing = match self.happening {
                 Happening::Write { .. } => "",
                 _ => ", showing",

@@ -177,8 +177,8 @@ impl fmt::Display for Wait {
                 held_by,
             } => write!(
                 formatter,
-                "a free workspace: the pool of project `{project}` is full, {limit} of {limit} in \
-                 use{}",
+                "no workspace is free (the pool of project `{project}` is full: {limit} of \
+                 {limit}){}",
                 by(held_by)
             ),
             Wait::Dependency { task, status } => {

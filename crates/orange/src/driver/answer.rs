@@ -102,7 +102,9 @@ fn given_up(store: &Store, id: &TaskId, events: &[Event]) -> Result<Vec<GivenUp>
     };
     let mut labels: BTreeMap<EffectId, &'static str> = BTreeMap::new();
     let mut found: Vec<(EffectId, GivenUp)> = Vec::new();
-    for recorded in store.events(id, 0)? {
+    // The id of an effect is the version of the event that planned it.
+    let oldest = wanted.iter().map(|(effect, _)| effect.0).min();
+    for recorded in store.events(id, oldest.unwrap_or_default().saturating_sub(1))? {
         let version = recorded.event.version;
         match recorded.event.fact {
             Fact::EffectPlanned(planned) => {

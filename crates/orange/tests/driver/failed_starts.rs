@@ -48,7 +48,7 @@ fn is_told(stage: &Stage, code: i32, answer: &Value) {
     }
     let list = stage.must(&["task", "list"]);
     let row = list.lines().find(|line| line.contains(id.as_str()));
-    assert!(row.is_some_and(|row| row.contains('!')), "{list}");
+    assert!(row.is_some_and(|row| row.contains("spawn_agent")), "{list}");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_task_waits_for_a_full_pool_and_starts_when_a_workspace_is_free() {
     let (code, told) = stage.call(&["task", "create", "two", "Add another", "--wait", "60"]);
     assert_eq!(code, 0, "{told}");
     let told: String = told.split_whitespace().collect::<Vec<&str>>().join(" ");
-    let why = "waits: a free workspace: the pool of project `app` is full, 1 of 1 in use, held by";
+    let why = "waits: no workspace is free (the pool of project `app` is full: 1 of 1), held by";
     assert!(told.contains(why), "{told}");
     let (_, shown) = stage.json(&["task", "show", "two", "--json"]);
     let second = id(&shown);

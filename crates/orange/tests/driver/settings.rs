@@ -39,8 +39,8 @@ fn the_settings_hold_where_the_project_says_nothing() {
     stage.must(&["task", "spawn", first.as_str(), "--wait", "60"]);
     let second = stage.create(&["Add another"]);
     let (code, said) = stage.call(&["task", "spawn", second.as_str(), "--wait", "60"]);
-    assert_eq!(code, 6, "{said}");
-    assert!(said.contains("all 1 workspaces"), "{said}");
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("is full: 1 of 1"), "{said}");
 
     // The project's own word wins.
     stage.configure("pool_size", &2.into());
