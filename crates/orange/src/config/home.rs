@@ -81,6 +81,11 @@ impl Home {
         self.0.join("environment.json")
     }
 
+    /// The directory of git directories that exist while git is called.
+    pub fn git(&self) -> PathBuf {
+        self.0.join("git")
+    }
+
     /// The directory of the worktrees.
     pub fn workspaces(&self) -> PathBuf {
         self.0.join("workspaces")

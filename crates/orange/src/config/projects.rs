@@ -58,6 +58,13 @@ pub struct Project {
     /// Whether a merge goes to the remote first.
     #[serde(default)]
     pub push: bool,
+    /// Where its remote is, without passwords: the remote is used only while the repository's
+    /// configuration says the same. Empty when there is none; recorded at first use when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+    /// Where pushes go, if that is another address than the remote's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push_remote: Option<String>,
     /// Whether a branch that was merged is deleted.
     #[serde(default)]
     pub delete_branch: bool,
@@ -138,6 +145,8 @@ impl Project {
             when_full: None,
             task_file: usual_task_file(),
             push: false,
+            remote: None,
+            push_remote: None,
             delete_branch: false,
             setup: Vec::new(),
             setup_timeout: None,

@@ -80,6 +80,8 @@ impl Driver {
         if prepared.is_new {
             let (project, is_new) = Projects::add(&self.home, prepared.project.clone())?;
             registered = is_new.then_some(project);
+        } else {
+            self.record_remote(&mut prepared.project)?;
         }
         let answer = self.create_prepared(&mut store, new, &prepared, waiting)?;
         Ok((answer, registered))

@@ -1,6 +1,7 @@
-//! What a task has changed, for who reviews it.
+//! What a task has changed, for its reviewers.
 
-use orange_engine::names::TaskId;
+use orange_engine::event::Fact;
+use orange_engine::names::{CommitId, TaskId};
 
 use super::{Driver, DriverError};
 use crate::effects::git::{AskDiff, Difference, Extent};
@@ -16,6 +17,7 @@ impl Driver {
         let ask = AskDiff {
             branch: &task.branch,
             default: &project.default_branch,
+            merged: None,
             stat: true,
             colour: false,
         };
@@ -25,15 +27,18 @@ impl Driver {
         })
     }
 
-    /// The difference between a task's branch and where it began, uncommitted work included.
+    /// The difference between a task's branch and where it began, and the work in its worktree
+    /// that is not committed.
     pub fn diff(&self, task: &TaskId, stat: bool, colour: bool) -> Result<Difference, DriverError> {
         let store = Store::open_read_only(&self.home)?;
         let task = store.require(task)?.task;
         let held = store.workspace_of(&task.id)?;
         let (project, git) = self.repository_of(&task)?;
+        let merged = last_merge(&store, &task.id)?;
         let ask = AskDiff {
             branch: &task.branch,
             default: &project.default_branch,
+            merged: merged.as_ref().map(|(base, head)| (base, head)),
             stat,
             colour,
         };
@@ -42,4 +47,14 @@ impl Driver {
             None => git.diff(&ask)?,
         })
     }
+}
+
+/// The commits of the default branch and of the task's for which a merge was last decided.
+fn last_merge(store: &Store, task: &TaskId) -> Result<Option<(CommitId, CommitId)>, DriverError> {
+    let events = store.events(task, 0)?.into_iter().rev();
+    let mut merges = events.filter_map(|it| match it.event.fact {
+        Fact::MergeStarted { base, head, .. } => Some((base, head)),
+        _ => None,
+    });
+    Ok(merges.next())
 }

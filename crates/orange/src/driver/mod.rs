@@ -61,6 +61,7 @@ mod put_away;
 mod queries;
 mod read_log;
 mod rebuild;
+mod registered_remote;
 mod releases;
 mod rename;
 mod repository;
@@ -135,7 +136,7 @@ pub use wait::Waiting;
 pub use watch::{Change, Watched, WatchedRun, Watcher};
 pub use workspaces::Pooled;
 
-pub use crate::effects::git::{Difference, Extent, FileDifference, Operation};
+pub use crate::effects::git::{Difference, Extent, FileDifference, Operation, Part};
 pub use crate::effects::tmux::Observation;
 pub use crate::store::{ChildCount, InboxEntry as Message, Rebuilt, TaskRow};
 

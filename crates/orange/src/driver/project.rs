@@ -77,6 +77,13 @@ impl Driver {
         let mut project = Project::new(name, path, branch);
         project.workflow = workflow;
         project.harness = harness;
+        let address = git.remote_address();
+        project.remote = Some(
+            address
+                .as_ref()
+                .map_or_else(String::new, |it| it.fetch.clone()),
+        );
+        project.push_remote = address.and_then(|it| it.push);
         Ok(project)
     }
 }

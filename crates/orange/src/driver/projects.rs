@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::step::pinned;
 use super::{Driver, DriverError};
 use crate::config::{Project, Projects};
+use crate::effects::git::without_password;
 use crate::store::{Store, StoreError, TaskFilter, WorkspaceState};
 
 /// What a person may set of a project; what is absent stays as it is.
@@ -25,6 +26,10 @@ pub struct ProjectSettings {
     pub pool_size: Option<u32>,
     /// Whether a merge goes to the remote first.
     pub push: Option<bool>,
+    /// Where the remote is; empty for none.
+    pub remote: Option<String>,
+    /// Where pushes go, if elsewhere; empty for the remote itself.
+    pub push_remote: Option<String>,
     /// Whether a branch that was merged is deleted.
     pub delete_branch: Option<bool>,
     /// What is run in a workspace once a task's branch is checked out.
@@ -144,8 +149,19 @@ impl Driver {
     }
 }
 
+fn address(typed: &str) -> Value {
+    json!(without_password(typed))
+}
+
 /// The keys of the file that are to be changed.
 fn changes(settings: &ProjectSettings) -> Vec<(&'static str, Value)> {
+    // What is accepted is the remote as a whole.
+    let push_remote = settings.push_remote.as_deref().filter(|it| !it.is_empty());
+    let push_remote = match (push_remote, &settings.remote, &settings.push_remote) {
+        (Some(push), _, _) => Some(address(push)),
+        (None, None, None) => None,
+        (None, _, _) => Some(Value::Null),
+    };
     let all = [
         (
             "default_branch",
@@ -159,6 +175,8 @@ fn changes(settings: &ProjectSettings) -> Vec<(&'static str, Value)> {
         ),
         ("pool_size", settings.pool_size.map(|it| json!(it))),
         ("push", settings.push.map(|it| json!(it))),
+        ("remote", settings.remote.as_deref().map(address)),
+        ("push_remote", push_remote),
         ("delete_branch", settings.delete_branch.map(|it| json!(it))),
         ("setup", settings.setup.as_ref().map(|it| json!(it))),
         ("setup_timeout", settings.setup_timeout.map(|it| json!(it))),

@@ -4,6 +4,7 @@ use orange_engine::Task;
 use orange_engine::input::GitFacts;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 
+use super::registered_remote::registered;
 use super::step::Known;
 use super::{Driver, DriverError};
 use crate::config::Project;
@@ -21,7 +22,8 @@ impl Driver {
 
     /// The repository of a project as it is configured now.
     pub(super) fn open_repository(&self, project: &Project) -> Result<Git, DriverError> {
-        Ok(Git::open("git", &project.path, &self.environment)?)
+        let git = Git::open("git", &project.path, &self.environment)?;
+        Ok(registered(git, project))
     }
 
     /// The branch that a task's worktree is on, also while it is being rebased.

@@ -15,8 +15,8 @@ use super::working_copy::Script;
 use crate::clock;
 use crate::config::Project;
 use crate::effects::git::{
-    Acquire, AcquireRefusal, Acquired, Acquisition, Freshness, Git, GitError, Phase, Release,
-    Released, Slot,
+    Acquire, AcquireRefusal, Acquired, Acquisition, Freshness, Git, GitError, Ignored, Phase,
+    Release, Released, Slot, Worktree,
 };
 use crate::store::{self, Store, StoreError, WorkspaceRecord};
 
@@ -29,10 +29,11 @@ impl Driver {
         restore: bool,
     ) -> Result<EffectOutcome, Failure> {
         let projects = self.projects().map_err(Failure::for_good)?;
-        let project = projects
+        let mut project = projects
             .require(&task.project)
             .map_err(Failure::for_good)?
             .clone();
+        self.record_remote(&mut project).map_err(Failure::passing)?;
         let workspace = match store.workspace_of(&task.id).map_err(Failure::passing)? {
             Some(workspace) => workspace,
             None => self.reserve(store, task, &project)?,
@@ -50,7 +51,17 @@ impl Driver {
             said.extend(bring_back(&git, &task.id, &acquired)?);
         }
         let file = workspace.path.join(&project.task_file);
-        let bound = store::bind(store, &task.id, &file, clock::now());
+        let mut bound = store::bind(store, &task.id, &file, clock::now());
+        if let Err(StoreError::Occupied { .. }) = bound
+            && !acquired.is_task_file_tracked
+        {
+            let kept =
+                self.keep_what_was_left(&acquired.worktree, &workspace.name, &project.task_file);
+            if let Some(notice) = kept.map_err(Failure::passing)? {
+                said.push(notice);
+                bound = store::bind(store, &task.id, &file, clock::now());
+            }
+        }
         bound.map_err(|error| match error {
             StoreError::Occupied { .. } => Failure::for_good(error),
             error => Failure::passing(error),
@@ -59,6 +70,31 @@ impl Driver {
             self.notice(store, &task.id, what)?;
         }
         Ok(EffectOutcome::Bound(workspace.name))
+    }
+
+    /// Moves what an earlier task left in the place of the task's file, where nobody reads it any
+    /// more; what is to be said about it, if anything was there.
+    fn keep_what_was_left(
+        &self,
+        worktree: &Worktree<'_>,
+        workspace: &WorkspaceName,
+        file: &str,
+    ) -> Result<Option<String>, GitError> {
+        let left = Ignored {
+            path: file.into(),
+            bytes: 0,
+        };
+        let name = format!("{workspace}-{}", clock::now().millis());
+        let folder = self.home.set_aside().join(name);
+        let moved = worktree.set_aside(&[left], &folder)?;
+        let told = |_: &_| {
+            let kept = folder.join(file);
+            format!(
+                "an earlier task left something at `{file}` in {workspace}; it is kept at `{}`",
+                kept.display()
+            )
+        };
+        Ok(moved.first().map(told))
     }
 
     /// Lets a person know, whatever else comes of the effect.

@@ -1,6 +1,9 @@
 //! What other programs wrote, made harmless for a terminal.
 
-/// The text with every control character shown but line ends, tabs and colours.
+use super::text::is_direction;
+
+/// The text with every control character shown but line ends, tabs and colours; so are those that
+/// change the direction of what follows.
 pub(super) fn harmless(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut shown = String::with_capacity(text.len());
@@ -8,7 +11,8 @@ pub(super) fn harmless(bytes: &[u8]) -> String {
     while let Some(character) = rest.chars().next() {
         let length = colour(rest).unwrap_or(character.len_utf8());
         let (part, later) = rest.split_at(length);
-        let is_plain = !character.is_control() || matches!(character, '\n' | '\t');
+        let is_line = matches!(character, '\n' | '\t');
+        let is_plain = is_line || !(character.is_control() || is_direction(character));
         if is_plain || colour(rest).is_some() {
             shown.push_str(part);
         } else {
@@ -39,5 +43,9 @@ mod tests {
         assert_eq!(harmless(written), shown);
         assert_eq!(harmless("ä🦀\u{9b}2J".as_bytes()), "ä🦀\u{fffd}2J");
         assert_eq!(harmless(b"\xff"), "\u{fffd}");
+        assert_eq!(
+            harmless("a\u{202e}b\u{2066}".as_bytes()),
+            "a\u{fffd}b\u{fffd}"
+        );
     }
 }

@@ -121,7 +121,7 @@ pub(super) fn is_plain(text: &str) -> bool {
 }
 
 /// Whether a character does nothing but change the direction of what follows.
-fn is_direction(character: char) -> bool {
+pub(super) fn is_direction(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}'
         | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -17,6 +17,7 @@ pub(super) const ALL: &[&str] = &[
     include_str!("migrations/6.sql"),
     include_str!("migrations/7.sql"),
     include_str!("migrations/8.sql"),
+    include_str!("migrations/9.sql"),
 ];
 
 /// How far a database is from the present schema.

@@ -62,14 +62,13 @@ impl Store {
         // Thousands of neighbours wait in the same queue.
         let mut last = (String::new(), String::new(), false);
         while let Some(row) = rows.next().map_err(attempt())? {
-            let text = |column| row.get_ref(column)?.as_str().map_err(Into::into);
+            let text =
+                |column: usize| -> rusqlite::Result<&str> { Ok(row.get_ref(column)?.as_str()?) };
             let read = || -> rusqlite::Result<_> { Ok((text(1)?, text(2)?, row.get(3)?)) };
             let (status, hash, has_something): (&str, &str, bool) = read().map_err(attempt())?;
             if (last.0.as_str(), last.1.as_str()) != (status, hash) {
-                let mut states = reader
-                    .workflow(hash)?
-                    .iter()
-                    .flat_map(|it| it.states.iter());
+                let workflow = reader.workflow(hash)?;
+                let mut states = workflow.iter().flat_map(|it| it.states.iter());
                 let state = states.find(|state| state.name.as_str() == status);
                 let is_idle =
                     state.is_some_and(|it| matches!(it.kind, Kind::Queued | Kind::Terminal));
@@ -88,12 +87,25 @@ impl Store {
         self.standings_found(sql, task)
     }
 
-    /// The harnesses that tasks which have not ended may start agents on.
+    /// The harnesses that any task names.
     pub fn harnesses_in_use(&self) -> Result<BTreeSet<HarnessName>, StoreError> {
+        let attempt = || failed("look which harnesses are in use");
         let mut found = BTreeSet::new();
-        for id in under_way(&mut Reader::new(&self.connection)?)? {
-            if let Some(task) = tasks::find(&self.connection, &id)? {
-                found.extend([task.harness, task.review_harness]);
+        for field in ["$.harness", "$.review_harness"] {
+            // From one name to the next by the index, however many tasks have the same.
+            let sql = format!(
+                "WITH RECURSIVE names (name) AS (
+                     SELECT min(json_extract(snapshot, '{field}')) FROM tasks
+                     UNION ALL
+                     SELECT (SELECT min(json_extract(snapshot, '{field}')) FROM tasks
+                             WHERE json_extract(snapshot, '{field}') > names.name)
+                     FROM names WHERE names.name IS NOT NULL)
+                 SELECT name FROM names WHERE name IS NOT NULL"
+            );
+            let mut statement = self.connection.prepare(&sql).map_err(attempt())?;
+            let names = statement.query_map([], |row| row.get::<_, String>(0));
+            for name in names.map_err(attempt())? {
+                found.insert(HarnessName::new(name.map_err(attempt())?));
             }
         }
         Ok(found)

@@ -42,6 +42,7 @@ impl Stage {
         self.said("repo", &format!("remote add origin {}", remote.display()));
         self.said("repo", "fetch -q origin");
         self.configure("push", &json!(true));
+        self.configure("remote", &json!(remote.display().to_string()));
         remote
     }
 
@@ -143,9 +144,8 @@ fn with_a_remote_each_strategy_reaches_it_and_its_copy_of_the_branch_goes() {
 fn the_answer_says_what_is_where_now() {
     for (has_remote, is_on_default) in [(false, true), (false, false), (true, true)] {
         let stage = Stage::new("default");
-        if has_remote {
-            stage.add_remote();
-        }
+        let remote = has_remote.then(|| stage.add_remote());
+        let remote = remote.map(|remote| format!("origin ({})", remote.display()));
         let id = stage.reviewed();
         if !is_on_default {
             stage.said("repo", "checkout -q -b mine");
@@ -154,10 +154,9 @@ fn the_answer_says_what_is_where_now() {
         assert_eq!(code, 0, "{said}");
         let commit = stage.said("repo", "rev-parse main");
         let repository = stage.path("repo").display().to_string();
-        let pushed = if has_remote {
-            "pushed to `origin`"
-        } else {
-            "not pushed"
+        let pushed = match &remote {
+            Some(remote) => format!("pushed to `{remote}`"),
+            None => String::from("not pushed"),
         };
         let forwarded = if is_on_default {
             format!("fast-forwarded `{repository}`")
@@ -173,7 +172,7 @@ fn the_answer_says_what_is_where_now() {
         let merged = &answer["merged"];
         assert_eq!(merged["commit"], commit.trim());
         assert_eq!(merged["into"], "main");
-        assert_eq!(merged["pushed_to"].as_str(), has_remote.then_some("origin"));
+        assert_eq!(merged["pushed_to"].as_str(), remote.as_deref());
         let forwarded = is_on_default.then(|| json!([repository]));
         assert_eq!(merged.get("forwarded"), forwarded.as_ref());
         let history = stage.must(&["task", "history", id.as_str()]);
@@ -501,7 +500,7 @@ fn a_performer_that_dies_after_moving_the_branch_is_followed_by_one_that_ends_it
 }
 
 #[test]
-fn the_difference_has_commits_changes_and_new_files() {
+fn the_difference_has_what_is_committed_and_apart_from_it_what_is_not() {
     let stage = Stage::new("default");
     let id = stage.reviewed();
     let worktree = stage.worktree(&id);
@@ -509,24 +508,43 @@ fn the_difference_has_commits_changes_and_new_files() {
     fs::write(worktree.join("new.txt"), "new\n").unwrap();
     let status = stage.git_in(&worktree, "status --porcelain").stdout;
     let shown = stage.must(&["task", "diff", id.as_str()]);
-    for line in ["+one", "+and more", "+++ b/new.txt", "+new"] {
-        assert!(shown.lines().any(|it| it == line), "{line}: {shown}");
+    let (committed, uncommitted) = shown
+        .split_once("\nNOT COMMITTED (will not be merged)\n")
+        .unwrap();
+    assert!(committed.starts_with("Committed: "), "{shown}");
+    assert!(
+        committed.lines().next().unwrap().ends_with(", 1 commit"),
+        "{shown}"
+    );
+    assert!(committed.lines().any(|it| it == "+one"), "{shown}");
+    for line in ["+and more", "+++ b/new.txt", "+new"] {
+        assert!(uncommitted.lines().any(|it| it == line), "{line}: {shown}");
     }
+    assert!(
+        !committed.contains("new.txt") && !committed.contains("more"),
+        "{shown}"
+    );
     assert!(
         !shown.contains('\u{1b}') && !shown.contains("TASK.md"),
         "{shown}"
     );
     let stat = stage.must(&["task", "diff", id.as_str(), "--stat"]);
-    assert!(stat.contains("2 files changed, 3 insertions(+)"), "{stat}");
+    assert!(stat.contains("1 file changed, 1 insertion(+)"), "{stat}");
+    assert!(stat.contains("2 files changed, 2 insertions(+)"), "{stat}");
     let (code, answer) = stage.json(&["task", "diff", id.as_str(), "--json"]);
     assert_eq!(code, 0);
-    assert_eq!(answer["diff"].as_str().unwrap(), shown);
-    assert_eq!(answer["has_uncommitted"], true);
+    let text = |part: &str| answer[part]["diff"].as_str().unwrap().to_owned();
+    assert!(committed.ends_with(&text("committed")), "{answer}");
+    assert_eq!(uncommitted, text("uncommitted"));
+    assert_eq!(
+        (&answer["has_uncommitted"], &answer["commits"]),
+        (&json!(true), &json!(1))
+    );
     let files = json!([
         { "path": "new.txt", "added": 1, "removed": 0 },
-        { "path": "work.txt", "added": 2, "removed": 0 },
+        { "path": "work.txt", "added": 1, "removed": 0 },
     ]);
-    assert_eq!(answer["files"], files);
+    assert_eq!(answer["uncommitted"]["files"], files);
     let now = stage.git_in(&worktree, "status --porcelain").stdout;
     assert_eq!(now, status, "looking changes nothing");
     // A reviewer asks for its own task's.
@@ -540,6 +558,58 @@ fn the_difference_has_commits_changes_and_new_files() {
     stage.wait_for_rest(&id);
     let stat = stage.must(&["task", "diff", id.as_str(), "--stat"]);
     assert!(stat.contains("1 file changed, 1 insertion(+)"), "{stat}");
+    assert!(!stat.contains("NOT COMMITTED"), "{stat}");
+}
+
+#[test]
+fn nothing_is_pushed_where_an_agent_pointed_the_remote() {
+    let stage = Stage::new("default");
+    let remote = stage.add_remote().display().to_string();
+    let id = stage.reviewed();
+    let root = stage.path("");
+    assert!(
+        stage
+            .git_in(&root, "clone -q --bare remote.git evil.git")
+            .status
+            .success()
+    );
+    let evil = stage.path("evil.git").display().to_string();
+    let main = stage.said("evil.git", "rev-parse main");
+    stage.said("repo", &format!("config remote.origin.pushurl {evil}"));
+    let (code, said) = stage.merge(&id, &[]);
+    assert_ne!(code, 0, "{said}");
+    let attention = stage.task(&id).attention.join(" ");
+    let told = format!("{said} {attention}");
+    assert!(
+        told.contains("--push-remote") && told.contains(&evil),
+        "{told}"
+    );
+    assert_eq!(stage.said("evil.git", "rev-parse main"), main);
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    // Who meant it says so, and the answer names the address.
+    let project = stage.task(&id).project;
+    let accept = ["project", "update", project.as_str(), "--remote", &remote];
+    let accept: Vec<&str> = accept.into_iter().chain(["--push-remote", &evil]).collect();
+    stage.must(&accept);
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains(&format!("pushed to `origin ({evil})`")),
+        "{said}"
+    );
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+}
+
+#[test]
+fn what_was_merged_by_a_fast_forward_still_has_its_difference() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    let before = stage.must(&["task", "diff", id.as_str()]);
+    stage.must(&["task", "merge", id.as_str()]);
+    stage.wait_for_rest(&id);
+    let after = stage.must(&["task", "diff", id.as_str()]);
+    assert_eq!(after, before);
+    assert!(after.contains("+one"), "{after}");
 }
 
 #[test]

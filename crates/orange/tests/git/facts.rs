@@ -142,7 +142,9 @@ fn what_is_no_repository_is_refused_with_gits_words() {
         error.contains("not a git repository") && error.contains("git init"),
         "{error}"
     );
-    assert!(Git::open("no-such-git", &yard.app(), &yard.environment()).is_err());
+    let git = Git::open("no-such-git", &yard.app(), &yard.environment()).unwrap();
+    let error = git.worktree(&yard.app()).unwrap().condition().unwrap_err();
+    assert!(error.to_string().contains("not found"), "{error}");
 }
 
 #[test]

@@ -25,6 +25,8 @@ mod meanwhile;
 mod merging;
 mod merging_killed;
 mod merging_remote;
+#[cfg(target_os = "linux")]
+mod misled;
 mod planted;
 mod pool;
 #[cfg(target_os = "linux")]

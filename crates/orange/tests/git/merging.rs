@@ -71,10 +71,12 @@ impl Wanted {
                 let told = refusal.to_string();
                 let has_command = told.contains("run `") || told.contains("with `");
                 let begins = match &refusal.has_it {
-                    None => "cannot merge `fix` into `main`: ",
-                    Some(_) => "`origin` has `fix` in its `main` already, but `main` here cannot",
+                    None => String::from("cannot merge `fix` into `main`: "),
+                    Some(remote) => format!(
+                        "`{remote}` has `fix` in its `main` already, but `main` here cannot"
+                    ),
                 };
-                assert!(told.starts_with(begins), "{told}");
+                assert!(told.starts_with(&begins), "{told}");
                 assert!(has_command, "{told}");
                 refusal.obstacle
             }

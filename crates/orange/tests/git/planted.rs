@@ -179,11 +179,13 @@ fn nothing_that_is_planted_runs_during_merge_diff_and_push() {
         let ask = AskDiff {
             branch: &BranchName::new("fix"),
             default: &BranchName::new("main"),
+            merged: None,
             stat: false,
             colour: false,
         };
         let difference = git.worktree(&yard.slot()).unwrap().diff(&ask).unwrap();
-        let text = String::from_utf8_lossy(&difference.text).into_owned();
+        let text = difference.uncommitted.unwrap().text;
+        let text = String::from_utf8_lossy(&text).into_owned();
         assert!(text.contains("+not committed"), "{text}");
         assert!(text.contains("+++ b/new"), "{text}");
         git.diff(&ask).unwrap();

@@ -74,6 +74,7 @@ fn text(project: &Project, found: &Belongings, width: Option<usize>) -> Result<T
     let rest = rest.filter(|key| !first.contains(key));
     for key in first.into_iter().chain(rest) {
         let shown = match keys.get(key) {
+            Some(Value::String(text)) if text.is_empty() => String::from("none"),
             Some(Value::String(text)) => text.clone(),
             Some(value) => value.to_string(),
             None => continue,

@@ -40,6 +40,12 @@ pub struct Args {
     /// Whether a merge goes to the remote first.
     #[arg(long, value_name = "true|false")]
     pub push: Option<bool>,
+    /// Accept this address of the remote; empty for none.
+    #[arg(long, value_name = "URL")]
+    pub remote: Option<String>,
+    /// Accept another address for pushes.
+    #[arg(long, value_name = "URL")]
+    pub push_remote: Option<String>,
     /// Whether a branch goes once it is merged.
     #[arg(long, value_name = "true|false")]
     pub delete_branch: Option<bool>,
@@ -84,6 +90,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         review_harness: args.review_harness.as_deref().map(HarnessName::new),
         pool_size: args.pool_size,
         push: args.push,
+        remote: args.remote.clone(),
+        push_remote: args.push_remote.clone(),
         delete_branch: args.delete_branch,
         setup: script("--setup", &args.setup)?,
         setup_timeout: args.setup_timeout,

@@ -9,16 +9,22 @@ use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
 use crate::config::Environment;
-use crate::driver::Difference;
+use crate::driver::{Difference, Part};
 use crate::output::{Output, Style, Text};
+
+/// How many digits of a commit's name are shown; git knows it by them.
+const SHORT: usize = 12;
+
+/// How many files that are not shown are named.
+const NAMED: usize = 10;
 
 /// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");
 
 /// Show what a task has changed.
 ///
-/// Everything since its branch left the default branch: commits, and in its worktree also what is
-/// not committed, new files included.
+/// Two parts: what its commits have changed since its branch left the default branch, and what is
+/// in its worktree but not committed, new files included. A merge takes the first part only.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
@@ -38,10 +44,20 @@ struct Body {
     task: String,
     base: String,
     head: String,
+    commits: u64,
     has_uncommitted: bool,
+    committed: PartBody,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uncommitted: Option<PartBody>,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+struct PartBody {
     files: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<String>,
 }
 
 /// Prints it.
@@ -58,32 +74,90 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.answer_exactly(answer.to_text()?.as_bytes())?;
         return Ok(Exit::Ok);
     }
-    output.answer_foreign(&difference.text)?;
-    if difference.text.is_empty() {
+    if difference.committed.files.is_empty() && difference.uncommitted.is_none() {
         let mut narration = Text::new();
         let told = format!("{task}: nothing has changed since {}", difference.base);
         narration.push(Style::Plain, &told);
         narration.end_line();
         output.narrate(&narration);
+        return Ok(Exit::Ok);
+    }
+    output.answer(&heading(&committed_heading(&difference)))?;
+    output.answer_foreign(&difference.committed.text)?;
+    if let Some(uncommitted) = &difference.uncommitted {
+        output.answer(&heading(""))?;
+        output.answer(&heading("NOT COMMITTED (will not be merged)"))?;
+        output.answer_foreign(&uncommitted.text)?;
+        output.answer(&left_out(uncommitted))?;
     }
     Ok(Exit::Ok)
 }
 
+fn heading(line: &str) -> Text {
+    let mut text = Text::new();
+    text.push(Style::Bold, line);
+    text.end_line();
+    text
+}
+
+fn committed_heading(difference: &Difference) -> String {
+    let short = |commit: &str| commit.get(..SHORT).unwrap_or(commit).to_owned();
+    let (base, head) = (
+        short(difference.base.as_str()),
+        short(difference.head.as_str()),
+    );
+    match difference.commits {
+        0 => format!("Committed: nothing since {base}"),
+        1 => format!("Committed: {base}..{head}, 1 commit"),
+        commits => format!("Committed: {base}..{head}, {commits} commits"),
+    }
+}
+
+/// What is there and not shown.
+fn left_out(part: &Part) -> Text {
+    let mut text = Text::new();
+    let named = part.left_out.iter().take(NAMED);
+    for path in named {
+        let path = path.to_string_lossy();
+        text.push(Style::Plain, &format!("not shown: {}", path.escape_debug()));
+        text.end_line();
+    }
+    let more = part.left_out.len().saturating_sub(NAMED);
+    if more > 0 {
+        text.push(Style::Plain, &format!("not shown: {more} more"));
+        text.end_line();
+    }
+    text
+}
+
 fn body(task: String, difference: &Difference, stat: bool) -> Body {
-    let files = difference.files.iter().map(|file| {
+    Body {
+        task,
+        base: difference.base.to_string(),
+        head: difference.head.to_string(),
+        commits: difference.commits,
+        has_uncommitted: difference.uncommitted.is_some(),
+        committed: part_body(&difference.committed, stat),
+        uncommitted: difference
+            .uncommitted
+            .as_ref()
+            .map(|part| part_body(part, stat)),
+    }
+}
+
+fn part_body(part: &Part, stat: bool) -> PartBody {
+    let files = part.files.iter().map(|file| {
         json!({
             "path": file.path.to_string_lossy(),
             "added": file.added,
             "removed": file.removed,
         })
     });
-    let text = String::from_utf8_lossy(&difference.text);
-    Body {
-        task,
-        base: difference.base.to_string(),
-        head: difference.head.to_string(),
-        has_uncommitted: difference.has_uncommitted,
+    let text = String::from_utf8_lossy(&part.text);
+    let left_out = part.left_out.iter().map(|it| it.to_string_lossy());
+    PartBody {
         files: files.collect(),
         diff: (!stat).then(|| text.into_owned()),
+        left_out: left_out.map(|it| it.into_owned()).collect(),
     }
 }

@@ -62,9 +62,11 @@ impl Driver {
                 }))
             }
             Ok(Merging::Refused(refusal)) => Err(Failure::for_good(refusal)),
-            Err(error @ (GitError::NoIdentity(_) | GitError::TooOld { .. })) => {
-                Err(Failure::for_good(error))
-            }
+            Err(
+                error @ (GitError::NoIdentity(_)
+                | GitError::TooOld { .. }
+                | GitError::RemoteChanged { .. }),
+            ) => Err(Failure::for_good(error)),
             Err(error) => Err(Failure::passing(error)),
         }
     }

@@ -245,7 +245,13 @@ impl<'a> Worktree<'a> {
             }
             _ => match ahead {
                 Some(look) => look,
-                None => self.look()?,
+                None => match self.look() {
+                    Err(GitError::NoFile(path)) => {
+                        let refusal = SlotRefusal::NoFile(path);
+                        return Ok(Err(AcquireRefusal::Slot(refusal)));
+                    }
+                    look => look?,
+                },
             },
         };
         let mut paths: Vec<PathBuf> = look.changes.keys().cloned().collect();
@@ -305,7 +311,7 @@ impl<'a> Worktree<'a> {
             self.set_phase(marker, phase)?;
             if !(look.is_at(&aim.target) && self.is_head(&look.head)) {
                 let switch = ["switch", "--quiet", "--no-overwrite-ignore", "--detach"];
-                if let Some(words) = self.call(switch).and([target]).objection()? {
+                if let Some(words) = self.call(switch).and([target]).working().objection()? {
                     self.set_phase(marker, Phase::Idle)?;
                     return Ok(Err(AcquireRefusal::InTheWay(words)));
                 }

@@ -58,6 +58,9 @@ impl AcquireRefusal {
                     path.display()
                 )
             }
+            Self::Slot(refusal @ SlotRefusal::NoFile(_)) => {
+                format!("{refusal}, and git would wait for it; remove it")
+            }
             Self::DefaultBranch(branch) => format!(
                 "`{branch}` is the default branch: name another with \
                  `orange task update --branch <name>`"

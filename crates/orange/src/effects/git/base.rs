@@ -54,27 +54,24 @@ impl Git {
             branch_ref(configured)?;
             return Ok(configured.clone());
         }
-        let usual = self
-            .initial_branch
-            .as_deref()
-            .into_iter()
-            .chain(["main", "master"]);
+        let said = self
+            .call(["config", "--get", "init.defaultBranch"])
+            .answer()?;
+        let said = said.map(|said| String::from_utf8_lossy(&said).trim().to_owned());
+        let usual = said.into_iter();
+        let usual = usual.chain(["main", "master"].map(str::to_owned));
         let usual: Vec<BranchName> = usual.map(BranchName::new).collect();
         let mut names: Vec<String> = Vec::new();
         for branch in &usual {
             names.extend(self.names_of(branch).unwrap_or_default());
         }
-        let head = self
-            .remote
-            .as_ref()
-            .map(|remote| format!("refs/remotes/{remote}/HEAD"));
+        let remote = self.remote_name();
+        let head = remote.as_ref();
+        let head = head.map(|remote| format!("refs/remotes/{remote}/HEAD"));
         names.extend(head.clone());
         let refs = self.refs(&names)?;
         let said = head.and_then(|head| refs.targets.get(&head).cloned());
-        let prefix = format!(
-            "refs/remotes/{}/",
-            self.remote.as_deref().unwrap_or_default()
-        );
+        let prefix = format!("refs/remotes/{}/", remote.unwrap_or_default());
         if let Some(name) = said.as_deref().and_then(|said| said.strip_prefix(&prefix)) {
             return Ok(BranchName::new(name));
         }
@@ -90,15 +87,18 @@ impl Git {
     /// Asks the remote about these branches, within the bound for the network. No branch of this
     /// repository moves: whatever the configuration says, only what is known of the remote does.
     pub fn fetch(&self, branches: &[&BranchName]) -> Result<Freshness, GitError> {
-        let Some(remote) = &self.remote else {
-            return Ok(Freshness::NoRemote);
+        let remote = match self.remote() {
+            Ok(Some(remote)) => remote,
+            Ok(None) => return Ok(Freshness::NoRemote),
+            Err(error) => return Ok(Freshness::Stale(error.to_string())),
         };
+        let name = &remote.name;
         let mut refspecs = Vec::new();
         for branch in branches {
             branch_ref(branch)?;
             // A pattern, because it may fit nothing: the branch need not exist there.
             refspecs.push(format!(
-                "+refs/heads/{branch}*:refs/remotes/{remote}/{branch}*"
+                "+refs/heads/{branch}*:refs/remotes/{name}/{branch}*"
             ));
         }
         let words = [
@@ -111,7 +111,7 @@ impl Git {
             "--no-write-fetch-head",
             "--refmap=",
         ];
-        let call = self.call_remote(words, remote, "upload-pack").and(refspecs);
+        let call = self.call_remote(words, &remote).and(refspecs);
         Ok(match call.succeed() {
             Ok(()) => Freshness::Fresh,
             Err(error) => Freshness::Stale(error.to_string()),
@@ -155,7 +155,7 @@ impl Git {
     /// A branch's refs: that of this repository, then that of the remote.
     fn names_of(&self, branch: &BranchName) -> Result<Vec<String>, GitError> {
         let mut names = vec![branch_ref(branch)?];
-        let remote = self.remote.iter();
+        let remote = self.remote_name();
         names.extend(remote.map(|remote| format!("refs/remotes/{remote}/{branch}")));
         Ok(names)
     }

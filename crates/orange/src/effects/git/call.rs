@@ -1,6 +1,6 @@
-//! Calls git with a known environment and nothing of the repository's own.
+//! Calls git with a known environment and none of the repository's settings.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -8,70 +8,56 @@ use std::time::Duration;
 
 use orange_engine::time::Timestamp;
 
-use super::planted;
+use super::caller::{IDENTITY, Variables};
+use super::settings::{Remote, Setting};
 use super::{Git, GitError, Worktree};
 use crate::effects::command::{Ending, Finished, Invocation};
-
-/// How much of an answer is read: a listing of some million files.
-const LIMIT: usize = 1024 * 1024 * 1024;
-
-/// What every call is told, whatever the repository or the person says.
-const SETTINGS: &[(&str, &str)] = &[
-    // No program of the repository runs, and none asks anybody anything.
-    ("core.hooksPath", "/dev/null"),
-    ("core.fsmonitor", "false"),
-    ("core.askPass", ""),
-    ("protocol.ext.allow", "never"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-    ("submodule.recurse", "false"),
-    // A change must not stay unseen.
-    ("core.untrackedCache", "false"),
-    ("core.trustctime", "true"),
-    ("core.checkStat", "default"),
-    ("core.ignoreStat", "false"),
-    // What is said to be saved survives a loss of power.
-    ("core.fsync", "all"),
-];
-
-/// Who makes rescues; a person's name must not stand under what no person wrote.
-const IDENTITY: &[(&str, &str)] = &[
-    ("GIT_AUTHOR_NAME", "orange"),
-    ("GIT_AUTHOR_EMAIL", "orange@localhost"),
-    ("GIT_COMMITTER_NAME", "orange"),
-    ("GIT_COMMITTER_EMAIL", "orange@localhost"),
-];
 
 /// One call of git.
 pub(super) struct Call {
     invocation: Invocation,
+    /// How long it may take if it is known to be long.
+    work: Duration,
 }
 
 impl Git {
-    /// A call about the repository as a whole.
+    /// A call about the repository as a whole; no attributes apply.
     pub(super) fn call<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
-        let variables = self.variables(&self.settings, Some(&self.directory), None, None);
-        self.invoke(variables, &self.directory).and(words)
+        self.call_as_of(self.no_attributes(), words)
     }
 
-    /// The same, with the attributes of a commit; a git before 2.41 takes those it finds.
+    /// The tree to take attributes from so that there are none.
+    pub(super) fn no_attributes(&self) -> &'static str {
+        if self.id_digits() == 64 {
+            "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+        } else {
+            "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+        }
+    }
+
+    /// The same, with the attributes of a commit; a git before 2.41 finds none.
     pub(super) fn call_as_of<A: AsRef<OsStr>>(
         &self,
         commit: &str,
         words: impl IntoIterator<Item = A>,
     ) -> Call {
-        let mut variables = self.variables(&self.settings, Some(&self.directory), None, None);
+        let mut variables = self.caller.variables(&[]);
+        self.place(&mut variables, self.directory());
         variables.insert("GIT_ATTR_SOURCE".into(), commit.into());
-        self.invoke(variables, &self.directory).and(words)
+        // Without a worktree git looks for files where it is called: here are none.
+        self.caller.invoke(variables, self.own.path()).and(words)
     }
 
-    /// The same, in the name of the person, as the configuration has it, at a given time.
+    /// The same, in the name of the user, as their own configuration has it unless another name
+    /// is given, at a given time.
     pub(super) fn call_by_person<A: AsRef<OsStr>>(
         &self,
         at: Timestamp,
+        identity: &[Setting],
         words: impl IntoIterator<Item = A>,
     ) -> Call {
-        let mut variables = self.variables(&self.settings, Some(&self.directory), None, None);
+        let mut variables = self.caller.variables(identity);
+        self.place(&mut variables, self.directory());
         for (name, _) in IDENTITY {
             variables.remove(OsStr::new(name));
         }
@@ -81,120 +67,85 @@ impl Git {
         }
         // A name that is made up of the machine's is nobody's.
         let known = ["-c", "user.useConfigOnly=true"];
-        self.invoke(variables, &self.directory)
+        self.caller
+            .invoke(variables, self.own.path())
             .and(known)
             .and(words)
     }
 
-    /// A call that finds out which repository a directory belongs to.
-    pub(super) fn discovering(&self, directory: &Path) -> Call {
-        let variables = self.variables(&self.settings, None, None, None);
-        self.invoke(variables, directory)
-    }
-
-    fn invoke(&self, variables: BTreeMap<OsString, OsString>, directory: &Path) -> Call {
-        let invocation = Invocation::new(&self.program, variables)
-            .directory(directory)
-            .timeout(self.local_timeout)
-            .limit(LIMIT)
-            .arguments(["--literal-pathspecs"]);
-        Call { invocation }
-    }
-
-    fn variables(
+    /// A call about git's records of worktrees, whose places follow from the repository's own
+    /// directory. It reads the repository's configuration, and runs nothing that is named there.
+    pub(super) fn call_recording<A: AsRef<OsStr>>(
         &self,
-        settings: &[(String, String)],
-        directory: Option<&Path>,
-        worktree: Option<&Path>,
-        index: Option<&Path>,
-    ) -> BTreeMap<OsString, OsString> {
-        let mut variables = self.environment.clone();
-        let mut set = |name: &str, value: &OsStr| variables.insert(name.into(), value.into());
-        for (name, value) in IDENTITY {
-            set(name, value.as_ref());
-        }
-        set("LC_ALL", "C".as_ref());
-        set("GIT_TERMINAL_PROMPT", "0".as_ref());
-        set("GIT_OPTIONAL_LOCKS", "0".as_ref());
-        set("GIT_NO_REPLACE_OBJECTS", "1".as_ref());
-        let places = [
-            ("GIT_DIR", directory),
-            ("GIT_WORK_TREE", worktree),
-            ("GIT_INDEX_FILE", index),
-        ];
-        for (name, path) in places {
-            if let Some(path) = path {
-                set(name, path.as_os_str());
-            }
-        }
-        let fixed = SETTINGS.iter().copied();
-        let learned = settings.iter().map(|(key, value)| (&**key, &**value));
-        let mut count = 0;
-        for (key, value) in fixed.chain(learned) {
-            set(&format!("GIT_CONFIG_KEY_{count}"), key.as_ref());
-            set(&format!("GIT_CONFIG_VALUE_{count}"), value.as_ref());
-            count += 1;
-        }
-        set("GIT_CONFIG_COUNT", count.to_string().as_ref());
-        variables
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        let mut variables = self.caller.variables(&[]);
+        variables.insert("GIT_DIR".into(), self.directory().into());
+        self.caller.invoke(variables, self.directory()).and(words)
     }
 
-    /// Reads the configuration, and keeps what switches off the programs that it names.
-    pub(super) fn learn_settings(&mut self) -> Result<(), GitError> {
-        let listing = self.call(["config", "--list", "--show-scope", "-z"]);
-        let listing = planted::parse(&listing.bytes()?);
-        self.settings = planted::overrides(&listing);
-        self.has_worktree_settings = planted::has_worktree_settings(&listing);
-        self.remote = planted::remote(&listing);
-        self.initial_branch = planted::initial_branch(&listing);
-        self.has_plain_files = planted::has_plain_files(&listing);
-        self.id_digits = planted::id_digits(&listing);
-        Ok(())
+    /// Lets git work in a directory of the repository's, and share ours with all others.
+    fn place(&self, variables: &mut Variables, directory: &Path) {
+        variables.insert("GIT_DIR".into(), directory.into());
+        variables.insert("GIT_COMMON_DIR".into(), self.own.path().into());
+    }
+
+    /// The names for which the user's own configuration has something in a section.
+    pub(super) fn users_names(&self, section: &str) -> Result<BTreeSet<String>, GitError> {
+        let pattern = format!("^{section}\\..*\\.");
+        let call = self.call(["config", "--name-only", "-z", "--get-regexp", &pattern]);
+        let said = call.answer()?.unwrap_or_default();
+        let name = |part: &[u8]| {
+            let key = String::from_utf8_lossy(part).into_owned();
+            let (name, _) = key.split_once('.')?.1.rsplit_once('.')?;
+            Some(name.to_owned())
+        };
+        Ok(parts(&said).filter_map(name).collect())
     }
 
     /// A call that talks to the remote, within the bound for the network.
     pub(super) fn call_remote<A: AsRef<OsStr>>(
         &self,
         words: impl IntoIterator<Item = A>,
-        remote: &str,
-        program: &str,
+        remote: &Remote,
     ) -> Call {
-        let call = self.call(words).and(self.their_program(remote, program));
-        let call = call.and(["--", remote]).timeout(self.network_timeout());
+        let mut settings = remote.settings();
+        if remote.uses_ssh() && !self.has_ssh_command() {
+            let quiet = ("core.sshCommand", "ssh -oBatchMode=yes");
+            settings.push((quiet.0.to_owned(), quiet.1.to_owned()));
+        }
+        let mut variables = self.caller.variables(&settings);
+        self.place(&mut variables, self.directory());
         // A remote may be a path, which is meant as seen from the checkout.
         let above = self.directory().parent();
-        match above.filter(|_| self.directory().ends_with(".git")) {
-            Some(above) => call.within(above),
-            None => call,
-        }
+        let above = above.filter(|_| self.directory().ends_with(".git"));
+        let call = self
+            .caller
+            .invoke(variables, above.unwrap_or(self.directory()));
+        let call = call.and(words).and(["--", &remote.name]);
+        call.timeout(self.network_timeout())
     }
 
-    /// The option that says which program answers at the remote, where the repository names one:
-    /// of several settings git takes the first, so that ours alone would not count.
-    fn their_program(&self, remote: &str, option: &str) -> Option<String> {
-        let key = format!("remote.{remote}.{}", option.replace('-', ""));
-        let mut settings = self.settings.iter();
-        let (_, program) = settings.find(|(known, _)| *known == key)?;
-        Some(format!("--{option}={program}"))
+    fn has_ssh_command(&self) -> bool {
+        let call = self.call(["config", "--get", "core.sshCommand"]);
+        matches!(call.answer(), Ok(Some(_)))
     }
 
     /// How long the network may take.
     pub(super) fn network_timeout(&self) -> Duration {
-        self.network_timeout
+        self.caller.timeouts.network
     }
 }
 
 impl Worktree<'_> {
     /// A call in the worktree, which cannot mean any other.
     pub(super) fn call<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
-        self.invoke(None).and(words)
+        self.invoke(&[], words)
     }
 
     /// The same, allowed to note in the index what it has found out, if nobody else has it locked.
     pub(super) fn call_noting<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
-        let mut variables = self.variables(None);
-        variables.insert("GIT_OPTIONAL_LOCKS".into(), "1".into());
-        self.git().invoke(variables, self.path()).and(words)
+        self.invoke(&[("GIT_OPTIONAL_LOCKS", "1".as_ref())], words)
     }
 
     /// The same, on another index.
@@ -203,7 +154,7 @@ impl Worktree<'_> {
         index: &Path,
         words: impl IntoIterator<Item = A>,
     ) -> Call {
-        self.invoke(Some(index)).and(words)
+        self.invoke(&[("GIT_INDEX_FILE", index.as_os_str())], words)
     }
 
     /// The same, with the attributes of a commit; a git before 2.41 takes those of the worktree.
@@ -212,41 +163,58 @@ impl Worktree<'_> {
         commit: &str,
         words: impl IntoIterator<Item = A>,
     ) -> Call {
-        let mut variables = self.variables(None);
-        variables.insert("GIT_ATTR_SOURCE".into(), commit.into());
-        self.git().invoke(variables, self.path()).and(words)
+        self.invoke(&[("GIT_ATTR_SOURCE", commit.as_ref())], words)
     }
 
-    fn invoke(&self, index: Option<&Path>) -> Call {
-        self.git().invoke(self.variables(index), self.path())
-    }
-
-    fn variables(&self, index: Option<&Path>) -> BTreeMap<OsString, OsString> {
-        let (directory, path) = (Some(self.directory()), Some(self.path()));
-        let settings = self.settings();
-        self.git().variables(settings, directory, path, index)
+    fn invoke<A: AsRef<OsStr>>(
+        &self,
+        more: &[(&str, &OsStr)],
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        let git = self.git();
+        let mut variables = git.caller.variables(self.told());
+        git.place(&mut variables, self.directory());
+        variables.insert("GIT_WORK_TREE".into(), self.path().into());
+        for (name, value) in more {
+            variables.insert((*name).into(), (*value).into());
+        }
+        git.caller.invoke(variables, self.path()).and(words)
     }
 }
 
 impl Call {
+    pub fn new(invocation: Invocation, work: Duration) -> Self {
+        Self { invocation, work }
+    }
+
     pub fn and<A: AsRef<OsStr>>(self, words: impl IntoIterator<Item = A>) -> Self {
-        let invocation = self.invocation.arguments(words);
-        Self { invocation }
+        self.with(|it| it.arguments(words))
     }
 
     pub fn input(self, input: impl Into<Vec<u8>>) -> Self {
-        let invocation = self.invocation.input(input);
-        Self { invocation }
+        self.with(|it| it.input(input))
     }
 
-    fn within(self, directory: &Path) -> Self {
-        let invocation = self.invocation.directory(directory);
-        Self { invocation }
+    pub fn variable(self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.with(|it| it.variable(name, value))
     }
 
     pub fn timeout(self, timeout: Duration) -> Self {
-        let invocation = self.invocation.timeout(timeout);
-        Self { invocation }
+        self.with(|it| it.timeout(timeout))
+    }
+
+    /// For what reads or writes many files: it may take longer than a look.
+    pub fn working(self) -> Self {
+        let work = self.work;
+        self.timeout(work)
+    }
+
+    fn with(self, change: impl FnOnce(Invocation) -> Invocation) -> Self {
+        let Self { invocation, work } = self;
+        Self {
+            invocation: change(invocation),
+            work,
+        }
     }
 
     /// What it printed, if it succeeded.

@@ -60,11 +60,11 @@ impl Git {
         default: &BranchName,
     ) -> Result<Deletion, GitError> {
         let name = branch_ref(branch)?;
-        let Some(remote) = &self.remote else {
+        let Some(remote) = self.remote()? else {
             return Ok(Deletion::Absent);
         };
         let words = ["ls-remote", "--quiet", "--symref"];
-        let call = self.call_remote(words, remote, "upload-pack");
+        let call = self.call_remote(words, &remote);
         let call = call.and(["HEAD", &name]);
         let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
         let rows = || text.lines().filter_map(|line| line.split_once('\t'));
@@ -80,7 +80,7 @@ impl Git {
         if !self.is_kept(&commit, default)? {
             return Ok(Deletion::NotContained(commit));
         }
-        let words = self.push_nothing(remote, branch, &commit)?;
+        let words = self.push_nothing(&remote, branch, &commit)?;
         Ok(words.map_or(Deletion::Deleted(commit), Deletion::Rejected))
     }
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{Git, GitError};
+use super::GitError;
+use super::caller::Caller;
 
 /// Git's directory of a checkout, where that is plain to see: it is in the checkout itself, shared
 /// with nobody above it, and both are the person's own. Nothing where git has to be asked.
@@ -27,7 +28,7 @@ pub(super) fn git_directory(checkout: &Path) -> Option<PathBuf> {
     found.canonicalize().ok()
 }
 
-impl Git {
+impl Caller {
     /// The same by git's own search, upwards from a directory.
     pub(super) fn ask_for_directory(&self, directory: &Path) -> Result<PathBuf, GitError> {
         let ask = ["rev-parse", "--path-format=absolute", "--git-common-dir"];

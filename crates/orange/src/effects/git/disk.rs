@@ -124,7 +124,7 @@ fn hashes<'a>(call: Call, files: impl Iterator<Item = &'a Path>) -> Result<Vec<S
     if count == 0 {
         return Ok(Vec::new());
     }
-    let call = call.input(input);
+    let call = call.input(input).working();
     let text = call.text()?;
     let ids: Vec<String> = text.lines().map(str::to_owned).collect();
     if ids.len() == count {

@@ -24,6 +24,39 @@ pub enum GitError {
         /// What it said.
         answer: String,
     },
+    /// The repository's configuration makes no sense.
+    #[error(
+        "cannot read `{}`: line {line} makes no sense; correct it, for example with `git config \
+         --edit`",
+        .path.display()
+    )]
+    Configuration {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+    },
+    /// The repository's configuration names another remote than the registered one.
+    #[error(
+        "cannot use the remote: the repository's configuration says {configured}, and the project \
+         is registered with {registered}; if you changed it, run `{accept}`, else put it back with \
+         `git remote set-url`"
+    )]
+    RemoteChanged {
+        /// What the configuration says now.
+        configured: String,
+        /// What was recorded.
+        registered: String,
+        /// The command that accepts it.
+        accept: String,
+    },
+    /// Something that git would wait for is where it expects a file.
+    #[error(
+        "cannot let git read `{}`: it is a pipe, a socket or a device, and git would wait for it; \
+         remove it",
+        .0.display()
+    )]
+    NoFile(PathBuf),
     /// There is no repository.
     #[error(
         "cannot open a repository at `{}`: {reason}; run `git init` there, or name another \

@@ -1,9 +1,10 @@
 //! Files that no worktree of a repository is to track.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use super::name::tree_file;
+use super::own::{LIMIT, read_file};
 use super::{Git, GitError};
 
 impl Git {
@@ -12,10 +13,8 @@ impl Git {
     pub fn exclude(&self, files: &[&str]) -> Result<(), GitError> {
         let path = self.directory().join("info").join("exclude");
         let failed = GitError::system("write", &path);
-        let text = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            text => text.map_err(GitError::system("read", &path))?,
-        };
+        let text = read_file(&path, LIMIT).map_err(GitError::system("read", &path))?;
+        let text = text.unwrap_or_default();
         let mut more = Vec::new();
         for file in files {
             let line = format!("/{}", tree_file(file)?);
@@ -37,6 +36,7 @@ impl Git {
         let file = OpenOptions::new().append(true).create(true).open(&path);
         let mut file = file.map_err(&failed)?;
         file.write_all(&more).map_err(&failed)?;
-        file.sync_all().map_err(&failed)
+        file.sync_all().map_err(&failed)?;
+        self.own.take_excludes(self.directory())
     }
 }

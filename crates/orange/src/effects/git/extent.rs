@@ -37,28 +37,7 @@ impl Git {
         let base = self.fork(ask, &head)?;
         let range = [base.to_string(), head.to_string()];
         let numbers = self.call(NUMBERS).and(&range).bytes()?;
-        self.counted(&base, head, &numbers)
-    }
-
-    fn counted(&self, base: &CommitId, head: CommitId, numbers: &[u8]) -> Result<Extent, GitError> {
-        let range = format!("{base}..{head}");
-        let commits = self.call(["rev-list", "--count", &range]).bytes()?;
-        let commits = String::from_utf8_lossy(&commits);
-        let mut extent = Extent {
-            commits: commits.trim().parse().unwrap_or(0),
-            head: Some(head),
-            ..Extent::default()
-        };
-        for part in parts(numbers) {
-            let part = String::from_utf8_lossy(part);
-            let mut fields = part.split('\t');
-            let mut count = || fields.next()?.parse::<u64>().ok();
-            // A file without lines has neither.
-            let (added, removed) = (count().unwrap_or(0), count().unwrap_or(0));
-            extent.added += added;
-            extent.removed += removed;
-        }
-        Ok(extent)
+        Ok(counted(self.count(&base, &head)?, head, &numbers))
     }
 }
 
@@ -71,6 +50,24 @@ impl Worktree<'_> {
         };
         let base = git.fork(ask, &head)?;
         let numbers = self.call(NUMBERS).and([base.as_str(), "--"]).bytes()?;
-        git.counted(&base, head, &numbers)
+        Ok(counted(git.count(&base, &head)?, head, &numbers))
     }
+}
+
+fn counted(commits: u64, head: CommitId, numbers: &[u8]) -> Extent {
+    let mut extent = Extent {
+        commits,
+        head: Some(head),
+        ..Extent::default()
+    };
+    for part in parts(numbers) {
+        let part = String::from_utf8_lossy(part);
+        let mut fields = part.split('\t');
+        let mut count = || fields.next()?.parse::<u64>().ok();
+        // A file without lines has neither.
+        let (added, removed) = (count().unwrap_or(0), count().unwrap_or(0));
+        extent.added += added;
+        extent.removed += removed;
+    }
+    extent
 }

@@ -88,7 +88,7 @@ impl Worktree<'_> {
         Ok(Condition {
             dirty_submodules: self.dirty_submodules(&look)?,
             operation_branch: Operation::branch_in(self.directory()),
-            is_sparse: self.is_sparse()?,
+            is_sparse: self.settings().is_sparse(),
             is_shallow: self.git().is_shallow(),
             changes: look.changes.into_keys().collect(),
             head: look.head,
@@ -109,12 +109,6 @@ impl Worktree<'_> {
         let head = self.head()?;
         let branch = head.branch().cloned();
         Ok(branch.or_else(|| Operation::branch_in(self.directory())))
-    }
-
-    fn is_sparse(&self) -> Result<bool, GitError> {
-        let ask = ["config", "--type=bool", "--get", "core.sparseCheckout"];
-        let said = self.call(ask).answer()?;
-        Ok(said.is_some_and(|said| said.starts_with(b"true")))
     }
 
     fn is_staged(&self, file: &str) -> Result<bool, GitError> {

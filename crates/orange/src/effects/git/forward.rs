@@ -154,7 +154,7 @@ impl Worktree<'_> {
         let scratch = self.scratch()?;
         // Files that were touched but not changed must not count as changed.
         let refresh = ["update-index", "-q", "--refresh"];
-        let _differing = self.call_on(&scratch, refresh).answer()?;
+        let _differing = self.call_on(&scratch, refresh).working().answer()?;
         let trial = ["read-tree", "-m", "-u", "-n", from.as_str(), to.as_str()];
         let refused = self.call_on(&scratch, trial).succeed().err();
         let _absent = std::fs::remove_file(&scratch);
@@ -205,17 +205,12 @@ impl Worktree<'_> {
     /// Files that the new commit has differently, and that a filter writes which is switched off:
     /// without it they would be what nobody wants in a checkout.
     fn filtered(&self, from: &CommitId, to: &CommitId) -> Result<Vec<PathBuf>, GitError> {
-        let off = self.settings().iter().filter_map(|(key, value)| {
-            let name = key.strip_prefix("filter.")?;
-            let name = name
-                .strip_suffix(".smudge")
-                .or(name.strip_suffix(".process"))?;
-            value.is_empty().then_some(name)
-        });
-        let off: BTreeSet<&str> = off.collect();
-        if off.is_empty() {
+        let named = self.settings().names("filter", &[".smudge", ".process"]);
+        if named.is_empty() {
             return Ok(Vec::new());
         }
+        let users = self.git().users_names("filter")?;
+        let off: BTreeSet<&String> = named.difference(&users).collect();
         let paths = self.git().changed_paths(from, to)?;
         let words = ["check-attr", "-z", "--stdin", "filter"];
         let call = self.call_as_of(to.as_str(), words);
@@ -227,7 +222,7 @@ impl Worktree<'_> {
             let [name, _, value] = row else {
                 return Err(call.garbled(&bytes));
             };
-            if off.contains(&*String::from_utf8_lossy(value)) {
+            if off.contains(&String::from_utf8_lossy(value).into_owned()) {
                 files.push(path(name));
             }
         }
@@ -242,8 +237,9 @@ impl Worktree<'_> {
     ) -> Result<Option<MergeObstacle>, GitError> {
         self.note_forward(from, to)?;
         let refresh = ["update-index", "-q", "--refresh"];
-        let _differing = self.call(refresh).answer()?;
+        let _differing = self.call(refresh).working().answer()?;
         let read = self.call(["read-tree", "-m", "-u", from.as_str(), to.as_str()]);
+        let read = read.working();
         Ok(read.succeed().err().map(|error| MergeObstacle::Unusable {
             checkout: self.path().to_owned(),
             reason: error.to_string(),

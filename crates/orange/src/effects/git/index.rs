@@ -4,19 +4,20 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::own::read_file;
 use super::{GitError, Worktree};
 
 /// The copy, in git's directory for the worktree.
 const SCRATCH: &str = "orange-scratch-index";
 
+/// No index is larger.
+const LIMIT: u64 = 4 * 1024 * 1024 * 1024;
+
 impl Worktree<'_> {
     /// The index, byte for byte; a worktree that was never filled has none.
     pub(super) fn index_bytes(&self) -> Result<Option<Vec<u8>>, GitError> {
         let path = self.directory().join("index");
-        match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            bytes => bytes.map(Some).map_err(GitError::system("read", &path)),
-        }
+        read_file(&path, LIMIT).map_err(GitError::system("read", &path))
     }
 
     /// A copy of the index.
@@ -32,12 +33,11 @@ impl Worktree<'_> {
             // Nobody else uses the name; whoever did was killed.
             let _absent = fs::remove_file(leftover);
         }
-        match fs::copy(self.directory().join("index"), &scratch) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(scratch),
-            copied => copied
-                .map(|_| scratch.clone())
-                .map_err(GitError::system("copy the index to", &scratch)),
+        if let Some(bytes) = self.index_bytes()? {
+            let copied = fs::write(&scratch, bytes);
+            copied.map_err(GitError::system("copy the index to", &scratch))?;
         }
+        Ok(scratch)
     }
 
     /// Puts another index in the place of one that has not changed since it was read; whether it

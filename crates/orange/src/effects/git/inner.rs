@@ -71,18 +71,23 @@ impl Worktree<'_> {
 impl Git {
     /// The repository of a submodule, with its own programs switched off.
     fn inside(&self, path: &Path) -> Result<Git, GitError> {
-        let top = self.top(path)?;
-        let is_own = path.canonicalize().is_ok_and(|real| real == top);
+        let ask = ["--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
+        let ask = ["rev-parse", "--path-format=absolute"]
+            .into_iter()
+            .chain(ask);
+        let call = self.caller.discovering(path).and(ask);
+        let said = call.bytes()?;
+        let mut lines = said.split(|byte| *byte == b'\n').map(super::call::path);
+        let mut line = || lines.next().ok_or_else(|| call.garbled(&said));
+        let (top, directory, common) = (line()?, line()?, line()?);
+        // One that shares its settings with others is none that a clone would have made.
+        let is_own = path.canonicalize().is_ok_and(|real| real == top) && directory == common;
         if !is_own {
             return Err(GitError::NotThatWorktree {
                 path: path.to_owned(),
                 reason: "it is no repository of its own".to_owned(),
             });
         }
-        let ask = ["rev-parse", "--absolute-git-dir"];
-        let mut git = self.clone();
-        git.directory = self.discovering(path).and(ask).path()?;
-        git.learn_settings()?;
-        Ok(git)
+        Git::open_at(self.caller.clone(), directory)
     }
 }

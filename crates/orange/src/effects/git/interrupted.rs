@@ -146,7 +146,9 @@ impl Worktree<'_> {
         if !self.swap_index(before.as_deref(), &scratch)? {
             return Ok(found.keys().cloned().collect());
         }
-        let write = self.call(["checkout-index", "-u", "-q", "-z", "--stdin"]);
+        let write = self
+            .call(["checkout-index", "-u", "-q", "-z", "--stdin"])
+            .working();
         // A file that appeared meanwhile is not replaced, and git says so by its code.
         let _replaced_nothing = write.input(zero_ended(absent)).answer()?;
         Ok(BTreeSet::new())

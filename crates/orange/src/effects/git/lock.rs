@@ -21,7 +21,7 @@ impl Worktree<'_> {
     pub(super) fn await_unlocked(&self) -> Result<(), GitError> {
         let lock = self.directory().join("index.lock");
         let is_gone = || !self.is_locked();
-        if is_gone() || Deadline::after(self.git().lock_patience).wait_for(is_gone) {
+        if is_gone() || Deadline::after(self.git().caller.timeouts.lock).wait_for(is_gone) {
             return Ok(());
         }
         let worktree = self.path().to_owned();

@@ -188,6 +188,7 @@ impl Worktree<'_> {
     }
 
     fn look_by(&self, ask: impl Fn(&[&str]) -> Call) -> Result<Look, GitError> {
+        self.require_files()?;
         let call = ask(STATUS);
         let (index, status) = thread::scope(|scope| {
             let index = scope.spawn(|| self.index());
@@ -204,7 +205,8 @@ impl Worktree<'_> {
             moved_submodules: Vec::new(),
             operations: Operation::found_in(self.directory()),
         };
-        self.read_status(&mut look, &call, &status?)?;
+        let status = status.map_err(|error| self.held_by(error))?;
+        self.read_status(&mut look, &call, &status)?;
         self.find_hidden(&mut look)?;
         self.find_held(&mut look)?;
         Ok(look)

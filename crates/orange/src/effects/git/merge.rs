@@ -14,6 +14,7 @@ use orange_engine::time::Timestamp;
 
 use super::base::Tips;
 use super::forward::Forward;
+use super::settings::Remote;
 use super::{Freshness, Git, GitError, MergeObstacle, MergeRefusal};
 use crate::clock::Deadline;
 
@@ -85,9 +86,10 @@ impl Git {
 
     fn try_merge(&self, merge: &MergeBranch<'_>) -> Result<Result<Merging, Stopped>, GitError> {
         let _alone = self.take_turn()?;
-        let remote = self.remote.as_deref().filter(|_| merge.push);
+        let remote = if merge.push { self.remote()? } else { None };
+        let remote = remote.as_ref();
         if let (Some(remote), Freshness::Stale(reason)) = (remote, self.fetch_for(merge)?) {
-            let remote = remote.to_owned();
+            let remote = remote.name.clone();
             return Err(GitError::Unreachable { remote, reason });
         }
         // One that cannot be looked at is an obstacle only where files would have to move.
@@ -130,7 +132,7 @@ impl Git {
     fn merged(
         &self,
         merge: &MergeBranch<'_>,
-        remote: Option<&str>,
+        remote: Option<&Remote>,
         commit: CommitId,
         was_there: bool,
     ) -> Result<Merging, GitError> {
@@ -138,7 +140,7 @@ impl Git {
         Ok(Merging::Merged {
             commit,
             was_there,
-            pushed_to: remote.map(str::to_owned),
+            pushed_to: remote.map(Remote::told),
             forwarded: checkouts.map(|it| it.path().to_owned()).collect(),
         })
     }
@@ -156,7 +158,7 @@ impl Git {
     fn bring(
         &self,
         merge: &MergeBranch<'_>,
-        remote: Option<&str>,
+        remote: Option<&Remote>,
         now: &Tips,
         to: &CommitId,
     ) -> Result<Result<(), Stopped>, GitError> {
@@ -166,9 +168,9 @@ impl Git {
             to,
         };
         let is_there = now.theirs.as_ref() == Some(to);
-        let stopped = |obstacle: MergeObstacle, has_it: Option<&str>| Stopped {
+        let stopped = |obstacle: MergeObstacle, has_it: Option<&Remote>| Stopped {
             obstacle,
-            has_it: has_it.map(str::to_owned),
+            has_it: has_it.map(Remote::told),
         };
         if let Some(obstacle) = self.in_the_way(&forward)? {
             return Ok(Err(stopped(obstacle, remote.filter(|_| is_there))));
@@ -179,7 +181,7 @@ impl Git {
         if let Some(remote) = remote.filter(|_| !is_there)
             && let Some(words) = self.push_commit(remote, to, merge.default)?
         {
-            let remote = remote.to_owned();
+            let remote = remote.told();
             return Ok(Err(MergeObstacle::Rejected { remote, words }.into()));
         }
         let moved = self.forward(&forward)?;

@@ -117,7 +117,7 @@ impl Git {
             base.as_str(),
             head.as_str(),
         ];
-        let call = self.call_as_of(base.as_str(), words);
+        let call = self.call_as_of(base.as_str(), words).working();
         let finished = call.finish()?;
         let has_conflicts = match finished.ending {
             Ending::Code(0) => false,
@@ -131,7 +131,7 @@ impl Git {
         let answer = &finished.stdout.bytes;
         let mut parts = parts(answer);
         let tree = parts.next().map(String::from_utf8_lossy);
-        let tree = tree.filter(|tree| tree.len() == self.id_digits);
+        let tree = tree.filter(|tree| tree.len() == self.id_digits());
         let tree = tree.ok_or_else(|| call.garbled(answer))?;
         if has_conflicts {
             return Ok(Err(parts.map(path).collect()));
@@ -145,16 +145,21 @@ impl Git {
             words.extend(["-p", merge.head.as_str()]);
         }
         words.extend(["-F", "-"]);
-        let call = self.call_by_person(merge.at, words);
-        let made = call.input(self.message(merge)?).text();
-        made.map(CommitId::new).map_err(|error| {
-            // Git gives the same code for everything; whether it knows the person tells.
-            let known = self.call_by_person(merge.at, ["var", "GIT_COMMITTER_IDENT"]);
-            match known.text() {
-                Ok(_) => error,
-                Err(_) => GitError::NoIdentity(self.directory().to_owned()),
+        let message = self.message(merge)?;
+        // An agent can write the repository's settings, so the user's own name comes first.
+        for identity in [Vec::new(), self.settings.identity()] {
+            let call = self.call_by_person(merge.at, &identity, &words);
+            let error = match call.input(message.clone()).text() {
+                Ok(made) => return Ok(CommitId::new(made)),
+                Err(error) => error,
+            };
+            // Git gives the same code for everything; whether it knows the user tells.
+            let known = self.call_by_person(merge.at, &identity, ["var", "GIT_COMMITTER_IDENT"]);
+            if known.text().is_ok() {
+                return Err(error);
             }
-        })
+        }
+        Err(GitError::NoIdentity(self.directory().to_owned()))
     }
 
     /// What the commit says. The same merge says the same, so that a repeat makes the same commit.

@@ -10,6 +10,7 @@ mod acquire;
 mod acquire_refusal;
 mod base;
 mod call;
+mod caller;
 mod delete;
 mod diff;
 mod discover;
@@ -35,26 +36,30 @@ mod merge_refusal;
 mod merge_result;
 mod name;
 mod operation;
+mod own;
 mod place;
-mod planted;
 mod pool;
 mod push;
 mod refs;
 mod release;
+mod remote;
 mod rescue;
 mod rescued;
 mod restore;
 mod returned;
 mod saved;
+mod settings;
+mod settings_text;
 mod settle;
 mod state;
+mod waiting;
 mod worktree;
 
 pub use acquire::{Acquire, Acquired, Acquisition};
 pub use acquire_refusal::AcquireRefusal;
 pub use base::{Base, Freshness};
 pub use delete::Deletion;
-pub use diff::{AskDiff, Difference, FileDifference};
+pub use diff::{AskDiff, Difference, FileDifference, Part};
 pub use error::GitError;
 pub use extent::Extent;
 pub use facts::{AskFacts, Condition};
@@ -69,46 +74,34 @@ pub use operation::Operation;
 pub use pool::{Slot, SlotRefusal};
 pub use push::Pushed;
 pub use release::{Obstacle, Release, Released};
+pub use remote::{RemoteAddress, without_password};
 pub use rescued::{About, Rescued};
 pub use restore::{RestoreRefusal, Restored};
 pub use worktree::{Listed, Worktree};
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Environment;
-
-/// How long git may take for anything that stays on this machine.
-const LOCAL_TIMEOUT: Duration = Duration::from_mins(10);
-
-/// How long git may take for anything that uses the network.
-const NETWORK_TIMEOUT: Duration = Duration::from_mins(1);
-
-/// How long a lock on the index is waited for before it is looked at closely.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+use caller::{Caller, Timeouts};
+use own::OwnDirectory;
+use remote::Registered;
+use settings::Settings;
 
 /// A repository.
 ///
-/// It reads the repository's configuration when it is opened, and switches off every program that
-/// is named there; open it anew for each effect, because agents can write that configuration.
+/// Git is called with a directory of our own in the place of the one that worktrees share, so that
+/// it reads none of the files there that agents can write; see `own.rs`. Open it anew for each
+/// effect: what is known of the configuration is what it was then.
 #[derive(Clone, Debug)]
 pub struct Git {
-    program: OsString,
-    environment: BTreeMap<OsString, OsString>,
+    caller: Caller,
     directory: PathBuf,
-    settings: Vec<(String, String)>,
-    has_worktree_settings: bool,
-    /// Whether refs and worktrees can be read from its files.
-    has_plain_files: bool,
-    remote: Option<String>,
-    initial_branch: Option<String>,
-    /// How many digits an id has; it depends on the repository's hash.
-    id_digits: usize,
-    local_timeout: Duration,
-    network_timeout: Duration,
-    lock_patience: Duration,
+    own: Arc<OwnDirectory>,
+    settings: Settings,
+    registered: Option<Registered>,
 }
 
 impl Git {
@@ -118,40 +111,69 @@ impl Git {
         directory: &Path,
         environment: &Environment,
     ) -> Result<Self, GitError> {
-        let mut git = Self {
-            program: program.into(),
-            environment: environment.passed([]),
-            directory: directory.to_owned(),
-            settings: Vec::new(),
-            has_worktree_settings: false,
-            has_plain_files: false,
-            remote: None,
-            initial_branch: None,
-            id_digits: 40,
-            local_timeout: LOCAL_TIMEOUT,
-            network_timeout: NETWORK_TIMEOUT,
-            lock_patience: LOCK_PATIENCE,
-        };
-        git.directory = match discover::git_directory(directory) {
+        let caller = Caller::new(program.into(), environment);
+        let directory = match discover::git_directory(directory) {
             Some(found) => found,
-            None => git.ask_for_directory(directory)?,
+            None => caller.ask_for_directory(directory)?,
         };
-        git.learn_settings()?;
+        Self::open_at(caller, directory)
+    }
+
+    /// The repository with this directory of git's.
+    fn open_at(caller: Caller, directory: PathBuf) -> Result<Self, GitError> {
+        let settings = Settings::read(&directory.join("config"))?;
+        let own = OwnDirectory::make(&caller.folders, &directory, &settings.format())?;
+        own.take_excludes(&directory)?;
+        let mut git = Self {
+            caller,
+            directory,
+            own: Arc::new(own),
+            settings,
+            registered: None,
+        };
+        git.caller.told = git.settings.carried();
+        // A clone that lacks objects asks for them while it is looked at.
+        if let Some(remote) = git.settings.remote().filter(|it| it.promised.is_some()) {
+            git.caller.told.extend(remote.settings());
+        }
+        git.switch_off_merge_drivers()?;
         Ok(git)
+    }
+
+    /// Where the repository names a merge driver that the user does not have, both sides' changes
+    /// conflict: merging such a file as text is not what its attributes ask for.
+    fn switch_off_merge_drivers(&mut self) -> Result<(), GitError> {
+        let named = self.settings.names("merge", &[".driver"]);
+        if named.is_empty() {
+            return Ok(());
+        }
+        let users = self.users_names("merge")?;
+        let off = named.difference(&users);
+        let off = off.map(|name| (format!("merge.{name}.driver"), String::from("false")));
+        self.caller.told.extend(off);
+        Ok(())
     }
 
     /// With these bounds: for local calls, for the network, for a lock that somebody holds.
     #[must_use]
     pub fn patience(mut self, local: Duration, network: Duration, lock: Duration) -> Self {
-        self.local_timeout = local;
-        self.network_timeout = network;
-        self.lock_patience = lock;
+        self.caller.timeouts = Timeouts {
+            look: local,
+            work: local,
+            network,
+            lock,
+        };
         self
+    }
+
+    /// How many digits an id has.
+    fn id_digits(&self) -> usize {
+        self.settings.id_digits()
     }
 
     /// The id that stands for nothing.
     fn no_id(&self) -> String {
-        "0".repeat(self.id_digits)
+        "0".repeat(self.id_digits())
     }
 
     /// The directory that all worktrees of the repository share.

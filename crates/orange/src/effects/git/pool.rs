@@ -38,6 +38,8 @@ pub enum SlotRefusal {
     Occupied(PathBuf),
     /// It is a worktree that somebody else made, or the workspace of another name.
     NotOurs(PathBuf),
+    /// Something that git would wait for is where it expects a file.
+    NoFile(PathBuf),
     /// It was ours, and is not a worktree of this repository any more.
     Broken {
         /// The directory.
@@ -59,6 +61,10 @@ impl fmt::Display for SlotRefusal {
                     "`{}` is somebody else's worktree",
                     path.display()
                 )
+            }
+            SlotRefusal::NoFile(path) => {
+                let shown = path.to_string_lossy();
+                write!(formatter, "`{}` is no file", shown.escape_debug())
             }
             SlotRefusal::Broken { path, reason } => {
                 write!(
@@ -219,7 +225,8 @@ impl Git {
             "--no-checkout",
             "--lock",
         ];
-        let call = self.call(words).and(["--reason", LOCK, "--"]);
+        let call = self.call_recording(words).and(["--reason", LOCK, "--"]);
+        let call = call.working();
         call.and([path.as_os_str(), at.as_str().as_ref()])
             .succeed()?;
         let marker = Marker {
@@ -242,7 +249,7 @@ impl Git {
             // Not empty: something appeared in it just now.
             removed => removed.map_err(&failed)?,
         }
-        let call = self.call(["worktree", "remove", "--force", "--force", "--"]);
+        let call = self.call_recording(["worktree", "remove", "--force", "--force", "--"]);
         call.and([path]).succeed()
     }
 

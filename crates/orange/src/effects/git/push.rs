@@ -3,6 +3,7 @@
 use orange_engine::names::{BranchName, CommitId};
 
 use super::name::branch_ref;
+use super::settings::Remote;
 use super::{Git, GitError};
 
 /// What the remote said.
@@ -30,13 +31,13 @@ impl Git {
     /// Gives the remote what a branch has. Nothing that is there is replaced: it must be an
     /// ancestor.
     pub fn push_branch(&self, branch: &BranchName) -> Result<Pushed, GitError> {
-        let Some(remote) = &self.remote else {
+        let Some(remote) = self.remote()? else {
             return Ok(Pushed::NoRemote);
         };
         let commit = self.branch(branch)?.ok_or_else(|| GitError::NoCommit {
             branch: branch.to_string(),
         })?;
-        Ok(match self.push_commit(remote, &commit, branch)? {
+        Ok(match self.push_commit(&remote, &commit, branch)? {
             None => Pushed::There,
             Some(words) => Pushed::Rejected(words),
         })
@@ -45,7 +46,7 @@ impl Git {
     /// Gives the remote's branch a later commit, or says in its words why it does not take it.
     pub(super) fn push_commit(
         &self,
-        remote: &str,
+        remote: &Remote,
         commit: &CommitId,
         branch: &BranchName,
     ) -> Result<Option<String>, GitError> {
@@ -56,7 +57,7 @@ impl Git {
     /// Removes the remote's branch if it still has this commit.
     pub(super) fn push_nothing(
         &self,
-        remote: &str,
+        remote: &Remote,
         branch: &BranchName,
         expected: &CommitId,
     ) -> Result<Option<String>, GitError> {
@@ -68,11 +69,11 @@ impl Git {
     fn push(
         &self,
         options: &[&str],
-        remote: &str,
+        remote: &Remote,
         refspec: &str,
     ) -> Result<Option<String>, GitError> {
         let words = PLAIN.iter().chain(options);
-        let call = self.call_remote(words, remote, "receive-pack");
+        let call = self.call_remote(words, remote);
         let words = call.and([refspec]).objection()?;
         Ok(words.map(|words| {
             let lines = words.lines().map(str::trim_end);

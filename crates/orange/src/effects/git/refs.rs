@@ -7,10 +7,14 @@ use std::path::Path;
 
 use orange_engine::names::{BranchName, CommitId};
 
+use super::own::read_file;
 use super::{Git, GitError};
 
 /// Where refs are that have no file of their own.
 const PACKED: &str = "packed-refs";
+
+/// Neither that nor the file of a ref is larger.
+const LIMIT: u64 = 1024 * 1024 * 1024;
 
 /// What is known of some refs.
 #[derive(Debug, Default)]
@@ -54,7 +58,7 @@ impl Git {
     /// The same in git's own order: a ref's file, and then the packed ones, which are written
     /// before such a file goes away. Nothing where they leave a doubt.
     fn refs_in_files(&self, names: &[String]) -> Option<Refs> {
-        if !self.has_plain_files {
+        if !self.settings.has_plain_files() {
             return None;
         }
         let mut refs = Refs::default();
@@ -93,7 +97,7 @@ impl Git {
             let mut names = packed.lines().filter_map(|line| line.split_once(' '));
             Some(!names.any(|(_, name)| name.starts_with(prefix)))
         };
-        self.has_plain_files && is_empty() == Some(true)
+        self.settings.has_plain_files() && is_empty() == Some(true)
     }
 
     fn packed(&self) -> Option<String> {
@@ -106,10 +110,10 @@ impl Git {
         &self,
         directory: &Path,
     ) -> Option<(Option<BranchName>, Option<CommitId>)> {
-        if !self.has_plain_files {
+        if !self.settings.has_plain_files() {
             return None;
         }
-        let text = fs::read(directory.join("HEAD")).ok()?;
+        let text = read_file(&directory.join("HEAD"), LIMIT).ok()??;
         if let Some(id) = self.id_in(&text) {
             return Some((None, Some(id)));
         }
@@ -120,20 +124,18 @@ impl Git {
 
     fn id_in(&self, text: &[u8]) -> Option<CommitId> {
         let text = std::str::from_utf8(text.trim_ascii_end()).ok()?;
-        let is_id = text.len() == self.id_digits && text.bytes().all(|it| it.is_ascii_hexdigit());
+        let is_id = text.len() == self.id_digits() && text.bytes().all(|it| it.is_ascii_hexdigit());
         is_id.then(|| CommitId::new(text))
     }
 }
 
 /// What a file holds; nothing when there is none, or a folder with refs of longer names.
 fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) => match error.kind() {
-            io::ErrorKind::NotFound
-            | io::ErrorKind::IsADirectory
-            | io::ErrorKind::NotADirectory => Ok(None),
-            _ => Err(error),
-        },
+    if path.is_dir() {
+        return Ok(None);
+    }
+    match read_file(path, LIMIT) {
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
+        read => read,
     }
 }

@@ -115,7 +115,14 @@ impl Worktree<'_> {
         for _round in 0..ROUNDS {
             self.require_unlocked()?;
             self.put_back(|| self.saved_so_far(marker))?;
-            let look = self.look()?;
+            let look = match self.look() {
+                Err(GitError::NoFile(path)) => {
+                    let path = path.strip_prefix(self.path()).unwrap_or(&path).to_owned();
+                    let obstacles = vec![Obstacle::NoFile(path)];
+                    return Ok(Released::Retired { obstacles, rescues });
+                }
+                look => look?,
+            };
             let obstacles = self.obstacles(&look)?;
             if !obstacles.is_empty() {
                 return Ok(Released::Retired { obstacles, rescues });

@@ -82,7 +82,7 @@ impl About {
         ))
     }
 
-    fn unreadable(&self, reason: &str) -> GitError {
+    pub(super) fn unreadable(&self, reason: &str) -> GitError {
         GitError::NotSaved {
             reference: format!("{REFS}/{}", self.task),
             reason: reason.to_owned(),

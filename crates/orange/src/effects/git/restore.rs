@@ -230,6 +230,10 @@ impl Git {
         let place = Place::open(folder).map_err(GitError::system("open", folder))?;
         let content = self.content(rescued)?;
         let work = &content.work;
+        if let Some(path) = work.keys().find(|path| is_gits(path)) {
+            let reason = format!("it holds `{}`, which git never writes", path.display());
+            return Err(rescued.about.unreadable(&reason));
+        }
         self.tidy_new(&place, folder, work)?;
         let paths: Vec<PathBuf> = content.paths().into_iter().collect();
         let mut missing = Vec::new();
@@ -303,6 +307,13 @@ impl Git {
             .then_some(())
             .ok_or_else(|| failed(std::io::ErrorKind::AlreadyExists.into()))
     }
+}
+
+/// Whether a path is in a directory of git's, which no worktree that was rescued can have held.
+/// Some file systems do not tell upper from lower case.
+fn is_gits(path: &Path) -> bool {
+    let mut names = path.components().map(|it| it.as_os_str());
+    names.any(|name| name.eq_ignore_ascii_case(".git"))
 }
 
 fn content_at(place: &Place, root: &Path, path: &Path, mode: u32) -> Result<Vec<u8>, GitError> {

@@ -93,14 +93,16 @@ impl Worktree<'_> {
         if missing.is_empty() {
             return Ok(());
         }
-        let call = self.call(["checkout-index", "-u", "-q", "-z", "--stdin"]);
+        let call = self
+            .call(["checkout-index", "-u", "-q", "-z", "--stdin"])
+            .working();
         // A file that appeared meanwhile is not replaced, and git says so by its code.
         let _replaced_nothing = call.input(zero_ended(missing)).answer()?;
         Ok(())
     }
 
     /// Lets git look again at files that somebody told it not to look at.
-    fn show_hidden(&self, index: &Path, look: &Look) -> Result<(), GitError> {
+    pub(super) fn show_hidden(&self, index: &Path, look: &Look) -> Result<(), GitError> {
         let hidden = look
             .index
             .iter()

@@ -8,8 +8,13 @@ use std::path::{Path, PathBuf};
 use orange_engine::names::BranchName;
 
 use super::call::{parts, path};
+use super::own::read_file;
 use super::place::Place;
-use super::{Git, GitError, Operation, planted};
+use super::settings::{Setting, Settings};
+use super::{Git, GitError, Operation};
+
+/// No record of a place is larger.
+const LIMIT: u64 = 64 * 1024;
 
 /// A worktree, as git has it on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,14 +33,16 @@ pub struct Worktree<'a> {
     git: &'a Git,
     path: PathBuf,
     directory: PathBuf,
-    settings: Vec<(String, String)>,
+    /// What it says in addition to the repository's settings.
+    settings: Settings,
+    told: Vec<Setting>,
 }
 
 impl Git {
     /// The root of the worktree that a directory is in, whose ever it is.
     pub fn top(&self, directory: &Path) -> Result<PathBuf, GitError> {
         let ask = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
-        self.discovering(directory).and(ask).path()
+        self.caller.discovering(directory).and(ask).path()
     }
 
     /// Every worktree on record, the main one first.
@@ -65,18 +72,15 @@ impl Git {
         for entry in entries.into_iter().flatten() {
             let record = entry.ok()?.path();
             // One that says no place is being made, or is broken, and git does not list it.
-            let place = match fs::read(record.join("gitdir")) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                place => place.ok()?,
+            let Some(place) = read_file(&record.join("gitdir"), LIMIT).ok()? else {
+                continue;
             };
             let place = record.join(path(place.trim_ascii_end()));
             if !place.ends_with(".git") {
                 return None;
             }
-            let locked = match fs::read(record.join("locked")) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-                locked => Some(String::from_utf8_lossy(&locked.ok()?).trim().to_owned()),
-            };
+            let locked = read_file(&record.join("locked"), LIMIT).ok()?;
+            let locked = locked.map(|it| String::from_utf8_lossy(&it).trim().to_owned());
             found.push(Listed {
                 path: place.parent()?.to_owned(),
                 branch: self.head_in_file(&record)?.0,
@@ -94,7 +98,7 @@ impl Git {
     }
 
     fn worktrees_by_git(&self) -> Result<Vec<Listed>, GitError> {
-        let call = self.call(["worktree", "list", "--porcelain", "-z"]);
+        let call = self.call_recording(["worktree", "list", "--porcelain", "-z"]);
         let bytes = call.bytes()?;
         let mut found: Vec<Listed> = Vec::new();
         for part in parts(&bytes).filter(|part| !part.is_empty()) {
@@ -140,17 +144,18 @@ impl Git {
             .canonicalize()
             .map_err(|_| wrong("there is no such directory"))?;
         let directory = self.record_of(&real)?;
-        let mut worktree = Worktree {
+        let settings = if self.settings.has_worktree_settings() {
+            Settings::read(&directory.join("config.worktree"))?
+        } else {
+            Settings::default()
+        };
+        Ok(Worktree {
             git: self,
             path: real,
             directory,
-            settings: self.settings.clone(),
-        };
-        if self.has_worktree_settings {
-            let listing = worktree.call(["config", "--list", "--show-scope", "-z"]);
-            worktree.settings = planted::overrides(&planted::parse(&listing.bytes()?));
-        }
-        Ok(worktree)
+            told: settings.carried(),
+            settings: self.settings.clone().and(settings),
+        })
     }
 
     /// A directory that was proved to be this repository's in another way.
@@ -160,6 +165,7 @@ impl Git {
             path: path.to_owned(),
             directory: self.directory.clone(),
             settings: self.settings.clone(),
+            told: Vec::new(),
         }
     }
 
@@ -182,7 +188,8 @@ impl Git {
         if !kind.is_file() {
             return Err(wrong("its `.git` is no file"));
         }
-        let text = fs::read(&entry).map_err(|_| wrong("its `.git` cannot be read"))?;
+        let text = read_file(&entry, LIMIT).ok().flatten();
+        let text = text.ok_or_else(|| wrong("its `.git` cannot be read"))?;
         let target = text.strip_prefix(b"gitdir: ").unwrap_or_default();
         let target = path.join(super::call::path(target.trim_ascii_end()));
         let target = target.canonicalize();
@@ -191,8 +198,8 @@ impl Git {
         if records.ok().as_deref() != target.parent() {
             return Err(wrong("it belongs to another repository"));
         }
-        let back = fs::read(target.join("gitdir"));
-        let back = back.map_err(|_| wrong("git has no record of its place"))?;
+        let back = read_file(&target.join("gitdir"), LIMIT).ok().flatten();
+        let back = back.ok_or_else(|| wrong("git has no record of its place"))?;
         let back = target.join(super::call::path(back.trim_ascii_end()));
         let is_same = back.canonicalize().ok() == entry.canonicalize().ok();
         is_same
@@ -216,7 +223,8 @@ impl<'a> Worktree<'a> {
         self.git
     }
 
-    pub(super) fn settings(&self) -> &[(String, String)] {
+    /// What its configuration and the repository's say.
+    pub(super) fn settings(&self) -> &Settings {
         &self.settings
     }
 
@@ -224,6 +232,11 @@ impl<'a> Worktree<'a> {
     pub fn rename_branch(&self, from: &BranchName, to: &BranchName) -> Result<(), GitError> {
         let rename = ["branch", "-m", "--", from.as_str(), to.as_str()];
         self.call(rename).succeed()
+    }
+
+    /// What git is told of its own configuration.
+    pub(super) fn told(&self) -> &[Setting] {
+        &self.told
     }
 
     /// Its files.

@@ -7,7 +7,7 @@ use orange_engine::history::told;
 use orange_engine::role::Role;
 use ratatui::text::{Line, Span};
 
-use crate::driver::{Difference, Outlook, Shown, Why};
+use crate::driver::{Difference, Outlook, Part, Shown, Why};
 use crate::tui::detail::{Content, File};
 use crate::tui::fit::{cut, fold};
 use crate::tui::theme::{Theme, Tone};
@@ -54,7 +54,23 @@ fn body(text: &str) -> &str {
 
 /// A difference, file by file.
 pub(super) fn diff(difference: &Difference, theme: Theme) -> Content {
-    let text = String::from_utf8_lossy(&difference.text);
+    let mut all = files(&difference.committed, theme);
+    let mut uncommitted = Vec::new();
+    if let Some(part) = &difference.uncommitted {
+        uncommitted = files(part, theme);
+    }
+    for file in &mut uncommitted {
+        file.path += " (not committed)";
+    }
+    all.extend(uncommitted);
+    if all.is_empty() {
+        return Content::Nothing(String::from("nothing has changed yet"));
+    }
+    Content::Files(all)
+}
+
+fn files(part: &Part, theme: Theme) -> Vec<File> {
+    let text = String::from_utf8_lossy(&part.text);
     let mut files: Vec<File> = Vec::new();
     let mut is_header = false;
     for line in text.lines() {
@@ -83,7 +99,7 @@ pub(super) fn diff(difference: &Difference, theme: Theme) -> Content {
         file.lines.push(styled(line, tone, theme));
     }
     // Both are in the order of their paths; a file that was moved is one here and two there.
-    let numbers = &difference.files;
+    let numbers = &part.files;
     for (file, path) in files.iter_mut().zip(paths(&text)) {
         let number = numbers
             .iter()
@@ -95,10 +111,7 @@ pub(super) fn diff(difference: &Difference, theme: Theme) -> Content {
         };
         file.path = cut(&path, usize::MAX);
     }
-    if files.is_empty() {
-        return Content::Nothing(String::from("nothing has changed yet"));
-    }
-    Content::Files(files)
+    files
 }
 
 /// Whether a line before the first change only repeats which file it is.
@@ -285,9 +298,12 @@ mod tests {
         let difference = Difference {
             base: CommitId::new("a"),
             head: CommitId::new("b"),
-            has_uncommitted: false,
-            text: text.as_bytes().to_vec(),
-            files: Vec::new(),
+            commits: 1,
+            committed: Part {
+                text: text.as_bytes().to_vec(),
+                ..Part::default()
+            },
+            uncommitted: None,
         };
         let Content::Files(files) = diff(&difference, Theme::Plain) else {
             panic!("no file");
