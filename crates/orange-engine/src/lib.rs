@@ -16,6 +16,7 @@ pub mod effect;
 pub mod event;
 pub mod evidence;
 pub mod explore;
+mod gate_failure;
 pub mod graph;
 pub mod history;
 pub mod input;

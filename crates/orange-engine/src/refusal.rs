@@ -2,13 +2,8 @@
 
 use serde::Serialize;
 
-use crate::document::SectionName;
-use crate::document::reading::Verdict;
 use crate::effect::MergeStrategy;
-use crate::input::CommandResult;
-use crate::language::gates::{
-    ChecksState, GitCondition, PullRequestState, ReportField, ReportWanted,
-};
+pub use crate::gate_failure::GateFailure;
 use crate::language::verbs::Verb;
 use crate::language::workflow::Kind;
 use crate::names::{BranchName, CommitId, FieldName, Status, TaskId, WorkflowName};
@@ -227,137 +222,6 @@ pub enum Missing {
         here: Kind,
         /// What it is there.
         there: Kind,
-    },
-}
-
-/// Why a gate does not hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "reason", rename_all = "kebab-case")]
-pub enum GateFailure {
-    /// The section is not there.
-    SectionMissing {
-        /// The section.
-        section: SectionName,
-        /// The fields it needs one of.
-        fields: Vec<String>,
-        /// The verdict it needs.
-        verdict: Option<Verdict>,
-    },
-    /// The section is there, without content.
-    SectionEmpty {
-        /// The section.
-        section: SectionName,
-        /// The fields it needs one of.
-        fields: Vec<String>,
-        /// The verdict it needs.
-        verdict: Option<Verdict>,
-    },
-    /// None of the fields has content.
-    FieldsMissing {
-        /// The section.
-        section: SectionName,
-        /// The fields it needs one of.
-        fields: Vec<String>,
-        /// Those that are there, but empty.
-        empty: Vec<String>,
-    },
-    /// The verdict is the other one.
-    VerdictWrong {
-        /// The section.
-        section: SectionName,
-        /// What it says.
-        found: Verdict,
-        /// What this edge needs.
-        wanted: Verdict,
-    },
-    /// There is no verdict, or none that can be read.
-    VerdictUnreadable {
-        /// The section.
-        section: SectionName,
-        /// The line that was read.
-        line: Option<String>,
-        /// What this edge needs.
-        wanted: Verdict,
-    },
-    /// The line names both verdicts.
-    VerdictBoth {
-        /// The section.
-        section: SectionName,
-        /// The line.
-        line: String,
-    },
-    /// Nobody who may say this has said it.
-    NotFromRole {
-        /// The section.
-        section: SectionName,
-        /// Who may.
-        roles: Vec<Role>,
-    },
-    /// The section is as it was when the status was entered.
-    NotFresh {
-        /// The section.
-        section: SectionName,
-        /// The status.
-        since: Status,
-    },
-    /// There is no report of this attempt.
-    ReportMissing,
-    /// The report says something else.
-    ReportDiffers {
-        /// The field.
-        field: ReportField,
-        /// What it is.
-        found: String,
-        /// What this edge needs.
-        wanted: ReportWanted,
-    },
-    /// The branch is not at the commit that was handed over or named.
-    BranchMoved {
-        /// The branch.
-        branch: BranchName,
-        /// The commit that was handed over or named.
-        from: CommitId,
-        /// The branch's commit now.
-        to: CommitId,
-        /// How many commits the branch has since; `None` when that commit is not part of it.
-        commits: Option<u64>,
-        /// Whether the commit had passed a review.
-        is_reviewed: bool,
-    },
-    /// The worktree has work that is not committed.
-    Uncommitted {
-        /// The files, untracked ones included and ignored ones not.
-        files: Vec<String>,
-        /// Anything else, each as a sentence of its own.
-        others: Vec<String>,
-    },
-    /// A fact about git does not hold.
-    Git {
-        /// The fact.
-        condition: GitCondition,
-    },
-    /// There is no pull request.
-    PullRequestMissing,
-    /// The pull request is in another state.
-    PullRequestState {
-        /// What it is.
-        found: PullRequestState,
-        /// What this edge needs.
-        wanted: PullRequestState,
-    },
-    /// The checks stand otherwise.
-    PullRequestChecks {
-        /// How they stand.
-        found: Option<ChecksState>,
-        /// What this edge needs.
-        wanted: ChecksState,
-    },
-    /// The command did not succeed.
-    Command {
-        /// Program and arguments.
-        command: Vec<String>,
-        /// How it ended.
-        result: CommandResult,
     },
 }
 

@@ -5,6 +5,7 @@ use super::hints;
 use super::merge::{self, Blocked};
 use super::respawn;
 use super::steps::Steps;
+use super::submission;
 use super::transition::{self, Taken};
 use crate::decision::{Decision, Plan};
 use crate::effect::{Effect, MergeStrategy, PlannedEffect};
@@ -14,7 +15,7 @@ use crate::language::Workflow;
 use crate::language::gates::GitCondition;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Target, Trigger};
-use crate::names::{BranchName, CommitId, Status};
+use crate::names::{BranchName, Status};
 use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
 use crate::role::Role;
 use crate::task::{PendingEffect, PendingState, Task};
@@ -336,18 +337,8 @@ impl<'a> Asking<'a> {
             from: self.steps.task.status.clone(),
             strategy: strategy.filter(|it| *it != MergeStrategy::default()),
             local,
-            head: self.merge_head(verb),
+            head: submission::wanted_by(&self.steps, self.request, verb),
         }
-    }
-
-    fn merge_head(&self, verb: Verb) -> Option<CommitId> {
-        if verb != Verb::Merge {
-            return None;
-        }
-        let submitted = self.steps.task.submission.as_ref().map(|it| &it.commit);
-        let git = self.steps.facts().and_then(|facts| facts.git.as_ref());
-        let named = self.request.head.as_ref().or(submitted);
-        named.or(git.map(|git| &git.head)).cloned()
     }
 
     fn targets(&self, verb: Verb) -> Vec<Status> {

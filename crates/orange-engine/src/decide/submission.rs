@@ -69,6 +69,17 @@ pub(super) fn moved(steps: &Steps<'_>, git: &GitFacts) -> Option<GateFailure> {
     })
 }
 
+/// The commit that a merge which is asked for would take, where it is known.
+pub(super) fn wanted_by(steps: &Steps<'_>, request: &Request, verb: Verb) -> Option<CommitId> {
+    if verb != Verb::Merge {
+        return None;
+    }
+    let submitted = steps.task.submission.as_ref().map(|it| &it.commit);
+    let git = steps.facts().and_then(|facts| facts.git.as_ref());
+    let named = request.head.as_ref().or(submitted);
+    named.or(git.map(|git| &git.head)).cloned()
+}
+
 /// The commit a request names.
 pub(super) fn named_by<'a>(steps: &Steps<'a>) -> Option<&'a CommitId> {
     request(steps)?.head.as_ref()

@@ -92,9 +92,8 @@ pub fn exit(error: &DriverError) -> Exit {
         | "status-unknown"
         | "task-unclear" => Exit::Usage,
         "task-not-found" | "store-missing" | "project-not-found" | "workflow-not-found"
-        | "nobody-there" | "no-skills" | "rescue-not-found" | "no-output" | "branch-not-found" => {
-            Exit::NotFound
-        }
+        | "nobody-there" | "no-skills" | "rescue-not-found" | "no-output" | "branch-not-found"
+        | "commit-not-found" => Exit::NotFound,
         "store-busy" | "task-contended" | "workspace-busy" | "gate-running" | "supervised" => {
             Exit::Busy
         }

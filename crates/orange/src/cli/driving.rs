@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use orange_engine::Task;
-use orange_engine::event::{Event, Fact};
+use orange_engine::event::Event;
 use orange_engine::input::{Ask, Request};
 use orange_engine::merged::Merged;
 use orange_engine::names::{CommitId, TaskId};
@@ -19,6 +19,7 @@ use super::error::{Error, hint_paragraph, push_error};
 use super::exit::Exit;
 use super::interrupted::{Interrupted, Waited};
 use super::json::{Answer as JsonAnswer, ErrorFields};
+use super::outcome::Outcome;
 use crate::cli::schemas::Shape;
 use crate::cli::waits::{ToldWait, told_waits};
 use crate::config::Environment;
@@ -355,75 +356,4 @@ fn narration(task: &Task, exit: Exit, width: Option<usize>) -> Text {
     };
     text.push_paragraph(&hint_paragraph(&hint, 0), width);
     text
-}
-
-/// What asking came to, for who reads it.
-#[derive(Clone, Copy)]
-enum Outcome {
-    Happened,
-    Failed,
-    OnItsWay,
-    Before,
-}
-
-impl Outcome {
-    fn code(self) -> &'static str {
-        match self {
-            Outcome::Happened => "happened",
-            Outcome::Failed => "failed",
-            Outcome::OnItsWay => "on_its_way",
-            Outcome::Before => "already",
-        }
-    }
-
-    fn told(self, changed: &Changed) -> String {
-        let status = &changed.task.status;
-        let events = changed.events.iter().rev();
-        let mut moves = events.filter_map(|event| match &event.fact {
-            Fact::StatusChanged(changed) => Some(changed),
-            _ => None,
-        });
-        let mut told = match (self, moves.next()) {
-            (Outcome::Before, _) => format!("in `{status}` already"),
-            (_, None) => format!("in `{status}`"),
-            (_, Some(moved)) if moved.to == *status => {
-                format!("from `{}` to `{status}`", moved.from)
-            }
-            // Somebody has moved it on while this was being done.
-            (_, Some(moved)) => {
-                format!(
-                    "from `{}` to `{}`, by now in `{status}`",
-                    moved.from, moved.to
-                )
-            }
-        };
-        for event in &changed.events {
-            told.push_str(&amended(&event.fact));
-        }
-        if matches!(self, Outcome::OnItsWay) {
-            told.push_str(", effects are on their way");
-        }
-        told
-    }
-}
-
-/// What was changed besides the status.
-fn amended(fact: &Fact) -> String {
-    match fact {
-        Fact::TaskAmended {
-            summary,
-            branch,
-            priority,
-            ..
-        } => {
-            let summary = summary
-                .as_ref()
-                .map(|_| String::from(", with another summary"));
-            let branch = branch.as_ref().map(|it| format!(", on branch `{it}`"));
-            let priority = priority.map(|it| format!(", with priority {it}"));
-            [summary, branch, priority].into_iter().flatten().collect()
-        }
-        Fact::WorkflowChanged { to, .. } => format!(", by the workflow `{to}`"),
-        _ => String::new(),
-    }
 }

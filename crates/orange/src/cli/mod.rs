@@ -32,6 +32,7 @@ mod interrupted;
 mod json;
 mod log;
 mod man;
+mod outcome;
 mod perform;
 mod project;
 mod rebuild;

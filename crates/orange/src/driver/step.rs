@@ -71,12 +71,21 @@ impl Driver {
         cause: &Cause,
         mut just_read: Option<Document>,
     ) -> Result<Stepped, DriverError> {
+        // Another commit in between changes nothing about the world: what was gathered for the same
+        // status and branch still holds, so that many callers cannot keep each other from deciding.
+        let mut gathered: Option<(BranchName, Facts)> = None;
         for _ in 0..ROUNDS {
             let stored = store.require(id)?;
             store.require_same_history(&stored.task)?;
             let workflow = pinned(&stored)?;
             let mut known = Known::default();
             known.facts.entered = stored.task.entered.version;
+            if let Some((branch, facts)) = gathered.take()
+                && branch == stored.task.branch
+                && facts.entered == known.facts.entered
+            {
+                known.facts = facts;
+            }
             known.branch = new_branch(cause);
             known.head = named_commit(cause);
             known.merges = merges(cause);
@@ -85,9 +94,11 @@ impl Driver {
             if known.document.is_none() && reads_first(cause) {
                 read(store, id, &mut known)?;
             }
-            if let Some(stepped) = self.decide_once(store, &stored, &workflow, cause, known)? {
+            let stepped = self.decide_once(store, &stored, &workflow, cause, &mut known)?;
+            if let Some(stepped) = stepped {
                 return Ok(stepped);
             }
+            gathered = Some((stored.task.branch.clone(), known.facts));
         }
         Err(DriverError::Contended { task: id.clone() })
     }
@@ -99,7 +110,7 @@ impl Driver {
         stored: &StoredTask,
         workflow: &Workflow,
         cause: &Cause,
-        mut known: Known,
+        known: &mut Known,
     ) -> Result<Option<Stepped>, DriverError> {
         let task = &stored.task;
         for _ in 0..GATHERINGS {
@@ -115,7 +126,7 @@ impl Driver {
                     self.log_refusal(task, cause, &refusal);
                     return Ok(Some(Stepped::Refused(Box::new(refusal))));
                 }
-                Decision::Needs(needs) => self.gather(store, stored, &needs, &mut known)?,
+                Decision::Needs(needs) => self.gather(store, stored, &needs, known)?,
                 Decision::Plan(plan) if plan.events.is_empty() => {
                     let already = plan.already;
                     return Ok(Some(Stepped::Nothing { already }));

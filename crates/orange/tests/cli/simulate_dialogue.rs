@@ -27,7 +27,7 @@ fn a_dialogue_in_a_terminal() {
     );
     says("undo", "Taken back: the worker asks for `reviewing`");
     says(
-        "the worker dies, showing ## Handoff",
+        "the worker dies, showing ## Handoff and git in order",
         "status     `reviewing`",
     );
     says("99", "the numbers go from 1 to");

@@ -117,6 +117,8 @@ fn which_project_is_meant() {
         4,
         "branch-not-found",
     );
+    stage.create(&["fix", "Mend it"]);
+    stage.expect("task merge fix --head nowhere", 4, "commit-not-found");
     let mut elsewhere = stage.asking("project show");
     let output = elsewhere.current_dir("/").output().unwrap();
     assert_code(&output, 2, "project-unclear");

@@ -138,7 +138,9 @@ fn an_agent_that_outlives_an_update_of_orange_still_asks() {
     let database = rusqlite::Connection::open(stage.home().database()).unwrap();
     database
         .execute_batch(
-            "DROP TABLE dependencies;
+            "DROP INDEX tasks_by_harness;
+             DROP INDEX tasks_by_review_harness;
+             DROP TABLE dependencies;
              DROP TABLE notified;
              DROP INDEX inbox_unread;
              ALTER TABLE inbox DROP COLUMN typed_run;

@@ -1,4 +1,4 @@
-//! The law of merges: what is merged was reviewed, and what is done is merged.
+//! What is merged was reviewed, and what is done is merged.
 //!
 //! Commits, edits, verdicts and merges come in any order, by any role. After every step each commit
 //! of the default branch is the user's own, part of a commit that was passed or named, or made by

@@ -17,7 +17,7 @@ use crate::config::Environment;
 use crate::driver::Answer;
 use crate::output::Output;
 
-/// Merge the reviewed commit of a task's branch.
+/// Merge the reviewed commit.
 ///
 /// The default branch gets exactly the commit that was handed over and reviewed. If the branch has
 /// commits since, or files that are not committed, nothing is merged and the answer names them.

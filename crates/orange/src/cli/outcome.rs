@@ -1,0 +1,82 @@
+//! What asking for something came to, in words.
+
+use orange_engine::event::Fact;
+
+use crate::driver::Changed;
+
+/// What asking came to.
+#[derive(Clone, Copy)]
+pub enum Outcome {
+    /// It happened.
+    Happened,
+    /// A part of it failed.
+    Failed,
+    /// It is still being done.
+    OnItsWay,
+    /// It had happened before.
+    Before,
+}
+
+impl Outcome {
+    /// Its name in JSON.
+    pub fn code(self) -> &'static str {
+        match self {
+            Outcome::Happened => "happened",
+            Outcome::Failed => "failed",
+            Outcome::OnItsWay => "on_its_way",
+            Outcome::Before => "already",
+        }
+    }
+
+    /// What happened, in one line.
+    pub fn told(self, changed: &Changed) -> String {
+        let status = &changed.task.status;
+        let events = changed.events.iter().rev();
+        let mut moves = events.filter_map(|event| match &event.fact {
+            Fact::StatusChanged(changed) => Some(changed),
+            _ => None,
+        });
+        let mut told = match (self, moves.next()) {
+            (Outcome::Before, _) => format!("in `{status}` already"),
+            (_, None) => format!("in `{status}`"),
+            (_, Some(moved)) if moved.to == *status => {
+                format!("from `{}` to `{status}`", moved.from)
+            }
+            // Somebody has moved it on while this was being done.
+            (_, Some(moved)) => {
+                format!(
+                    "from `{}` to `{}`, by now in `{status}`",
+                    moved.from, moved.to
+                )
+            }
+        };
+        for event in &changed.events {
+            told.push_str(&amended(&event.fact));
+        }
+        if matches!(self, Outcome::OnItsWay) {
+            told.push_str(", effects are on their way");
+        }
+        told
+    }
+}
+
+/// What was changed besides the status.
+fn amended(fact: &Fact) -> String {
+    match fact {
+        Fact::TaskAmended {
+            summary,
+            branch,
+            priority,
+            ..
+        } => {
+            let summary = summary
+                .as_ref()
+                .map(|_| String::from(", with another summary"));
+            let branch = branch.as_ref().map(|it| format!(", on branch `{it}`"));
+            let priority = priority.map(|it| format!(", with priority {it}"));
+            [summary, branch, priority].into_iter().flatten().collect()
+        }
+        Fact::WorkflowChanged { to, .. } => format!(", by the workflow `{to}`"),
+        _ => String::new(),
+    }
+}
