@@ -51,6 +51,10 @@ pub enum Origin {
 }
 
 impl Origin {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes what it may skip by reference"
+    )]
     fn is_this_merge(&self) -> bool {
         *self == Origin::ThisMerge
     }

@@ -36,9 +36,9 @@ fn in_review(workflow: &Workflow) -> World<'_> {
     world
 }
 
-fn submission(commit: &str, passed_by: Option<Role>) -> Option<Submission> {
+fn submission(commit: &str, passed_by: Option<Role>) -> Submission {
     let commit = id(commit);
-    Some(Submission { commit, passed_by })
+    Submission { commit, passed_by }
 }
 
 fn merge(head: Option<&str>) -> Cause {
@@ -67,7 +67,7 @@ fn planned(world: &World<'_>) -> Merge {
 fn a_verdict_is_about_the_commit_that_was_handed_over() {
     let workflow = shipped_workflow("default");
     let mut world = in_review(&workflow);
-    assert_eq!(world.task.submission, submission("head", None));
+    assert_eq!(world.task.submission, Some(submission("head", None)));
     world.write(&[HANDOFF, PASS]);
     commit(&mut world, "later", "head", Some(2));
     let refusal = world.refused(Role::Reviewer, "reviewing");
@@ -90,7 +90,7 @@ fn a_verdict_is_about_the_commit_that_was_handed_over() {
     world.step(Cause::Request(asked));
     assert_eq!(
         world.task.submission,
-        submission("later", Some(Role::Reviewer))
+        Some(submission("later", Some(Role::Reviewer)))
     );
 }
 
@@ -102,7 +102,7 @@ fn a_merge_takes_the_reviewed_commit_and_no_other() {
     world.must(Role::Reviewer, "reviewing");
     assert_eq!(
         world.task.submission,
-        submission("head", Some(Role::Reviewer))
+        Some(submission("head", Some(Role::Reviewer)))
     );
     commit(&mut world, "later", "head", Some(3));
     let Decision::Refusal(refusal) = world.step(merge(None)) else {

@@ -25,6 +25,7 @@ pub enum Answer {
 
 impl Answer {
     /// One answer for two steps: the later one, with what was recorded for the first before it.
+    #[must_use]
     pub fn followed_by(self, mut later: Answer) -> Answer {
         if let (
             Answer::Done(first) | Answer::StillRunning(first),

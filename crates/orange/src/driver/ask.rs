@@ -98,7 +98,7 @@ impl Driver {
         // What was decided is brought about and answered even when its copies cannot be written.
         let copies = self.project_files(store, id);
         let answer = self.answer(store, asked, stepped, called)?;
-        Ok(self.answer_with_copies(store, id, answer, copies))
+        Ok(self.answer_with_copies(store, id, answer, &copies))
     }
 
     /// Brings about what a step has planned, and says what asking came to.

@@ -183,7 +183,7 @@ impl Driver {
                     }
                     let copies = self.project_files(store, &id);
                     let answer = self.settle(store, &id, plan.events, waiting, Called::none())?;
-                    return Ok(self.answer_with_copies(store, &id, answer, copies));
+                    return Ok(self.answer_with_copies(store, &id, answer, &copies));
                 }
                 Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}
                 Err(error) => {

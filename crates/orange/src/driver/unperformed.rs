@@ -19,7 +19,7 @@ impl Driver {
     /// Whether effects of a task are due and no process performs them: whoever planned or performed
     /// them was killed, and no supervisor runs.
     pub(super) fn is_unperformed(&self, store: &Store, task: &TaskId) -> Result<bool, DriverError> {
-        Ok(!self.is_supervised() && self.is_left_behind(store, task, clock::now())?)
+        Ok(!self.is_supervised() && is_left_behind(store, task, clock::now())?)
     }
 
     /// The same of all tasks.
@@ -32,30 +32,13 @@ impl Driver {
         }
         let mut failure = None;
         tasks.retain(|task| {
-            let looked = self.is_left_behind(store, task, now);
+            let looked = is_left_behind(store, task, now);
             looked.unwrap_or_else(|error| {
                 failure = Some(error);
                 false
             })
         });
         failure.map_or(Ok(tasks), Err)
-    }
-
-    fn is_left_behind(
-        &self,
-        store: &Store,
-        task: &TaskId,
-        now: Timestamp,
-    ) -> Result<bool, DriverError> {
-        let starting = i64::try_from(STARTING.as_millis()).unwrap_or(i64::MAX);
-        let then = Timestamp::from_millis(now.millis().saturating_sub(starting));
-        if !matches!(next(store, task, then)?, Next::Now(_)) {
-            return Ok(false);
-        }
-        // Whoever has just planned or retried something is about to start a performer.
-        let last = store.last_event_at(task)?;
-        let is_quiet = last.is_some_and(|last| last <= then);
-        Ok(is_quiet && !Lock::is_performing(&store.require(task)?.directory))
     }
 }
 
@@ -70,4 +53,16 @@ pub(super) fn raise(rows: &mut [TaskRow], unperformed: &BTreeSet<TaskId>) {
 
 fn told(task: &TaskId) -> String {
     format!("nothing is performing its effects; run `orange task retry {task}`")
+}
+
+fn is_left_behind(store: &Store, task: &TaskId, now: Timestamp) -> Result<bool, DriverError> {
+    let starting = i64::try_from(STARTING.as_millis()).unwrap_or(i64::MAX);
+    let then = Timestamp::from_millis(now.millis().saturating_sub(starting));
+    if !matches!(next(store, task, then)?, Next::Now(_)) {
+        return Ok(false);
+    }
+    // Whoever has just planned or retried something is about to start a performer.
+    let last = store.last_event_at(task)?;
+    let is_quiet = last.is_some_and(|last| last <= then);
+    Ok(is_quiet && !Lock::is_performing(&store.require(task)?.directory))
 }

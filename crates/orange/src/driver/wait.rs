@@ -91,7 +91,7 @@ impl Driver {
         store: &mut Store,
         id: &TaskId,
         answer: Answer,
-        copies: Result<(), DriverError>,
+        copies: &Result<(), DriverError>,
     ) -> Answer {
         if copies.is_ok() {
             return answer;

@@ -54,7 +54,7 @@ const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         law: Law::Statuses,
-        path: "crates/orange-engine/src/refusal_wording.rs",
+        path: "crates/orange-engine/src/gate_failure.rs",
         what: "\"pending\"",
         reason: "the state of a pull request's checks, in the forge's words",
     },

@@ -117,8 +117,6 @@ fn which_project_is_meant() {
         4,
         "branch-not-found",
     );
-    stage.create(&["fix", "Mend it"]);
-    stage.expect("task merge fix --head nowhere", 4, "commit-not-found");
     let mut elsewhere = stage.asking("project show");
     let output = elsewhere.current_dir("/").output().unwrap();
     assert_code(&output, 2, "project-unclear");
@@ -287,11 +285,12 @@ fn a_task_that_changes_all_the_time() {
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     stage.wait_for_status(&id, "reviewing");
     stage.wait_for_rest(&id);
-    // Whoever looks at the branch finds the task changed by somebody else in the meantime.
+    stage.expect("task merge fix --head nowhere", 4, "commit-not-found");
+    // The branch has another name whenever somebody has looked at it, so that nothing is known of it.
     let git = Command::new("sh").args(["-c", "command -v git"]).output();
     let git = String::from_utf8(git.unwrap().stdout).unwrap();
     let asker = format!(
-        "cd '{}' && PATH='{}' HOME='{}' ORANGE_HOME='{}' '{}' task update fix --summary $$",
+        "cd '{}' && PATH='{}' HOME='{}' ORANGE_HOME='{}' '{}' task update {id} --branch fix-$$",
         stage.path("repo").display(),
         std::env::var("PATH").unwrap(),
         stage.path("").display(),
@@ -303,7 +302,7 @@ fn a_task_that_changes_all_the_time() {
         git.trim()
     );
     let path = stage.program("git", &changes);
-    let mut merge = stage.asking("task merge fix --local --wait 600");
+    let mut merge = stage.asking(&format!("task merge {id} --local --wait 600"));
     let output = merge.env("PATH", path).output().unwrap();
     assert_code(&output, 5, "task-contended");
     assert_eq!(stage.task(&id).status.as_str(), "reviewing");

@@ -134,7 +134,7 @@ fn done_means_committed() {
     let done = "echo '{\"status\":\"done\",\"files_changed\":[\"new.txt\"]}' > \"$ORANGE_REPORT\"";
     let id = after_run(&stage, 1, &format!("commit one\necho x > new.txt\n{done}"));
     assert_eq!(stage.task(&id).status.as_str(), "needs_review");
-    let why = "the run reported `done`, but the worktree has changes that are not committed: \
+    let why = "the run reported `done`, but 1 file is not committed: \
                `new.txt`";
     for text in &shown(&stage, &id)[..4] {
         assert!(flat(text).contains(why), "{text}");
@@ -193,6 +193,8 @@ fn a_push_that_failed_is_tried_again_or_cleared() {
     let remote = stage.path("remote.git");
     let add = format!("remote add origin {}", remote.display());
     assert!(stage.git(&add).status.success());
+    let address = remote.display().to_string();
+    stage.must(&["project", "update", "app", "--remote", &address]);
     let id = unpushed(&stage, 1);
     let (code, told) = stage.call(&["task", "retry", id.as_str(), "--wait", "60"]);
     assert_eq!(code, 6, "it is tried again, and fails again: {told}");

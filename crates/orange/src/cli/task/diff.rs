@@ -158,6 +158,6 @@ fn part_body(part: &Part, stat: bool) -> PartBody {
     PartBody {
         files: files.collect(),
         diff: (!stat).then(|| text.into_owned()),
-        left_out: left_out.map(|it| it.into_owned()).collect(),
+        left_out: left_out.map(std::borrow::Cow::into_owned).collect(),
     }
 }

@@ -49,7 +49,7 @@ impl Driver {
         for (index, delegation) in delegations.iter().enumerate() {
             let number = index + 1;
             let branch = BranchName::new(format!("orange-tasks/{}-{effect}-{number}", task.id));
-            let known = self.child_on(store, task, &branch);
+            let known = child_on(store, task, &branch);
             let child = match known.map_err(Failure::passing)? {
                 Some(child) => child,
                 None => self.create_child(task, branch, number, delegation)?,
@@ -59,20 +59,6 @@ impl Driver {
         self.start_if_unsupervised(store, &children)
             .map_err(Failure::passing)?;
         Ok(EffectOutcome::Children(children))
-    }
-
-    fn child_on(
-        &self,
-        store: &Store,
-        task: &Task,
-        branch: &BranchName,
-    ) -> Result<Option<TaskId>, DriverError> {
-        for child in store.children(&task.id)? {
-            if store.require(&child.task)?.task.branch == *branch {
-                return Ok(Some(child.task));
-            }
-        }
-        Ok(None)
     }
 
     /// Nothing is performed here: the child has its own performer.
@@ -144,8 +130,22 @@ fn context(delegation: &Delegation) -> Option<String> {
     let mut text = delegation.body.replace('\0', " ").trim().to_owned();
     if !delegation.labels.is_empty() {
         let labels = delegation.labels.join(", ").replace('\0', " ");
-        text.push_str(&format!("\n\nLabels: {labels}"));
+        text.push_str("\n\nLabels: ");
+        text.push_str(&labels);
     }
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn child_on(
+    store: &Store,
+    task: &Task,
+    branch: &BranchName,
+) -> Result<Option<TaskId>, DriverError> {
+    for child in store.children(&task.id)? {
+        if store.require(&child.task)?.task.branch == *branch {
+            return Ok(Some(child.task));
+        }
+    }
+    Ok(None)
 }

@@ -39,6 +39,10 @@ pub struct Acquire<'a> {
 
 /// What came of it.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made per start and taken apart at once"
+)]
 pub enum Acquisition<'a> {
     /// The workspace is on the branch.
     Acquired(Acquired<'a>),

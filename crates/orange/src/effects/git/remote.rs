@@ -83,7 +83,8 @@ impl Git {
         let mut accept = format!("orange project update {} --remote ", registered.project);
         accept += &quoted(now.as_ref().map_or("", |it| it.fetch.as_str()));
         if let Some(push) = now.as_ref().and_then(|it| it.push.as_deref()) {
-            accept += &format!(" --push-remote {}", quoted(push));
+            accept += " --push-remote ";
+            accept += &quoted(push);
         }
         Err(GitError::RemoteChanged {
             configured: told(&now),

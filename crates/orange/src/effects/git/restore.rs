@@ -312,7 +312,7 @@ impl Git {
 /// Whether a path is in a directory of git's, which no worktree that was rescued can have held.
 /// Some file systems do not tell upper from lower case.
 fn is_gits(path: &Path) -> bool {
-    let mut names = path.components().map(|it| it.as_os_str());
+    let mut names = path.components().map(std::path::Component::as_os_str);
     names.any(|name| name.eq_ignore_ascii_case(".git"))
 }
 

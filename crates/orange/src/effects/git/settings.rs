@@ -5,6 +5,7 @@
 //! Nothing that names a program, an address to rewrite or another file is passed on.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::GitError;
@@ -174,7 +175,7 @@ impl Settings {
             if name == "worktreeconfig" || !value.chars().all(is_plain) {
                 continue;
             }
-            text += &format!("\t{name} = \"{value}\"\n");
+            let _never_fails = writeln!(text, "\t{name} = \"{value}\"");
         }
         text
     }

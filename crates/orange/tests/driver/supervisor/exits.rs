@@ -77,11 +77,11 @@ const PLAN_ONLY: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | sectio
 const PLAN_AND_HANDOFF: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\necho 'DONE: it' | section Handoff\n";
 const HANDOFF: &str = "echo 'DONE: it' | section Handoff\n";
 const ASKED: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\necho 'DONE: it' | section Handoff\nask task update --status agent-review\n";
-/// A verdict counts once its reviewer has stood for it by a call, here one that is refused.
+/// A verdict counts once its reviewer has stood for it by a call, here one that is refused: there is
+/// another round, or the branch is not where it was handed over.
 const FAILED: &str =
-    "printf 'Verdict: FAIL\\nno\\n' | section Review\nask task update --status reviewing\n";
-const PASSED: &str =
-    "printf 'Verdict: PASS\\n' | section Review\nask task update --status working\n";
+    "printf 'Verdict: FAIL\\nno\\n' | section Review\nask task update --status stuck\n";
+const PASSED: &str = "printf 'Verdict: PASS\\n' | section Review\ngit commit -q --allow-empty -m later\nask task update --status reviewing\ngit reset -q --hard HEAD~1\n";
 
 const fn rule(workflow: &'static str, role: &'static str, status: &'static str) -> Rule {
     Rule {
@@ -339,10 +339,17 @@ fn play(rule: &Rule, way: Way) -> Duration {
     assert!(held, "nobody saw it: {}", told());
     let took = judged_after(&stage, &id, then);
     if way.is_own() && way != Way::SessionKilled {
-        stage.wait_for_status(&id, rule.then);
-        let held = Deadline::after(SOON).wait_for(|| runs(&stage, &id, rule.role) == rule.runs);
+        // A reviewer that did not end by itself approves nothing, and is brought back.
+        let is_void = rule.reviewer == PASSED && !matches!(way, Way::Exit(_));
+        let (then, expected, crashes) = if is_void {
+            (rule.status, 2, 1)
+        } else {
+            (rule.then, rule.runs, rule.crashes)
+        };
+        stage.wait_for_status(&id, then);
+        let held = Deadline::after(SOON).wait_for(|| runs(&stage, &id, rule.role) == expected);
         assert!(held, "{}", told());
-        assert_eq!(stage.task(&id).crash_count, rule.crashes, "{}", told());
+        assert_eq!(stage.task(&id).crash_count, crashes, "{}", told());
         assert_eq!(deaths(&stage, &id), 1, "judged once: {}", told());
     } else if !way.is_own() {
         let task = stage.task(&id);

@@ -66,10 +66,11 @@ fn who_yields_hands_over_and_who_takes_over_goes_on() {
         tick: Duration::from_millis(100),
         ..Settings::default()
     };
-    let supervisor = Supervisor::new(stage.driver(), yielding).unwrap();
-    let first = thread::spawn(move || supervisor.run());
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    // What is called after this is below a supervisor, and is not taken for the user.
+    let supervisor = Supervisor::new(stage.driver(), yielding).unwrap();
+    let first = thread::spawn(move || supervisor.run());
     let _serving = Serving::on(&stage);
     wait_for("the first one's end", || first.is_finished());
     first.join().unwrap().unwrap();
@@ -117,10 +118,10 @@ fn without_sweeps(stage: &Stage) -> (Stopper, JoinHandle<Result<(), SupervisorEr
 fn a_status_written_by_hand_is_followed_at_once() {
     let stage = Stage::new("default");
     stage.script("worker-1", "hang");
-    let (stopper, supervising) = without_sweeps(&stage);
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
     stage.wait_for_rest(&id);
+    let (stopper, supervising) = without_sweeps(&stage);
     let file = stage.worktree(&id).join("TASK.md");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(

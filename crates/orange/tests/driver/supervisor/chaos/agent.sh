@@ -43,7 +43,8 @@ status() {
 build() {
     fresh
     echo "$word" >> "work-$number"
-    git add "work-$number" && git commit -qm "$word" && owe commit "$(git rev-parse HEAD)"
+    # What is left lying about would keep the work from being handed over.
+    git add -A && git commit -qm "$word" && owe commit "$(git rev-parse HEAD)"
 }
 
 work() {
