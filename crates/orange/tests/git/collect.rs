@@ -121,10 +121,13 @@ fn a_command_that_was_given_up_is_not_run_again() {
     let ran = ground.yard.path("ran");
     let script = format!("echo once >>'{}'; exit 1", ran.display());
     let command = serde_json::json!(["/bin/sh", "-c", script]);
-    let release = "      - action: release_workspace\n";
-    let before = format!("      - {{ action: run_command, command: {command} }}\n{release}");
-    assert!(text.contains(release));
-    fs::write(&workflow, text.replace(release, &before)).unwrap();
+    let ends = "    to: closed\n    by: human\n    hooks: *let_go\n";
+    assert!(text.contains(ends));
+    let runs = format!(
+        "    to: closed\n    by: human\n    hooks:\n      - kill_session\n      \
+         - {{ action: run_command, command: {command} }}\n      - release_workspace\n"
+    );
+    fs::write(&workflow, text.replace(ends, &runs)).unwrap();
     let id = ground.hold();
     ground.ask(&id, Ask::Verb(Verb::Cancel));
     ground.driver().perform_to_the_end(&id).unwrap();

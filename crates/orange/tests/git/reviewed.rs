@@ -176,10 +176,17 @@ impl<'a> Life<'a> {
         self.count += 1;
         let path = self.ground.yard.slot().join("TASK.md");
         let mut file = fs::read_to_string(&path).unwrap();
-        file.push_str(&format!(
-            "\n## {section}\n\n{text}\n\nStep {}.\n",
-            self.count
-        ));
+        let step = self.count;
+        file += &[
+            "\n## ",
+            section,
+            "\n\n",
+            text,
+            "\n\nStep ",
+            &step.to_string(),
+            ".\n",
+        ]
+        .concat();
         fs::write(path, file).unwrap();
     }
 

@@ -104,7 +104,8 @@ fn making(attempts: &[Attempt], out: &std::path::Path, phase: &str) -> String {
         let row = folder.join(attempt.name);
         fs::write(&row, attempt.shell).unwrap();
         let row = row.display();
-        shell += &format!("sh {row} > {row}.out 2>&1 < /dev/null; echo $? > {row}.code\n");
+        let line = format!("sh {row} > {row}.out 2>&1 < /dev/null; echo $? > {row}.code\n");
+        shell += &line;
     }
     shell
 }
@@ -248,7 +249,8 @@ fn code_that_orange_runs_for_a_task_is_its_worker_at_most() {
         let mut shell = format!("{variables}{once}{}", making(&scripts, &out, phase));
         if phase == "gate" {
             let row = out.join("main").join(main.name);
-            shell += &format!("ROW={}\n{}\n", row.display(), main.shell);
+            let line = format!("ROW={}\n{}\n", row.display(), main.shell);
+            shell += &line;
         }
         stage.script(&format!("rows.{phase}"), &shell);
     }

@@ -4,10 +4,14 @@ use std::fs;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use orange::driver::{Answer, Asked, Waiting};
 use orange::supervisor::{Settings, Stopper, Supervisor, SupervisorError};
+use orange_engine::input::{Ask, Request};
+use orange_engine::language::verbs::Verb;
+use orange_engine::role::Role;
 
 use super::{Serving, deaths};
-use crate::stage::{Stage, wait_for};
+use crate::stage::{SOON, Stage, wait_for};
 use crate::stories::{FAIL, FIX, PASS, PLAN_AND_WORK, way};
 
 #[test]
@@ -138,10 +142,23 @@ fn a_status_written_by_hand_is_followed_at_once() {
 fn a_database_that_was_made_anew_is_watched_too() {
     let stage = Stage::new("default");
     stage.script("worker-1", "pause go\nexit 7");
-    let (stopper, supervising) = without_sweeps(&stage);
     let id = stage.create(&["Add a line"]);
-    stage.must(&["rebuild", "--move-aside"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let (stopper, supervising) = without_sweeps(&stage);
+    // What is called from here would be below the supervisor, so it is asked for in this process.
+    stage.driver().rebuild(true).unwrap();
+    let asked = Asked {
+        task: id.clone(),
+        request: Request {
+            by: Role::Human,
+            ask: Ask::Verb(Verb::Spawn),
+            confirmed: false,
+            message: None,
+            head: None,
+        },
+        waiting: Waiting::Detached(SOON),
+    };
+    let answer = stage.driver().ask(&asked).unwrap();
+    assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
     stage.wait_for_rest(&id);
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("the death", || deaths(&stage, &id) == 1);
