@@ -87,7 +87,7 @@ fn of_fifty_who_start_at_once_five_get_a_workspace_and_none_twice() {
             task.status
         );
         if is_queued {
-            let (_, told) = ground.call(&["task", "why", task.id.as_str()]);
+            let (_, told) = ground.call(&["task", "spawn", task.id.as_str()]);
             assert!(told.contains("is full: 5 of 5"), "{told}");
         }
     }
