@@ -58,10 +58,13 @@ impl Supervisor {
         for directory in &told {
             self.files.follow(&task, None, Some(directory));
         }
-        // What its agents told before anybody supervised is told by no change of a file.
+        // No file changes again for what was told or written before anybody supervised.
         if before.is_none() && !told.is_empty() {
             self.hearers.add(task.clone());
             self.notifying.ask();
+        }
+        if before.is_none() && worktree.is_some() {
+            self.readers.add(task.clone());
         }
         if is_missing {
             self.looks.add(task.clone());

@@ -8,6 +8,7 @@ use orange::driver::{Answer, Asked, Waiting};
 use orange::supervisor::{Settings, Stopper, Supervisor, SupervisorError};
 use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
+use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
 use super::{Serving, deaths};
@@ -72,14 +73,18 @@ fn who_yields_hands_over_and_who_takes_over_goes_on() {
     };
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
-    // What is called after this is below a supervisor, and is not taken for the user.
+    // Both are in this process: a program that it starts is below a supervisor, and is not the user.
     let supervisor = Supervisor::new(stage.driver(), yielding).unwrap();
     let first = thread::spawn(move || supervisor.run());
-    let _serving = Serving::on(&stage);
+    let supervisor = Supervisor::new(stage.driver(), Settings::default()).unwrap();
     wait_for("the first one's end", || first.is_finished());
     first.join().unwrap().unwrap();
+    let stopper = supervisor.stopper();
+    let second = thread::spawn(move || supervisor.run());
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("the death", || deaths(&stage, &id) == 1);
+    stopper.stop();
+    second.join().unwrap().unwrap();
 }
 
 #[test]
@@ -118,34 +123,9 @@ fn without_sweeps(stage: &Stage) -> (Stopper, JoinHandle<Result<(), SupervisorEr
     (stopper, thread::spawn(move || supervisor.run()))
 }
 
-#[test]
-fn a_status_written_by_hand_is_followed_at_once() {
-    let stage = Stage::new("default");
-    stage.script("worker-1", "hang");
-    let id = stage.create(&["Add a line"]);
-    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
-    stage.wait_for_rest(&id);
-    let (stopper, supervising) = without_sweeps(&stage);
-    let file = stage.worktree(&id).join("TASK.md");
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(
-        &file,
-        text.replace("status: planning", "status: clarification"),
-    )
-    .unwrap();
-    stage.wait_for_status(&id, "clarification");
-    stopper.stop();
-    supervising.join().unwrap().unwrap();
-}
-
-#[test]
-fn a_database_that_was_made_anew_is_watched_too() {
-    let stage = Stage::new("default");
-    stage.script("worker-1", "pause go\nexit 7");
-    let id = stage.create(&["Add a line"]);
-    let (stopper, supervising) = without_sweeps(&stage);
-    // What is called from here would be below the supervisor, so it is asked for in this process.
-    stage.driver().rebuild(true).unwrap();
+/// Starts a task's worker from this process; a program would be below its supervisor, and so not the
+/// user.
+fn spawn_here(stage: &Stage, id: &TaskId) {
     let asked = Asked {
         task: id.clone(),
         request: Request {
@@ -159,7 +139,50 @@ fn a_database_that_was_made_anew_is_watched_too() {
     };
     let answer = stage.driver().ask(&asked).unwrap();
     assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
-    stage.wait_for_rest(&id);
+    stage.wait_for_rest(id);
+}
+
+fn write_status(stage: &Stage, id: &TaskId, from: &str, to: &str) {
+    let file = stage.worktree(id).join("TASK.md");
+    let text = fs::read_to_string(&file).unwrap();
+    let (from, to) = (format!("status: {from}"), format!("status: {to}"));
+    fs::write(&file, text.replace(&from, &to)).unwrap();
+}
+
+#[test]
+fn a_status_written_by_hand_is_followed_at_once() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "hang");
+    let id = stage.create(&["Add a line"]);
+    let (stopper, supervising) = without_sweeps(&stage);
+    spawn_here(&stage, &id);
+    write_status(&stage, &id, "planning", "clarification");
+    stage.wait_for_status(&id, "clarification");
+    stopper.stop();
+    supervising.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_status_written_while_nobody_supervised_is_followed_at_the_start() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "hang");
+    let id = stage.create(&["Add a line"]);
+    spawn_here(&stage, &id);
+    write_status(&stage, &id, "planning", "clarification");
+    let (stopper, supervising) = without_sweeps(&stage);
+    stage.wait_for_status(&id, "clarification");
+    stopper.stop();
+    supervising.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_database_that_was_made_anew_is_watched_too() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "pause go\nexit 7");
+    let id = stage.create(&["Add a line"]);
+    let (stopper, supervising) = without_sweeps(&stage);
+    stage.driver().rebuild(true).unwrap();
+    spawn_here(&stage, &id);
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("the death", || deaths(&stage, &id) == 1);
     stopper.stop();
