@@ -46,8 +46,8 @@ pub enum Origin {
     ThisMerge,
     /// By an earlier attempt at this merge, which was interrupted.
     EarlierAttempt,
-    /// It had it when the merge was asked for: by a merge outside orange.
-    Outside,
+    /// It had it before the merge was asked for.
+    Before,
 }
 
 impl Origin {
@@ -135,9 +135,9 @@ impl fmt::Display for Merged {
                 formatter,
                 "{head} was in `{into}` already: an earlier attempt had merged it"
             )?,
-            Origin::Outside => write!(
+            Origin::Before => write!(
                 formatter,
-                "{head} was in `{into}` already: it was merged outside orange"
+                "{head} was in `{into}` already, before this merge was asked for"
             )?,
         }
         match &self.pushed_to {

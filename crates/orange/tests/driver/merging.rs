@@ -601,6 +601,75 @@ fn nothing_is_pushed_where_an_agent_pointed_the_remote() {
 }
 
 #[test]
+fn the_reviewed_commit_is_shown_and_what_a_merge_leaves_out_is_named() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    let head = stage.said("repo", &format!("rev-parse orange-tasks/{id}"));
+    let passed = format!("{}, passed by the reviewer", &head[..12]);
+    for command in ["show", "why"] {
+        let said = stage.must(&["task", command, id.as_str()]);
+        assert!(said.contains(&passed), "{said}");
+    }
+    let worktree = stage.worktree(&id);
+    fs::write(worktree.join("later.txt"), "later\n").unwrap();
+    for arguments in ["add later.txt", "commit -qm later"] {
+        assert!(stage.git_in(&worktree, arguments).status.success());
+    }
+    fs::write(worktree.join("notes.txt"), "notes\n").unwrap();
+    let before = stage.untouched();
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("notes.txt"), "{said}");
+    assert_eq!(stage.untouched(), before);
+    let (code, said) = stage.merge(&id, &["--head", &head]);
+    assert_eq!(code, 0, "{said}");
+    let left_out = "1 later commit and 1 uncommitted file (`notes.txt`)";
+    assert!(said.contains(&format!("left out: {left_out}")), "{said}");
+    assert_eq!(stage.said("repo", "rev-parse main"), head);
+    stage.wait_for_rest(&id);
+    let history = stage.must(&["task", "history", id.as_str()]);
+    assert!(history.contains(left_out), "{history}");
+    // All of it is kept: the commit on its branch, the file as a rescue.
+    let subject = stage.said("repo", &format!("log -1 --format=%s orange-tasks/{id}"));
+    assert_eq!(subject, "later");
+    let rescues = stage.said("repo", "for-each-ref --format=%(refname) refs/orange/rescue");
+    assert_eq!(rescues.lines().count(), 1, "{rescues}");
+    let notes = stage.said("repo", &format!("show {rescues}:notes.txt"));
+    assert_eq!(notes, "notes");
+}
+
+#[test]
+fn a_commit_that_a_person_merged_is_recorded_as_merged() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    stage.said("repo", &format!("merge -q --ff-only orange-tasks/{id}"));
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("was in `main` already, before"), "{said}");
+    stage.wait_for_status(&id, "done");
+}
+
+#[test]
+fn a_reviewer_names_the_commit_it_read() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", PLAN_AND_WORK);
+    stage.script(
+        "reviewer-1",
+        "git commit -q --allow-empty -m later\necho 'Verdict: PASS' | section Review\n\
+         ask task update --status reviewing\n\
+         ask task update --status reviewing --head HEAD",
+    );
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_status(&id, "reviewing");
+    let calls = stage.calls();
+    assert!(calls.contains("--status reviewing -> 3"), "{calls}");
+    let head = stage.said("repo", &format!("rev-parse orange-tasks/{id}"));
+    let submission = stage.task(&id).submission.unwrap();
+    assert_eq!(submission.commit.as_str(), head);
+}
+
+#[test]
 fn what_was_merged_by_a_fast_forward_still_has_its_difference() {
     let stage = Stage::new("default");
     let id = stage.reviewed();

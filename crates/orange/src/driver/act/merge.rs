@@ -46,7 +46,7 @@ impl Driver {
                 forwarded,
             }) => {
                 let origin = match (merge.was_in_base, was_there) {
-                    (true, _) => Origin::Outside,
+                    (true, _) => Origin::Before,
                     (false, true) => Origin::EarlierAttempt,
                     (false, false) => Origin::ThisMerge,
                 };

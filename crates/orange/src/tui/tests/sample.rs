@@ -7,15 +7,15 @@ use orange_engine::document::SectionName;
 use orange_engine::evidence::Evidence;
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::{Kind, Trigger};
-use orange_engine::names::{HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName};
+use orange_engine::names::{CommitId, HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName};
 use orange_engine::refusal::{GateFailure, Missing};
 use orange_engine::role::Role;
-use orange_engine::task::{Run, RunState};
+use orange_engine::task::{Run, RunState, Submission};
 use orange_engine::time::Timestamp;
 use orange_engine::way::Way;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::driver::{Extent, Glance, ListChange, TaskRow};
+use crate::driver::{ChildCount, Extent, Glance, ListChange, TaskRow};
 use crate::tui::command::Command;
 use crate::tui::list::List;
 use crate::tui::message::Message;
@@ -45,7 +45,7 @@ pub fn row(id: &str, status: &str, kind: Kind, summary: &str) -> TaskRow {
         entered_at: Some(minutes_ago(5)),
         attention: Vec::new(),
         runs: BTreeMap::new(),
-        children: crate::driver::ChildCount::default(),
+        children: ChildCount::default(),
     }
 }
 
@@ -115,7 +115,7 @@ pub fn rows() -> Vec<TaskRow> {
         },
     );
     troubled.attention = vec![String::from("notify_worker: no worker is there to read it")];
-    let working = with_worker(
+    let mut working = with_worker(
         row(
             "w0rk",
             "working",
@@ -124,6 +124,7 @@ pub fn rows() -> Vec<TaskRow> {
         ),
         RunState::Alive,
     );
+    working.children = ChildCount { ended: 1, all: 3 };
     let queued = row("q1q1", "pending", Kind::Queued, "Write the documentation");
     let mut other = row(
         "oth3",
@@ -182,7 +183,12 @@ pub fn model() -> Model {
         ("d0ne", Vec::new()),
     ];
     for (id, ways) in glances {
-        let message = Message::Glanced(TaskId::new(id), Box::new(glance(ways)));
+        let mut glance = glance(ways);
+        glance.submission = (id == "k3f9").then(|| Submission {
+            commit: CommitId::new("5d0c2f9e41ab"),
+            passed_by: Some(Role::Reviewer),
+        });
+        let message = Message::Glanced(TaskId::new(id), Box::new(glance));
         update(&mut model, message);
     }
     let extent = Extent {

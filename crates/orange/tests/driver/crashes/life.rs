@@ -13,7 +13,8 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::names::{Status, TaskId};
 use orange_engine::role::Role;
 
-use super::table::{How, Scene};
+use super::orders::reached;
+use super::table::{How, Scene, remembering_proofs, without_pauses};
 use crate::library::{ask, create, done, to, work};
 use crate::stage::{Stage, wait_for};
 
@@ -48,13 +49,16 @@ impl Life {
             // A box that is empty again shows at once that a message was sent.
             stage.script(&format!("worker-{turn}"), "printf '\\033[2J\\033[H'");
         }
+        if scene.how == How::DiedAfterWriting(Role::Reviewer) {
+            stage.script("reviewer-1", "pause end\nexit 0");
+        }
         let driver = stage.driver();
         let is_vague = scene.from == "clarification" && scene.how == How::NoHarness
             || (scene.from, scene.to) == ("pending", "clarification");
         let mut new = work(if is_vague { "" } else { "Add a line" });
         // A vague task would begin in clarification by itself.
         new.status = is_vague.then(|| Status::new("pending"));
-        let id = create(&driver, &new);
+        let id = remembering_proofs(&stage, || create(&driver, &new));
         let mut life = Life {
             stage,
             id,
@@ -99,17 +103,29 @@ impl Life {
             How::DiedAfterWriting(role) => {
                 self.write_what_is_asked();
                 if *role == Role::Reviewer {
-                    // Its verdict counts once it has called, whatever it asked for.
-                    let other = if scene.to == "working" {
-                        "reviewing"
-                    } else {
-                        "working"
-                    };
-                    let answer = ask(driver, &self.id, role.clone(), to(other));
-                    assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
+                    self.stand_for_verdict(driver);
+                    self.stage.script("end", "");
+                    return self.wait_for_end(role);
                 }
                 self.kill_agent(role);
             }
+        }
+    }
+
+    /// The verdict of a reviewer that ended counts if a call of its own stands for it, here one that
+    /// is refused: the branch is not where it was handed over, or there is another round.
+    fn stand_for_verdict(&self, driver: &Driver) {
+        let head = format!("refs/heads/orange-tasks/{}", self.id);
+        let is_pass = self.scene.to == "reviewing";
+        if is_pass {
+            self.move_branch(&head);
+        }
+        let asked = if is_pass { "reviewing" } else { "stuck" };
+        let answer = ask(driver, &self.id, Role::Reviewer, to(asked));
+        assert!(matches!(answer, Answer::Refused(_)), "{answer:?}");
+        if is_pass {
+            let back = format!("update-ref {head} {head}^");
+            assert!(self.stage.git(&back).status.success());
         }
     }
 
@@ -153,6 +169,7 @@ impl Life {
             }
             "agent-review" => {
                 self.reach(driver, "working");
+                self.commit_once();
                 self.write(HANDOFF);
                 asked(Role::Worker, status);
             }
@@ -169,27 +186,29 @@ impl Life {
         }
     }
 
-    /// Something to merge; a task in the queue may be about a branch that is there already.
+    /// Something to hand over and to merge; a task in the queue may be about a branch that is there
+    /// already.
     fn commit_once(&self) {
         let head = format!("refs/heads/orange-tasks/{}", self.id);
-        let main = self.stage.git("rev-parse main").stdout;
-        if self
-            .stage
-            .git(&format!("rev-parse {head}"))
-            .stdout
-            .starts_with(&main)
-            || self.scene.from == "pending"
+        let read = |words: &str| String::from_utf8(self.stage.git(words).stdout).unwrap();
+        if self.scene.from != "pending"
+            && read("rev-parse main") != read(&format!("rev-parse {head}"))
         {
-            let commit = self
-                .stage
-                .git("commit-tree main^{tree} -p main -m one")
-                .stdout;
-            let commit = String::from_utf8(commit).unwrap();
-            let moved = self
-                .stage
-                .git(&format!("update-ref {head} {}", commit.trim()));
-            assert!(moved.status.success(), "{moved:?}");
+            return;
         }
+        self.move_branch(&head);
+    }
+
+    /// Adds an empty commit to a branch; one that is not there yet starts at the default branch.
+    fn move_branch(&self, head: &str) {
+        let read = |words: &str| String::from_utf8(self.stage.git(words).stdout).unwrap();
+        let is_there = !read(&format!("for-each-ref {head}")).is_empty();
+        let parent = if is_there { head } else { "main" };
+        let commit = read(&format!("commit-tree main^{{tree}} -p {parent} -m one"));
+        let moved = self
+            .stage
+            .git(&format!("update-ref {head} {}", commit.trim()));
+        assert!(moved.status.success(), "{moved:?}");
     }
 
     /// Adds to TASK.md as an agent does.
@@ -205,7 +224,11 @@ impl Life {
             ("planning" | "clarification", "working") if scene.workflow == "default" => {
                 self.write(PLAN);
             }
-            (_, "agent-review") => self.write(HANDOFF),
+            (_, "agent-review") => {
+                self.commit_once();
+                self.write(HANDOFF);
+            }
+            ("stuck", "reviewing") => self.commit_once(),
             ("agent-review", "reviewing") => self.write(PASS),
             ("agent-review", "working" | "stuck") => self.write(FAIL),
             _ => {}
@@ -224,6 +247,10 @@ impl Life {
                 .unwrap()
                 .success()
         );
+        self.wait_for_end(role);
+    }
+
+    fn wait_for_end(&self, role: &Role) {
         let dead = format!("{role}:1");
         wait_for("the agent's death", || self.stage.panes().contains(&dead));
     }
@@ -261,14 +288,6 @@ impl Life {
         let own = variables.filter(|(name, _)| name.starts_with("ORANGE_"));
         own.map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect()
-    }
-
-    pub fn order(&self, steps: &[&str], deaths: &[usize]) {
-        order(&self.stage, steps, deaths);
-    }
-
-    pub fn reached(&self) -> Vec<String> {
-        reached(&self.stage)
     }
 
     fn command(&self) -> Vec<String> {
@@ -368,36 +387,8 @@ impl Life {
     pub fn told(&self) -> String {
         format!(
             "{}\n{}",
-            self.reached().join("\n"),
+            reached(&self.stage).join("\n"),
             self.stage.told(&self.id)
         )
     }
-}
-
-/// The shipped workflow without the pause after a crash, which would only cost time.
-fn without_pauses(stage: &Stage, name: &str) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workflows");
-    let text = fs::read_to_string(format!("{path}/{name}.yml")).unwrap();
-    assert!(text.contains("backoff: 10s"));
-    let folder = stage.path("home/workflows");
-    fs::create_dir_all(&folder).unwrap();
-    let text = text.replace("backoff: 10s", "backoff: 0s");
-    fs::write(folder.join(format!("{name}.yml")), text).unwrap();
-}
-
-/// Says which marks count, and at which of them whoever reaches it dies.
-pub fn order(stage: &Stage, steps: &[&str], deaths: &[usize]) {
-    let folder = stage.path("home/crash-points");
-    fs::create_dir_all(&folder).unwrap();
-    let steps = steps.iter().map(|step| format!("{step}\n"));
-    let deaths = deaths.iter().map(|death| format!("{death}\n"));
-    let orders: String = steps.chain(deaths).collect();
-    fs::write(folder.join("orders"), orders).unwrap();
-}
-
-/// The marks that were reached, in order.
-pub fn reached(stage: &Stage) -> Vec<String> {
-    let path = stage.path("home/crash-points/reached");
-    let text = fs::read_to_string(path).unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
 }

@@ -6,6 +6,7 @@
 //! must be as it is after the life without deaths.
 
 mod life;
+mod orders;
 mod picture;
 mod restart;
 mod table;
@@ -28,19 +29,19 @@ const PAIRS: u64 = 1;
 /// Lives through a scene with deaths at these marks; the marks that asking reached.
 fn live(scene: &Scene, deaths: &[usize]) -> (Picture, Vec<String>) {
     let life = Life::begin(scene);
-    life.order(&COMMITS_AND_EFFECTS, deaths);
+    orders::order(&life.stage, &COMMITS_AND_EFFECTS, deaths);
     life.ask_until_answered(deaths.len());
     // Who asked may be gone long before everything is done, or before the first death.
     let first = deaths.iter().min().copied();
     crate::stage::wait_for("a death, or rest", || {
         let rests = life.stage.task(&life.id).pending.is_empty();
-        let reached = life.reached();
+        let reached = orders::reached(&life.stage);
         let is_dead = first.is_some_and(|first| reached.len() > first);
         // What is kept can be seen a moment before the mark that says so.
         let is_midway = reached.last().is_some_and(|mark| mark.contains("before"));
         is_dead || rests && !is_midway
     });
-    let reached = life.reached();
+    let reached = orders::reached(&life.stage);
     life.give_one_further_command(deaths.len());
     (Picture::of(&life), reached)
 }
@@ -152,7 +153,7 @@ fn every_edge_of_the_shipped_workflows_has_a_scene_or_an_excuse() {
 fn a_command_that_fails_is_not_repeated_wherever_its_performer_dies() {
     for death in 0.. {
         let (stage, id) = crate::hooks::staged("echo once >> $OUT/ran\nexit 1", "exit 0");
-        life::order(&stage, &COMMITS_AND_EFFECTS, &[death]);
+        orders::order(&stage, &COMMITS_AND_EFFECTS, &[death]);
         // Who is killed asks again; every other answer is one.
         for _ in 0..2 {
             let (code, _) = stage.call(&["task", "spawn", id.as_str()]);
@@ -160,7 +161,7 @@ fn a_command_that_fails_is_not_repeated_wherever_its_performer_dies() {
                 break;
             }
         }
-        let reached = life::reached(&stage).len();
+        let reached = orders::reached(&stage).len();
         stage.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
         let given_up = || !stage.task(&id).attention.is_empty();
         crate::stage::wait_for("the command to be given up", given_up);

@@ -45,7 +45,9 @@ impl Picture {
         let runs = store.runs(id).unwrap();
         // Not anywhere: a short id may be part of a word.
         let plain = |text: &str| {
-            let named = text.replace(&format!("id: {id}"), "id: <id>");
+            let home = stage.home().path().display().to_string();
+            let named = text.replace(&home, "<home>");
+            let named = named.replace(&format!("id: {id}"), "id: <id>");
             named.replace(&format!("orange-tasks/{id}"), "orange-tasks/<id>")
         };
         let slots = store.workspaces(&ProjectName::new("app")).unwrap();

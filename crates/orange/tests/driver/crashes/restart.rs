@@ -12,7 +12,7 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
-use super::life::order;
+use super::orders::order;
 use crate::stage::{Stage, wait_for};
 use crate::supervisor::Serving;
 

@@ -1,12 +1,16 @@
 //! The transitions that are lived through, and the excused.
 
 use std::fs;
+use std::sync::Mutex;
 
+use orange::effects::private_file;
 use orange_engine::Workflow;
 use orange_engine::language::hooks::Action;
 use orange_engine::language::load;
 use orange_engine::language::workflow::{Edge, Trigger};
 use orange_engine::role::Role;
+
+use crate::stage::Stage;
 
 /// One transition, and how it is set off.
 #[derive(Clone, Debug)]
@@ -268,4 +272,27 @@ fn under_respawn() -> Vec<Row> {
         ("agent-review", "done", Trigger::Merged, How::Merged),
         ("stuck", "done", Trigger::Merged, How::Merged),
     ]
+}
+
+/// The shipped workflow without the pause after a crash, which would only cost time.
+pub fn without_pauses(stage: &Stage, name: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workflows");
+    let text = fs::read_to_string(format!("{path}/{name}.yml")).unwrap();
+    assert!(text.contains("backoff: 10s"));
+    let folder = stage.path("home/workflows");
+    fs::create_dir_all(&folder).unwrap();
+    let text = text.replace("backoff: 10s", "backoff: 0s");
+    fs::write(folder.join(format!("{name}.yml")), text).unwrap();
+}
+
+/// Proves a workflow safe once for many lives: the proof takes longer than a life.
+pub fn remembering_proofs<T>(stage: &Stage, create: impl FnOnce() -> T) -> T {
+    static PROOFS: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+    let path = stage.home().safe_workflows();
+    if let Some(known) = PROOFS.lock().unwrap().as_ref() {
+        private_file::write(&path, known).unwrap();
+    }
+    let created = create();
+    *PROOFS.lock().unwrap() = fs::read(&path).ok();
+    created
 }
