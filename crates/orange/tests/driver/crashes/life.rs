@@ -328,8 +328,9 @@ impl Life {
             }
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             let code = output.status.code().unwrap();
-            if code == 143 {
-                // The same, seen in time to say so.
+            let is_agent = !self.speaks.is_empty();
+            if code == 143 || is_agent && said.contains("was ended by signal 15") {
+                // The same, seen in time to say so, by this call or by what it was starting.
                 return;
             }
             // A start that cannot be says so; everything else happens or is on its way.
