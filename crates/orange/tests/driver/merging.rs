@@ -632,7 +632,10 @@ fn the_reviewed_commit_is_shown_and_what_a_merge_leaves_out_is_named() {
     // All of it is kept: the commit on its branch, the file as a rescue.
     let subject = stage.said("repo", &format!("log -1 --format=%s orange-tasks/{id}"));
     assert_eq!(subject, "later");
-    let rescues = stage.said("repo", "for-each-ref --format=%(refname) refs/orange/rescue");
+    let rescues = stage.said(
+        "repo",
+        "for-each-ref --format=%(refname) refs/orange/rescue",
+    );
     assert_eq!(rescues.lines().count(), 1, "{rescues}");
     let notes = stage.said("repo", &format!("show {rescues}:notes.txt"));
     assert_eq!(notes, "notes");

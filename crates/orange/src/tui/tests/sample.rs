@@ -7,7 +7,9 @@ use orange_engine::document::SectionName;
 use orange_engine::evidence::Evidence;
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::{Kind, Trigger};
-use orange_engine::names::{CommitId, HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName};
+use orange_engine::names::{
+    CommitId, HarnessName, ProjectName, RunId, Status, TaskId, WorkflowName,
+};
 use orange_engine::refusal::{GateFailure, Missing};
 use orange_engine::role::Role;
 use orange_engine::task::{Run, RunState, Submission};

@@ -282,8 +282,13 @@ impl Life {
         let Some(run) = runs.iter().rev().find(|run| run.role == *role) else {
             return Vec::new();
         };
-        let pid = run.place.as_ref().map_or(0, |place| place.process.pid);
-        let environment = fs::read_to_string(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let pid = run.place.as_ref().unwrap().process.pid;
+        let mut environment = String::new();
+        // A process that is just becoming another program shows none.
+        wait_for("the agent's variables", || {
+            environment = fs::read_to_string(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.contains("ORANGE_RUN_PROOF=")
+        });
         let variables = environment.split('\0').filter_map(|it| it.split_once('='));
         let own = variables.filter(|(name, _)| name.starts_with("ORANGE_"));
         own.map(|(name, value)| (name.to_owned(), value.to_owned()))
