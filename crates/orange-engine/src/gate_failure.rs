@@ -17,6 +17,18 @@ use crate::role::Role;
 /// How many files a refusal names.
 const NAMED_FILES: usize = 5;
 
+/// What a commit is to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CommitKind {
+    /// It was handed over for review.
+    Submitted,
+    /// It passed a review.
+    Reviewed,
+    /// The request names it.
+    Named,
+}
+
 /// Why a gate does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "reason", rename_all = "kebab-case")]
@@ -108,8 +120,8 @@ pub enum GateFailure {
         to: CommitId,
         /// How many commits the branch has since; `None` when that commit is not part of it.
         commits: Option<u64>,
-        /// Whether the commit had passed a review.
-        is_reviewed: bool,
+        /// What that commit is.
+        from_is: CommitKind,
     },
     /// The worktree has work that is not committed.
     Uncommitted {
@@ -240,8 +252,8 @@ fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
             from,
             to,
             commits,
-            is_reviewed,
-        } => fmt_moved(formatter, branch, (from, to), *commits, *is_reviewed),
+            from_is,
+        } => fmt_moved(formatter, branch, (from, to), *commits, *from_is),
         GateFailure::Uncommitted { files, others } => fmt_uncommitted(formatter, files, others),
         GateFailure::Git { condition } => formatter.write_str(match condition {
             GitCondition::Clean => "the worktree has changes that are not committed",
@@ -281,25 +293,23 @@ fn fmt_moved(
     branch: &BranchName,
     (from, to): (&CommitId, &CommitId),
     commits: Option<u64>,
-    is_reviewed: bool,
+    from_is: CommitKind,
 ) -> fmt::Result {
-    let since = if is_reviewed { "review" } else { "handoff" };
+    let what = match from_is {
+        CommitKind::Submitted => "the submitted commit",
+        CommitKind::Reviewed => "the reviewed commit",
+        CommitKind::Named => "the commit you name",
+    };
     let (from, to) = (from.short(), to.short());
     match commits {
-        Some(1) => write!(
-            formatter,
-            "`{branch}` has 1 commit since the {since} of {from}"
-        ),
+        Some(1) => write!(formatter, "`{branch}` has 1 commit after {from}, {what}"),
         Some(commits) => write!(
             formatter,
-            "`{branch}` has {commits} commits since the {since} of {from}"
+            "`{branch}` has {commits} commits after {from}, {what}"
         ),
-        None => write!(
-            formatter,
-            "`{branch}` no longer has {from}, the commit of the {since}"
-        ),
+        None => write!(formatter, "`{branch}` does not contain {from}, {what}"),
     }?;
-    write!(formatter, ": it is at {to}")
+    write!(formatter, "; it is at {to}")
 }
 
 fn fmt_uncommitted(

@@ -6,6 +6,7 @@
 
 use super::steps::{Needed, Steps};
 use crate::document::reading::Verdict;
+use crate::gate_failure::CommitKind;
 use crate::input::{Ask, Cause, FactNeeded, GitFacts, NamedCommit, Request};
 use crate::language::gates::{GateKind, GitCondition, SectionGate};
 use crate::language::verbs::Verb;
@@ -59,13 +60,24 @@ fn passed_by(steps: &Steps<'_>, gate: &SectionGate, by: &Role) -> Role {
 /// there when it was handed over, unless the request names the commit that it speaks for.
 pub(super) fn moved(steps: &Steps<'_>, git: &GitFacts) -> Option<GateFailure> {
     let submission = steps.task.submission.as_ref();
-    let expected = named_by(steps).or(submission.map(|it| &it.commit))?;
+    let named = named_by(steps);
+    let expected = named.or(submission.map(|it| &it.commit))?;
+    let from_is = match (named, submission) {
+        (Some(_), _) => CommitKind::Named,
+        (
+            None,
+            Some(Submission {
+                passed_by: Some(_), ..
+            }),
+        ) => CommitKind::Reviewed,
+        (None, _) => CommitKind::Submitted,
+    };
     (git.head != *expected).then(|| GateFailure::BranchMoved {
         branch: steps.task.branch.clone(),
         from: expected.clone(),
         to: git.head.clone(),
         commits: known(git, expected).and_then(|it| it.commits_since),
-        is_reviewed: submission.is_some_and(|it| it.passed_by.is_some()),
+        from_is,
     })
 }
 

@@ -41,11 +41,15 @@ impl Driver {
         branch.ok_or_else(|| unknown("its worktree is on no branch"))
     }
 
-    /// The commit of a task's repository that a text names.
+    /// The commit of a task's repository that a text names; `HEAD` is the task's branch.
     pub fn commit_named(&self, task: &TaskId, text: &str) -> Result<CommitId, DriverError> {
         let store = Store::open_read_only(&self.home)?;
-        let (_, git) = self.repository_of(&store.require(task)?.task)?;
-        let commit = git.commit_named(text)?;
+        let task = store.require(task)?.task;
+        let (_, git) = self.repository_of(&task)?;
+        let rest = text.strip_prefix("HEAD").or(text.strip_prefix('@'));
+        let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with(['~', '^']));
+        let about_branch = rest.map(|rest| format!("refs/heads/{}{rest}", task.branch));
+        let commit = git.commit_named(about_branch.as_deref().unwrap_or(text))?;
         commit.ok_or_else(|| DriverError::CommitUnknown(text.to_owned()))
     }
 

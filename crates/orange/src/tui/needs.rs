@@ -42,7 +42,7 @@ fn told(failure: &GateFailure) -> String {
             String::from("needs a report")
         }
         GateFailure::Uncommitted { .. } => String::from("needs a commit"),
-        GateFailure::BranchMoved { .. } => String::from("branch moved since the handoff"),
+        GateFailure::BranchMoved { .. } => String::from("the branch has moved"),
         GateFailure::Git { condition } => {
             let names = GitCondition::ALL.iter();
             let name = names.clone().find(|(_, it)| it == condition);
