@@ -17,6 +17,7 @@ pub mod event;
 pub mod evidence;
 pub mod explore;
 mod gate_failure;
+mod gate_wording;
 pub mod graph;
 pub mod history;
 pub mod input;
@@ -37,6 +38,7 @@ mod text_schema;
 pub mod time;
 pub mod way;
 pub mod why;
+mod words;
 
 pub use apply::{apply, replay};
 pub use decide::{create, decide, held_back, outlook, stands_for};

@@ -1,210 +1,198 @@
-//! Compares the passages of one key, old and new.
+//! Compares two tables row by row, and a row fact by fact.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::align::{Edit, align};
-use super::change::Change;
-use super::needs::{Need, told};
-use super::passages::{Passage, Passages};
-use super::steps::Step;
-use super::values::Values;
+use super::difference::{Change, Difference, Way};
+use super::table::{Fact, Row};
+use super::wording::event;
+use crate::language::workflow::Trigger;
 use crate::names::Status;
 
-/// What comparing the passages of one key came to.
-#[derive(Debug, Default)]
-pub(super) struct Compared {
-    /// Whether the key is there at all, and for which values.
-    pub(super) opening: Vec<Change>,
-    /// What is different where an old and a new passage are open for the same values.
-    pub(super) pairs: Vec<Pair>,
-}
+/// The triggers of which the first open transition is taken.
+const TRIED_IN_ORDER: [Trigger; 6] = [
+    Trigger::SpawnFailed,
+    Trigger::Merged,
+    Trigger::PrMerged,
+    Trigger::PrClosed,
+    Trigger::ChildrenDone,
+    Trigger::Report,
+];
 
-/// An old and a new passage that are open for the same values.
-#[derive(Debug)]
-pub(super) struct Pair {
-    pub(super) values: Values,
-    /// What it takes.
-    pub(super) conditions: Vec<Change>,
-    /// What happens, by the status it leads to.
-    pub(super) steps: BTreeMap<Status, Vec<Change>>,
-}
-
-/// Compares what was with what is; either may be nothing at all.
-pub(super) fn compare(old: &Passages, new: &Passages) -> Compared {
-    let mut compared = Compared::default();
-    if old.is_borrowed && new.is_borrowed {
-        return compared;
-    }
-    match (old.all.is_empty(), new.all.is_empty()) {
-        (true, true) => {}
-        (true, false) => compared.opening.push(Change::Opened {
-            openings: new.all.iter().map(Passage::opening).collect(),
-            before: Vec::new(),
-        }),
-        (false, true) => compared.opening.push(Change::Closed),
-        (false, false) => {
-            compared.opening = guards(&old.all, &new.all);
-            for before in &old.all {
-                let met = new
-                    .all
-                    .iter()
-                    .filter(|now| now.values.meets(&before.values));
-                compared.pairs.extend(met.map(|now| pair(before, now)));
+/// Every difference between the rows of a status.
+pub(super) fn compare(status: &Status, old: &[Row], new: &[Row]) -> Vec<Difference> {
+    let (mut found, nothing) = (Vec::new(), Row::default());
+    let rules: [fn(&Row, &Row) -> bool; 3] = [
+        |one, two| one.way == two.way,
+        |one, two| bare(one, true) == bare(two, true),
+        |one, two| bare(one, false) == bare(two, false),
+    ];
+    for (before, now) in paired(old, new, &rules) {
+        let way = now.or(before).and_then(|row| row.way.as_ref());
+        let differences = match (before, now) {
+            (None, _) | (_, None) if way.is_some_and(|way| *way != Way::Entering) => {
+                vec![Difference {
+                    new: now.map(Row::summary),
+                    old: before.map(Row::summary),
+                    ..difference(Change::Transition, "")
+                }]
             }
-        }
+            _ => facts(
+                &before.unwrap_or(&nothing).facts,
+                &now.unwrap_or(&nothing).facts,
+            ),
+        };
+        found.extend(differences.into_iter().map(|difference| Difference {
+            way: way.cloned(),
+            ..difference
+        }));
     }
-    compared
+    for trigger in TRIED_IN_ORDER {
+        let subject = format!("the order of targets after {}", event(trigger));
+        let (old, new) = (tried(old, trigger), tried(new, trigger));
+        found.extend(reordered(&subject, &old, &new));
+    }
+    for difference in &mut found {
+        difference.status = Some(status.clone());
+    }
+    found
 }
 
-/// For which values there is a way now that was none, and the other way round.
-fn guards(old: &[Passage], new: &[Passage]) -> Vec<Change> {
-    let union = |all: &[Passage]| {
-        let values = all.iter().map(|passage| passage.values.clone());
-        values.fold(Values::none(), Values::or)
-    };
-    let (was, is) = (union(old), union(new));
-    if was == is {
-        return Vec::new();
+/// The row without who may ask for it and, unless that is kept, when.
+fn bare(row: &Row, keeps_guard: bool) -> Option<Way> {
+    let mut way = row.way.clone();
+    if let Some(Way::Leaving { by, when, .. }) = &mut way {
+        by.clear();
+        *when = when.take().filter(|_| keeps_guard);
     }
-    let (Ok(closed), Ok(_)) = (was.without(&is), is.without(&was)) else {
-        return vec![Change::GuardChanged];
-    };
-    let mut changes = Vec::new();
-    let mut widened = Values::none();
-    for now in new {
-        let opened = now
-            .values
-            .without(&was)
-            .unwrap_or_else(|_| now.values.clone());
-        if opened.is_empty() {
-            continue;
-        }
-        if old.iter().any(|before| before.values.meets(&now.values)) {
-            widened = widened.or(opened);
-        } else {
-            changes.push(Change::Wider {
-                values: opened,
-                opening: Some(now.opening()),
-            });
-        }
-    }
-    if !widened.is_empty() {
-        let opening = None;
-        let values = widened;
-        changes.insert(0, Change::Wider { values, opening });
-    }
-    if !closed.is_empty() {
-        changes.push(Change::Narrower { values: closed });
-    }
-    changes
+    way
 }
 
-fn pair(old: &Passage, new: &Passage) -> Pair {
-    let mut conditions = needs(&old.needs, &new.needs);
-    if old.confirm != new.confirm {
-        conditions.push(Change::ConfirmChanged {
-            new: new.confirm.clone(),
-            old: old.confirm.clone(),
-        });
-    }
-    let steps = new.landings.iter().filter_map(|(status, now)| {
-        let before = old.landings.get(status)?;
-        Some((status.clone(), steps(before, now)))
+/// The targets of a trigger, in the order in which they are tried.
+fn tried(rows: &[Row], wanted: Trigger) -> Vec<String> {
+    let targets = rows.iter().filter_map(|row| match &row.way {
+        Some(Way::Leaving { to, trigger, .. }) if *trigger == wanted => Some(format!("`{to}`")),
+        _ => None,
     });
-    Pair {
-        values: old.values.and(&new.values),
-        conditions,
-        steps: steps.collect(),
+    let mut targets: Vec<String> = targets.collect();
+    targets.dedup();
+    targets
+}
+
+/// A list of which the first open item is taken, if an item can now be taken before an old one.
+pub(super) fn reordered(subject: &str, old: &[String], new: &[String]) -> Option<Difference> {
+    let kept: Vec<String> = old.iter().filter(|it| new.contains(it)).cloned().collect();
+    (!new.starts_with(&kept)).then(|| Difference {
+        new: Some(new.join(", then ")),
+        old: Some(old.join(", then ")),
+        ..difference(Change::Order, subject)
+    })
+}
+
+fn difference(change: Change, subject: &str) -> Difference {
+    Difference {
+        status: None,
+        way: None,
+        change,
+        subject: (!subject.is_empty()).then(|| subject.to_owned()),
+        parameter: None,
+        new: None,
+        old: None,
+        place: None,
     }
 }
 
-/// What must be shown that need not be before, and the other way round.
-fn needs(old: &BTreeSet<Need>, new: &BTreeSet<Need>) -> Vec<Change> {
-    let mut removed = told(old.difference(new).cloned());
-    let mut changes = Vec::new();
-    for need in told(new.difference(old).cloned()) {
-        let replaced = removed.iter().position(|before| need.replaces(before));
-        changes.push(match replaced {
-            Some(place) => Change::NeedChanged {
-                new: need,
-                old: removed.remove(place),
-            },
-            None => Change::NeedAdded { need },
-        });
-    }
-    changes.extend(removed.into_iter().map(|need| Change::NeedRemoved { need }));
-    changes
-}
-
-/// What happens that did not before, does not any more, or happens in another way or order.
-pub(super) fn steps(old: &[Step], new: &[Step]) -> Vec<Change> {
-    let edits = align(old, new, Step::is_same);
-    let mut removed: Vec<&Step> = edits
-        .iter()
-        .filter_map(|edit| match edit {
-            Edit::Removed(place) => old.get(*place),
-            _ => None,
-        })
-        .collect();
-    let mut changes = Vec::new();
-    for edit in edits {
-        let place = match edit {
-            Edit::Kept(was, is) => {
-                let kept = old.get(was).zip(new.get(is));
-                changes.extend(kept.and_then(|(old, new)| new.prompt_change(old)));
-                continue;
-            }
-            Edit::Removed(_) => continue,
-            Edit::Added(place) => place,
-        };
-        let Some(step) = new.get(place) else {
-            continue;
-        };
-        let place = step.place(new.get(..place).unwrap_or_default(), new);
-        let moved = removed.iter().position(|other| other.is_same(step));
-        let alike = moved.or_else(|| removed.iter().position(|other| other.is_alike(step)));
-        let Some(index) = alike else {
-            let step = step.clone();
-            changes.push(Change::StepAdded { step, place });
-            continue;
-        };
-        let before = removed.remove(index);
-        changes.extend(step.prompt_change(before));
-        if moved.is_some() {
-            let step = step.name();
-            changes.push(Change::StepMoved { step, place });
-        } else {
-            changes.extend(otherwise(before, step));
+/// Every difference between the facts of two rows.
+pub(super) fn facts(old: &[Fact], new: &[Fact]) -> Vec<Difference> {
+    let is_alike = |a: &Fact, b: &Fact| a.change == b.change && a.subject == b.subject;
+    let mut found = Vec::new();
+    for pair in paired(old, new, &[Fact::eq, is_alike]) {
+        match pair {
+            (Some(before), Some(now)) => found.extend(parts(before, now)),
+            (Some(fact), None) => found.push(Difference {
+                old: Some(fact.text()),
+                ..difference(fact.change, &fact.subject)
+            }),
+            (None, Some(fact)) => found.push(Difference {
+                new: Some(fact.text()),
+                place: place(fact, new),
+                ..difference(fact.change, &fact.subject)
+            }),
+            (None, None) => {}
         }
     }
-    let removed = removed.into_iter().cloned();
-    changes.extend(removed.map(|step| Change::StepRemoved { step }));
-    changes
+    found.extend(moved(old, new));
+    found
 }
 
-/// How a step differs from what it was.
-fn otherwise(old: &Step, new: &Step) -> Vec<Change> {
-    if let Step::Field(..) = new {
-        return vec![Change::StepReplaced {
-            new: new.clone(),
-            old: old.clone(),
-        }];
-    }
-    let changed = new
-        .changes(old)
-        .into_iter()
-        .map(|parameter| Change::StepChanged {
-            step: new.name(),
-            parameter,
-        });
-    changed.collect::<Vec<_>>()
+/// Every difference between two facts about the same thing.
+fn parts(old: &Fact, new: &Fact) -> Vec<Difference> {
+    let pairs = paired(&old.parts, &new.parts, &[|one, two| one.0 == two.0]);
+    let pairs = pairs.into_iter().filter_map(|(before, now)| {
+        let (name, _) = now.or(before)?;
+        (before != now).then(|| Difference {
+            parameter: Some(*name).filter(|name| !name.is_empty()),
+            new: now.map(|(_, value)| value.clone()),
+            old: before.map(|(_, value)| value.clone()),
+            ..difference(new.change, &new.subject)
+        })
+    });
+    pairs.collect()
 }
 
-impl Pair {
-    /// Whether a change is seen here, wherever it leads.
-    pub(super) fn has(&self, change: &Change) -> bool {
-        let mut landings = self.steps.values();
-        self.conditions.contains(change)
-            || (!self.steps.is_empty() && landings.all(|steps| steps.contains(change)))
+/// Whether the place of a fact among its neighbours matters.
+fn is_ordered(fact: &Fact) -> bool {
+    use Change::{ExitRule, Field, Step};
+    matches!(fact.change, Step | Field | ExitRule)
+}
+
+/// Where a new hook or rule stands among the others.
+fn place(fact: &Fact, facts: &[Fact]) -> Option<String> {
+    let is_placed = |fact: &&Fact| is_ordered(fact) && fact.change != Change::Field;
+    let is_among_others = facts.iter().filter(is_placed).count() > 1;
+    let earlier = facts.iter().take_while(|other| *other != fact);
+    let is_rule = fact.change == Change::ExitRule;
+    let tried = if is_rule { "tried " } else { "" };
+    (is_placed(&fact) && is_among_others).then(|| match earlier.filter(is_placed).last() {
+        Some(before) => format!("{tried}after {}", before.subject),
+        None => format!("{tried}before the others"),
+    })
+}
+
+/// Facts that stayed, in another order.
+fn moved(old: &[Fact], new: &[Fact]) -> Option<Difference> {
+    let kept = |these: &[Fact], others: &[Fact]| -> Vec<Fact> {
+        let kept = these
+            .iter()
+            .filter(|it| is_ordered(it) && others.contains(it));
+        kept.cloned().collect()
+    };
+    let listed = |facts: &[Fact]| {
+        let subjects: Vec<&str> = facts.iter().map(|fact| fact.subject.as_str()).collect();
+        Some(subjects.join(", then "))
+    };
+    let (before, now) = (kept(old, new), kept(new, old));
+    (before != now).then(|| Difference {
+        new: listed(&now),
+        old: listed(&before),
+        ..difference(Change::Order, "the order")
+    })
+}
+
+/// Pairs two lists by the first rule that fits, then the next: what is new comes in its place, what
+/// is gone comes last.
+fn paired<'a, T>(
+    old: &'a [T],
+    new: &'a [T],
+    rules: &[fn(&T, &T) -> bool],
+) -> Vec<(Option<&'a T>, Option<&'a T>)> {
+    let mut free: Vec<&T> = old.iter().collect();
+    let mut pairs: Vec<_> = new.iter().map(|now| (None, Some(now))).collect();
+    for is_same in rules {
+        for (before, now) in pairs.iter_mut().filter(|(before, _)| before.is_none()) {
+            let partner = free
+                .iter()
+                .position(|it| now.is_some_and(|now| is_same(it, now)));
+            *before = partner.map(|at| free.remove(at));
+        }
     }
+    pairs.extend(free.into_iter().map(|gone| (Some(gone), None)));
+    pairs
 }

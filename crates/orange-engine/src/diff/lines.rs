@@ -1,56 +1,54 @@
 //! The lines of a text that went and came.
 
-use serde::Serialize;
+use super::difference::Sign;
 
-use super::align::{Edit, align};
+/// The longest texts, in pairs of changed lines, that are compared line by line.
+const MAX_PAIRS: usize = 1 << 20;
 
-/// One line of a text that was changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Line {
-    /// It is gone.
-    Removed(String),
-    /// It was not there.
-    Added(String),
-    /// Lines that did not change.
-    Same,
-}
+/// The lines that went and came, in order; what stayed between two of them is one `…`.
+pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<(Sign, &'a str)> {
+    let (mut old, mut new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    old.drain(..start);
+    new.drain(..start);
+    let ends = old.iter().rev().zip(new.iter().rev());
+    let end = ends.take_while(|(a, b)| a == b).count();
+    old.truncate(old.len() - end);
+    new.truncate(new.len() - end);
 
-/// The lines that went and came; what lies between two of them is one [`Line::Same`].
-pub fn lines(old: &str, new: &str) -> Vec<Line> {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let mut lines: Vec<Line> = Vec::new();
-    for edit in align(&old, &new, |one, two| one == two) {
-        let line = match edit {
-            Edit::Removed(place) => old.get(place).map(|it| Line::Removed((*it).to_owned())),
-            Edit::Added(place) => new.get(place).map(|it| Line::Added((*it).to_owned())),
-            Edit::Kept(..) if lines.last() == Some(&Line::Same) => None,
-            Edit::Kept(..) => Some(Line::Same),
-        };
-        lines.extend(line);
+    // For each pair of places, how many lines the rests of both texts have in common, in order.
+    let width = new.len() + 1;
+    let mut common = vec![0; (old.len() + 1) * width];
+    if old.len().saturating_mul(new.len()) <= MAX_PAIRS {
+        for row in (0..old.len()).rev() {
+            for column in (0..new.len()).rev() {
+                let here = row * width + column;
+                common[here] = if old[row] == new[column] {
+                    common[here + width + 1] + 1
+                } else {
+                    common[here + width].max(common[here + 1])
+                };
+            }
+        }
     }
-    // Nothing was left out before the first change or after the last.
-    if lines.first() == Some(&Line::Same) {
-        lines.remove(0);
-    }
-    if lines.last() == Some(&Line::Same) {
-        lines.pop();
+    let same = (Sign::Changed, "…");
+    let mut lines = Vec::new();
+    let (mut row, mut column) = (0, 0);
+    while row < old.len() || column < new.len() {
+        let here = row * width + column;
+        let is_last = (row == old.len(), column == new.len());
+        if is_last == (false, false) && common[here] > 0 && old[row] == new[column] {
+            if lines.last().is_some_and(|last| *last != same) {
+                lines.push(same);
+            }
+            (row, column) = (row + 1, column + 1);
+        } else if !is_last.0 && (is_last.1 || common[here] == common[here + width]) {
+            lines.push((Sign::Removed, old[row]));
+            row += 1;
+        } else {
+            lines.push((Sign::Added, new[column]));
+            column += 1;
+        }
     }
     lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_changed_is_there() {
-        let removed = |text: &str| Line::Removed(text.to_owned());
-        let added = |text: &str| Line::Added(text.to_owned());
-        assert_eq!(lines("a\nb\nc", "a\nb\nc"), []);
-        assert_eq!(lines("a\nb\nc", "a\nx\nc"), [removed("b"), added("x")]);
-        let both = [removed("a"), Line::Same, added("d")];
-        assert_eq!(lines("a\nb\nc", "b\nc\nd"), both);
-        assert_eq!(lines("", "a"), [added("a")]);
-    }
 }

@@ -1,83 +1,57 @@
 //! What a change of a workflow changes in behaviour.
 //!
-//! Two loaded workflows are compared by what `decide` would make of them: who may ask for what,
-//! what must be shown, what happens then, what the end of an agent leads to. What only reads
-//! differently is no difference. A comparison is data; each piece of it has one sentence.
+//! Each workflow becomes a table of what can happen in a status, who may ask, what it takes and what
+//! follows. Workflows with equal tables behave alike; where the tables differ, each difference is
+//! data with one sentence.
 
-mod align;
-mod change;
 mod compare;
-mod deaths;
-mod hook_step;
+mod difference;
 mod lines;
-pub(crate) mod needs;
-mod order;
-mod passages;
-mod states;
 mod steps;
-mod values;
-mod way_wording;
-mod ways;
-mod whole;
+mod table;
 mod wording;
-mod words;
 
-pub use change::{Change, Difference, Opening, ParameterChange, Sign, Way, Who};
-pub use deaths::Fate;
-pub use lines::{Line, lines};
-pub use needs::Need;
-pub use steps::Step;
-pub use values::Values;
+pub use difference::{Change, Difference, Sign, Way};
+pub use lines::lines;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::language::Workflow;
-use crate::names::{PromptName, Status};
-use ways::Both;
+use crate::language::workflow::State;
+use crate::role::Role;
 
-/// Every difference in behaviour: status by status in the order of the new workflow, then what is
-/// gone, then what concerns the whole workflow.
+/// Every difference in behaviour: status by status in the order of the new workflow, then states
+/// that are gone, then what concerns the whole workflow.
 pub fn diff(old: &Workflow, new: &Workflow) -> Vec<Difference> {
-    let both = Both::new(old, new);
-    let mut differences = states::added_and_removed(&both);
-    differences.extend(states::changed(&both));
-    let mut ways = both.ways();
-    order::tried_before(&both, &mut ways);
-    differences.extend(ways);
-    differences.extend(order::orders(&both));
-    differences.extend(deaths::deaths(&both));
-    differences.extend(whole::whole(&both));
-    let order: Vec<&Status> = new
-        .states
-        .iter()
-        .chain(&old.states)
-        .map(|it| &it.name)
-        .collect();
-    differences.sort_by_key(|difference| {
-        let place = |status| order.iter().position(|name| *name == status);
-        difference
-            .status
-            .as_ref()
-            .and_then(place)
-            .unwrap_or(order.len())
-    });
-    tell_prompts_once(&mut differences);
+    let built_in = [Role::Human, Role::Engine, Role::Worker, Role::Reviewer];
+    let own = old.roles.iter().chain(&new.roles).cloned();
+    let roles: BTreeSet<Role> = built_in.into_iter().chain(own).collect();
+    let rows = |workflow: &Workflow, state: &State| table::rows(workflow, state, &roles);
+    let mut differences = Vec::new();
+    for state in &new.states {
+        let before = old.state(&state.name).map(|it| rows(old, it));
+        let before = before.unwrap_or_default();
+        differences.extend(compare::compare(&state.name, &before, &rows(new, state)));
+    }
+    let states = old.states.iter();
+    for gone in states.filter(|it| new.state(&it.name).is_none()) {
+        // With the state everything goes that could happen there.
+        let found = compare::compare(&gone.name, &rows(old, gone), &[]);
+        differences.extend(found.into_iter().filter(|it| it.change == Change::State));
+    }
+    differences.extend(whole(old, new));
     differences
 }
 
-/// A prompt says the same wherever it is used, so that what changed in it is told once, at the end.
-fn tell_prompts_once(differences: &mut Vec<Difference>) {
-    let mut prompts: BTreeMap<PromptName, Change> = BTreeMap::new();
-    differences.retain(|difference| match &difference.change {
-        Change::PromptChanged { prompt, .. } => {
-            prompts.insert(prompt.clone(), difference.change.clone());
-            false
-        }
-        _ => true,
-    });
-    differences.extend(prompts.into_values().map(|change| Difference {
-        status: None,
-        way: None,
-        change,
-    }));
+/// What concerns no single status. A prompt in one workflow only shows where it is used.
+fn whole(old: &Workflow, new: &Workflow) -> Vec<Difference> {
+    let entries = |workflow: &Workflow| -> Vec<String> {
+        let entries = workflow.entries.iter();
+        entries.map(|entry| format!("`{}`", entry.status)).collect()
+    };
+    let subject = "the order of statuses to start in";
+    let order = compare::reordered(subject, &entries(old), &entries(new));
+    let mut facts = compare::facts(&table::whole(old).facts, &table::whole(new).facts);
+    facts.retain(|it| it.change != Change::Prompt || it.sign() == Sign::Changed);
+    order.into_iter().chain(facts).collect()
 }

@@ -1,174 +1,153 @@
-//! What happens on a way, as one list: fields, hooks, `on_enter`.
-//!
-//! A field is changed when a transition is decided, a hook runs later. So a change of a field moves
-//! up to the last hook whose texts it would alter: wherever the author wrote it, it means the same.
+//! What happens in a row: fields and hooks, without defaults.
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
-
-use super::change::{Change, ParameterChange};
-use super::hook_step::HookStep;
+use super::difference::Change;
+use super::table::Fact;
 use crate::language::Workflow;
-use crate::language::hooks::{Action, Hook};
-use crate::language::workflow::{self, NewValue};
-use crate::names::FieldName;
+use crate::language::defaults;
+use crate::language::hooks::{Action, Channel, HarnessChoice, Hook, OnError, SpawnHook};
+use crate::language::prompt::Prompt;
+use crate::language::workflow::{self, NewValue, Permissions, Respawn};
+use crate::role::Role;
+use crate::words::{command_line, duration, excerpt, the};
 
-/// One thing that happens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// A field changes.
-    Field(FieldName, Arithmetic),
-    /// Something is done.
-    Hook(HookStep),
-}
-
-/// What becomes of a number: set first, then counted up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Arithmetic {
-    set: Option<i64>,
-    plus: i64,
-}
+type Parts = Vec<(&'static str, String)>;
 
 /// Everything that happens, in order.
-pub(super) fn steps<'a>(
-    workflow: &Workflow,
-    set: &[workflow::Change],
-    hooks: impl IntoIterator<Item = &'a Hook>,
-) -> Vec<Step> {
-    let mut steps = Vec::new();
-    for change in set {
-        change_field(&mut steps, &change.field, change.to);
+pub(super) fn steps(workflow: &Workflow, set: &[workflow::Change], hooks: &[Hook]) -> Vec<Fact> {
+    // `set` names each field once, so that the order says nothing.
+    let mut facts: Vec<Fact> = set.iter().map(field).collect();
+    facts.sort_by(|one, two| one.subject.cmp(&two.subject));
+    facts.extend(hooks.iter().map(|hook| step(workflow, hook)));
+    facts
+}
+
+fn field(change: &workflow::Change) -> Fact {
+    let field = &change.field;
+    let text = match change.to {
+        NewValue::Exactly(value) => format!("`{field}` to {value}"),
+        NewValue::Increment => format!("`{field}` to `{field}` + 1"),
+    };
+    Fact::new(Change::Field, format!("`{field}`"), text)
+}
+
+fn step(workflow: &Workflow, hook: &Hook) -> Fact {
+    if let Action::SetField(change) = &hook.action {
+        return field(change);
     }
-    for hook in hooks {
-        match &hook.action {
-            Action::SetField(change) => change_field(&mut steps, &change.field, change.to),
-            action => {
-                if let Some(field) = action.spawn().and_then(|spawn| spawn.increment.as_ref()) {
-                    change_field(&mut steps, field, NewValue::Increment);
-                }
-                steps.push(Step::Hook(HookStep::of(workflow, hook)));
+    let (about, mut parts) = action(workflow, &hook.action);
+    if let Some(timeout) = hook.timeout {
+        parts.push(("timeout", duration(timeout)));
+    }
+    if hook.on_error != hook.action.usual_on_error() {
+        let on_error = match hook.on_error {
+            OnError::Stop => "stop",
+            OnError::Continue => "continue",
+        };
+        parts.push(("on_error", on_error.to_owned()));
+    }
+    Fact {
+        change: Change::Step,
+        subject: format!("`{}`{about}", hook.action.label()),
+        parts,
+    }
+}
+
+/// What an action is about, and its parameters.
+fn action(workflow: &Workflow, action: &Action) -> (String, Parts) {
+    let mut about = String::new();
+    let mut parts = Parts::new();
+    match action {
+        Action::AcquireWorkspace { restore: true } => parts.push(("restore", "true".to_owned())),
+        Action::SpawnAgent(spawn) => {
+            about = of_role(action, &spawn.role);
+            parts = spawn_parts(workflow, spawn, defaults::permissions(spawn.harness));
+        }
+        Action::KillRole { role } => about = of_role(action, role),
+        Action::NotifyWorker { message } | Action::CommentIssue { message } => {
+            parts.push(("message", spelled_out(workflow, message)));
+        }
+        Action::Notify { message, via } => {
+            parts.push(("message", spelled_out(workflow, message)));
+            let named = Channel::ALL.iter().filter(|(_, it)| via.contains(it));
+            let names: Vec<&str> = named.map(|(name, _)| *name).collect();
+            if names != ["desktop"] {
+                parts.push(("via", names.join(" and ")));
             }
         }
+        Action::ArchiveSection { section } => about = format!(" `{section}`"),
+        Action::RunCommand { command } => about = format!(" `{}`", command_line(command)),
+        Action::LabelIssue { label } => about = format!(" `{label}`"),
+        _ => {}
     }
-    steps
+    (about, parts)
 }
 
-/// Adds a change of a field as early as it means the same.
-fn change_field(steps: &mut Vec<Step>, field: &FieldName, to: NewValue) {
-    let shows = |step: &Step| matches!(step, Step::Hook(hook) if hook.shows(field));
-    let earliest = steps.iter().rposition(shows).map_or(0, |place| place + 1);
-    let later = steps.iter_mut().skip(earliest);
-    let mut same = later.filter_map(|step| match step {
-        Step::Field(other, change) if other == field => Some(change),
-        _ => None,
-    });
-    if let Some(change) = same.next() {
-        change.then(to);
-        return;
+/// Which role is meant, where the name of the action does not say it.
+fn of_role(action: &Action, role: &Role) -> String {
+    if action.label().ends_with(role.as_str()) {
+        return String::new();
     }
-    let is_before = |step: &&Step| matches!(step, Step::Field(other, _) if other < field);
-    let others = steps.iter().skip(earliest).take_while(is_before).count();
-    let mut change = Arithmetic::default();
-    change.then(to);
-    steps.insert(earliest + others, Step::Field(field.clone(), change));
+    format!(" of {}", the(role))
 }
 
-impl Arithmetic {
-    fn then(&mut self, to: NewValue) {
-        match to {
-            NewValue::Exactly(value) => {
-                *self = Arithmetic {
-                    set: Some(value),
-                    plus: 0,
-                }
-            }
-            NewValue::Increment => match &mut self.set {
-                Some(value) => *value = value.saturating_add(1),
-                None => self.plus = self.plus.saturating_add(1),
-            },
-        }
+fn spawn_parts(workflow: &Workflow, spawn: &SpawnHook, usual: Permissions) -> Parts {
+    let mut parts = vec![("prompt", format!("`{}`", spawn.prompt))];
+    if spawn.harness != defaults::harness_of(&spawn.role) {
+        let harness = match spawn.harness {
+            HarnessChoice::Task => "task",
+            HarnessChoice::Review => "review",
+        };
+        parts.push(("harness", harness.to_owned()));
     }
+    if spawn.permissions != usual {
+        let permissions = match spawn.permissions {
+            Permissions::Full => "full",
+            Permissions::Reduced => "reduced",
+        };
+        parts.push(("permissions", permissions.to_owned()));
+    }
+    if spawn.window != defaults::window(&spawn.role) {
+        parts.push(("window", spelled_out(workflow, &spawn.window)));
+    }
+    if let Some(field) = &spawn.increment {
+        parts.push(("increment", field.to_string()));
+    }
+    parts
 }
 
-impl Step {
-    /// Whether both do the same; what a prompt of one name says is compared elsewhere.
-    pub(super) fn is_same(&self, other: &Step) -> bool {
-        match (self, other) {
-            (Step::Hook(one), Step::Hook(two)) => one.is_alike(two) && one.changes(two).is_empty(),
-            (one, two) => one == two,
-        }
+/// How a role is respawned: as it is started at first, but for its prompt and its permissions.
+pub(super) fn respawn(workflow: &Workflow, role: &Role, how: &Respawn) -> Fact {
+    let first = workflow.first_start(role);
+    let spawn = SpawnHook {
+        prompt: how.prompt.clone(),
+        role: role.clone(),
+        harness: first.map_or(defaults::harness_of(role), |first| first.harness),
+        permissions: how.permissions,
+        window: first.map_or_else(|| defaults::window(role), |first| first.window.clone()),
+        increment: None,
+        headless: first.is_some_and(|first| first.headless),
+    };
+    let mut parts = spawn_parts(workflow, &spawn, defaults::RESPAWN_PERMISSIONS);
+    if spawn.headless {
+        parts.push(("headless", "true".to_owned()));
     }
-
-    /// Whether one is the other in a changed form.
-    pub(super) fn is_alike(&self, other: &Step) -> bool {
-        match (self, other) {
-            (Step::Field(one, _), Step::Field(two, _)) => one == two,
-            (Step::Hook(one), Step::Hook(two)) => one.is_alike(two),
-            _ => false,
-        }
-    }
-
-    /// What was changed from the other into this.
-    pub(super) fn changes(&self, old: &Step) -> Vec<ParameterChange> {
-        match (self, old) {
-            (Step::Hook(new), Step::Hook(old)) => new.changes(old),
-            _ => Vec::new(),
-        }
-    }
-
-    /// What an agent is told now under the same name, if it is something else.
-    pub(super) fn prompt_change(&self, old: &Step) -> Option<Change> {
-        match (self, old) {
-            (Step::Hook(new), Step::Hook(old)) => new.prompt_change(old),
-            _ => None,
-        }
-    }
-
-    /// Where it stands among the hooks, if that says something: fields usually change before any.
-    pub(super) fn place(&self, before: &[Step], all: &[Step]) -> Option<String> {
-        let is_hook = |step: &&Step| matches!(step, Step::Hook(_));
-        let is_among_others = is_hook(&self) && all.iter().filter(is_hook).count() > 1;
-        match before.iter().rfind(is_hook) {
-            Some(hook) => Some(format!("after {}", hook.name())),
-            None => is_among_others.then(|| String::from("first")),
-        }
-    }
-
-    /// What it is told and what is unusual about it.
-    pub(super) fn details(&self) -> String {
-        match self {
-            Step::Field(..) => String::new(),
-            Step::Hook(hook) => hook.details(),
-        }
-    }
-
-    /// What it is called where its parameters do not matter.
-    pub(super) fn name(&self) -> String {
-        match self {
-            Step::Field(..) => self.to_string(),
-            Step::Hook(hook) => hook.title(),
-        }
+    Fact {
+        change: Change::Respawn,
+        subject: the(role),
+        parts,
     }
 }
 
-impl fmt::Display for Step {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Step::Field(field, change) => match (change.set, change.plus) {
-                (Some(value), _) => write!(formatter, "set {field} to {value}"),
-                (None, 1) => write!(formatter, "count {field} up"),
-                (None, more) => write!(formatter, "count {field} up by {more}"),
-            },
-            Step::Hook(hook) => hook.fmt(formatter),
-        }
-    }
+/// A text with its limits filled in; a line break at its end says nothing.
+pub(super) fn spelled_out(workflow: &Workflow, text: &Prompt) -> String {
+    let limit = |name: &str| workflow.limits.get(name).map(ToString::to_string);
+    text.spelled_out(limit).trim_end().to_owned()
 }
 
-crate::text_schema::written_as_text!(Step);
-
-impl Serialize for Step {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+/// A parameter's value as a sentence shows it: a text of the author's is quoted and cut short.
+pub(super) fn shown(parameter: &str, value: &str) -> String {
+    match parameter {
+        "message" | "window" => excerpt(value),
+        _ => value.to_owned(),
     }
 }

@@ -1,261 +1,192 @@
-//! What is different, in words.
+//! The sentences that tell what differs.
 
 use std::fmt;
 
-use super::change::{Change, ParameterChange, Who};
-use super::deaths::Fate;
-use super::hook_step::shown;
-use super::steps::Step;
-use super::way_wording::event;
-use super::words::{all, duration, excerpt, the};
-use crate::language::workflow::{Kind, Target, Timeout};
-use crate::names::Status;
+use super::difference::{Change, Difference, Way};
+use super::steps::shown;
+use super::table::{Fact, Row};
+use crate::language::workflow::Trigger;
 use crate::role::Role;
+use crate::words::{all, either, the};
 
-impl fmt::Display for Change {
+impl fmt::Display for Difference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.way {
+            Some(way) if self.change != Change::Transition => {
+                write!(formatter, "{way}: {}", self.sentence())
+            }
+            _ => formatter.write_str(&self.sentence()),
+        }
+    }
+}
+
+impl Difference {
+    /// What differs, for a reader who knows the row; only a row that came or went is named.
+    pub fn sentence(&self) -> String {
+        match (self.change, &self.old, &self.new) {
+            (Change::Transition, ..) => self.transition(),
+            (Change::State, None, Some(kind)) => format!("new state of kind {kind}"),
+            (Change::State, _, None) => String::from("the state is gone"),
+            (Change::Prompt, ..) => format!("{} says something else", self.subject()),
+            _ => self.claim(),
+        }
+    }
+
+    /// Who or what does what: now, no longer, or in another way.
+    fn claim(&self) -> String {
+        let (subject, verb) = match self.change {
+            Change::Respawn if self.parameter.is_some() => (self.subject(), "respawns with"),
+            _ if self.parameter.is_some() => (self.subject(), "has"),
+            Change::State => ("", "is of kind"),
+            Change::Expects => ("", "expects"),
+            Change::Timeout => ("", "times out"),
+            Change::Respawn => ("", "respawns"),
+            Change::Guard => ("", "applies only if"),
+            Change::Gate => ("", "needs"),
+            Change::By => ("", "allows"),
+            Change::Field => ("", "sets"),
+            Change::Step => ("", "does"),
+            Change::ExitRule => (self.subject(), "means"),
+            Change::Order => (self.subject(), "is"),
+            Change::Verb => (self.subject(), "leads"),
+            Change::InitialValue => (self.subject(), "starts at"),
+            Change::Transition | Change::Prompt => ("", ""),
+        };
+        let parameter = self.parameter.unwrap_or_default();
+        let [old, new] = [&self.old, &self.new]
+            .map(|value| shown(parameter, value.as_deref().unwrap_or_default()));
+        let changed = match new.contains(", ") {
+            _ if old == new => format!("{new}, which goes on differently"),
+            true => format!("{new}; was {old}"),
+            false => format!("{new}, was {old}"),
+        };
+        let (now, value) = match (&self.old, &self.new) {
+            (None, _) => ("now", new),
+            (_, None) => ("no longer", old),
+            _ => ("", changed),
+        };
+        let words = [subject, now, verb, parameter, &value];
+        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let place = self.place.iter().map(|place| format!(", {place}"));
+        words.join(" ") + &place.collect::<String>()
+    }
+
+    fn subject(&self) -> &str {
+        self.subject.as_deref().unwrap_or_default()
+    }
+
+    /// A row that came or went.
+    fn transition(&self) -> String {
+        let (now, summary) = match (&self.new, &self.way) {
+            (Some(summary), _) if summary.is_empty() => ("now", String::new()),
+            (Some(summary), _) => ("now", format!("; {summary}")),
+            (None, Some(Way::Leaving { when, .. })) => ("no longer", condition(when.as_ref())),
+            (None, _) => ("no longer", String::new()),
+        };
+        let text = match &self.way {
+            Some(Way::Leaving {
+                to, trigger, by, ..
+            }) => match trigger {
+                Trigger::Request => format!("{} can {now} move it to `{to}`", who(by)),
+                trigger => format!("{} {now} leads to `{to}`", cause(*trigger, by)),
+            },
+            _ => format!("new tasks can {now} start here"),
+        };
+        text + &summary
+    }
+}
+
+impl fmt::Display for Way {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Change::StateAdded { kind, expects } => {
-                write!(formatter, "a new state of kind {}", kind_word(*kind))?;
-                if expects.is_empty() {
-                    return Ok(());
-                }
-                write!(formatter, " that expects {}", roles(expects))
-            }
-            Change::StateRemoved => formatter.write_str("the state is gone"),
-            Change::KindChanged { new, old } => {
-                let (new, old) = (kind_word(*new), kind_word(*old));
-                write!(formatter, "is of kind {new}, was {old}")
-            }
-            Change::ExpectsChanged { new, old } => {
-                write!(formatter, "expects {}, was {}", roles(new), roles(old))
-            }
-            Change::RespawnAdded { role, step } => {
-                write!(
-                    formatter,
-                    "{} can now be brought back{}",
-                    the(role),
-                    step.details()
-                )
-            }
-            Change::RespawnRemoved { role } => {
-                write!(formatter, "{} can no longer be brought back", the(role))
-            }
-            Change::RespawnChanged { role, parameter } => {
-                write!(formatter, "{} is brought back with {parameter}", the(role))
-            }
-            Change::RespawnOrderChanged { new, old } => {
-                let (new, old) = (in_order(new), in_order(old));
-                write!(formatter, "brings back {new}; was {old}")
-            }
-            Change::TimeoutChanged { new, old } => timeout(new.as_ref(), old.as_ref(), formatter),
-            Change::Opened { .. } => formatter.write_str("is there now"),
-            Change::Closed => formatter.write_str("is no longer there"),
-            Change::Wider { values, opening } => {
-                write!(formatter, "now also if {values}")?;
-                match opening {
-                    Some(new) => write!(formatter, "{}{}", new.conditions(), new.then()),
-                    None => Ok(()),
-                }
-            }
-            Change::Narrower { values } => write!(formatter, "no longer if {values}"),
-            Change::GuardChanged => {
-                formatter.write_str("open for other values, too many cases to tell")
-            }
-            Change::NeedAdded { need } => write!(formatter, "now needs {need}"),
-            Change::NeedRemoved { need } => write!(formatter, "no longer needs {need}"),
-            Change::NeedChanged { new, old } => write!(formatter, "needs {new}, was {old}"),
-            Change::ConfirmChanged { new, old } => confirm(new.as_ref(), old.as_ref(), formatter),
-            change => fmt_step(change, formatter),
-        }
-    }
-}
-
-/// What happens on a way.
-fn fmt_step(change: &Change, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match change {
-        Change::StepAdded { step, place } => {
-            write!(formatter, "also {}", third_person(step))?;
-            match place {
-                Some(place) => write!(formatter, ", {place}"),
-                None => Ok(()),
-            }
-        }
-        Change::StepRemoved { step } => write!(formatter, "no longer {}", third_person(step)),
-        Change::StepMoved { step, place } => {
-            let place = place.as_deref().unwrap_or("first");
-            write!(formatter, "{step} now comes {place}")
-        }
-        Change::StepChanged { step, parameter } => write!(formatter, "{step} has {parameter}"),
-        Change::StepReplaced { new, old } => {
-            write!(formatter, "{} instead of: {old}", third_person(new))
-        }
-        change => fmt_rest(change, formatter),
-    }
-}
-
-/// What concerns a status or the whole workflow.
-fn fmt_rest(change: &Change, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match change {
-        Change::OrderChanged {
-            trigger,
-            first,
-            then,
-        } => {
-            match trigger {
-                Some(trigger) => write!(formatter, "after {}", event(*trigger, &Who::default()))?,
-                None => formatter.write_str("for the beginning of a task")?,
-            }
-            write!(formatter, ", `{first}` is now tried before `{then}`")
-        }
-        Change::FateAdded { fate, before } => {
-            write!(formatter, "{}: now {}", fate.condition(), fate.outcome())?;
-            asked_before(before.as_ref(), formatter)
-        }
-        Change::FateRemoved { fate } => {
-            write!(
-                formatter,
-                "{}: no longer {}",
-                fate.condition(),
-                fate.outcome()
-            )
-        }
-        Change::FateChanged { new, old } if new.does_the_same(old) => {
-            let (now, before) = (new.condition(), old.condition());
-            write!(formatter, "{} {now}; was {before}", new.outcome())
-        }
-        Change::FateChanged { new, old } => write!(formatter, "{new}; was {}", old.outcome()),
-        Change::FateMoved { fate, before } => {
-            formatter.write_str(&fate.condition())?;
-            match before {
-                Some(_) => asked_before(before.as_ref(), formatter),
-                None => formatter.write_str(": now asked last"),
-            }
-        }
-        Change::VerbChanged { verb, new, old } => {
-            let (new, old) = (targets(new), targets(old));
-            write!(formatter, "the verb `{verb}` leads {new}; was {old}")
-        }
-        Change::VerbPlacesChanged { verb, new, old } => {
-            let (new, old) = (places(new.as_deref()), places(old.as_deref()));
-            write!(
-                formatter,
-                "the verb `{verb}` can be used in {new}; was {old}"
-            )
-        }
-        Change::FieldChanged { field, new, old } => {
-            write!(formatter, "the field {field} begins at {new}, was {old}")
-        }
-        Change::PromptChanged { prompt, .. } => {
-            write!(formatter, "the prompt `{prompt}` says something else")
-        }
-        // The others are told above.
-        _ => Ok(()),
-    }
-}
-
-impl fmt::Display for ParameterChange {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.parameter;
-        let (new, old) = (shown(name, &self.new), shown(name, &self.old));
-        if new == old {
-            // Both begin alike and go on differently.
-            return write!(formatter, "another {name}: {new}");
-        }
-        write!(formatter, "{name} {new}, was {old}")
-    }
-}
-
-fn third_person(step: &Step) -> String {
-    match step {
-        Step::Hook(hook) => format!("does {hook}"),
-        Step::Field(..) => {
-            let text = step.to_string();
-            match text.split_once(' ') {
-                Some((verb, rest)) => format!("{verb}s {rest}"),
-                None => text,
+            Way::Entering => formatter.write_str("on entering"),
+            Way::Beginning => formatter.write_str("starting here"),
+            Way::Leaving {
+                to,
+                trigger,
+                by,
+                when,
+            } => {
+                let cause = match trigger {
+                    Trigger::Request => format!("by {}", who(by)),
+                    trigger => format!("after {}", cause(*trigger, by)),
+                };
+                write!(formatter, "to `{to}` {cause}{}", condition(when.as_ref()))
             }
         }
     }
 }
 
-fn timeout(
-    new: Option<&Timeout>,
-    old: Option<&Timeout>,
-    formatter: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    let shown = |it: &Timeout| format!("after {} to `{}`", duration(it.after), it.then);
-    match (new, old) {
-        (Some(new), Some(old)) => {
-            write!(formatter, "times out {}, was {}", shown(new), shown(old))
+fn condition(when: Option<&String>) -> String {
+    when.map_or(String::new(), |guard| format!(" if {guard}"))
+}
+
+fn who(by: &[Role]) -> String {
+    match by {
+        [] => String::from("anyone"),
+        by => either(by.iter().map(the)),
+    }
+}
+
+/// What sets a transition off; a merge can be asked for as well as observed.
+fn cause(trigger: Trigger, by: &[Role]) -> String {
+    match (trigger, by) {
+        (Trigger::Merged, [_, ..]) => format!("a merge by {}", who(by)),
+        _ => event(trigger).to_owned(),
+    }
+}
+
+/// What sets a transition off that no role asks for.
+pub(super) fn event(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::Request => "a request",
+        Trigger::Exit => "the exit of an agent",
+        Trigger::Crash => "one crash too many",
+        Trigger::Timeout => "the timeout",
+        Trigger::SpawnFailed => "a failed start",
+        Trigger::Merged => "a merge",
+        Trigger::PrMerged => "a merged pull request",
+        Trigger::PrClosed => "a closed pull request",
+        Trigger::ChildrenDone => "the end of the last child task",
+        Trigger::Report => "a report",
+    }
+}
+
+impl Fact {
+    /// The whole fact in words.
+    pub(super) fn text(&self) -> String {
+        if let [("", value)] = self.parts.as_slice() {
+            return value.clone();
         }
-        (Some(new), None) => write!(formatter, "times out {}", shown(new)),
-        (None, _) => formatter.write_str("no longer times out"),
-    }
-}
-
-fn confirm(
-    new: Option<&String>,
-    old: Option<&String>,
-    formatter: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    match (new, old) {
-        (Some(new), Some(old)) => {
-            write!(
-                formatter,
-                "asks first: {}, was {}",
-                excerpt(new),
-                excerpt(old)
-            )
+        let parts = self.parts.iter();
+        let parts = parts.map(|(name, value)| format!("{name} {}", shown(name, value)));
+        let parts: Vec<String> = parts.collect();
+        if parts.is_empty() {
+            return self.subject.clone();
         }
-        (Some(new), None) => write!(formatter, "now asks first: {}", excerpt(new)),
-        (None, _) => formatter.write_str("no longer asks first"),
+        format!("{} ({})", self.subject, parts.join(", "))
     }
 }
 
-fn asked_before(before: Option<&Fate>, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match before {
-        Some(next) => write!(formatter, "; asked before: {}", next.condition()),
-        None => Ok(()),
-    }
-}
-
-fn targets(targets: &[Target]) -> String {
-    if targets.is_empty() {
-        return "nowhere".to_owned();
-    }
-    let targets: Vec<String> = targets.iter().map(|to| format!("`{to}`")).collect();
-    format!("to {}", targets.join(", else "))
-}
-
-fn places(places: Option<&[Status]>) -> String {
-    let Some(places) = places else {
-        return "every status".to_owned();
-    };
-    if places.is_empty() {
-        return "no status".to_owned();
-    }
-    all(places.iter().map(|status| format!("`{status}`")))
-}
-
-fn roles(roles: &[Role]) -> String {
-    if roles.is_empty() {
-        return "nobody".to_owned();
-    }
-    all(roles.iter().map(the))
-}
-
-fn in_order(roles: &[Role]) -> String {
-    let roles: Vec<String> = roles.iter().map(the).collect();
-    roles.join(", then ")
-}
-
-fn kind_word(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Queued => "queued",
-        Kind::Agent => "agent",
-        Kind::Human => "human",
-        Kind::Waiting => "waiting",
-        Kind::Terminal => "terminal",
+impl Row {
+    /// What it takes and what happens.
+    pub(super) fn summary(&self) -> String {
+        let told = |lead: &str, change: Change| {
+            let facts = self.facts.iter().filter(|fact| fact.change == change);
+            let texts = all(facts.map(Fact::text));
+            (!texts.is_empty()).then(|| format!("{lead}{texts}"))
+        };
+        let steps = self.facts.iter().filter_map(|fact| match fact.change {
+            Change::Field => Some(format!("set {}", fact.text())),
+            Change::Step => Some(fact.text()),
+            _ => None,
+        });
+        let steps = steps.collect::<Vec<_>>().join(", ");
+        let parts = [
+            told("only if ", Change::Guard),
+            told("needs ", Change::Gate),
+            (!steps.is_empty()).then(|| format!("then {steps}")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 }

@@ -9,7 +9,7 @@ use crate::names::FieldName;
 pub type Witness = BTreeMap<FieldName, i64>;
 
 /// Fields count things, so no value is below zero.
-pub(crate) const LOWEST: i64 = 0;
+const LOWEST: i64 = 0;
 
 /// More pieces than this and a proof is given up rather than waited for.
 const MAX_PIECES: usize = 4096;
@@ -90,10 +90,10 @@ fn subtract(mut piece: Piece, guard: &When, rest: &mut Vec<Piece>) -> Result<(),
     Ok(())
 }
 
-pub(crate) type Bounds = (i64, i64);
+type Bounds = (i64, i64);
 
 /// The parts of the bounds where a comparison holds, and where it fails.
-pub(crate) fn split(bounds: Bounds, comparison: &Comparison) -> (Vec<Bounds>, Vec<Bounds>) {
+fn split(bounds: Bounds, comparison: &Comparison) -> (Vec<Bounds>, Vec<Bounds>) {
     let (low, high) = bounds;
     let value = comparison.value;
     let below = |end: Option<i64>| end.map(|end| (low, end.min(high)));

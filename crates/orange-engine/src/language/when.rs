@@ -121,6 +121,20 @@ impl Comparison {
     }
 }
 
+impl fmt::Display for Comparison {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let operator = match self.operator {
+            Operator::Less => "<",
+            Operator::LessOrEqual => "<=",
+            Operator::Greater => ">",
+            Operator::GreaterOrEqual => ">=",
+            Operator::Equal => "==",
+            Operator::NotEqual => "!=",
+        };
+        write!(formatter, "{} {operator} {}", self.field, self.value)
+    }
+}
+
 impl fmt::Display for When {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::diff::needs::{needs, told};
+use crate::gate_wording::needs;
 use crate::language::Workflow;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Target, Trigger};
@@ -39,10 +39,8 @@ fn step(edge: &Edge) -> String {
     if let Some(when) = &edge.when {
         let _ = write!(step, ", only while `{when}`");
     }
-    let needed = joined(
-        told(needs(&edge.gates)).iter().map(ToString::to_string),
-        "and",
-    );
+    let needs = needs(&edge.gates).into_iter().map(|need| need.text);
+    let needed = joined(needs, "and");
     if !needed.is_empty() {
         let _ = write!(step, "; needs {needed}");
     }

@@ -66,7 +66,7 @@ fn every_section_and_field_that_an_agent_needs_is_named() {
         "- in `planning`: `orange task update --status working`; needs a line `APPROACH:` or \
          `TOUCHING:` in `## Plan`",
         "- in `agent-review`: `orange task update --status reviewing`; needs the verdict PASS in \
-         the first line of `## Review`, `## Review` brought by the human or the reviewer and a \
+         the first line of `## Review`, `## Review` submitted by the human or the reviewer and a \
          fresh `## Review`",
     ] {
         assert!(text.lines().any(|it| it == line), "{line}\n{text}");

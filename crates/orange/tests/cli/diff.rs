@@ -46,7 +46,7 @@ pub fn edited() -> String {
 fn reworded() -> String {
     MINIMAL
         .replace("max_spawn_failures", "tries")
-        .replace("spawn_failures < tries", "spawn_failures <= 2")
+        .replace("spawn_failures < tries", "spawn_failures < 3")
         .replace("handoff", "report")
         .replace("# No agent review", "# Without an agent's review")
 }
@@ -125,7 +125,7 @@ fn the_standard_input_is_a_file() {
     let sandbox = Sandbox::new().file("small.yml", SMALL);
     let closed = SMALL.replace("    to: closed\n", "    to: closed\n    by: human\n");
     let output = sandbox.run_with_input("workflow diff small.yml -", closed.as_bytes());
-    let expected = "open\n  - the engine, the worker or the reviewer may no longer ask for `closed`\n\n1 difference in behaviour\n";
+    let expected = "open\n  ~ to `closed` by the human:\n      - no longer allows the engine\n      - no longer allows the worker\n      - no longer allows the reviewer\n\n3 differences in behaviour\n";
     assert_eq!(utf8(&output.stdout), expected);
     let output = sandbox.run_with_input("workflow diff - small.yml --json", closed.as_bytes());
     assert_eq!(parse(&output)["old"]["from"], "stdin");
@@ -149,30 +149,21 @@ fn a_program_reads_the_same_differences() {
     assert_eq!(answer["new"]["path"], "edited.yml");
     let differences = answer["differences"].as_array().unwrap();
     for difference in differences {
-        for key in ["change", "message", "sign", "status", "way"] {
+        for key in ["change", "message", "new", "old", "sign", "status", "way"] {
             assert!(difference.get(key).is_some(), "{key}: {difference}");
         }
     }
-    let wider = differences
-        .iter()
-        .find(|it| it["change"] == "wider")
-        .unwrap();
-    assert_eq!(wider["status"], "pending");
-    assert_eq!(wider["sign"], "added");
-    assert_eq!(
-        wider["values"],
-        "spawn_failures >= 3 and spawn_failures <= 4"
-    );
-    let way = &wider["way"];
-    let expected = [
-        "anyone", "back_to", "by", "kind", "only_if", "to", "trigger", "unasked",
-    ];
-    assert_eq!(keys(way), expected);
+    let find = |change: &str| differences.iter().find(|it| it["change"] == change);
+    let guard = find("guard").unwrap();
+    assert_eq!(guard["status"], "pending");
+    assert_eq!(guard["sign"], "changed");
+    assert_eq!(guard["old"], "spawn_failures < 3");
+    assert_eq!(guard["new"], "spawn_failures < 5");
+    let way = &guard["way"];
+    assert_eq!(keys(way), ["by", "kind", "to", "trigger", "when"]);
     assert_eq!(way["kind"], "leaving");
     assert_eq!(way["by"][0], "engine");
-    let prompt = differences
-        .iter()
-        .find(|it| it["change"] == "prompt-changed");
+    let prompt = find("prompt");
     let prompt = prompt.unwrap();
     assert!(prompt["status"].is_null() && prompt["way"].is_null());
     assert!(prompt["new"].as_str().unwrap().starts_with("# The task"));

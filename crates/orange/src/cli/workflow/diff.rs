@@ -1,7 +1,7 @@
 //! `orange workflow diff`.
 
 use orange_engine::Workflow;
-use orange_engine::diff::{Change, Difference, Line, Sign, Way, diff, lines};
+use orange_engine::diff::{Change, Difference, Sign, diff, lines};
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::Status;
 use serde::Serialize;
@@ -19,16 +19,15 @@ use crate::output::{Output, Paragraph, Style, Text};
 /// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.diff/1");
 
-/// What is told of several statuses at once is told of at least so many.
+/// A difference that at least so many statuses share is shown once for all of them.
 const SEVERAL: usize = 3;
 
 /// Compare what two workflows do.
 ///
-/// Tells what a change of the YAML changes in behaviour, status by status: who may ask for what,
-/// for which values, what must be shown, what happens then, what the end of an agent leads to.
-/// What only reads differently is no difference: comments, anchors, names of gates and limits, the
-/// order of what has no order, `"*active"` written out. Exits with 0 whether there are differences
-/// or not.
+/// Shows what an edit of the YAML changes in behaviour, status by status: which transitions there
+/// are, who may ask for them and when, what they need, which hooks run, and what the exit of an
+/// agent means. Comments, anchors, names of gates and limits, the order of what has no order, and
+/// `"*active"` written out make no difference. Exits with 0 whether there are differences or not.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The workflow as it was: a name, the path of a file, or `-` for the standard input.
@@ -93,16 +92,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     let mut text = Text::new();
     let groups = grouped(&differences, &now);
-    for group in &groups {
-        page.push_group(&mut text, group);
+    for (heading, differences) in &groups {
+        page.push_group(&mut text, heading, differences);
     }
-    // What is told once counts once.
-    let told = groups.iter().map(|group| group.differences.len()).sum();
-    text.push(Style::Plain, &verdict(told));
+    // What several statuses share counts once.
+    let verdict = match groups.iter().map(|(_, group)| group.len()).sum() {
+        0 => "no difference in behaviour".to_owned(),
+        count => format!("{} in behaviour", counted(count, "difference")),
+    };
+    text.push(Style::Plain, &verdict);
     text.end_line();
     output.answer(&text)?;
-    let has_texts = differences.iter().any(|it| texts(&it.change).is_some());
-    if has_texts && !args.prompts {
+    if !args.prompts && differences.iter().any(|it| texts(it).is_some()) {
         let command = format!("orange workflow diff {} {} --prompts", args.old, args.new);
         let hint = format!("run `{command}` to see the lines that changed");
         let mut narration = Text::new();
@@ -122,70 +123,46 @@ fn load(source: &Source) -> Result<Workflow, Error> {
     })
 }
 
-fn verdict(count: usize) -> String {
-    match count {
-        0 => "no difference in behaviour".to_owned(),
-        count => format!("{} in behaviour", counted(count, "difference")),
-    }
-}
-
 fn row(difference: &Difference) -> Row<'_> {
     Row {
         difference,
-        sign: difference.change.sign(),
+        sign: difference.sign(),
         message: difference.to_string(),
     }
 }
 
 /// Differences under one heading.
-struct Group<'a> {
-    heading: String,
-    differences: Vec<&'a Difference>,
-}
+type Group<'a> = (String, Vec<&'a Difference>);
 
-/// The differences by status; what is the same in several statuses comes once, after them.
+/// The differences by status; what several statuses share comes once, after them.
 fn grouped<'a>(differences: &'a [Difference], new: &Workflow) -> Vec<Group<'a>> {
-    let mut by_status: Vec<(Option<&Status>, Vec<&Difference>)> = Vec::new();
-    let mut shared: Vec<(Vec<&Status>, Vec<&Difference>)> = Vec::new();
+    let (mut groups, mut shared, mut whole): (Vec<Group<'a>>, Vec<Group<'a>>, Vec<Group<'a>>) =
+        Default::default();
     for difference in differences {
-        let status = difference.status.as_ref();
         let statuses = sharing(difference, differences);
-        if statuses.len() >= SEVERAL {
-            if statuses.first() == status.as_ref() {
-                match shared.iter_mut().find(|(others, _)| *others == statuses) {
-                    Some((_, same)) => same.push(difference),
-                    None => shared.push((statuses, vec![difference])),
-                }
-            }
-            continue;
-        }
-        match by_status.last_mut() {
-            Some((last, same)) if *last == status => same.push(difference),
-            _ => by_status.push((status, vec![difference])),
+        let (into, heading) = match &difference.status {
+            None => (&mut whole, "the whole workflow".to_owned()),
+            Some(status) if statuses.len() < SEVERAL => (&mut groups, status.to_string()),
+            Some(status) if statuses.first() != Some(&status) => continue,
+            Some(_) => (&mut shared, several(&statuses, new)),
+        };
+        match into.iter_mut().find(|(other, _)| *other == heading) {
+            Some((_, group)) => group.push(difference),
+            None => into.push((heading, vec![difference])),
         }
     }
-    let whole = by_status.pop_if(|(status, _)| status.is_none());
-    let of_status = by_status.into_iter().map(|(status, differences)| Group {
-        heading: status.map(ToString::to_string).unwrap_or_default(),
-        differences,
-    });
-    let of_several = shared.into_iter().map(|(statuses, differences)| Group {
-        heading: several(&statuses, new),
-        differences,
-    });
-    let of_all = whole.map(|(_, differences)| Group {
-        heading: "the whole workflow".to_owned(),
-        differences,
-    });
-    of_status.chain(of_several).chain(of_all).collect()
+    groups.into_iter().chain(shared).chain(whole).collect()
 }
 
-/// The statuses in which the same is different.
+/// The statuses that share the difference of a transition.
 fn sharing<'a>(difference: &Difference, all: &'a [Difference]) -> Vec<&'a Status> {
-    let is_way = matches!(difference.way, Some(Way::Leaving { .. }));
+    let here = |status: &Option<Status>| Difference {
+        status: status.clone(),
+        ..difference.clone()
+    };
     let same = all
         .iter()
-        .filter(|other| is_way && other.way == difference.way && other.change == difference.change);
+        .filter(|other| difference.way.is_some() && here(&other.status) == **other);
     same.filter_map(|other| other.status.as_ref()).collect()
 }
 
@@ -207,95 +184,57 @@ struct Page {
 }
 
 impl Page {
-    fn push_group(&self, text: &mut Text, group: &Group<'_>) {
-        let heading = Paragraph {
-            lead: &[],
-            body: "",
-            margin: 0,
-            indent: 0,
-        };
-        let words: Vec<(Style, &str)> = group
-            .heading
-            .split(' ')
-            .map(|word| (Style::Bold, word))
-            .collect();
-        text.push_paragraph(
-            &Paragraph {
-                lead: &words,
-                ..heading
-            },
-            self.width,
-        );
+    fn push_group(&self, text: &mut Text, heading: &str, differences: &[&Difference]) {
+        let words: Vec<(Style, &str)> = heading.split(' ').map(|it| (Style::Bold, it)).collect();
+        self.push(text, &words, "", 0);
         let same_way =
             |one: &&Difference, two: &&Difference| one.way.is_some() && one.way == two.way;
-        for of_way in group.differences.chunk_by(same_way) {
-            match of_way {
-                [only] => self.push_line(text, only, 2, &only.to_string()),
-                [first, ..] => {
-                    let way = first.way.as_ref().map(ToString::to_string);
-                    self.push_sentence(
-                        text,
-                        Sign::Changed,
-                        2,
-                        &format!("{}:", way.unwrap_or_default()),
-                    );
-                    for difference in of_way {
-                        self.push_line(text, difference, 6, &difference.change.to_string());
-                    }
-                }
-                [] => {}
+        for of_way in differences.chunk_by(same_way) {
+            if let [only] = of_way {
+                self.push_difference(text, only, &only.to_string(), 2);
+                continue;
+            }
+            let way = of_way.iter().find_map(|it| it.way.as_ref());
+            let way = way.map(|way| format!("{way}:")).unwrap_or_default();
+            self.push(text, &[lead(Sign::Changed)], &way, 2);
+            for difference in of_way {
+                self.push_difference(text, difference, &difference.sentence(), 6);
             }
         }
         text.end_line();
     }
 
-    fn push_line(&self, text: &mut Text, difference: &Difference, margin: usize, sentence: &str) {
-        self.push_sentence(text, difference.change.sign(), margin, sentence);
-        if let Some((old, new)) = texts(&difference.change).filter(|_| self.prompts) {
-            for line in lines(old, new) {
-                self.push_changed(text, &line, margin + 4);
+    fn push_difference(&self, text: &mut Text, it: &Difference, sentence: &str, margin: usize) {
+        self.push(text, &[lead(it.sign())], sentence, margin);
+        if let Some((old, new)) = texts(it).filter(|_| self.prompts) {
+            for (sign, line) in lines(old, new) {
+                self.push(text, &[lead(sign)], line, margin + 4);
             }
         }
     }
 
-    fn push_sentence(&self, text: &mut Text, sign: Sign, margin: usize, sentence: &str) {
-        let lead = match sign {
-            Sign::Added => (Style::Good, "+"),
-            Sign::Removed => (Style::Bad, "-"),
-            Sign::Changed => (Style::Hint, "~"),
-        };
+    fn push(&self, text: &mut Text, lead: &[(Style, &str)], body: &str, margin: usize) {
         let paragraph = Paragraph {
-            lead: &[lead],
-            body: sentence,
-            margin,
-            indent: margin + 2,
-        };
-        text.push_paragraph(&paragraph, self.width);
-    }
-
-    fn push_changed(&self, text: &mut Text, line: &Line, margin: usize) {
-        let (lead, body) = match line {
-            Line::Removed(line) => ((Style::Bad, "-"), line.as_str()),
-            Line::Added(line) => ((Style::Good, "+"), line.as_str()),
-            Line::Same => ((Style::Plain, "…"), ""),
-        };
-        let paragraph = Paragraph {
-            lead: &[lead],
+            lead,
             body,
             margin,
-            indent: margin + 2,
+            indent: if body.is_empty() { margin } else { margin + 2 },
         };
         text.push_paragraph(&paragraph, self.width);
     }
 }
 
-/// The texts of a prompt or a message that changed.
-fn texts(change: &Change) -> Option<(&str, &str)> {
-    match change {
-        Change::PromptChanged { new, old, .. } => Some((old, new)),
-        Change::StepChanged { parameter, .. } if parameter.parameter == "message" => {
-            Some((&parameter.old, &parameter.new))
-        }
-        _ => None,
+fn lead(sign: Sign) -> (Style, &'static str) {
+    match sign {
+        Sign::Added => (Style::Good, "+"),
+        Sign::Removed => (Style::Bad, "-"),
+        Sign::Changed => (Style::Hint, "~"),
     }
+}
+
+/// The texts of a prompt or a message that changed.
+fn texts(difference: &Difference) -> Option<(&str, &str)> {
+    let is_text = difference.change == Change::Prompt || difference.parameter == Some("message");
+    let texts = difference.old.as_deref().zip(difference.new.as_deref());
+    texts.filter(|_| is_text)
 }

@@ -1,4 +1,4 @@
-//! Small pieces of wording that every sentence uses.
+//! Small pieces of wording that sentences about workflows share.
 
 use crate::refusal_wording::joined;
 use crate::role::Role;
@@ -7,22 +7,22 @@ use crate::role::Role;
 const EXCERPT: usize = 40;
 
 /// `a, b or c`.
-pub(super) fn either(words: impl IntoIterator<Item = String>) -> String {
+pub(crate) fn either(words: impl IntoIterator<Item = String>) -> String {
     joined(words.into_iter(), "or")
 }
 
 /// `a, b and c`.
-pub(super) fn all(words: impl IntoIterator<Item = String>) -> String {
+pub(crate) fn all(words: impl IntoIterator<Item = String>) -> String {
     joined(words.into_iter(), "and")
 }
 
 /// `the worker`.
-pub(super) fn the(role: &Role) -> String {
+pub(crate) fn the(role: &Role) -> String {
     format!("the {role}")
 }
 
 /// A time as a file writes it.
-pub(super) fn duration(seconds: u64) -> String {
+pub(crate) fn duration(seconds: u64) -> String {
     let units = [("d", 86_400), ("h", 3600), ("m", 60)];
     let unit = units
         .iter()
@@ -33,14 +33,14 @@ pub(super) fn duration(seconds: u64) -> String {
     }
 }
 
-/// A program and its arguments; one with a space in it is quoted, so that no two lists look alike.
-pub(super) fn command_line(command: &[String]) -> String {
-    let is_plain = |word: &&String| {
+/// A program and its arguments, quoted where two different lists would otherwise look alike.
+pub(crate) fn command_line(command: &[String]) -> String {
+    let is_plain = |word: &String| {
         let is_part = |it: char| !it.is_whitespace() && !it.is_control() && !"\"\\`".contains(it);
         !word.is_empty() && word.chars().all(is_part)
     };
     let words = command.iter().map(|word| {
-        if is_plain(&word) {
+        if is_plain(word) {
             word.clone()
         } else {
             format!("{word:?}")
@@ -50,7 +50,7 @@ pub(super) fn command_line(command: &[String]) -> String {
 }
 
 /// The beginning of a text, in quotes.
-pub(super) fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default().trim_end();
     let short: String = line.chars().take(EXCERPT).collect();
     let more = if short.len() < text.trim().len() {
