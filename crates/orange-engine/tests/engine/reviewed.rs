@@ -73,8 +73,8 @@ fn a_verdict_is_about_the_commit_that_was_handed_over() {
     let refusal = world.refused(Role::Reviewer, "reviewing");
     assert_eq!(
         refusal.to_string(),
-        "cannot move task `k3f9` from `agent-review` to `reviewing`: `fix-it` has 2 commits since \
-         the handoff of head: it is at later"
+        "cannot move task `k3f9` from `agent-review` to `reviewing`: `fix-it` has 2 commits after \
+         head, the submitted commit; it is at later"
             .replace("fix-it", world.task.branch.as_str())
     );
     assert!(refusal.hints[0].contains("--head later"), "{refusal:?}");
