@@ -52,31 +52,34 @@ impl Store {
         let snapshot = self.connection.unchecked_transaction();
         let snapshot = snapshot.map_err(attempt())?;
         let mut reader = Reader::new(&snapshot)?;
-        let sql = "SELECT task, status, workflow_hash, runs <> '{}'
-                   OR EXISTS (SELECT 1 FROM workspaces WHERE workspaces.task = task_rows.task)
-                   OR EXISTS (SELECT 1 FROM pending WHERE pending.task = task_rows.task)
-                   FROM task_rows";
-        let mut statement = snapshot.prepare(sql).map_err(attempt())?;
-        let mut rows = statement.query([]).map_err(attempt())?;
+        let mut ids = BTreeSet::new();
+        let mut collect = |sql: &str, values: &[&str]| -> rusqlite::Result<()> {
+            let mut statement = snapshot.prepare(sql)?;
+            for found in statement.query_map(rusqlite::params_from_iter(values), id)? {
+                ids.insert(found?);
+            }
+            Ok(())
+        };
+        collect(
+            "SELECT task FROM workspaces WHERE task IS NOT NULL
+             UNION SELECT task FROM pending
+             UNION SELECT task FROM task_rows WHERE runs <> '{}'",
+            &[],
+        )
+        .map_err(attempt())?;
+        for (status, hash) in statuses(&snapshot).map_err(attempt())? {
+            let workflow = reader.workflow(&hash)?;
+            let mut states = workflow.iter().flat_map(|it| it.states.iter());
+            let state = states.find(|state| state.name.as_str() == status);
+            let is_idle = state.is_some_and(|it| matches!(it.kind, Kind::Queued | Kind::Terminal));
+            if !is_idle {
+                let sql = "SELECT task FROM task_rows WHERE status = ?1 AND workflow_hash = ?2";
+                collect(sql, &[&status, &hash]).map_err(attempt())?;
+            }
+        }
         let mut holders = Vec::new();
-        // Thousands of neighbours wait in the same queue.
-        let mut last = (String::new(), String::new(), false);
-        while let Some(row) = rows.next().map_err(attempt())? {
-            let text =
-                |column: usize| -> rusqlite::Result<&str> { Ok(row.get_ref(column)?.as_str()?) };
-            let read = || -> rusqlite::Result<_> { Ok((text(1)?, text(2)?, row.get(3)?)) };
-            let (status, hash, has_something): (&str, &str, bool) = read().map_err(attempt())?;
-            if (last.0.as_str(), last.1.as_str()) != (status, hash) {
-                let workflow = reader.workflow(hash)?;
-                let mut states = workflow.iter().flat_map(|it| it.states.iter());
-                let state = states.find(|state| state.name.as_str() == status);
-                let is_idle =
-                    state.is_some_and(|it| matches!(it.kind, Kind::Queued | Kind::Terminal));
-                last = (status.to_owned(), hash.to_owned(), is_idle);
-            }
-            if has_something || !last.2 {
-                holders.extend(reader.standing(&id(row).map_err(attempt())?)?);
-            }
+        for task in ids {
+            holders.extend(reader.standing(&task)?);
         }
         Ok(holders)
     }
@@ -130,6 +133,28 @@ impl Store {
             found.extend(reader.standing(&id)?);
         }
         Ok(found)
+    }
+}
+
+/// The statuses that tasks are in, each with its workflow; from one to the next by the index,
+/// however many tasks are in the same.
+fn statuses(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    let sql = "SELECT status, workflow_hash FROM task_rows
+               WHERE (status, workflow_hash) > (?1, ?2)
+               ORDER BY status, workflow_hash LIMIT 1";
+    let mut next = connection.prepare(sql)?;
+    let mut found: Vec<(String, String)> = Vec::new();
+    loop {
+        let last = found
+            .last()
+            .map(|(status, hash)| (status.as_str(), hash.as_str()));
+        let row = next.query_row(last.unwrap_or_default(), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        });
+        match row.optional()? {
+            Some(row) => found.push(row),
+            None => return Ok(found),
+        }
     }
 }
 

@@ -10,3 +10,8 @@ CREATE TABLE dependencies (
 ) STRICT, WITHOUT ROWID;
 INSERT INTO dependencies
 SELECT json_each.value, tasks.id FROM tasks, json_each(tasks.snapshot, '$.after');
+
+-- What holds a place of a limit is found among thousands that only wait: by the statuses there are,
+-- and by having agents.
+CREATE INDEX task_rows_by_status ON task_rows (status, workflow_hash);
+CREATE INDEX task_rows_with_runs ON task_rows (task) WHERE runs <> '{}';
