@@ -4,6 +4,16 @@
 check:
     .ci/run
 
+# What to run after every edit, in minutes: lints, the engine, the commands, the architecture.
+quick:
+    cargo fmt --all
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+    cargo nextest run --workspace --locked -E 'package(orange-engine) or binary(cli) or binary(architecture) or kind(lib)'
+
+# Everything there is: all agents, all crash points, more random runs; two hours.
+long:
+    .ci/long
+
 # Format the workspace.
 fmt:
     cargo fmt --all

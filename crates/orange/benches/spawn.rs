@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use orange::config::Environment;
-use orange::driver::{Answer, Asked, Driver, NewWork, Waiting};
-use orange::effects::git::{Acquire, Acquisition, Git, Release, Slot};
-use orange::effects::tmux::{Socket, Start, Tmux};
+use orange_config::Environment;
+use orange_driver::{Answer, Asked, Driver, NewWork, Waiting};
+use orange_effects::git::{Acquire, Acquisition, Git, Release, Slot};
+use orange_effects::tmux::{Socket, Start, Tmux};
 use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, HarnessName, ProjectName, RunId, TaskId, WorkspaceName};

@@ -21,7 +21,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use orange::effects::tmux::Heard;
+use orange_effects::tmux::Heard;
 
 use crate::fleet::{Fleet, number, used};
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use orange::config::Environment;
-use orange::driver::{Answer, Asked, Driver, NewWork, Waiting};
+use orange_config::Environment;
+use orange_driver::{Answer, Asked, Driver, NewWork, Waiting};
 use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{HarnessName, ProjectName};

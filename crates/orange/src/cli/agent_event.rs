@@ -6,11 +6,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use orange_config::Environment;
+use orange_driver::Told;
+
 use super::driving::driver;
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::Environment;
-use crate::driver::Told;
 
 /// How much of the standard input is looked at.
 const LOOKED_AT: u64 = 1024 * 1024;

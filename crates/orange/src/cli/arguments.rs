@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::error::ErrorKind;
 use clap::{FromArgMatches as _, Parser, Subcommand};
+use orange_config::Environment;
 
 use super::error::Error;
 use super::exit::Exit;
@@ -12,7 +13,6 @@ use super::{
     harness, help, inbox, install, log, man, perform, project, rebuild, schema, serve, task, usage,
     workflow, workspace,
 };
-use crate::config::Environment;
 use crate::output::{Output, Text};
 
 /// Runs many coding agents in parallel, and lets none of them talk its way to done.

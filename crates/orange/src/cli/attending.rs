@@ -9,14 +9,14 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use orange_config::clock::{Deadline, Stopwatch};
+use orange_driver::Meanwhile;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::register_conditional_default;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
 use super::interrupted::Signal;
-use crate::clock::{Deadline, Stopwatch};
-use crate::driver::Meanwhile;
 use crate::output::{Output, Progress};
 
 /// How often is looked.

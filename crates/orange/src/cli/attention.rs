@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use orange_config::Environment;
+use orange_config::clock;
+use orange_driver::{Attended, Driver, Waiting};
 use orange_engine::attention::Item;
 use orange_engine::input::{Ask, Request};
 use orange_engine::names::ProjectName;
@@ -17,9 +20,6 @@ use super::error::Error;
 use super::exit::Exit;
 use super::json::Answer;
 use super::schemas::Shape;
-use crate::clock;
-use crate::config::Environment;
-use crate::driver::{Attended, Driver, Waiting};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
 /// How long one who follows rests between two looks.

@@ -7,13 +7,13 @@ use std::ffi::OsString;
 use clap::{Arg, Command};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use orange_config::{Catalog, Environment, Harnesses, Home, Projects};
+use orange_driver::{Driver, Wanted};
 use orange_engine::language::load;
 use orange_engine::names::TaskId;
 
 use super::driving::driver;
 use super::help;
-use crate::config::{Catalog, Environment, Harnesses, Home, Projects};
-use crate::driver::{Driver, Wanted};
 
 /// The variable by which the shell's script asks.
 pub const VARIABLE: &str = "COMPLETE";
@@ -127,7 +127,7 @@ fn statuses(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
 
 fn projects(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
     let projects = Projects::load(&asked.home()?).ok()?;
-    let candidate = |it: &crate::config::Project| {
+    let candidate = |it: &orange_config::Project| {
         CompletionCandidate::new(it.name.as_str()).help(Some(it.path.display().to_string().into()))
     };
     Some(projects.projects.iter().map(candidate).collect())

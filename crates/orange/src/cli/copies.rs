@@ -1,7 +1,8 @@
 //! Warns when a change is recorded and its files are not written.
 
+use orange_driver::Changed;
+
 use super::error::hint_paragraph;
-use crate::driver::Changed;
 use crate::output::{Paragraph, Style, Text};
 
 /// What could not be written of what was recorded.

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 
+use orange_config::Environment;
+
 use super::Dashboard;
 use super::arguments::{Arguments, Stopped};
 use super::driver_hints::hints;
 use super::driving::driver;
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::Environment;
 use crate::output::Output;
 
 /// Opens the dashboard for a person; where nobody sits at a terminal, prints the help.

@@ -1,6 +1,6 @@
 //! Whether a message has reached its agent, in answers.
 
-use crate::driver::Message;
+use orange_driver::Message;
 
 /// Why a message has not reached its agent; nothing when it has.
 pub fn undelivered(message: &Message) -> Option<String> {

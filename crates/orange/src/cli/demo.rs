@@ -5,6 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use orange_config::Environment;
+use orange_config::clock::Deadline;
+use orange_driver::supervisor::{Settings, Stopper, Supervisor};
+use orange_driver::{Answer, Asked, Demo, Driver, Follower, NewWork, TaskRow, Waiting};
 use orange_engine::activity::Doing;
 use orange_engine::attention::Need;
 use orange_engine::effect::MergeStrategy;
@@ -25,11 +29,7 @@ use super::error::Error;
 use super::exit::Exit;
 use super::interrupted::{Interrupted, Signal, Waited};
 use super::task::matters;
-use crate::clock::Deadline;
-use crate::config::Environment;
-use crate::driver::{Answer, Asked, Demo, Driver, Follower, NewWork, TaskRow, Waiting};
 use crate::output::{Output, Style, Text};
-use crate::supervisor::{Settings, Stopper, Supervisor};
 
 /// How often is looked what has happened.
 const TICK: Duration = Duration::from_millis(100);

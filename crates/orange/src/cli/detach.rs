@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 
+use orange_config::Environment;
+use orange_driver::{Invocation, lead_session};
+
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::Environment;
-use crate::effects::command::{Invocation, lead_session};
 use crate::output::Output;
 
 /// Start a program in a session of its own, and print its process number.

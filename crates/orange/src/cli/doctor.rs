@@ -1,5 +1,7 @@
 //! `orange doctor`.
 
+use orange_config::Environment;
+use orange_driver::{Checkup, Health};
 use serde::Serialize;
 
 use super::driving::driver;
@@ -7,8 +9,6 @@ use super::error::Error;
 use super::exit::Exit;
 use super::json::Answer;
 use super::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::{Checkup, Health};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
 /// The shape of its answer.

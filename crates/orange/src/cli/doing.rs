@@ -1,12 +1,12 @@
 //! What agents seem to be doing, in answers.
 
+use orange_driver::RunActivity;
 use orange_engine::activity::Activity;
 use orange_engine::names::RunId;
 use orange_engine::time::Timestamp;
 use serde::Serialize;
 
 use super::age::ago;
-use crate::driver::RunActivity;
 
 /// What an agent seems to be doing, with what that is taken from.
 #[derive(Serialize, schemars::JsonSchema)]

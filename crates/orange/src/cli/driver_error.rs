@@ -1,10 +1,10 @@
 //! What an error of the driver means for who asked.
 
+use orange_config::{HomeError, ProjectsError, SettingsError};
+use orange_driver::{DriverError, StoreProblem};
 use serde_json::{Value, json};
 
 use super::exit::Exit;
-use crate::config::{HomeError, ProjectsError, SettingsError};
-use crate::driver::{DriverError, StoreProblem};
 
 /// The stable name of its kind.
 pub fn code(error: &DriverError) -> &'static str {

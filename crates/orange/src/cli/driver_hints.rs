@@ -1,9 +1,8 @@
 //! What to do about an error of the driver.
 
+use orange_config::{ProjectsError, SettingsError};
+use orange_driver::{Candidate, DriverError, Way};
 use orange_engine::names::{ProjectName, Status, TaskId};
-
-use crate::config::{ProjectsError, SettingsError};
-use crate::driver::{Candidate, DriverError, Way};
 
 /// What to do about it; each stands alone.
 pub fn hints(error: &DriverError) -> Vec<String> {

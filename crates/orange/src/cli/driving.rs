@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use orange_config::Environment;
+use orange_driver::{Answer, Changed, Driver, DriverError, Gathering, GivenUp, Waiting};
 use orange_engine::Task;
 use orange_engine::event::Event;
 use orange_engine::input::{Ask, Request};
@@ -22,8 +24,6 @@ use super::json::{Answer as JsonAnswer, ErrorFields};
 use super::outcome::Outcome;
 use crate::cli::schemas::Shape;
 use crate::cli::waits::{ToldWait, told_waits};
-use crate::config::Environment;
-use crate::driver::{Answer, Changed, Driver, DriverError, Gathering, GivenUp, Waiting};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -2,6 +2,11 @@
 
 use std::io;
 
+use orange_config::{
+    CatalogError, Finding, HomeError, NewWorkflowError, ReadError, ScriptError, reason,
+};
+use orange_driver::DriverError;
+use orange_driver::supervisor::SupervisorError;
 use orange_engine::Refusal;
 use orange_engine::names::TaskId;
 use serde_json::json;
@@ -14,12 +19,7 @@ use super::json::{Answer, ErrorBody};
 use super::workflow::{Missing, ProblemBody};
 use super::{driver_error, driver_hints};
 use crate::cli::schemas::Shape;
-use crate::config::{
-    CatalogError, Finding, HomeError, NewWorkflowError, ReadError, ScriptError, reason,
-};
-use crate::driver::DriverError;
 use crate::output::{Output, Paragraph, Style, Text};
-use crate::supervisor::SupervisorError;
 
 /// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<ErrorBody>("orange.error/1");

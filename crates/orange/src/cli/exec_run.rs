@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use orange_config::Environment;
+use orange_driver::exec_run;
+
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::Environment;
-use crate::effects::run::exec_run;
 use crate::output::Output;
 
 /// Become the agent that a run file describes.

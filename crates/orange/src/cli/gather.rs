@@ -1,12 +1,12 @@
 //! `orange gather`: finds out how the commands of gates end.
 
+use orange_config::{Environment, LogLevel};
 use orange_engine::names::TaskId;
 use serde_json::json;
 
 use super::driving::driver;
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::{Environment, LogLevel};
 
 /// Run the commands that the gates of a task wait for.
 ///

@@ -1,5 +1,8 @@
 //! `orange inbox`.
 
+use orange_config::Environment;
+use orange_config::clock;
+use orange_driver::Message;
 use serde::Serialize;
 
 use super::age::ago;
@@ -8,9 +11,6 @@ use super::error::Error;
 use super::exit::Exit;
 use super::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::clock;
-use crate::config::Environment;
-use crate::driver::Message;
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -1,5 +1,7 @@
 //! `orange install`.
 
+use orange_config::Environment;
+use orange_driver::{Lesson, Taught, Teaching};
 use orange_engine::names::HarnessName;
 use serde::Serialize;
 
@@ -8,8 +10,6 @@ use super::error::{Error, push_error};
 use super::exit::Exit;
 use super::json::Answer;
 use super::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::{Lesson, Taught, Teaching};
 use crate::output::{Alignment, Cell, Output, Style, Table, Text};
 
 /// The shape of its answer.

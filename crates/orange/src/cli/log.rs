@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
+use orange_config::Environment;
+use orange_config::clock;
+use orange_driver::LogReader;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,9 +18,6 @@ use super::error::Error;
 use super::exit::Exit;
 use super::json::Answer;
 use super::schemas::Shape;
-use crate::clock;
-use crate::config::Environment;
-use crate::driver::LogReader;
 use crate::output::{Output, Style, Text};
 
 /// How long one who follows rests between two looks.

@@ -49,14 +49,14 @@ mod workspace;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use orange_engine::names::ProjectName;
-
-use crate::config::Environment;
-use crate::driver::{Driver, DriverError};
-use crate::output::{Glyphs, Output};
 use arguments::{Arguments, Stopped};
 use error::Error;
 use exit::Exit;
+use orange_config::Environment;
+use orange_driver::{Driver, DriverError};
+use orange_engine::names::ProjectName;
+
+use crate::output::{Glyphs, Output};
 
 /// What shows the dashboard. The root of the program brings the two together: they know nothing of
 /// each other.

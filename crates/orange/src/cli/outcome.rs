@@ -1,8 +1,7 @@
 //! What asking for something came to, in words.
 
+use orange_driver::Changed;
 use orange_engine::event::Fact;
-
-use crate::driver::Changed;
 
 /// What asking came to.
 #[derive(Clone, Copy)]

@@ -1,12 +1,12 @@
 //! `orange perform`: brings about what was planned for a task.
 
+use orange_config::{Environment, LogLevel};
 use orange_engine::names::TaskId;
 use serde_json::json;
 
 use super::driving::driver;
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::{Environment, LogLevel};
 
 /// Perform what was planned for a task, until nothing is left.
 ///

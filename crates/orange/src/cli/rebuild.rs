@@ -1,5 +1,7 @@
 //! `orange rebuild`.
 
+use orange_config::Environment;
+use orange_driver::Rebuilt;
 use orange_engine::names::{TaskId, WorkspaceName};
 use serde::Serialize;
 
@@ -8,8 +10,6 @@ use super::error::{Error, hint_paragraph};
 use super::exit::Exit;
 use super::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::Rebuilt;
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

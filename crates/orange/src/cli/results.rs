@@ -1,7 +1,7 @@
 //! Words for what came of a headless run.
 
-use crate::config::RunResult;
-use crate::driver::ResultOfRun;
+use orange_config::RunResult;
+use orange_driver::ResultOfRun;
 
 /// How many characters are shown of what an agent said; the whole is in the JSON and the logs.
 const SHOWN: usize = 200;
@@ -56,7 +56,7 @@ fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ResultStatus;
+    use orange_config::ResultStatus;
     use orange_engine::death::Class;
     use orange_engine::names::RunId;
     use orange_engine::role::Role;

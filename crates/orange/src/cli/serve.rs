@@ -4,6 +4,9 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use orange_config::Environment;
+use orange_driver::Driver;
+use orange_driver::supervisor::{Settings, Supervisor};
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -13,10 +16,7 @@ use super::error::Error;
 use super::exit::Exit;
 use super::json::Answer;
 use super::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::Driver;
 use crate::output::{Output, Style, Text};
-use crate::supervisor::{Settings, Supervisor};
 
 /// How long a supervisor that was asked to end may finish what it is doing.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use orange_driver::{
+    Answer, Begun, Changed, Driver, DriverError, Gathering, NewWork, PutAway, Start, Waiting,
+};
 use orange_engine::Refusal;
 use orange_engine::event::Fact;
 use orange_engine::input::{Ask, Request};
@@ -14,9 +17,6 @@ use super::command::Action;
 use super::form::Draft;
 use super::message::Came;
 use super::mode::Told;
-use crate::driver::{
-    Answer, Begun, Changed, Driver, DriverError, Gathering, NewWork, PutAway, Start, Waiting,
-};
 
 /// How long the command of a gate is waited for.
 const GATES: Duration = Duration::from_secs(30);

@@ -1,11 +1,11 @@
 //! What `update` wants done.
 
+use orange_driver::Showing;
 use orange_engine::input::Ask;
 use orange_engine::names::{CommitId, TaskId};
 
 use super::detail::Tab;
 use super::form::Draft;
-use crate::driver::Showing;
 
 /// Something that is to be done outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! A task of the list, with everything that is known of it.
 
+use orange_driver::{AgentState, Extent, Glance, TaskRow};
 use orange_engine::activity::Doing;
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::Kind;
@@ -7,7 +8,6 @@ use orange_engine::task::RunState;
 use orange_engine::way::Way;
 
 use super::list::Zone;
-use crate::driver::{AgentState, Extent, Glance, TaskRow};
 
 /// A task of the list.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl Entry {
         let seen = self
             .seen
             .filter(|_| runs.any(|run| run.state == RunState::Alive));
-        seen.unwrap_or_else(|| self.row.agent_unseen())
+        seen.unwrap_or_else(|| AgentState::unseen(&self.row))
     }
 
     /// Whether an agent of it can be shown or told something.

@@ -29,9 +29,9 @@ mod kept {
     use serde_json::json;
 
     use super::{Buffer, Model};
-    use crate::clock::Stopwatch;
-    use crate::config::{Environment, Home};
     use crate::tui::layout::layout;
+    use orange_config::clock::Stopwatch;
+    use orange_config::{Environment, Home};
 
     thread_local! {
         static KEPT: RefCell<Kept> = RefCell::new(Kept::open());

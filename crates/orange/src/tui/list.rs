@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use orange_driver::ListChange;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, TaskId};
 use orange_engine::time::Timestamp;
 
 use super::entry::Entry;
 use super::fuzzy::fit;
-use crate::driver::ListChange;
 
 /// Where in the list a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use orange_driver::{AgentState, Extent, Glance, ListChange, Pooled, Showing};
 use orange_engine::activity::Doing;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
@@ -11,7 +12,6 @@ use super::command::Action;
 use super::detail::{Content, Tab};
 use super::mode::Told;
 use super::model::{Choices, Supervision};
-use crate::driver::{AgentState, Extent, Glance, ListChange, Pooled, Showing};
 
 /// Something that happened.
 #[derive(Clone, Debug)]

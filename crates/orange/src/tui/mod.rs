@@ -39,23 +39,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use orange_engine::names::ProjectName;
-
-use crate::clock;
-use crate::driver::Driver;
-use crate::output::Output;
 use act::Hints;
 use gather::Gatherers;
 use input::Input;
 use list::List;
 use message::Message;
 use model::Model;
+use orange_config::clock;
+use orange_driver::Driver;
+use orange_engine::names::ProjectName;
 use panicking::Panicked;
 use run::Runner;
 use screen::Screen;
 use supervise::Supervising;
 use theme::Theme;
 use update::update;
+
+use crate::output::Output;
 
 /// How often time goes on, where nothing else happens.
 const TICK: Duration = Duration::from_secs(1);

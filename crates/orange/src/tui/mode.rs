@@ -1,11 +1,11 @@
 //! What keys mean now.
 
+use orange_driver::Pooled;
 use orange_engine::names::TaskId;
 
 use super::command::Action;
 use super::field::Field;
 use super::form::Form;
-use crate::driver::Pooled;
 
 /// What keys mean now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

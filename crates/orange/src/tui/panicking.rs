@@ -8,12 +8,12 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use orange_config::LogLevel;
+use orange_driver::Driver;
 use serde_json::json;
 
 use super::message::Message;
 use super::screen::Screen;
-use crate::config::LogLevel;
-use crate::driver::Driver;
 
 /// What panicked first, if anything has.
 #[derive(Clone, Debug, Default)]

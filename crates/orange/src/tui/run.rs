@@ -4,6 +4,8 @@ use std::io;
 use std::sync::mpsc::Sender;
 use std::thread;
 
+use orange_config::{Catalog, Harnesses, Projects};
+use orange_driver::{Driver, DriverError};
 use orange_engine::names::TaskId;
 use signal_hook::consts::SIGTSTP;
 use signal_hook::low_level::emulate_default_handler;
@@ -16,8 +18,6 @@ use super::message::{Came, Message};
 use super::mode::Told;
 use super::model::Choices;
 use super::screen::Screen;
-use crate::config::{Catalog, Harnesses, Projects};
-use crate::driver::{Driver, DriverError};
 
 /// Whoever carries out commands.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Stdout, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use orange_driver::steps;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
@@ -17,7 +18,7 @@ use ratatui::crossterm::terminal::{
 
 use super::model::Model;
 use super::view;
-use crate::{output, steps};
+use crate::output;
 
 /// Whether the terminal is ours, for whoever has to give it back.
 static IS_OURS: AtomicBool = AtomicBool::new(false);

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use orange_config::clock::Deadline;
+use orange_driver::Driver;
+use orange_driver::supervisor::{Settings, Stopper, Supervisor};
+
 use super::message::Message;
 use super::model::Supervision;
-use crate::clock::Deadline;
-use crate::driver::Driver;
-use crate::supervisor::{Settings, Stopper, Supervisor};
 
 /// How often is looked whether somebody supervises.
 const LOOK: Duration = Duration::from_secs(1);

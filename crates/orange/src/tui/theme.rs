@@ -1,8 +1,7 @@
 //! How things look: the terminal's own sixteen colours, or none.
 
+use orange_config::Ground;
 use ratatui::style::{Color, Modifier, Style};
-
-use crate::config::Ground;
 
 /// Which palette is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

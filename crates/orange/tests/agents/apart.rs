@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use orange::clock::Deadline;
+use orange_config::clock::Deadline;
 
 use crate::agent::{Agent, installed, prefix};
 use crate::report;

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use orange::clock::{Deadline, Stopwatch};
-use orange::store::latest_agent_events;
+use orange_config::clock::{Deadline, Stopwatch};
 use orange_engine::activity::{AgentEvent, AgentEventKind};
 use orange_engine::names::TaskId;
+use orange_store::latest_agent_events;
 use serde_json::Value;
 
 use crate::agent::Agent;

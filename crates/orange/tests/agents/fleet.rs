@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use orange::clock::{Deadline, Stopwatch};
+use orange_config::clock::{Deadline, Stopwatch};
 use orange_engine::names::TaskId;
 
 use crate::agent::Agent;

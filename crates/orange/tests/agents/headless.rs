@@ -1,6 +1,6 @@
 //! Headless runs: the report decides, and what is printed is read.
 
-use orange::clock::{self, Deadline};
+use orange_config::clock::{self, Deadline};
 use orange_engine::names::TaskId;
 use orange_engine::parking::{Parking, Reason};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::time::Duration;
 
-use orange::clock::{self, Deadline, Stopwatch};
+use orange_config::clock::{self, Deadline, Stopwatch};
 use orange_engine::names::TaskId;
 use orange_engine::parking::{Parking, Reason};
 

@@ -3,10 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::store::InboxEntry;
+use orange_config::clock::Deadline;
 use orange_engine::activity::AgentEventKind;
 use orange_engine::names::TaskId;
+use orange_store::InboxEntry;
 use serde_json::Value;
 
 use crate::agent::Agent;

@@ -9,11 +9,11 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use orange::clock::{Deadline, Stopwatch};
-use orange::config::{Environment, Home};
-use orange::store::Store;
+use orange_config::clock::{Deadline, Stopwatch};
+use orange_config::{Environment, Home};
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
+use orange_store::Store;
 use scripted_model::Model;
 use serde_json::Value;
 use tempfile::TempDir;

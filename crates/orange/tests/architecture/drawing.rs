@@ -47,14 +47,14 @@ const WORLD: &[&[&str]] = &[
 
 /// What of the rest of the program is data, or is only calculated.
 const DATA: &[&[&str]] = &[
-    &["crate", "config", "Ground"],
-    &["crate", "driver", "AgentState"],
-    &["crate", "driver", "Extent"],
-    &["crate", "driver", "Glance"],
-    &["crate", "driver", "ListChange"],
-    &["crate", "driver", "Pooled"],
-    &["crate", "driver", "Showing"],
-    &["crate", "driver", "TaskRow"],
+    &["orange_config", "Ground"],
+    &["orange_driver", "AgentState"],
+    &["orange_driver", "Extent"],
+    &["orange_driver", "Glance"],
+    &["orange_driver", "ListChange"],
+    &["orange_driver", "Pooled"],
+    &["orange_driver", "Showing"],
+    &["orange_driver", "TaskRow"],
     &["crate", "output", "count"],
     &["crate", "output", "shortened"],
     &["crate", "output", "visible"],
@@ -78,7 +78,7 @@ pub fn check(source: &Source) -> Vec<Violation> {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for path in source.paths() {
+    for path in &source.paths {
         let rule = if WORLD.iter().any(|target| path.leads_to(target)) {
             "whoever draws touches nothing: gather it, and send it as a message"
         } else if leads_to_others(&path.segments) {
@@ -103,11 +103,12 @@ fn leads_to_others(segments: &[String]) -> bool {
     is_own && OTHERS.iter().any(|other| name(other))
 }
 
-/// Whether a path leads to another folder of the program.
+/// Whether a path leads to another part of the program.
 fn is_foreign(segments: &[String]) -> bool {
     match segments {
-        [first, second, ..] => matches!(first.as_str(), "crate" | "orange") && second != "tui",
-        _ => false,
+        [first, second, ..] if first == "crate" => second != "tui",
+        [first, ..] => first.starts_with("orange_") && first != "orange_engine",
+        [] => false,
     }
 }
 
@@ -130,12 +131,12 @@ mod tests {
             "use std::process::Command;",
             "use std::sync::Mutex;",
             "fn f() { std::thread::sleep(x); }",
-            "use crate::driver::Driver;",
-            "fn f(driver: &crate::driver::Driver) {}",
-            "use crate::driver::{Extent, Onlooker};",
-            "use crate::clock;",
-            "use crate::config::Home;",
-            "use crate::steps::reached;",
+            "use orange_driver::Driver;",
+            "fn f(driver: &orange_driver::Driver) {}",
+            "use orange_driver::{Extent, Onlooker};",
+            "use orange_config::clock;",
+            "use orange_config::Home;",
+            "use orange_driver::steps::reached;",
             "use crate::output::terminal;",
             "use crate::tui::gather::Gatherers;",
             "use super::super::act;",
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn data_is_free_and_so_are_the_others() {
-        let text = "use crate::driver::{AgentState, TaskRow};\nuse crate::output::count;\n\
+        let text = "use orange_driver::{AgentState, TaskRow};\nuse crate::output::count;\n\
                     use crate::tui::model::Model;\nuse super::super::fit::put;\n\
                     use ratatui::crossterm::event::KeyEvent;\nuse std::collections::BTreeMap;";
         assert_eq!(lines(VIEW, text).len(), 0);
@@ -162,7 +163,7 @@ mod tests {
                 path
             };
             assert_eq!(
-                lines(&path, "use crate::driver::Driver;").len(),
+                lines(&path, "use orange_driver::Driver;").len(),
                 0,
                 "{path}"
             );

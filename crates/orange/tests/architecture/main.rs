@@ -4,16 +4,12 @@
 //! on the real tree, and in its own module on planted violations, because a check
 //! that cannot fail guards nothing.
 
+mod crates;
 mod doors;
 mod drawing;
-mod imports;
 mod leftovers;
-mod lexer;
-mod manifest;
 mod names;
 mod opening;
-mod paths;
-mod purity;
 mod size;
 mod source;
 mod statuses;
@@ -28,18 +24,6 @@ use verdict::{Exception, Law, Violation, report};
 ///
 /// An exception that excuses nothing is reported, so the table only shrinks.
 const EXCEPTIONS: &[Exception] = &[
-    Exception {
-        law: Law::Imports,
-        path: "crates/orange/src/cli/exec_run.rs",
-        what: "crate::effects::run",
-        reason: "the process becomes the agent: nothing is asked, decided or recorded",
-    },
-    Exception {
-        law: Law::Imports,
-        path: "crates/orange/src/cli/detach.rs",
-        what: "crate::effects::command",
-        reason: "the process only steps in between: nothing is asked, decided or recorded",
-    },
     Exception {
         law: Law::Statuses,
         path: "crates/orange-engine/src/language/verbs.rs",
@@ -78,7 +62,7 @@ const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         law: Law::Doors,
-        path: "crates/orange/src/store/tests/mod.rs",
+        path: "crates/orange-store/src/tests/mod.rs",
         what: "Command",
         reason: "tests that start themselves again, to be killed between two steps",
     },
@@ -121,28 +105,11 @@ fn the_tree_was_found() {
 }
 
 #[test]
-fn folders_import_only_what_the_table_allows() {
+fn crates_depend_only_on_what_is_below_them() {
     let tree = Tree::load().unwrap();
-    let manifest = tree.text("crates/orange/Cargo.toml").unwrap();
-    let dependencies = manifest::dependencies(manifest);
-    hold_for_each(&tree, Law::Imports, |source| {
-        imports::check(source, &dependencies)
-    });
-}
-
-#[test]
-fn the_engine_depends_only_on_readers_and_data() {
-    let tree = Tree::load().unwrap();
-    let path = "crates/orange-engine/Cargo.toml";
-    hold(
-        Law::EngineDependencies,
-        manifest::check(path, tree.text(path).unwrap()),
-    );
-}
-
-#[test]
-fn the_engine_never_touches_the_world() {
-    hold_for_each(&Tree::load().unwrap(), Law::Purity, purity::check);
+    let all = crates::manifests();
+    let found = all.flat_map(|(name, path)| crates::check(name, &path, tree.text(&path).unwrap()));
+    hold(Law::Crates, found);
 }
 
 #[test]

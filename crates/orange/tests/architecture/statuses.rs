@@ -32,9 +32,7 @@ const ACTIVITY: &str = "crates/orange-engine/src/activity.rs";
 
 /// Literals outside of tests that are exactly a status name.
 pub fn check(source: &Source) -> Vec<Violation> {
-    let is_code = ["crates/orange-engine/src/", "crates/orange/src/"]
-        .iter()
-        .any(|folder| source.path.starts_with(folder));
+    let is_code = source.path.starts_with("crates/orange") && source.path.contains("/src/");
     if !is_code || [DEFAULTS, ACTIVITY].contains(&source.path.as_str()) {
         return Vec::new();
     }

@@ -42,9 +42,8 @@ impl Tree {
             }
         }
         let rust = texts.iter().filter(|text| has_ending(&text.path, &["rs"]));
-        let mut sources: Vec<_> = rust
-            .map(|text| Source::new(&text.path, &text.content))
-            .collect();
+        let sources = rust.map(|text| Source::read(&text.path, &text.content));
+        let mut sources = sources.collect::<io::Result<Vec<_>>>()?;
         mark_test_modules(&mut sources);
         Ok(Self {
             sources,

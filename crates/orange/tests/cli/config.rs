@@ -3,7 +3,7 @@
 use std::fs;
 
 use insta::assert_snapshot;
-use orange::config::{Environment, Home, KEYS, Key, Kind, Settings};
+use orange_config::{Environment, Home, KEYS, Key, Kind, Settings};
 
 use crate::sandbox::{Sandbox, code, utf8};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 
-use orange::driver::{Asked, Waiting};
+use orange_driver::{Asked, Waiting};
 use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use orange::clock::Stopwatch;
+use orange_config::clock::Stopwatch;
 use orange_engine::names::TaskId;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use orange::clock::Deadline;
+use orange_config::clock::Deadline;
 
 use crate::stage::Stage;
 use crate::stories::{log, way};

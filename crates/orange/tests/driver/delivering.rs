@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use orange::clock::{Deadline, Stopwatch};
-use orange::driver::{Answer, Message};
+use orange_config::clock::{Deadline, Stopwatch};
+use orange_driver::{Answer, Message};
 use orange_engine::input::Ask;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;

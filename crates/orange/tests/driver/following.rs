@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use orange::driver::{Driver, Follower, TaskRow, Wanted};
+use orange_driver::{Driver, Follower, TaskRow, Wanted};
 use orange_engine::names::TaskId;
 
 use crate::stage::Stage;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use orange::clock;
+use orange_config::clock;
 use orange_engine::evidence::Evidence;
 use orange_engine::names::TaskId;
 use orange_engine::parking::Reason;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fs;
 
-use orange::driver::{Answer, Asked, DriverError, Waiting};
+use orange_driver::{Answer, Asked, DriverError, Waiting};
 use orange_engine::document::demote_headings;
 use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;

@@ -1,6 +1,6 @@
 //! Who a caller is, and what it may therefore ask.
 
-use orange::driver::{Driver, DriverError, Identity};
+use orange_driver::{Driver, DriverError, Identity};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 

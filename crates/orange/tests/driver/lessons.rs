@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use orange::driver::Waiting;
+use orange_driver::Waiting;
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
@@ -406,10 +406,10 @@ fn lesson_33_a_renamed_branch_loses_nobody() {
 #[test]
 fn lesson_35_every_instant_has_an_offset_and_is_now() {
     let stage = Stage::new("default");
-    let before = orange::clock::now();
+    let before = orange_config::clock::now();
     let id = stage.create(&["Add a line"]);
     stage.must(&["task", "spawn", id.as_str()]);
-    let after = orange::clock::now();
+    let after = orange_config::clock::now();
     let folder = stage.path("home/tasks/app").join(id.as_str());
     let history = fs::read_to_string(folder.join("history.jsonl")).unwrap();
     let mut seen = 0;
@@ -451,7 +451,7 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
     };
     write("## Handoff\n\nDONE: really");
     // Handed off, and then nobody performed.
-    let mut asked = orange::driver::Asked {
+    let mut asked = orange_driver::Asked {
         task: id.clone(),
         request: orange_engine::input::Request {
             by: Role::Worker,

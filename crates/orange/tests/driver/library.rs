@@ -1,6 +1,6 @@
 //! The road from the beginning to a person's review, step by step.
 
-use orange::driver::{Answer, Asked, Changed, Driver, NewWork, Waiting};
+use orange_driver::{Answer, Asked, Changed, Driver, NewWork, Waiting};
 use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{Status, TaskId};

@@ -139,7 +139,7 @@ fn a_person_can_look_at_an_agent() {
         .env("TERM", "xterm");
     assert!(terminal.stdin(Stdio::null()).status().unwrap().success());
     let mut shown = String::new();
-    let deadline = orange::clock::Deadline::after(crate::stage::SOON);
+    let deadline = orange_config::clock::Deadline::after(crate::stage::SOON);
     let held = deadline.wait_for(|| {
         shown = stage.tmux(&["list-clients", "-F", "#{session_name} #{window_name}"]);
         !shown.is_empty()

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use orange::clock::Deadline;
+use orange_config::clock::Deadline;
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
 use serde_json::{Value, json};
@@ -739,7 +739,7 @@ fn a_cancel_stops_a_merge_before_anything_has_moved() {
         let pending = stage.store().pending(&id).unwrap();
         pending
             .iter()
-            .any(|it| matches!(it.mark, orange::store::PendingMark::Started { .. }))
+            .any(|it| matches!(it.mark, orange_store::PendingMark::Started { .. }))
     });
     cancel(&stage, &id);
     lock.unlock().unwrap();

@@ -158,7 +158,7 @@ fn retry_repeats_what_failed_and_leaves_the_status_alone() {
             .store()
             .workspace_of(&id)
             .unwrap()
-            .is_none_or(|it| { !matches!(it.state, orange::store::WorkspaceState::Bound(_)) })
+            .is_none_or(|it| { !matches!(it.state, orange_store::WorkspaceState::Bound(_)) })
     );
     stage.must(&["task", "retry", "fix", "--wait", "60"]);
     wait_for("the workspace", || {

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use orange::clock::Deadline;
-use orange::driver::{Answer, Asked, Waiting};
+use orange_config::clock::Deadline;
+use orange_driver::{Answer, Asked, Waiting};
 use orange_engine::document::{Document, Frontmatter};
 use orange_engine::event::Fact;
 use orange_engine::input::{Ask, Request};

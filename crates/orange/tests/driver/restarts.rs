@@ -3,8 +3,8 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use orange::driver::{Asked, Waiting};
-use orange::effects::process::ProcessIdentity;
+use orange_driver::{Asked, Waiting};
+use orange_effects::process::ProcessIdentity;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Ask, Request};
 use orange_engine::names::TaskId;

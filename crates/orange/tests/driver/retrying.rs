@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use orange::store::WorkspaceState;
 use orange_engine::names::{ProjectName, TaskId};
 use orange_engine::task::Workspace;
+use orange_store::WorkspaceState;
 
 use crate::stage::Stage;
 use crate::supervisor::Serving;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use orange::clock::Deadline;
+use orange_config::clock::Deadline;
 use orange_engine::effect::Effect;
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;

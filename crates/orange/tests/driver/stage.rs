@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::config::{Environment, Home};
-use orange::driver::{Bounds, Driver};
-use orange::effects::process::{self, Patience};
-use orange::store::{Store, TaskFilter};
+use orange_config::clock::Deadline;
+use orange_config::{Environment, Home};
+use orange_driver::{Bounds, Driver};
+use orange_effects::process::{self, Patience};
 use orange_engine::Task;
 use orange_engine::names::{HarnessName, ProjectName, TaskId};
+use orange_store::{Store, TaskFilter};
 use tempfile::TempDir;
 
 /// How long a condition may take; a loaded machine is slow.

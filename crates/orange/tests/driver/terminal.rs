@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use orange::clock::Deadline;
+use orange_config::clock::Deadline;
 
 use crate::stage::{SOON, Stage, wait_for};
 

@@ -58,10 +58,10 @@ impl Stage {
 
     fn names(&self) -> BTreeMap<String, String> {
         let mut names = BTreeMap::new();
-        let Ok(store) = orange::store::Store::open_read_only(&self.home()) else {
+        let Ok(store) = orange_store::Store::open_read_only(&self.home()) else {
             return names;
         };
-        let listing = store.list(&orange::store::TaskFilter::default()).unwrap();
+        let listing = store.list(&orange_store::TaskFilter::default()).unwrap();
         let mut tasks: Vec<_> = listing.tasks.into_iter().map(|it| it.task.id).collect();
         tasks.sort_by_key(|id: &TaskId| store.events(id, 0).unwrap()[0].sequence);
         for (number, task) in tasks.iter().enumerate() {

@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use orange::{clock, store};
+use orange_config::clock;
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
+use orange_store as store;
 
 use crate::hooks::{COUNTED, staged_as};
 use crate::stage::{Stage, wait_for};

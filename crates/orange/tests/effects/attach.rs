@@ -1,7 +1,7 @@
 //! Showing an agent to a person, outside of tmux and inside.
 
-use orange::config::Environment;
-use orange::effects::tmux::Pane;
+use orange_config::Environment;
+use orange_effects::tmux::Pane;
 
 use crate::stage::{Run, Stage, wait_for};
 

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::mpsc::channel;
 
-use orange::config::Environment;
+use orange_config::Environment;
 
 use crate::stage::{Run, Stage, wait_for};
 

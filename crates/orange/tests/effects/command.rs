@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use orange::effects::command::{Ending, Invocation};
+use orange_effects::command::{Ending, Invocation};
 
 use crate::stage::{is_running, variables, wait_for};
 

@@ -4,9 +4,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::effects::process::ProcessIdentity;
-use orange::effects::tmux::{Called, Control, Heard, Listed, Pane, PaneState, Roll, Tmux};
+use orange_config::clock::Deadline;
+use orange_effects::process::ProcessIdentity;
+use orange_effects::tmux::{Called, Control, Heard, Listed, Pane, PaneState, Roll, Tmux};
 use serde_json::json;
 
 use crate::stage::{Run, Stage};

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use orange::effects::command::{Invocation, detached};
-use orange::effects::process;
+use orange_effects::command::{Invocation, detached};
+use orange_effects::process;
 
 use crate::stage::{PATIENCE, Stage, is_running, variables};
 

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use orange::config::{Harness, HarnessError};
-use orange::effects::run::{LaunchError, exec_failure};
+use orange_config::{Harness, HarnessError};
+use orange_effects::run::{LaunchError, exec_failure};
 
 use crate::stage::{Run, Stage};
 

@@ -5,11 +5,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use orange::config::{
+use orange_config::{
     Environment, Harness, HarnessError, Harnesses, Home, Level, MAX_PROMPT_ARGUMENT, Manner, Values,
 };
-use orange::effects::run::RunFile;
-use orange::effects::tmux::Observation;
+use orange_effects::run::RunFile;
+use orange_effects::tmux::Observation;
 use orange_engine::evidence::Evidence;
 use orange_engine::language::workflow::Permissions;
 use orange_engine::names::HarnessName;

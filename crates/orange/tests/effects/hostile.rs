@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::fs;
 
-use orange::config::Harness;
+use orange_config::Harness;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use orange::effects::tmux::{Leftovers, Socket, Tmux, TmuxError};
+use orange_effects::tmux::{Leftovers, Socket, Tmux, TmuxError};
 
 use crate::stage::{IDLE, Part, Run, Stage, is_running, wait_for};
 

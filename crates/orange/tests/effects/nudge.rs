@@ -1,6 +1,6 @@
 //! The nudge: pasted, sent by its own Enter, and looked for.
 
-use orange::effects::tmux::{Obstacle, Pane, TmuxError};
+use orange_effects::tmux::{Obstacle, Pane, TmuxError};
 
 use crate::stage::{Run, Stage, wait_for};
 

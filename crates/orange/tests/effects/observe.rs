@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::config::Harness;
-use orange::effects::process::ProcessIdentity;
-use orange::effects::tmux::{Observation, Pane, Socket, Tmux, TmuxError, observe};
+use orange_config::Harness;
+use orange_config::clock::Deadline;
+use orange_effects::process::ProcessIdentity;
+use orange_effects::tmux::{Observation, Pane, Socket, Tmux, TmuxError, observe};
 use orange_engine::evidence::Evidence;
 
 use crate::stage::{Part, Run, SOON, Stage};

@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use orange::effects::command::{Ending, Invocation};
-use orange::effects::process::{self, Life, ProcessIdentity};
+use orange_effects::command::{Ending, Invocation};
+use orange_effects::process::{self, Life, ProcessIdentity};
 use orange_engine::evidence::Evidence;
 
 use crate::stage::{PATIENCE, Stage, is_running, variables, wait_for};
@@ -23,7 +23,7 @@ fn start(stage: &Stage, run: &str, script: &str) -> u32 {
     let variables = variables(&set);
     let program = Invocation::new("sh", variables).arguments(["-c", script]);
     let orange = std::path::Path::new(env!("CARGO_BIN_EXE_orange"));
-    orange::effects::command::detached(orange, &program).unwrap()
+    orange_effects::command::detached(orange, &program).unwrap()
 }
 
 fn end(stage: &Stage, run: &str, spared: &[u32]) -> Vec<u32> {

@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::config::{Environment, Harness, Home, Manner};
-use orange::effects::process::{self, Patience};
-use orange::effects::run::{Launch, LaunchError};
-use orange::effects::tmux::{
+use orange_config::clock::Deadline;
+use orange_config::{Environment, Harness, Home, Manner};
+use orange_effects::process::{self, Patience};
+use orange_effects::run::{Launch, LaunchError};
+use orange_effects::tmux::{
     Attach, Kill, Killed, Observation, Pane, Socket, Start, Started, Tmux, TmuxError,
 };
 use orange_engine::language::workflow::Permissions;

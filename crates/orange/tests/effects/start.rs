@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use orange::config::{Environment, Home};
-use orange::effects::tmux::{Observation, Socket, Tmux, TmuxError};
+use orange_config::{Environment, Home};
+use orange_effects::tmux::{Observation, Socket, Tmux, TmuxError};
 
 use crate::stage::{Part, Run, Stage, wait_for};
 
@@ -22,7 +22,7 @@ fn starting_twice_is_starting_once() {
     assert_eq!(stage.tmux.list().unwrap().panes.len(), 1);
     let written = serde_json::to_string(&first.pane).unwrap();
     assert_eq!(
-        serde_json::from_str::<orange::effects::tmux::Pane>(&written).unwrap(),
+        serde_json::from_str::<orange_effects::tmux::Pane>(&written).unwrap(),
         first.pane
     );
 }

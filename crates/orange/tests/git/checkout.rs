@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange::effects::git::{AcquireRefusal, Acquisition, Freshness, Head, Operation, Released};
+use orange_effects::git::{AcquireRefusal, Acquisition, Freshness, Head, Operation, Released};
 use orange_engine::names::{BranchName, TaskId};
 
 use crate::yard::{Yard, files};

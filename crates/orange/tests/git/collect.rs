@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use orange::driver::Waiting;
-use orange::store::WorkspaceState;
+use orange_driver::Waiting;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use orange_engine::role::Role;
+use orange_store::WorkspaceState;
 
 use crate::ground::{Ground, carrying, told, wait_for, work_in};
 use crate::yard::files;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use orange::effects::git::{AskFacts, Git, GitError, Operation};
+use orange_effects::git::{AskFacts, Git, GitError, Operation};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::language::gates::GitCondition::{
     BranchNotDefault, Clean, CommitsAhead, TaskFileUntracked,

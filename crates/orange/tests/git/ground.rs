@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::config::{Environment, Home};
-use orange::driver::{Answer, Asked, Bounds, Driver, NewWork, Waiting};
-use orange::effects::process::{self, Patience};
-use orange::store::{Store, TaskFilter};
+use orange_config::clock::Deadline;
+use orange_config::{Environment, Home};
+use orange_driver::{Answer, Asked, Bounds, Driver, NewWork, Waiting};
+use orange_effects::process::{self, Patience};
 use orange_engine::Task;
 use orange_engine::input::{Ask, Request};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::Tuning;
+use orange_store::{Store, TaskFilter};
 use serde_json::Value;
 
 use crate::yard::Yard;

@@ -11,9 +11,10 @@ use std::process::{Command, Stdio};
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
-use orange::effects::git::{Phase, Released, Restored};
 #[cfg(target_os = "linux")]
-use orange::{clock::Deadline, effects::process::working_in};
+use orange_config::clock::Deadline;
+use orange_effects::git::{Phase, Released, Restored};
+use orange_effects::process::working_in;
 use orange_engine::names::TaskId;
 
 use crate::yard::{Files, Yard, begin_count, committed, counted, files, numbered};

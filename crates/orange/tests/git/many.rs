@@ -6,12 +6,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::driver::Waiting;
-use orange::effects::git::Phase;
-use orange::store::WorkspaceState;
+use orange_config::clock::Deadline;
+use orange_driver::Waiting;
+use orange_effects::git::Phase;
 use orange_engine::names::{ProjectName, TaskId};
 use orange_engine::task::PendingState;
+use orange_store::WorkspaceState;
 
 use crate::ground::{Ground, SOON, carrying};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use orange::effects::git::{Git, Released, Rescued};
+use orange_effects::git::{Git, Released, Rescued};
 use orange_engine::names::TaskId;
 
 use crate::yard::{Yard, committed, files};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange::effects::git::{Git, GitError, MergeBranch, MergeObstacle, Merging, Operation};
+use orange_effects::git::{Git, GitError, MergeBranch, MergeObstacle, Merging, Operation};
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_engine::time::Timestamp;

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::effects::git::{Git, GitError};
-use orange::effects::process::working_in;
+use orange_config::clock::Deadline;
+use orange_effects::git::{Git, GitError};
+use orange_effects::process::working_in;
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::CommitId;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use orange::effects::git::{Deletion, GitError, MergeObstacle, Merging, Pushed};
+use orange_effects::git::{Deletion, GitError, MergeObstacle, Merging, Pushed};
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::BranchName;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use orange::effects::git::{AskDiff, Difference, Git, GitError, Obstacle, Released, RemoteAddress};
+use orange_effects::git::{AskDiff, Difference, Git, GitError, Obstacle, Released, RemoteAddress};
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::BranchName;
 

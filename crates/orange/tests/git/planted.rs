@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use orange::effects::git::{AskDiff, Deletion, MergeObstacle, Pushed, Released, Restored};
+use orange_effects::git::{AskDiff, Deletion, MergeObstacle, Pushed, Released, Restored};
 use orange_engine::effect::MergeStrategy;
 use orange_engine::names::BranchName;
 

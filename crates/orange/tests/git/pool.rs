@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use orange::effects::git::{AcquireRefusal, Phase, Released, Restored, SlotRefusal};
+use orange_effects::git::{AcquireRefusal, Phase, Released, Restored, SlotRefusal};
 use orange_engine::names::TaskId;
 
 use crate::yard::{WORKSPACE, Yard, begin_count, counted, files, numbered};
@@ -82,7 +82,7 @@ fn lesson_34_a_creation_that_failed_is_finished_or_made_again() {
         begin_count(&yard.path("n"));
         let git = yard.open();
         let environment = yard.environment();
-        let failed = orange::effects::git::Git::open(&failing, &yard.app(), &environment)
+        let failed = orange_effects::git::Git::open(&failing, &yard.app(), &environment)
             .is_ok_and(|git| yard.try_acquire(&git, "t1", "fix").is_err());
         let calls = counted(&yard.path("n"));
         let acquired = yard.acquire(&git, "t1", "fix");
@@ -179,7 +179,7 @@ fn lesson_4_the_persons_own_checkout_is_no_workspace() {
     let yard = Yard::new();
     let git = yard.open();
     let name = orange_engine::names::WorkspaceName::new("app");
-    let slot = orange::effects::git::Slot {
+    let slot = orange_effects::git::Slot {
         name: &name,
         path: &yard.app(),
     };

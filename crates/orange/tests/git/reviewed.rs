@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use orange::driver::{Answer, Asked, Waiting};
+use orange_driver::{Answer, Asked, Waiting};
 use orange_engine::effect::{Effect, MergeStrategy};
 use orange_engine::event::Fact;
 use orange_engine::input::{Ask, Request};

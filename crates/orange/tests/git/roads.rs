@@ -8,8 +8,8 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 
-use orange::driver::{Answer, Destination, Waiting};
-use orange::effects::git::Rescued;
+use orange_driver::{Answer, Destination, Waiting};
+use orange_effects::git::Rescued;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, TaskId};

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use orange::effects::git::{AcquireRefusal, Released, Rescued, Restored};
+use orange_effects::git::{AcquireRefusal, Released, Rescued, Restored};
 use orange_engine::names::{BranchName, TaskId};
 
 use crate::dirt::{ALL, Dirt, Expected};

@@ -280,7 +280,7 @@ fn a_setup_whose_performer_was_killed_is_run_again_alone() {
     let id = ground.create(Some("fix"));
     let to = orange_engine::names::Status::new("held");
     let ask = orange_engine::input::Ask::Move { to };
-    ground.ask_waiting(&id, ask, orange::driver::Waiting::Not);
+    ground.ask_waiting(&id, ask, orange_driver::Waiting::Not);
     let mut performer = ground.orange(&["perform", id.as_str()]).spawn().unwrap();
     wait_for("the setup", || fs::exists(&out).unwrap());
     performer.kill().unwrap();

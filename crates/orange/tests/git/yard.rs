@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use orange::config::Environment;
-use orange::effects::git::{
+use orange_config::Environment;
+use orange_effects::git::{
     Acquire, AcquireRefusal, Acquired, Acquisition, Git, GitError, Release, Released, Slot,
 };
 use orange_engine::names::{BranchName, TaskId, WorkspaceName};

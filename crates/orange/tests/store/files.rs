@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::Path;
 
-use orange::store::{
-    Projected, Reading, Released, StoreError, Unknown, Wish, archive_section, bind, import, peek,
-    project, release,
-};
 use orange_engine::document::{Document, Frontmatter, SectionName};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
+use orange_store::{
+    Projected, Reading, Released, StoreError, Unknown, Wish, archive_section, bind, import, peek,
+    project, release,
+};
 
 use crate::kit::{World, new_task, status};
 use crate::sandbox::{Life, Sandbox, imported, imported_at, instant, minimal, nudge, source};
@@ -19,7 +19,7 @@ const HOSTILE: &str = "\u{feff}---\r\n# a comment\r\nmine: [1, 2]\r\nstatus:   '
     ---\r\n\r\n## Context\r\n\r\n```\n## Not a section\n---\n```\n\ttabs \u{0} \u{202e} 🍊\r\n\
     no newline at the end";
 
-fn begin(text: &str) -> (Sandbox, orange::store::Store, TaskId) {
+fn begin(text: &str) -> (Sandbox, orange_store::Store, TaskId) {
     let sandbox = Sandbox::new();
     let mut store = sandbox.store();
     let workflow = minimal();
@@ -235,7 +235,7 @@ fn a_file_that_is_deleted_comes_back_from_the_last_import() {
     let mut world = World::create(&workflow, &new_task("Add: a thing", None)).unwrap();
     world.file = Some(read.document.text().to_owned());
     world.import_as(Role::Worker);
-    let commit = orange::store::Commit {
+    let commit = orange_store::Commit {
         task: &id,
         version: 2,
         events: &world.events[2..],

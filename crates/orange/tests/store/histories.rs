@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use orange::store::{Rebuilt, Store, StoreError, bind, project, rebuild, release};
 use orange_engine::Workflow;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Ask, Observation};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::role::Role;
 use orange_engine::task::PendingState;
+use orange_store::{Rebuilt, Store, StoreError, bind, project, rebuild, release};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

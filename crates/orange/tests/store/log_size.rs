@@ -9,10 +9,10 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use orange::config::Home;
-use orange::store::{Commit, Record, Store};
+use orange_config::Home;
 use orange_engine::event::{Event, Fact};
 use orange_engine::names::TaskId;
+use orange_store::{Commit, Record, Store};
 use rusqlite::Connection;
 
 use crate::sandbox::{Life, Sandbox, home_at, instant, minimal, nudge};

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use orange::store::{
-    GateAnswer, GateCommand, NewMessage, ProcessIdentity, RunPlace, RunSetup, StoreError,
-};
 use orange_engine::effect::EffectId;
 use orange_engine::input::CommandResult;
 use orange_engine::names::RunId;
 use orange_engine::role::Role;
+use orange_store::{
+    GateAnswer, GateCommand, NewMessage, ProcessIdentity, RunPlace, RunSetup, StoreError,
+};
 
 use crate::sandbox::{Life, Sandbox, instant, minimal};
 

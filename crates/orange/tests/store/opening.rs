@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use orange::store::{Creation, Store, StoreError};
+use orange_store::{Creation, Store, StoreError};
 use rusqlite::Connection;
 
 use crate::kit::World;

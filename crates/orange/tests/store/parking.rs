@@ -1,10 +1,10 @@
 //! A death parks its harness, and a start looks before it begins.
 
-use orange::store::{PendingMark, Start};
 use orange_engine::evidence::Evidence;
 use orange_engine::parking::Reason;
 use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
+use orange_store::{PendingMark, Start};
 
 use crate::sandbox::{Life, Sandbox, minimal};
 

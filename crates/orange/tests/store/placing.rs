@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange::store::{Released, Store, StoreError, bind, project, release};
 use orange_engine::names::TaskId;
+use orange_store::{Released, Store, StoreError, bind, project, release};
 
 use crate::kit::{World, new_task};
 use crate::sandbox::{Life, Sandbox, imported, imported_at, instant, minimal, nudge};
@@ -149,7 +149,7 @@ fn a_worktree_that_is_gone_does_not_keep_the_file() {
     bind(&mut store, &id, &worktree.join("TASK.md"), instant(2)).unwrap();
     fs::remove_dir_all(&worktree).unwrap();
     let projected = project(&mut store, &id, instant(1)).unwrap();
-    assert!(projected.deferred.is_some() || projected == orange::store::Projected::default());
+    assert!(projected.deferred.is_some() || projected == orange_store::Projected::default());
     assert_eq!(
         release(&mut store, &id, instant(2)).unwrap(),
         Released::Restored

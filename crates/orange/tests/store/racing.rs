@@ -8,9 +8,9 @@
 use std::process::{Command, Stdio};
 use std::thread;
 
-use orange::store::{Commit, Record, Store};
 use orange_engine::event::{Event, Fact};
 use orange_engine::names::TaskId;
+use orange_store::{Commit, Record, Store};
 
 use crate::sandbox::{Life, Sandbox, home_at, instant, minimal};
 

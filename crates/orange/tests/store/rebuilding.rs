@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use orange::store::{NewMessage, PendingMark, StoreError, WorkspaceState, bind, project, rebuild};
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use orange_engine::role::Role;
+use orange_store::{NewMessage, PendingMark, StoreError, WorkspaceState, bind, project, rebuild};
 
 use crate::kit::{World, new_task};
 use crate::notes;

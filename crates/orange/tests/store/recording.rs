@@ -1,15 +1,15 @@
 //! Recording: one transaction, everything derived from the events.
 
-use orange::store::{
-    Commit, Creation, PendingMark, Record, Reservation, Start, StoreError, TaskFilter,
-    WorkspaceState,
-};
 use orange_engine::event::{Event, Fact};
 use orange_engine::evidence::Evidence;
 use orange_engine::input::Observation;
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use orange_engine::role::Role;
 use orange_engine::task::{PendingState, Task};
+use orange_store::{
+    Commit, Creation, PendingMark, Record, Reservation, Start, StoreError, TaskFilter,
+    WorkspaceState,
+};
 
 use crate::kit::{World, document, new_task, shipped_workflow, status};
 use crate::sandbox::{Life, Sandbox, instant, minimal, source};
@@ -150,7 +150,7 @@ fn pending_effects_are_those_of_the_task() {
     life.world.move_to(Role::Human, "working");
     life.catch_up(&mut store).unwrap();
     let id = life.world.task.id.clone();
-    let shown = |store: &orange::store::Store| -> Vec<_> {
+    let shown = |store: &orange_store::Store| -> Vec<_> {
         let all = store.pending(&id).unwrap();
         all.into_iter()
             .map(|pending| (pending.planned, pending.mark))
@@ -236,7 +236,7 @@ fn a_workspace_is_reserved_bound_and_freed_with_the_commits() {
     let (project, name) = (ProjectName::new("coffee"), WorkspaceName::new("coffee--1"));
     let path = sandbox.home.path().join("workspaces/coffee--1");
     store.add_workspace(&name, &project, 1, &path).unwrap();
-    let state = |store: &orange::store::Store| store.workspaces(&project).unwrap()[0].state.clone();
+    let state = |store: &orange_store::Store| store.workspaces(&project).unwrap()[0].state.clone();
     assert_eq!(state(&store), WorkspaceState::Free);
 
     let task = life.world.task.clone();
@@ -442,7 +442,7 @@ fn a_try_that_failed_waits_and_holds_back_what_follows() {
     life.catch_up(&mut store).unwrap();
     let id = life.world.task.id.clone();
     let first = life.world.task.pending[0].planned.id;
-    let due = |store: &orange::store::Store, at| -> Vec<u64> {
+    let due = |store: &orange_store::Store, at| -> Vec<u64> {
         let due = store.due(instant(at)).unwrap();
         due.into_iter()
             .map(|pending| pending.planned.id.0)

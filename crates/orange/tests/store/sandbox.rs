@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orange::config::{Environment, Home};
-use orange::store::{Commit, Creation, Imported, Reading, Record, Recorded, Store, import};
+use orange_config::{Environment, Home};
 use orange_engine::document::Document;
 use orange_engine::event::{Event, Fact};
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 use orange_engine::{Task, Workflow, shipped};
+use orange_store::{Commit, Creation, Imported, Reading, Record, Recorded, Store, import};
 use tempfile::TempDir;
 
 use crate::kit::{World, document, shipped_workflow};

@@ -10,10 +10,10 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use orange::store::{Reading, Store, bind, import, project};
 use orange_engine::document::{Document, Frontmatter};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
+use orange_store::{Reading, Store, bind, import, project};
 
 use crate::kit::{World, new_task};
 use crate::sandbox::{Life, Sandbox, instant, minimal, nudge};
@@ -98,7 +98,7 @@ fn work(store: &mut Store, id: &TaskId) {
 /// Reads the document and remembers it, as every call does.
 fn keep_import(store: &mut Store, id: &TaskId) {
     if let Reading::Read(read) = import(store, id, instant(3)).unwrap() {
-        let import = orange::store::Import {
+        let import = orange_store::Import {
             version: 1,
             by: Role::Worker,
             asked: false,

@@ -3,10 +3,10 @@
 pub(super) mod show;
 
 use clap::Subcommand;
+use orange_config::Environment;
 
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::Environment;
 use crate::output::Output;
 
 /// See what is set, and who said so.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use orange_config::{Environment, Home, Setting, SettingOrigin};
 use orange_engine::names::ProjectName;
 use serde::Serialize;
 
@@ -10,7 +11,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Home, Setting, SettingOrigin};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
 /// The shape of its answer.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use orange_config::Environment;
+use orange_driver::KnownHarness;
 use orange_engine::parking::{Parking, Reason};
 use serde::Serialize;
 
@@ -10,8 +12,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::KnownHarness;
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
 /// The shape of its answer.

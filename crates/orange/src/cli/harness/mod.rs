@@ -4,10 +4,10 @@ pub(super) mod list;
 pub(super) mod unpark;
 
 use clap::Subcommand;
+use orange_config::Environment;
 
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::Environment;
 use crate::output::Output;
 
 /// Look after the coding agents that tasks are done with.

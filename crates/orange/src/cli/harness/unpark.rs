@@ -1,5 +1,6 @@
 //! `orange harness unpark`.
 
+use orange_config::Environment;
 use orange_engine::names::{HarnessName, TaskId};
 use orange_engine::parking::Parking;
 use serde::Serialize;
@@ -10,7 +11,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

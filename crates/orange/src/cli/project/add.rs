@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use orange_config::{Environment, Project};
 use orange_engine::names::{HarnessName, ProjectName};
 use serde::Serialize;
 
@@ -10,7 +11,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Project};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

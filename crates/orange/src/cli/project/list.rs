@@ -1,5 +1,6 @@
 //! `orange project list`.
 
+use orange_config::{Environment, Project};
 use serde::Serialize;
 
 use crate::cli::driving::driver;
@@ -7,7 +8,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Project};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
 /// The shape of its answer.

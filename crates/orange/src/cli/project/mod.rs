@@ -7,10 +7,10 @@ pub(super) mod show;
 pub(super) mod update;
 
 use clap::Subcommand;
+use orange_config::Environment;
 
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::Environment;
 use crate::output::Output;
 
 /// Register the repositories that tasks are done in.

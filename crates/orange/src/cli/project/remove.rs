@@ -1,5 +1,6 @@
 //! `orange project remove`.
 
+use orange_config::{Environment, Project};
 use orange_engine::names::ProjectName;
 use serde::Serialize;
 
@@ -9,7 +10,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Project};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

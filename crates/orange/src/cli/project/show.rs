@@ -1,5 +1,7 @@
 //! `orange project show`.
 
+use orange_config::{Environment, Project};
+use orange_driver::Belongings;
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use serde::Serialize;
 use serde_json::Value;
@@ -9,8 +11,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Project};
-use crate::driver::Belongings;
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -1,5 +1,7 @@
 //! `orange project update`.
 
+use orange_config::{Environment, Project};
+use orange_driver::ProjectSettings;
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::Serialize;
 
@@ -8,8 +10,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Project};
-use crate::driver::ProjectSettings;
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -1,11 +1,11 @@
 //! `orange task attach`.
 
+use orange_config::Environment;
 use orange_engine::role::Role;
 
 use crate::cli::driving::{driver, meant};
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
-use crate::config::Environment;
 use crate::output::{Output, Text};
 
 /// Look at an agent in its terminal.

@@ -1,5 +1,7 @@
 //! `orange task cancel`.
 
+use orange_config::Environment;
+use orange_driver::{Answer, Driver, KeptWork};
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
@@ -9,8 +11,6 @@ use crate::cli::counted::counted;
 use crate::cli::driving::{Target, Wanted, answer, driver, meant, print};
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
-use crate::config::Environment;
-use crate::driver::{Answer, Driver, KeptWork};
 use crate::output::{Output, Text};
 
 /// Cancel a task.

@@ -1,12 +1,12 @@
 //! `orange task complete`.
 
+use orange_config::Environment;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 
 use crate::cli::driving::{Target, Wanted, ask};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::config::Environment;
 use crate::output::Output;
 
 /// Say that the work is complete.

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use orange_config::{Environment, Project, read_script};
+use orange_driver::{Answer, Begun, NewWork, Start, can_be_branch};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::task::{Queueing, Tuning};
 
@@ -11,8 +13,6 @@ use crate::cli::driving::{Besides, Patience, driver, print, print_with};
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::cli::interrupted::{Interrupted, Waited};
-use crate::config::{Environment, Project, read_script};
-use crate::driver::{Answer, Begun, NewWork, Start, can_be_branch};
 use crate::output::{Output, Style, Text};
 
 /// Create a task and start its work.

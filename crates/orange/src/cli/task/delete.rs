@@ -1,5 +1,7 @@
 //! `orange task delete`.
 
+use orange_config::Environment;
+use orange_driver::{Driver, PutAway};
 use orange_engine::names::TaskId;
 use serde::Serialize;
 
@@ -9,8 +11,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::{Driver, PutAway};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

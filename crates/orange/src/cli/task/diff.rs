@@ -1,5 +1,7 @@
 //! `orange task diff`.
 
+use orange_config::Environment;
+use orange_driver::{Difference, Part};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -8,8 +10,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::{Difference, Part};
 use crate::output::{Output, Style, Text};
 
 /// How many digits of a commit's name are shown; git knows it by them.

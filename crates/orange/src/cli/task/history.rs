@@ -1,5 +1,6 @@
 //! `orange task history`.
 
+use orange_config::Environment;
 use orange_engine::effect::EffectOutcome;
 use orange_engine::event::{Event, Fact};
 use orange_engine::history::told;
@@ -10,7 +11,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use orange_config::Environment;
+use orange_config::clock;
+use orange_driver::{AgentState, Overview, TaskRow, Wanted};
 use orange_engine::activity::Doing;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::{ProjectName, Status};
@@ -14,9 +17,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::clock;
-use crate::config::Environment;
-use crate::driver::{AgentState, Overview, TaskRow, Wanted};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
 /// The shape of its answer.

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use orange_config::Environment;
+use orange_config::clock;
+use orange_driver::{Driver, ShownByRun};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use serde::Serialize;
@@ -13,9 +16,6 @@ use crate::cli::exit::Exit;
 use crate::cli::interrupted::{Interrupted, Waited};
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::clock;
-use crate::config::Environment;
-use crate::driver::{Driver, ShownByRun};
 use crate::output::{Output, Style, Text};
 
 /// How long to look away between two looks.

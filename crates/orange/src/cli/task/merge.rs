@@ -1,6 +1,8 @@
 //! `orange task merge`.
 
 use clap::ValueEnum;
+use orange_config::Environment;
+use orange_driver::Answer;
 use orange_engine::Task;
 use orange_engine::effect::{Effect, EffectOutcome, MergeStrategy};
 use orange_engine::event::{Event, Fact};
@@ -13,8 +15,6 @@ use crate::cli::driving::{
 };
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::config::Environment;
-use crate::driver::Answer;
 use crate::output::Output;
 
 /// Merge the reviewed commit.

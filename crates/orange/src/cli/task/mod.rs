@@ -28,8 +28,8 @@ pub use history::matters;
 
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::Environment;
 use crate::output::Output;
+use orange_config::Environment;
 
 /// Create tasks, move them on, and look at them.
 ///

@@ -1,12 +1,12 @@
 //! `orange task request-changes`.
 
+use orange_config::Environment;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 
 use crate::cli::driving::{Target, Wanted, ask};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::config::Environment;
 use crate::output::Output;
 
 /// Send the work back with a message.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use orange_config::Environment;
+use orange_driver::BroughtBack;
 use orange_engine::input::Ask;
 use orange_engine::role::Role;
 use serde::Serialize;
@@ -12,8 +14,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::BroughtBack;
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

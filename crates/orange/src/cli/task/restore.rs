@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use orange_config::Environment;
+use orange_driver::{Destination, DriverError, KeptWork};
 use orange_engine::names::{BranchName, ProjectName};
 use serde::Serialize;
 
@@ -11,8 +13,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::{Destination, DriverError, KeptWork};
 use crate::output::{Output, Style, Text};
 
 /// The shape of an answer.

@@ -1,9 +1,10 @@
 //! `orange task retry`.
 
+use orange_config::Environment;
+
 use crate::cli::driving::{Target, driver, meant, print};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::config::Environment;
 use crate::output::Output;
 
 /// Try again.

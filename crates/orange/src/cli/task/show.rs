@@ -1,5 +1,8 @@
 //! `orange task show`.
 
+use orange_config::Environment;
+use orange_config::clock;
+use orange_driver::{Observation, ResultOfRun, Seen, Shown, Why};
 use orange_engine::Task;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
@@ -17,9 +20,6 @@ use crate::cli::json::Answer;
 use crate::cli::results::told_results;
 use crate::cli::schemas::Shape;
 use crate::cli::waits::{ToldWait, told_waits};
-use crate::clock;
-use crate::config::Environment;
-use crate::driver::{Observation, ResultOfRun, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -1,5 +1,7 @@
 //! `orange task spawn`.
 
+use orange_config::Environment;
+use orange_driver::{Answer, Start};
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 
@@ -7,8 +9,6 @@ use crate::cli::driving::{Besides, Target, Wanted, answer, driver, print, print_
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::cli::task::create::waiting_hint;
-use crate::config::Environment;
-use crate::driver::{Answer, Start};
 use crate::output::{Output, Text};
 
 /// Start the work of a task.

@@ -1,12 +1,12 @@
 //! `orange task tell`.
 
+use orange_config::Environment;
 use orange_engine::input::Ask;
 use orange_engine::role::Role;
 
 use crate::cli::driving::{Target, Wanted, ask};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::config::Environment;
 use crate::output::Output;
 
 /// Tell an agent something.

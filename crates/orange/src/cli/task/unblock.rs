@@ -1,5 +1,7 @@
 //! `orange task unblock`.
 
+use orange_config::Environment;
+use orange_driver::{Answer, Unblocked};
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use serde::Serialize;
@@ -9,8 +11,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer as JsonAnswer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::{Answer, Unblocked};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use orange_config::Environment;
+use orange_driver::{Awaited, Until};
 use orange_engine::Task;
 use orange_engine::names::Status;
 use serde::Serialize;
@@ -13,8 +15,6 @@ use crate::cli::exit::Exit;
 use crate::cli::interrupted::{Interrupted, Waited};
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::{Awaited, Until};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

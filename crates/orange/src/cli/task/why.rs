@@ -1,5 +1,8 @@
 //! `orange task why`.
 
+use orange_config::Environment;
+use orange_config::clock;
+use orange_driver::{Observation, Outlook, Seen, Shown, Why};
 use orange_engine::role::Role;
 use orange_engine::task::{Run, RunState};
 use orange_engine::way::Way;
@@ -15,9 +18,6 @@ use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
 use crate::cli::task::show::{perform_hint, progress};
 use crate::cli::waits::{ToldWait, told_waits};
-use crate::clock;
-use crate::config::Environment;
-use crate::driver::{Observation, Outlook, Seen, Shown, Why};
 use crate::output::{Output, Style, Text};
 
 /// What a command to run stands behind.

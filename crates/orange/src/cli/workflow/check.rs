@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use orange_config::{Environment, Examined, Source, examine};
+use orange_driver::Meanwhile;
 use orange_engine::Workflow;
 use orange_engine::check::{self, Checked, Covered, Finding, Severity};
 use serde::Serialize;
@@ -16,8 +18,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Examined, Source, examine};
-use crate::driver::Meanwhile;
 use crate::output::{Output, Paragraph, Style, Text};
 
 /// The shape of its answer.

@@ -1,5 +1,6 @@
 //! `orange workflow diff`.
 
+use orange_config::{Environment, Source, examine};
 use orange_engine::Workflow;
 use orange_engine::diff::{Change, Difference, Sign, diff, lines};
 use orange_engine::language::workflow::Kind;
@@ -13,7 +14,6 @@ use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Source, examine};
 use crate::output::{Output, Paragraph, Style, Text};
 
 /// The shape of its answer.

@@ -1,11 +1,11 @@
 //! Shows what is wrong with a workflow, to people and programs.
 
+use orange_config::{Finding, Source};
 use orange_engine::language::Position;
 use serde::Serialize;
 
 use super::excerpt;
 use crate::cli::error::hint_paragraph;
-use crate::config::{Finding, Source};
 use crate::output::{Paragraph, Style, Text};
 
 /// How far the lines below a problem's first are indented.

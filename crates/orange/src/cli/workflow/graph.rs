@@ -1,6 +1,7 @@
 //! `orange workflow graph`.
 
 use clap::ValueEnum;
+use orange_config::{Environment, examine};
 use orange_engine::graph::{Graph, dot, mermaid, terminal};
 use serde::Serialize;
 
@@ -10,7 +11,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, examine};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -1,5 +1,6 @@
 //! `orange workflow list`.
 
+use orange_config::{Environment, Examined, Home, Source, examine};
 use serde::Serialize;
 
 use super::{Format, SourceBody, target};
@@ -8,7 +9,6 @@ use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Examined, Home, Source, examine};
 use crate::output::{Alignment, Cell, Output, Style, Table, Text};
 
 /// The shape of its answer.

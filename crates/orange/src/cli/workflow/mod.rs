@@ -18,9 +18,9 @@ use serde::Serialize;
 
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::{Environment, Origin, Source};
 use crate::output::Output;
 pub use finding::ProblemBody;
+use orange_config::{Environment, Origin, Source};
 pub use target::Missing;
 
 /// List, show, draw, check, simulate, compare and start workflows.

@@ -1,6 +1,7 @@
 //! `orange workflow new`.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use orange_config::{Environment, Home, new_workflow};
 use orange_engine::shipped::{self, Shipped};
 use serde::Serialize;
 
@@ -9,7 +10,6 @@ use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Home, new_workflow};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

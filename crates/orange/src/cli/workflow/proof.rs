@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use orange_config::Source;
 use orange_engine::check::{Finding, FindingCode, Severity, Story, Told};
 use orange_engine::language::Position;
 use orange_engine::names::Status;
@@ -10,7 +11,6 @@ use serde::Serialize;
 use super::excerpt;
 use super::finding::{Head, INDENT};
 use crate::cli::error::hint_paragraph;
-use crate::config::Source;
 use crate::output::{Paragraph, Style, Text};
 
 /// A finding, as a program reads it.

@@ -1,5 +1,6 @@
 //! `orange workflow show`.
 
+use orange_config::{Environment, Source, examine};
 use orange_engine::Workflow;
 use serde::Serialize;
 
@@ -9,7 +10,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Source, examine};
 use crate::output::Output;
 
 /// The shape of its answer.

@@ -5,11 +5,11 @@ use std::fmt;
 use std::path::{Path, PathBuf, is_separator};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use orange_config::{Catalog, Environment, Home, Source};
 use orange_engine::language::nearest;
 use serde_json::json;
 
 use super::Error;
-use crate::config::{Catalog, Environment, Home, Source};
 
 /// One workflow, as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]

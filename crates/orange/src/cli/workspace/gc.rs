@@ -1,5 +1,7 @@
 //! `orange workspace gc`.
 
+use orange_config::Environment;
+use orange_driver::{Collected, IgnoredIn, Waiting};
 use orange_engine::names::ProjectName;
 
 use crate::cli::attending::{Manner, attend};
@@ -10,8 +12,6 @@ use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::{Collected, IgnoredIn, Waiting};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

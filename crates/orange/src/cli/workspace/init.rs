@@ -1,5 +1,7 @@
 //! `orange workspace init`.
 
+use orange_config::Environment;
+use orange_driver::Pooled;
 use orange_engine::names::ProjectName;
 use serde::Serialize;
 
@@ -10,8 +12,6 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::Environment;
-use crate::driver::Pooled;
 use crate::output::Output;
 
 /// The shape of its answer.

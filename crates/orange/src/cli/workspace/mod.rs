@@ -5,11 +5,11 @@ pub(super) mod init;
 pub(super) mod list;
 
 use clap::Subcommand;
+use orange_config::Environment;
+use orange_driver::Pooled;
 
 use super::error::Error;
 use super::exit::Exit;
-use crate::config::Environment;
-use crate::driver::Pooled;
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
 /// Look after the worktrees that tasks are done in.

@@ -5,8 +5,9 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
+use orange_driver::Driver;
+
 use super::{Alive, Wish, wished};
-use crate::driver::Driver;
 use crate::tui::message::Message;
 
 /// How often is looked for what nobody tells: an end is seen by who supervises, and recorded.

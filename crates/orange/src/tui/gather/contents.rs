@@ -1,5 +1,6 @@
 //! Turns what the driver answers into lines.
 
+use orange_driver::{Difference, Outlook, Part, Shown, Why};
 use orange_engine::Workflow;
 use orange_engine::event::{Event, Fact};
 use orange_engine::graph::terminal;
@@ -7,7 +8,6 @@ use orange_engine::history::told;
 use orange_engine::role::Role;
 use ratatui::text::{Line, Span};
 
-use crate::driver::{Difference, Outlook, Part, Shown, Why};
 use crate::tui::detail::{Content, File};
 use crate::tui::fit::{cut, fold};
 use crate::tui::theme::{Theme, Tone};

@@ -3,10 +3,10 @@
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
+use orange_driver::{Driver, DriverError};
 use orange_engine::names::TaskId;
 
 use super::{Wish, contents, wished};
-use crate::driver::{Driver, DriverError};
 use crate::tui::detail::{Content, Tab};
 use crate::tui::message::Message;
 use crate::tui::theme::Theme;

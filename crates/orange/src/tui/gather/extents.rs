@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
+use orange_config::clock::{Deadline, Stopwatch};
+use orange_driver::{Driver, Extent};
 use orange_engine::names::TaskId;
 
 use super::{Wish, wished};
-use crate::clock::{Deadline, Stopwatch};
-use crate::driver::{Driver, Extent};
 use crate::tui::message::Message;
 
 /// How often the chosen task is measured anew; git is not cheap.

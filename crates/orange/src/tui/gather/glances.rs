@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
+use orange_driver::{Driver, Glance, Glancer};
 use orange_engine::names::TaskId;
 
 use super::{Wish, wished};
-use crate::driver::{Driver, Glance, Glancer};
 use crate::tui::message::Message;
 
 /// How often is glanced at what can be seen: agents write into TASK.md without telling.

@@ -16,12 +16,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use orange_driver::{Driver, TaskRow};
 use orange_engine::names::TaskId;
 
 use super::command::Aim;
 use super::message::Message;
 use super::theme::Theme;
-use crate::driver::{Driver, TaskRow};
 
 /// What those who gather are told.
 #[derive(Clone, Debug)]

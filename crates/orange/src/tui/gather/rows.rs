@@ -5,11 +5,11 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
+use orange_driver::{Driver, ListChange, TaskRow};
 use orange_engine::names::TaskId;
 use orange_engine::task::RunState;
 
 use super::{Alive, Wish, wished};
-use crate::driver::{Driver, ListChange, TaskRow};
 use crate::tui::message::Message;
 
 /// How often is asked whether anything was written while things happen, and how often in silence.
@@ -33,7 +33,7 @@ pub(super) fn follow(
     let (mut is_first, mut had_trouble) = (true, false);
     let mut in_vain: u32 = 0;
     loop {
-        crate::steps::may_panic("the list");
+        orange_driver::steps::may_panic("the list");
         let rest = match follower.change() {
             Ok(change) => {
                 if had_trouble && sender.send(Message::Trouble(None)).is_err() {

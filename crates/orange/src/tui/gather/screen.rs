@@ -3,11 +3,11 @@
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
+use orange_driver::{AgentScreen, Driver};
 use orange_engine::names::TaskId;
 use ratatui::style::Style;
 
 use super::{Wish, wished};
-use crate::driver::{AgentScreen, Driver};
 use crate::tui::ansi;
 use crate::tui::detail::{Content, Screen, Tab};
 use crate::tui::message::Message;

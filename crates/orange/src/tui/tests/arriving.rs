@@ -1,5 +1,6 @@
 //! What arrives from outside: changes, answers, clicks, pasted text.
 
+use orange_driver::{AgentState, ListChange};
 use orange_engine::activity::Doing;
 use orange_engine::evidence::Evidence;
 use orange_engine::language::workflow::Kind;
@@ -9,7 +10,6 @@ use orange_engine::time::Timestamp;
 use ratatui::crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::sample::{choose, control, enter, key, model, now, press, row, rows};
-use crate::driver::{AgentState, ListChange};
 use crate::tui::buttons::buttons;
 use crate::tui::command::{Action, Command};
 use crate::tui::detail::{Content, Tab};
@@ -24,7 +24,7 @@ fn chosen(model: &Model) -> &str {
     model.list.selected().map_or("", |it| it.row.id.as_str())
 }
 
-fn change(sequence: u64, rows: Vec<crate::driver::TaskRow>, gone: &[&str]) -> Message {
+fn change(sequence: u64, rows: Vec<orange_driver::TaskRow>, gone: &[&str]) -> Message {
     Message::Changed(ListChange {
         sequence,
         is_whole: false,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use orange_driver::{ChildCount, Extent, Glance, ListChange, TaskRow};
 use orange_engine::attention::Need;
 use orange_engine::document::SectionName;
 use orange_engine::evidence::Evidence;
@@ -17,7 +18,6 @@ use orange_engine::time::Timestamp;
 use orange_engine::way::Way;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::driver::{ChildCount, Extent, Glance, ListChange, TaskRow};
 use crate::tui::command::Command;
 use crate::tui::list::List;
 use crate::tui::message::Message;
@@ -154,7 +154,7 @@ pub fn model() -> Model {
     };
     update(&mut model, Message::Changed(change));
     let seen =
-        ["k3f9", "p2mm", "w0rk"].map(|id| (TaskId::new(id), crate::driver::AgentState::Alive));
+        ["k3f9", "p2mm", "w0rk"].map(|id| (TaskId::new(id), orange_driver::AgentState::Alive));
     update(&mut model, Message::Agents(seen.into_iter().collect()));
     let cancel = || way("cancelled", &[Verb::Cancel]);
     let mut handoff = way("agent-review", &[]);

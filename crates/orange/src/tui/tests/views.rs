@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use insta::assert_snapshot;
+use orange_driver::{ListChange, Pooled};
 use orange_engine::activity::Doing;
 use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use ratatui::buffer::Buffer;
@@ -12,7 +13,6 @@ use ratatui::style::{Color, Modifier};
 use ratatui::text::{Line, Span};
 
 use super::sample::{choose, control, enter, key, model, press};
-use crate::driver::{ListChange, Pooled};
 use crate::tui::detail::{Content, File, Screen, Tab};
 use crate::tui::list::List;
 use crate::tui::message::{Came, Message};

@@ -1,8 +1,8 @@
 //! What the driver and the world have told.
 
+use orange_driver::Showing;
 use orange_engine::names::TaskId;
 
-use crate::driver::Showing;
 use crate::tui::command::{Action, Command};
 use crate::tui::message::{Came, Message};
 use crate::tui::mode::{Mode, Question, Told};

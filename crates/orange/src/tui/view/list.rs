@@ -1,5 +1,6 @@
 //! Draws the tasks in their zones, a line each.
 
+use orange_driver::AgentState;
 use orange_engine::activity::Doing;
 use orange_engine::language::workflow::Kind;
 use orange_engine::time::age;
@@ -7,7 +8,6 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use crate::driver::AgentState;
 use crate::output::count;
 use crate::tui::entry::Entry;
 use crate::tui::fit::{fold, put};

@@ -1,11 +1,11 @@
 //! Draws what lies above everything else: questions, menus, answers.
 
+use orange_driver::Pooled;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Borders, Clear, Widget as _};
 
 use super::cursor;
-use crate::driver::Pooled;
 use crate::tui::field::Field;
 use crate::tui::fit::{fold, put};
 use crate::tui::list::Filter;

@@ -6,8 +6,8 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::driver::{Answer, Driver};
+use orange_config::clock::Deadline;
+use orange_driver::{Answer, Driver};
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{Status, TaskId};

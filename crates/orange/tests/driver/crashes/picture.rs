@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use orange::effects::process::carrying;
-use orange::store::WorkspaceState;
+use orange_effects::process::carrying;
 use orange_engine::event::Fact;
 use orange_engine::names::ProjectName;
+use orange_store::WorkspaceState;
 
 use super::life::Life;
 use crate::stories::way;

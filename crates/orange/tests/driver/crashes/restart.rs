@@ -6,7 +6,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use orange::driver::{Answer, Asked, Waiting};
+use orange_driver::{Answer, Asked, Waiting};
 use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Mutex;
 
-use orange::effects::private_file;
+use orange_effects::private_file;
 use orange_engine::Workflow;
 use orange_engine::language::hooks::Action;
 use orange_engine::language::load;

@@ -248,7 +248,7 @@ fn an_editor_writes_what_is_long() {
     fs::set_permissions(&editor, mode).unwrap();
     let variables = stage.environment.variables().clone().into_iter();
     let more = [("EDITOR".into(), editor.into_os_string())];
-    stage.environment = orange::config::Environment::of(variables.chain(more));
+    stage.environment = orange_config::Environment::of(variables.chain(more));
     let terminal = open(&stage);
     terminal.press(&["c"]);
     terminal.wait_for("New task");

@@ -5,9 +5,9 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 
-use orange::store::TaskFilter;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
+use orange_store::TaskFilter;
 
 use crate::hooks::staged_as;
 use crate::stage::{Stage, wait_for};

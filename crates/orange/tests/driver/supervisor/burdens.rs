@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::driver::{Answer, Asked, Waiting};
-use orange::supervisor::{Settings, Supervisor};
+use orange_config::clock::Deadline;
+use orange_driver::supervisor::{Settings, Supervisor};
+use orange_driver::{Answer, Asked, Waiting};
 use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;

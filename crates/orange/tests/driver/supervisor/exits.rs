@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
-use orange::clock::{self, Deadline};
+use orange_config::clock::{self, Deadline};
 use orange_engine::evidence::Evidence;
 use orange_engine::load;
 use orange_engine::names::TaskId;

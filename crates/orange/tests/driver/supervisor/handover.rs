@@ -4,8 +4,8 @@ use std::fs;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use orange::driver::{Answer, Asked, Waiting};
-use orange::supervisor::{Settings, Stopper, Supervisor, SupervisorError};
+use orange_driver::supervisor::{Settings, Stopper, Supervisor, SupervisorError};
+use orange_driver::{Answer, Asked, Waiting};
 use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;

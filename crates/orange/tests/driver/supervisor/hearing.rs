@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use orange::supervisor::{Settings, Supervisor};
+use orange_driver::supervisor::{Settings, Supervisor};
 use serde_json::Value;
 
 use super::Serving;

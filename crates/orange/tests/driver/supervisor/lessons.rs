@@ -4,8 +4,8 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::supervisor::{Settings, Supervisor};
+use orange_config::clock::Deadline;
+use orange_driver::supervisor::{Settings, Supervisor};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::effects::process::{Life, ProcessIdentity};
+use orange_config::clock::Deadline;
+use orange_effects::process::{Life, ProcessIdentity};
 use orange_engine::names::TaskId;
 
 use super::{Serving, deaths};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use orange::clock::{self, Deadline};
+use orange_config::clock::{self, Deadline};
 use orange_engine::evidence::Evidence;
 use orange_engine::names::TaskId;
 use orange_engine::parking::Reason;

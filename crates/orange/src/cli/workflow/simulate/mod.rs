@@ -16,7 +16,11 @@ mod words;
 
 use std::path::PathBuf;
 
+use body::{StartBody, WalkBody};
+use orange_config::{Environment, Source, examine, read_script};
 use orange_engine::Workflow;
+use script::{Event, Walk};
+use view::View;
 
 use super::target::{Target, resolve};
 use super::{Format, SourceBody};
@@ -25,11 +29,7 @@ use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 use crate::cli::json::Answer;
 use crate::cli::schemas::Shape;
-use crate::config::{Environment, Source, examine, read_script};
 use crate::output::Output;
-use body::{StartBody, WalkBody};
-use script::{Event, Walk};
-use view::View;
 
 /// The shape of an answer.
 pub const SHAPE: Shape = Shape::of::<WalkBody>("orange.workflow.simulate/1");

@@ -8,9 +8,9 @@ use orange_engine::Task;
 use orange_engine::apply::replay;
 use orange_engine::event::Fact;
 use orange_engine::role::Role;
+use orange_store::WorkspaceState;
 
 use super::World;
-use orange::store::WorkspaceState;
 
 /// Statuses in which a task waits for a person.
 const FOR_A_PERSON: [&str; 3] = ["clarification", "reviewing", "stuck"];

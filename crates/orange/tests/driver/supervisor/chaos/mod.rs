@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use orange::clock::Deadline;
-use orange::store::TaskFilter;
+use orange_config::clock::Deadline;
 use orange_engine::Task;
+use orange_store::TaskFilter;
 
 use self::killer::Killer;
 use self::person::Person;

@@ -1,0 +1,173 @@
+//! Gathers the facts that a decision needs, holding no lock.
+
+use orange_config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_TASK_ID};
+use orange_effects::command::Invocation;
+use orange_effects::private_file::{self, PrivateFileError};
+use orange_engine::Task;
+use orange_engine::decision::Needs;
+use orange_engine::input::{Cause, FactNeeded, GitFacts, Observation, Unclean};
+use orange_engine::language::gates::GitCondition;
+use orange_engine::names::{BranchName, CommitId, RunId};
+use orange_engine::report::Report;
+use orange_store::{GateCommand, Store, StoredTask, WorkspaceRecord};
+
+use super::step::{Known, read};
+use super::{Driver, DriverError};
+
+/// How many seconds a command of a workflow or a script of a project may take when neither says.
+pub(super) const USUAL_TIMEOUT: u64 = 600;
+
+/// The largest report in bytes; a larger one is not read.
+const LARGEST_REPORT: u64 = 1024 * 1024;
+
+impl Driver {
+    /// Adds the facts to what is known, or says why one of them cannot be had.
+    pub(super) fn gather(
+        &self,
+        store: &mut Store,
+        stored: &StoredTask,
+        needs: &Needs,
+        known: &mut Known,
+    ) -> Result<(), DriverError> {
+        let task = &stored.task;
+        known.facts.entered = needs.entered;
+        let mut commands = Vec::new();
+        for fact in &needs.facts {
+            match fact {
+                FactNeeded::Document => {
+                    if known.unknown.is_none() {
+                        read(store, &task.id, known)?;
+                    }
+                    if let Some(unknown) = &known.unknown {
+                        return Err(DriverError::DocumentUnknown {
+                            task: task.id.clone(),
+                            reason: unknown.to_string(),
+                        });
+                    }
+                }
+                FactNeeded::Git => {
+                    let facts = self.git_facts(store, task, known);
+                    let branch = known.branch.as_ref().unwrap_or(&task.branch);
+                    known.facts.git = Some(match facts {
+                        Ok(facts) => {
+                            self.notice_task_file(store, task, branch, &facts)?;
+                            facts
+                        }
+                        Err(DriverError::FactUnknown { reason, .. }) if known.judges_end => {
+                            without_branch(reason)
+                        }
+                        Err(error) => return Err(error),
+                    });
+                }
+                // Until a forge can be asked, there is no pull request.
+                FactNeeded::PullRequest => known.facts.pull_request = Some(None),
+                FactNeeded::Report { run } => {
+                    let report = self.report(task, run)?;
+                    known.facts.reports.insert(run.clone(), report);
+                }
+                FactNeeded::Command { command, timeout } => {
+                    commands.push(GateCommand {
+                        command: command.clone(),
+                        entered: task.entered.version,
+                        timeout: *timeout,
+                        answer: None,
+                    });
+                }
+            }
+        }
+        if !commands.is_empty() {
+            let results = self.command_results(store, task, &commands)?;
+            known.facts.commands.extend(results);
+        }
+        Ok(())
+    }
+
+    /// Lets a person know of a TASK.md in the branch's commits as soon as it is seen: no merge takes
+    /// it, and the longer it stays the more commits have it.
+    fn notice_task_file(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        branch: &BranchName,
+        facts: &GitFacts,
+    ) -> Result<(), DriverError> {
+        if facts.holds.contains(&GitCondition::TaskFileUntracked) {
+            return Ok(());
+        }
+        let projects = self.projects()?;
+        let file = &projects.require(&task.project)?.task_file;
+        let what = format!(
+            "`{file}` was committed to `{branch}`, so that it cannot be merged; take it out with \
+             `git rm --cached {file}` and `git commit --amend`, or with `git rebase -i`"
+        );
+        self.step(
+            store,
+            &task.id,
+            &Cause::Observation(Observation::Noticed { what }),
+        )?;
+        Ok(())
+    }
+
+    /// The report that a headless run left, if it left one; one that does not read says why.
+    fn report(&self, task: &Task, run: &RunId) -> Result<Option<Report>, DriverError> {
+        let path = self
+            .run_directory(&task.project, &task.id, run)?
+            .join("report.json");
+        let bytes = match private_file::read_from_agent(&path, LARGEST_REPORT) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(None),
+            Err(PrivateFileError::System { reason, .. }) => {
+                return Err(DriverError::FactUnknown {
+                    task: task.id.clone(),
+                    what: "the report",
+                    reason,
+                });
+            }
+            Err(error) => return Ok(Some(Report::unreadable(error.to_string()))),
+        };
+        let read = Report::object_in(&bytes)
+            .and_then(|object| serde_json::from_str(object).map_err(|error| error.to_string()));
+        Ok(Some(read.unwrap_or_else(Report::unreadable)))
+    }
+
+    /// A command of a workflow; it learns what it runs for, so that it is known when it calls back.
+    pub(super) fn own_command(
+        &self,
+        task: &Task,
+        command: &[String],
+        workspace: &WorkspaceRecord,
+        effect: &str,
+    ) -> Result<Invocation, DriverError> {
+        let (program, arguments) = match command.split_first() {
+            Some((program, arguments)) => (program.as_str(), arguments),
+            None => ("", &[][..]),
+        };
+        let offset = self.require_port_offset(&workspace.name)?;
+        let mut variables = self.environment.passed([]);
+        for (name, value) in [
+            (ORANGE_TASK_ID, task.id.as_str().into()),
+            (ORANGE_EFFECT_ID, effect.into()),
+            (ORANGE_HOME, self.home.path().as_os_str().to_owned()),
+            (ORANGE_PORT_OFFSET, offset.to_string().into()),
+        ] {
+            variables.insert(name.into(), value);
+        }
+        Ok(Invocation::new(program, variables)
+            .arguments(arguments)
+            .directory(&workspace.path))
+    }
+}
+
+/// The facts about a branch that an agent renamed or deleted: nothing can be said for it.
+fn without_branch(reason: String) -> GitFacts {
+    GitFacts {
+        head: CommitId::new(""),
+        base: CommitId::new(""),
+        holds: Vec::new(),
+        unclean: Unclean {
+            files: Vec::new(),
+            others: vec![reason],
+        },
+        named: None,
+    }
+}

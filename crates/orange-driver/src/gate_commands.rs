@@ -1,0 +1,255 @@
+//! How a command of a gate ends, told outside every agent.
+//!
+//! A gate may take longer than an agent's shell allows, and must not end with the agent. So who
+//! asks notes what it wants to know, a gatherer runs the command, and whoever asks next in the same
+//! state of the worktree takes the answer. Nothing is locked meanwhile but the gatherer's own lock.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use orange_config::ORANGE_RUN_ID;
+use orange_config::clock::{self, Deadline};
+use orange_effects::command::{CommandError, Ending};
+use orange_effects::git::Head;
+use orange_engine::Task;
+use orange_engine::input::CommandResult;
+use orange_engine::names::TaskId;
+use orange_store::{GateAnswer, GateCommand, Store, WorkspaceRecord};
+
+use super::lock::Lock;
+use super::wait::Called;
+use super::working_copy::GATE;
+use super::{Driver, DriverError};
+
+/// What a shell answers for a program that does not exist.
+const NOT_FOUND: i32 = 127;
+
+/// What a shell answers for a program that cannot be run.
+const NOT_EXECUTABLE: i32 = 126;
+
+/// What a shell adds to the number of the signal that ended a program.
+const BY_SIGNAL: i32 = 128;
+
+/// How often a command is run again because the worktree got another commit meanwhile.
+const ROUNDS: usize = 3;
+
+/// Who runs the commands of gates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gathering {
+    /// This process. Not for one that an agent's end could end.
+    Here,
+    /// A process of its own, which is waited for this long.
+    Detached(Duration),
+}
+
+/// How commands ended, by program and arguments.
+type Results = BTreeMap<Vec<String>, CommandResult>;
+
+impl Driver {
+    /// How the commands of gates end, all of them for the same content of the worktree.
+    pub(super) fn command_results(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        wanted: &[GateCommand],
+    ) -> Result<Results, DriverError> {
+        let workspace = gate_workspace(store, task)?;
+        match self.gathering {
+            Gathering::Here => self.run_gates(task, wanted, &workspace),
+            Gathering::Detached(bound) => {
+                self.wait_for_answers(store, task, wanted, &workspace, Deadline::after(bound))
+            }
+        }
+    }
+
+    fn wait_for_answers(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        wanted: &[GateCommand],
+        workspace: &WorkspaceRecord,
+        deadline: Deadline,
+    ) -> Result<Results, DriverError> {
+        // A worktree that cannot be read is told at once: a gatherer would only fail out of sight.
+        self.head(task, workspace)?;
+        let commands: Vec<String> = wanted.iter().map(|it| it.command.join(" ")).collect();
+        let commands = commands.join("`, `");
+        self.meanwhile.note(format!("{}: `{commands}`", task.id));
+        let mut called = Called::none();
+        let mut outcome = None;
+        deadline.wait_for(|| {
+            let looked = self.look_for_answers(store, task, wanted, workspace, &mut called);
+            outcome = looked.transpose();
+            outcome.is_some() || self.meanwhile.is_over()
+        });
+        outcome.unwrap_or_else(|| {
+            Err(DriverError::GateRunning {
+                task: task.id.clone(),
+                command: commands,
+            })
+        })
+    }
+
+    /// The answers, if all are there and still hold; else somebody is made to find them out.
+    fn look_for_answers(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        wanted: &[GateCommand],
+        workspace: &WorkspaceRecord,
+        called: &mut Called,
+    ) -> Result<Option<Results>, DriverError> {
+        let known = store.gate_commands(&task.id)?;
+        let mut is_answered = true;
+        for wanted in wanted {
+            let known = known.iter().find(|it| it.command == wanted.command);
+            let known = known.filter(|known| known.entered == wanted.entered);
+            if known.is_none() {
+                store.want_gate_command(&task.id, wanted, clock::now())?;
+            }
+            is_answered &= known.is_some_and(|known| known.answer.is_some());
+        }
+        if is_answered {
+            return self.take_answers(store, task, wanted, workspace);
+        }
+        if called.is_another_due() {
+            called.note(self.start_in_background(&["gather", task.id.as_str()])?);
+        }
+        Ok(None)
+    }
+
+    /// Takes all answers away, whether or not they hold: an old answer is no answer.
+    fn take_answers(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        wanted: &[GateCommand],
+        workspace: &WorkspaceRecord,
+    ) -> Result<Option<Results>, DriverError> {
+        let state = self.state(task, workspace)?;
+        let mut results = Results::new();
+        for wanted in wanted {
+            let taken = store.take_gate_command(&task.id, &wanted.command)?;
+            let answer = taken.and_then(|taken| taken.answer);
+            if let Some(answer) = answer.filter(|answer| answer.state == state) {
+                results.insert(wanted.command.clone(), answer.result);
+            }
+        }
+        Ok((results.len() == wanted.len()).then_some(results))
+    }
+
+    /// Runs every command that is wanted; one gatherer for each task at a time.
+    pub fn gather_wanted(&self, task: &TaskId) -> Result<(), DriverError> {
+        let mut store = self.store()?;
+        let directory = store.require(task)?.directory;
+        let Some(_lock) = Lock::to_gather(&directory)? else {
+            return Ok(());
+        };
+        loop {
+            let commands = store.gate_commands(task)?.into_iter();
+            let wanted: Vec<GateCommand> = commands.filter(|it| it.answer.is_none()).collect();
+            if wanted.is_empty() {
+                return Ok(());
+            }
+            self.find_out(&mut store, task, &wanted)?;
+        }
+    }
+
+    /// Runs commands and keeps how they ended, unless nobody wants to know any more.
+    fn find_out(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        wanted: &[GateCommand],
+    ) -> Result<(), DriverError> {
+        for _ in 0..ROUNDS {
+            let task = store.require(id)?.task;
+            let is_wanted = |it: &GateCommand| it.entered == task.entered.version;
+            let Some(workspace) = store.workspace_of(id)? else {
+                break;
+            };
+            if !wanted.iter().all(is_wanted) {
+                break;
+            }
+            let before = self.head(&task, &workspace)?;
+            let results = self.run_gates(&task, wanted, &workspace)?;
+            if self.head(&task, &workspace)? != before {
+                continue;
+            }
+            let state = self.state(&task, &workspace)?;
+            for wanted in wanted {
+                if let Some(result) = results.get(&wanted.command) {
+                    let answer = GateAnswer {
+                        result: *result,
+                        state: state.clone(),
+                    };
+                    store.answer_gate_command(id, wanted, &answer)?;
+                }
+            }
+            return Ok(());
+        }
+        for wanted in wanted {
+            store.take_gate_command(id, &wanted.command)?;
+        }
+        Ok(())
+    }
+
+    /// Runs commands of gates in the workspace, one after the other.
+    fn run_gates(
+        &self,
+        task: &Task,
+        wanted: &[GateCommand],
+        workspace: &WorkspaceRecord,
+    ) -> Result<Results, DriverError> {
+        let mut results = Results::new();
+        for wanted in wanted {
+            let result = self.run_gate(task, wanted, workspace)?;
+            results.insert(wanted.command.clone(), result);
+        }
+        Ok(results)
+    }
+
+    fn run_gate(
+        &self,
+        task: &Task,
+        wanted: &GateCommand,
+        workspace: &WorkspaceRecord,
+    ) -> Result<CommandResult, DriverError> {
+        // A gatherer that was killed may have left one running.
+        let run = self.end_left_running(GATE, task)?;
+        let command = self
+            .own_command(task, &wanted.command, workspace, GATE)?
+            .variable(ORANGE_RUN_ID, run.as_str())
+            .timeout(Duration::from_secs(wanted.timeout));
+        match command.run() {
+            Ok(finished) => Ok(match finished.ending {
+                Ending::Code(code) => CommandResult::Exited(code),
+                Ending::Signal(signal) => CommandResult::Exited(BY_SIGNAL + signal),
+                Ending::TimedOut(_) => CommandResult::TimedOut,
+            }),
+            Err(CommandError::Missing { .. }) => Ok(CommandResult::Exited(NOT_FOUND)),
+            Err(CommandError::NotStarted { .. }) => Ok(CommandResult::Exited(NOT_EXECUTABLE)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// One word for what the worktree holds.
+    fn state(&self, task: &Task, workspace: &WorkspaceRecord) -> Result<String, DriverError> {
+        let (_, git) = self.repository_of(task)?;
+        Ok(git.worktree(&workspace.path)?.state()?)
+    }
+
+    fn head(&self, task: &Task, workspace: &WorkspaceRecord) -> Result<Head, DriverError> {
+        let (_, git) = self.repository_of(task)?;
+        Ok(git.worktree(&workspace.path)?.head()?)
+    }
+}
+
+fn gate_workspace(store: &Store, task: &Task) -> Result<WorkspaceRecord, DriverError> {
+    let held = store.workspace_of(&task.id)?;
+    held.ok_or_else(|| DriverError::FactUnknown {
+        task: task.id.clone(),
+        what: "how a command ends",
+        reason: String::from("it has no workspace to run it in"),
+    })
+}

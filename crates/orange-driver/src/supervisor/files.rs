@@ -1,0 +1,127 @@
+//! Notices when somebody commits, tells something, or writes a TASK.md.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use orange_config::Home;
+use orange_engine::names::TaskId;
+
+use super::{SupervisorError, Wake};
+
+/// The folders in which files are watched: not the files, because who writes them replaces them.
+pub(super) struct Files {
+    watcher: RecommendedWatcher,
+    worktrees: Arc<Mutex<BTreeMap<PathBuf, TaskId>>>,
+    /// Those of which the system really tells.
+    told: BTreeSet<PathBuf>,
+}
+
+impl Files {
+    /// Watches the database of a home.
+    pub(super) fn new(home: &Home, sender: Sender<Wake>) -> Result<Files, SupervisorError> {
+        let worktrees: Arc<Mutex<BTreeMap<PathBuf, TaskId>>> = Arc::default();
+        let (watched, root) = (Arc::clone(&worktrees), home.path().to_owned());
+        let notice = move |event: notify::Result<notify::Event>| {
+            let whole = event.ok().filter(|event| !event.need_rescan());
+            let Some(event) = whole else {
+                // Something was missed; a look at everything finds it.
+                let _ended = sender.send(Wake::Committed);
+                for task in lock(&watched).values() {
+                    let _ended = sender.send(Wake::Written(task.clone()));
+                    let _ended = sender.send(Wake::Told(task.clone()));
+                }
+                return;
+            };
+            if matches!(event.kind, EventKind::Access(_)) {
+                return;
+            }
+            for path in &event.paths {
+                if let Some(wake) = meaning(path, &root, &lock(&watched)) {
+                    let _ended = sender.send(wake);
+                }
+            }
+        };
+        let failed = |error: notify::Error| SupervisorError::Files(error.to_string());
+        let mut watcher = notify::recommended_watcher(notice).map_err(failed)?;
+        watcher
+            .watch(home.path(), RecursiveMode::NonRecursive)
+            .map_err(failed)?;
+        Ok(Files {
+            watcher,
+            worktrees,
+            told: BTreeSet::new(),
+        })
+    }
+
+    /// Watches a folder of a task, its worktree or that of a run, instead of an earlier one.
+    ///
+    /// One that is only being made cannot be watched yet; asking again tries again.
+    pub(super) fn follow(&mut self, task: &TaskId, before: Option<&Path>, now: Option<&Path>) {
+        if let Some(before) = before.filter(|before| Some(*before) != now) {
+            let mut worktrees = lock(&self.worktrees);
+            // Another task may have it by now.
+            if worktrees.get(before) == Some(task) {
+                worktrees.remove(before);
+                drop(worktrees);
+                self.told.remove(before);
+                let _gone = self.watcher.unwatch(before);
+            }
+        }
+        let Some(now) = now else { return };
+        lock(&self.worktrees).insert(now.to_owned(), task.clone());
+        if !self.told.contains(now) && now.is_dir() {
+            let watched = self.watcher.watch(now, RecursiveMode::NonRecursive);
+            if watched.is_ok() {
+                self.told.insert(now.to_owned());
+            }
+        }
+    }
+}
+
+/// What it means that this file was written.
+fn meaning(path: &Path, home: &Path, worktrees: &BTreeMap<PathBuf, TaskId>) -> Option<Wake> {
+    let folder = path.parent()?;
+    if folder == home {
+        let is_settings = path.file_name().is_some_and(|name| name == "config.toml");
+        let settings = is_settings.then_some(Wake::Settings);
+        return settings.or_else(|| is_database(path).then_some(Wake::Committed));
+    }
+    let task = worktrees.get(folder)?;
+    if is_told(path) {
+        return Some(Wake::Told(task.clone()));
+    }
+    is_task_file(path).then(|| Wake::Written(task.clone()))
+}
+
+fn lock(worktrees: &Mutex<BTreeMap<PathBuf, TaskId>>) -> MutexGuard<'_, BTreeMap<PathBuf, TaskId>> {
+    worktrees.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a file is the database or its log of changes.
+fn is_database(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with("orange.db"))
+}
+
+/// Whether agents tell in this file what they do.
+fn is_told(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "events.jsonl")
+}
+
+/// Its name can be chosen for each project, but not its end.
+fn is_task_file(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "md")
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Files")
+            .field("worktrees", &self.worktrees)
+            .finish_non_exhaustive()
+    }
+}

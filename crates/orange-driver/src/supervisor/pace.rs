@@ -1,0 +1,110 @@
+//! How fast agents are started after one another.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use orange_config::clock;
+use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
+
+/// Lets one start go at a time. Nobody is given an instant ahead: most of those who wait after the
+/// end of a supervisor have started already, and only leave the queue.
+#[derive(Debug)]
+pub(super) struct Pace {
+    between: Duration,
+    free_from: Timestamp,
+    /// Who waits, and as the how many-th they came.
+    waiting: BTreeMap<TaskId, u64>,
+    came: u64,
+}
+
+impl Pace {
+    /// So many starts in a minute, and one at least.
+    pub(super) fn new(per_minute: u32) -> Pace {
+        let mut pace = Pace {
+            between: Duration::ZERO,
+            free_from: Timestamp::default(),
+            waiting: BTreeMap::new(),
+            came: 0,
+        };
+        pace.set(per_minute);
+        pace
+    }
+
+    /// Another pace, from the next start on.
+    pub(super) fn set(&mut self, per_minute: u32) {
+        self.between = Duration::from_mins(1) / per_minute.max(1);
+    }
+
+    /// Whether a task may start now; else when to ask again.
+    pub(super) fn ask(&mut self, task: &TaskId) -> Result<(), Timestamp> {
+        let next = clock::after(self.between);
+        // Somebody may have set the clock back.
+        self.free_from = self.free_from.min(next);
+        if self.free_from > clock::now() {
+            if !self.waiting.contains_key(task) {
+                self.came += 1;
+                self.waiting.insert(task.clone(), self.came);
+            }
+            return Err(self.free_from);
+        }
+        self.free_from = next;
+        self.waiting.remove(task);
+        Ok(())
+    }
+
+    /// Puts those first who have waited longest.
+    pub(super) fn line_up(&self, tasks: &mut [TaskId]) {
+        let came = |task: &TaskId| self.waiting.get(task).copied().unwrap_or(u64::MAX);
+        tasks.sort_by_key(came);
+    }
+
+    /// Forgets a task that starts nobody any more.
+    pub(super) fn forget(&mut self, task: &TaskId) {
+        self.waiting.remove(task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tasks() -> Vec<TaskId> {
+        ["a", "b", "c"].map(TaskId::new).to_vec()
+    }
+
+    #[test]
+    fn one_starts_and_the_others_ask_again() {
+        let mut pace = Pace::new(120);
+        let tasks = tasks();
+        assert_eq!(pace.ask(&tasks[0]), Ok(()));
+        let later = pace.ask(&tasks[1]).unwrap_err();
+        assert!(later > clock::now(), "it waits");
+        assert!(later <= clock::after(Duration::from_millis(500)));
+        assert_eq!(pace.ask(&tasks[2]), Err(later), "for the same instant");
+        assert_eq!(pace.ask(&tasks[1]), Err(later), "however often it asks");
+        pace.forget(&tasks[1]);
+        assert_eq!(pace.ask(&tasks[2]), Err(later), "nobody left a gap");
+    }
+
+    #[test]
+    fn who_has_waited_longest_is_first() {
+        let mut pace = Pace::new(1);
+        let all = tasks();
+        assert_eq!(pace.ask(&all[0]), Ok(()));
+        for late in [&all[2], &all[1], &all[2]] {
+            assert!(pace.ask(late).is_err());
+        }
+        let mut due = all.clone();
+        pace.line_up(&mut due);
+        assert_eq!(due, [all[2].clone(), all[1].clone(), all[0].clone()]);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_keeps_nobody_waiting() {
+        let mut pace = Pace::new(600);
+        pace.free_from = clock::after(Duration::from_hours(1));
+        let later = pace.ask(&tasks()[0]).unwrap_err();
+        assert!(later <= clock::after(Duration::from_millis(100)));
+    }
+}

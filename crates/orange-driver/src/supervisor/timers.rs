@@ -1,0 +1,70 @@
+//! When something is to be performed for which task.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use orange_config::clock;
+use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
+
+/// How long nobody looks at a clock that somebody may set.
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// One instant for each task: the earliest.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    at: BTreeMap<TaskId, Timestamp>,
+}
+
+impl Timers {
+    /// Sets the instant of a task, unless an earlier one is set.
+    pub(super) fn set(&mut self, task: &TaskId, at: Timestamp) {
+        let known = self.at.entry(task.clone()).or_insert(at);
+        *known = at.min(*known);
+    }
+
+    /// Forgets the instant of a task.
+    pub(super) fn clear(&mut self, task: &TaskId) {
+        self.at.remove(task);
+    }
+
+    /// How long nothing is due.
+    pub(super) fn rest(&self) -> Duration {
+        left(self.at.values().min().copied())
+    }
+
+    /// The tasks whose instant has come; it is forgotten.
+    pub(super) fn due(&mut self) -> Vec<TaskId> {
+        let now = clock::now();
+        let due = self.at.extract_if(.., |_, at| *at <= now);
+        due.map(|(task, _)| task).collect()
+    }
+}
+
+/// How long it is until an instant, if there is one; nobody looks away for longer than a while.
+pub(super) fn left(at: Option<Timestamp>) -> Duration {
+    let now = clock::now().millis();
+    let left = at.map(|at| at.millis().saturating_sub(now).max(0));
+    let left = left.and_then(|millis| u64::try_from(millis).ok());
+    left.map_or(LONGEST, |millis| Duration::from_millis(millis).min(LONGEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_earliest_counts_and_comes_once() {
+        let mut timers = Timers::default();
+        let (task, other) = (TaskId::new("a"), TaskId::new("b"));
+        assert_eq!(timers.rest(), LONGEST);
+        timers.set(&task, Timestamp::default());
+        timers.set(&task, clock::after(Duration::from_hours(1)));
+        timers.set(&other, clock::after(Duration::from_secs(30)));
+        assert_eq!(timers.rest(), Duration::ZERO);
+        assert_eq!(timers.due(), [task]);
+        assert!(timers.rest() > Duration::from_secs(20));
+        timers.clear(&other);
+        assert_eq!(timers.rest(), LONGEST);
+    }
+}

@@ -1,0 +1,254 @@
+//! What follows from what happened, task by task.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use orange_config::clock::{self, Deadline};
+use orange_effects::process::ProcessError;
+use orange_effects::tmux::Heard;
+use orange_engine::names::TaskId;
+
+use super::Supervisor;
+use super::server::Meaning;
+use crate::{Confirmed, DriverError, Looked, Performed, Watched};
+
+/// How soon a performer is tried again where another one works, or where one has failed.
+const AGAIN: Duration = Duration::from_secs(2);
+
+impl Supervisor {
+    /// Reads what has changed, and has done what is due; what waits may be next now.
+    pub(super) fn reload(&mut self) {
+        // A database that is busy is no news: the next commit or sweep tries again.
+        self.unparking = self.watcher.next_unparking().unwrap_or_default();
+        let changes = self.watcher.changes().unwrap_or_default();
+        // Looking for what is next opens the database, which is told as a change of its file: looking
+        // again for that alone would never end.
+        if !changes.is_empty() {
+            self.scheduling.ask();
+            self.notifying.ask();
+        }
+        for change in changes {
+            match change.watched {
+                Ok(watched) => self.update(watched),
+                Err(error) => self.log(&change.task, &error),
+            }
+        }
+    }
+
+    fn update(&mut self, watched: Watched) {
+        let (task, due) = (watched.task.clone(), watched.due);
+        self.timeouts.clear(&task);
+        if let Some(at) = watched.times_out.filter(|_| !watched.is_over) {
+            self.timeouts.set(&task, at);
+        }
+        if watched.starts.is_none() {
+            self.starts.forget(&task);
+        }
+        let worktree = watched.worktree.clone();
+        let told: Vec<PathBuf> = watched.runs.iter().map(|it| it.directory.clone()).collect();
+        let is_missing = self.watch_processes(&watched);
+        let before = self.tasks.update(watched);
+        let earlier = before.as_ref().and_then(|it| it.worktree.as_deref());
+        self.files.follow(&task, earlier, worktree.as_deref());
+        for run in before.iter().flat_map(|it| &it.runs) {
+            let is_there = told.contains(&run.directory);
+            let now = Some(run.directory.as_path()).filter(|_| is_there);
+            self.files.follow(&task, Some(&run.directory), now);
+        }
+        for directory in &told {
+            self.files.follow(&task, None, Some(directory));
+        }
+        // No file changes again for what was told or written before anybody supervised.
+        if before.is_none() && !told.is_empty() {
+            self.hearers.add(task.clone());
+            self.notifying.ask();
+        }
+        if before.is_none() && worktree.is_some() {
+            self.readers.add(task.clone());
+        }
+        if is_missing {
+            self.looks.add(task.clone());
+        }
+        match due {
+            Some(at) => self.timers.set(&task, at),
+            None => self.timers.clear(&task),
+        }
+    }
+
+    /// Has the end of every agent's process told; whether one is not there to be watched.
+    fn watch_processes(&mut self, watched: &Watched) -> bool {
+        let mut is_missing = false;
+        for run in &watched.runs {
+            let process = run.pane.as_ref().and_then(|pane| pane.process.as_ref());
+            let Some(process) = process else {
+                is_missing = true;
+                continue;
+            };
+            let is_known = self.tasks.of(process.pid).as_ref() == Some(&watched.task);
+            if is_known && !self.unwatched.contains(&process.pid) {
+                continue;
+            }
+            match self.exits.watch(process) {
+                Ok(is_there) => {
+                    self.unwatched.remove(&process.pid);
+                    is_missing |= !is_there;
+                }
+                // Where the system cannot tell of ends at all, ticks have to do; where it only had
+                // no handle left, the next sweep tries again.
+                Err(ProcessError::Unsupported(_)) => {}
+                Err(_) => {
+                    self.unwatched.insert(process.pid);
+                }
+            }
+        }
+        is_missing
+    }
+
+    /// Hands out what is due; starts go one after the other.
+    pub(super) fn have_done_what_is_due(&mut self) {
+        let mut due = self.timers.due();
+        self.starts.line_up(&mut due);
+        for task in due {
+            let is_start = self.tasks.is_start(&task);
+            // One that is being performed is not started twice, so it needs no second instant.
+            let is_performed = self.performers.has(&task) || self.enders.has(&task);
+            let asked = if is_start && !is_performed {
+                self.starts.ask(&task)
+            } else {
+                Ok(())
+            };
+            match asked {
+                Ok(()) => self.have_performed(task),
+                Err(later) => self.timers.set(&task, later),
+            }
+        }
+        for task in self.timeouts.due() {
+            self.readers.add(task);
+        }
+        if self.unparking.is_some_and(|at| at <= clock::now()) {
+            self.unparking = self.watcher.next_unparking().unwrap_or_default();
+            self.scheduling.ask();
+        }
+    }
+
+    /// Has what is due for a task done, by whoever does it for that task already.
+    fn have_performed(&mut self, task: TaskId) {
+        let is_end = self.tasks.is_end(&task) && !self.performers.has(&task);
+        if is_end || self.enders.has(&task) {
+            self.enders.add(task);
+        } else {
+            self.performers.add(task);
+        }
+    }
+
+    /// Asks tmux for every pane, if anybody should be in one.
+    pub(super) fn look_at_server(&mut self) {
+        if self.tasks.has_runs() || self.tasks.has_starts() {
+            self.server.look(&self.driver);
+        } else {
+            self.server.disconnect();
+        }
+    }
+
+    /// Takes what tmux said.
+    pub(super) fn hear(&mut self, connection: u64, heard: Heard) {
+        match self.server.hear(connection, heard) {
+            Meaning::Nothing => {}
+            Meaning::Shown(roll) => {
+                for task in self.tasks.suspects(&roll) {
+                    self.looks.add(task);
+                }
+                // What has happened already needs only to be confirmed, which floods nobody.
+                for task in self.tasks.started(&roll) {
+                    if !self.performers.has(&task) && !self.enders.has(&task) {
+                        self.timers.clear(&task);
+                        self.confirmers.add(task);
+                    }
+                }
+            }
+            Meaning::Lost { had_answered } => {
+                // Where nobody is at the other end, nobody will be in a moment.
+                if had_answered {
+                    self.tick = Deadline::after(Duration::ZERO);
+                }
+                for task in self.tasks.with_runs() {
+                    self.looks.add(task.clone());
+                }
+            }
+        }
+    }
+
+    pub(super) fn note_looks(&mut self, looked: Vec<Looked>) {
+        for looked in looked {
+            if let Some(problem) = &looked.problem {
+                self.log(&looked.task, problem);
+            }
+            if looked.is_open {
+                self.tasks.doubt(&looked.task);
+            } else {
+                self.tasks.trust(&looked.task);
+            }
+        }
+    }
+
+    pub(super) fn note_performed(
+        &mut self,
+        task: &TaskId,
+        performed: Result<Performed, DriverError>,
+    ) {
+        let again = match performed {
+            Ok(Performed::All) => return,
+            Ok(Performed::Waits(then)) => then,
+            Ok(Performed::Elsewhere) => clock::after(AGAIN),
+            Err(error) => {
+                self.log(task, &error);
+                clock::after(AGAIN)
+            }
+        };
+        self.timers.set(task, again);
+    }
+
+    /// Leaves to a performer what was not recorded; what was is read with its commit.
+    pub(super) fn note_confirmed(&mut self, confirmed: Vec<Confirmed>) {
+        for it in confirmed {
+            match it.is_recorded {
+                Ok(true) => {}
+                Ok(false) => self.timers.set(&it.task, clock::now()),
+                Err(error) => self.note_performed(&it.task, Err(error)),
+            }
+        }
+    }
+
+    /// Looks at everything, for what was missed.
+    pub(super) fn sweep_all(&mut self) {
+        self.reload();
+        // What waits for a time becomes next without a commit.
+        self.scheduling.ask();
+        self.notifying.ask();
+        self.tidying.ask();
+        if !self.unwatched.is_empty() {
+            let tasks = &self.tasks;
+            self.unwatched.retain(|pid| tasks.of(*pid).is_some());
+            let all: Vec<Watched> = tasks.all().cloned().collect();
+            for watched in all {
+                if self.watch_processes(&watched) {
+                    self.looks.add(watched.task);
+                }
+            }
+        }
+        for task in self.tasks.all() {
+            let worktree = task.worktree.as_deref();
+            self.files.follow(&task.task, worktree, worktree);
+            for run in &task.runs {
+                self.files.follow(&task.task, None, Some(&run.directory));
+                self.hearers.add(task.task.clone());
+            }
+            if task.worktree.is_some() || task.times_out.is_some() {
+                self.readers.add(task.task.clone());
+            }
+            if let Some(due) = task.due {
+                self.timers.set(&task.task, due);
+            }
+        }
+    }
+}

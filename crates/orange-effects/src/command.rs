@@ -1,0 +1,399 @@
+//! The only place that starts programs.
+//!
+//! A program gets its arguments as they are, never through a shell, and an environment that
+//! begins with nothing. Its process group is its own, so that a timeout ends whatever it started.
+
+mod capture;
+mod conversation;
+mod find;
+mod foreground;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use capture::Pipes;
+pub use conversation::{Conversation, Lines};
+use find::find;
+use orange_config::clock::Deadline;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, setsid};
+
+/// How long a program may take when nobody says otherwise.
+const USUAL_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// How much of each stream is kept when nobody says otherwise.
+const USUAL_LIMIT: usize = 16 * 1024 * 1024;
+
+/// How long a program that took too long may tidy up before it is killed.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How many characters of an argument or of a program's words a message shows.
+const SHOWN: usize = 200;
+
+/// A program with everything it is started with.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Invocation {
+    program: OsString,
+    arguments: Vec<OsString>,
+    environment: BTreeMap<OsString, OsString>,
+    directory: Option<PathBuf>,
+    input: Vec<u8>,
+    timeout: Duration,
+    limit: usize,
+    has_own_group: bool,
+}
+
+/// How a program ended, and what it said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// How it ended.
+    pub ending: Ending,
+    /// Its standard output.
+    pub stdout: Captured,
+    /// Its standard error.
+    pub stderr: Captured,
+}
+
+/// What was kept of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The bytes, as they came.
+    pub bytes: Vec<u8>,
+    /// Whether there were more than the limit.
+    pub is_cut: bool,
+}
+
+impl Captured {
+    /// Whether these bytes are somewhere in it.
+    pub fn has(&self, bytes: &[u8]) -> bool {
+        self.bytes.windows(bytes.len().max(1)).any(|it| it == bytes)
+    }
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+    /// It took longer than this, and was ended.
+    TimedOut(Duration),
+}
+
+/// Why a program did not do what it was started for.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// There is no such program.
+    #[error("cannot run {shown}: the program was not found; install it, or correct the path")]
+    Missing {
+        /// What was run.
+        shown: String,
+    },
+    /// The system says no.
+    #[error("cannot run {shown}: {source}")]
+    NotStarted {
+        /// What was run.
+        shown: String,
+        /// What stood in the way.
+        source: io::Error,
+    },
+    /// It ended badly.
+    #[error("{shown} {ending}{}", words(.stderr))]
+    Failed {
+        /// What was run.
+        shown: String,
+        /// How it ended.
+        ending: Ending,
+        /// What it said.
+        stderr: Vec<u8>,
+    },
+}
+
+impl Invocation {
+    /// A program, by path or by a name on the `PATH` of `environment`, which is all it will see.
+    pub fn new(program: impl AsRef<OsStr>, environment: BTreeMap<OsString, OsString>) -> Self {
+        Self {
+            program: program.as_ref().to_owned(),
+            arguments: Vec::new(),
+            environment,
+            directory: None,
+            input: Vec::new(),
+            timeout: USUAL_TIMEOUT,
+            limit: USUAL_LIMIT,
+            has_own_group: true,
+        }
+    }
+
+    /// With these arguments after the ones it has.
+    #[must_use]
+    pub fn arguments<A: AsRef<OsStr>>(mut self, more: impl IntoIterator<Item = A>) -> Self {
+        let more = more.into_iter().map(|it| it.as_ref().to_owned());
+        self.arguments.extend(more);
+        self
+    }
+
+    /// With this variable.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        let value = value.as_ref().to_owned();
+        self.environment.insert(name.into(), value);
+        self
+    }
+
+    /// In this directory.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// With these bytes on its standard input.
+    #[must_use]
+    pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = input.into();
+        self
+    }
+
+    /// With this much time.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Keeping at most this many bytes of each stream.
+    #[must_use]
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Runs it to its end, whatever that is.
+    pub fn run(&self) -> Result<Finished, CommandError> {
+        let mut command = self.command();
+        if self.has_own_group {
+            command.process_group(0);
+        }
+        let has_input = !self.input.is_empty();
+        command.stdin(if has_input {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| self.not_started(error))?;
+        let failed = |error| self.not_started(error);
+        let pipes = Pipes::new(&mut child, self.input.clone(), self.limit);
+        let mut pipes = pipes.map_err(failed)?;
+        let ending = self.wait(&mut child, &mut pipes).map_err(failed)?;
+        let [stdout, stderr] = pipes.take();
+        Ok(Finished {
+            ending,
+            stdout,
+            stderr,
+        })
+    }
+
+    /// Runs it to its end with nothing to read; all it says goes into a file, as it says it.
+    pub fn run_into(&self, file: File) -> Result<Ending, CommandError> {
+        let both = file.try_clone().map_err(|error| self.not_started(error))?;
+        let mut command = self.command();
+        command.process_group(0).stdin(Stdio::null());
+        command.stdout(file).stderr(both);
+        let mut child = command.spawn().map_err(|error| self.not_started(error))?;
+        let failed = |error| self.not_started(error);
+        let mut pipes = Pipes::new(&mut child, Vec::new(), 0).map_err(failed)?;
+        self.wait(&mut child, &mut pipes).map_err(failed)
+    }
+
+    /// Starts it to be talked to, line by line, for as long as both sides like.
+    pub fn converse(&self) -> Result<Conversation, CommandError> {
+        let mut command = self.command();
+        command.process_group(0).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let child = command.spawn().map_err(|error| self.not_started(error))?;
+        Conversation::with(child).map_err(|error| self.not_started(error))
+    }
+
+    /// Runs it, and takes any ending but success for a failure.
+    pub fn require_success(&self) -> Result<Finished, CommandError> {
+        let finished = self.run()?;
+        match finished.ending {
+            Ending::Code(0) => Ok(finished),
+            _ => Err(self.failed(finished)),
+        }
+    }
+
+    /// The error for an ending that the caller does not accept.
+    pub fn failed(&self, finished: Finished) -> CommandError {
+        CommandError::Failed {
+            shown: self.to_string(),
+            ending: finished.ending,
+            stderr: finished.stderr.bytes,
+        }
+    }
+
+    /// Becomes the program, with this process's streams or a file to print into; returns on failure.
+    pub fn exec(&self, output: Option<File>) -> CommandError {
+        let output = output.map_or_else(Stdio::inherit, Stdio::from);
+        self.not_started(self.command().stdout(output).exec())
+    }
+
+    /// Starts it in the same session with nothing to read or say to, and does not wait for it.
+    ///
+    /// This is the second half of being detached; [`detached`] is the whole.
+    pub fn leave_behind(&self) -> Result<u32, CommandError> {
+        let mut command = self.command();
+        command.stdin(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(|error| self.not_started(error))?;
+        Ok(child.id())
+    }
+
+    /// Waits for the end of the program, and ends it and its group when that takes too long.
+    fn wait(&self, child: &mut Child, pipes: &mut Pipes) -> io::Result<Ending> {
+        if let Some(status) = pipes.wait(child, Deadline::after(self.timeout))? {
+            return Ok(Ending::from(status));
+        }
+        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        // What it started may ignore the first signal even when the program itself does not. One
+        // that cannot even be killed is left to the system rather than waited for.
+        for signal in [Signal::TERM, Signal::KILL] {
+            // It may have ended in this very moment.
+            let _gone = match group {
+                Some(group) if self.has_own_group => kill_process_group(group, signal),
+                Some(single) => kill_process(single, signal),
+                None => Ok(()),
+            };
+            let _ended = pipes.wait(child, Deadline::after(GRACE))?;
+        }
+        Ok(Ending::TimedOut(self.timeout))
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the door through which programs are started"
+    )]
+    fn command(&self) -> Command {
+        let mut command = match find(&self.program, &self.environment) {
+            Some(found) => {
+                let mut command = Command::new(found);
+                command.arg0(&self.program);
+                command
+            }
+            None => Command::new(&self.program),
+        };
+        command.args(&self.arguments);
+        command.env_clear().envs(&self.environment);
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+    }
+
+    fn not_started(&self, source: io::Error) -> CommandError {
+        let shown = self.to_string();
+        let directory_is_there = self.directory.as_deref().is_none_or(Path::is_dir);
+        match source.kind() {
+            io::ErrorKind::NotFound if directory_is_there => CommandError::Missing { shown },
+            _ => CommandError::NotStarted { shown, source },
+        }
+    }
+}
+
+/// Starts a program outside the caller's process tree: a session of its own, no parent that is
+/// left, nothing to read from or say to. Whatever ends the caller does not end it.
+///
+/// Setting a session apart before a program starts needs `unsafe`, so `orange` itself steps in
+/// between: `orange detach` makes the session, starts the program, says its pid and ends.
+pub fn detached(orange: &Path, program: &Invocation) -> Result<u32, CommandError> {
+    let mut between = Invocation::new(orange, program.environment.clone())
+        .arguments(["detach", "--"])
+        .arguments([&program.program])
+        .arguments(&program.arguments)
+        .timeout(Duration::from_secs(10));
+    between.directory.clone_from(&program.directory);
+    // The leader of a group cannot lead a session.
+    between.has_own_group = false;
+    let finished = between.require_success()?;
+    let said = String::from_utf8_lossy(&finished.stdout.bytes);
+    let pid = said.trim().parse();
+    pid.map_err(|_| between.failed(finished))
+}
+
+/// Gives this process a session of its own, away from any terminal.
+pub fn lead_session() -> io::Result<()> {
+    setsid()?;
+    Ok(())
+}
+
+impl From<ExitStatus> for Ending {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Ending::Code(code),
+            (None, Some(signal)) => Ending::Signal(signal),
+            (None, None) => Ending::Code(-1),
+        }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ending::Code(code) => write!(formatter, "exited with code {code}"),
+            Ending::Signal(signal) => write!(formatter, "was ended by signal {signal}"),
+            Ending::TimedOut(after) => {
+                write!(formatter, "was ended after {} ms", after.as_millis())
+            }
+        }
+    }
+}
+
+/// The program and its arguments. The environment and the input may be secrets, so they are not
+/// shown.
+impl fmt::Display for Invocation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "`{}", self.program.to_string_lossy())?;
+        for argument in &self.arguments {
+            write!(formatter, " {}", shortened(&argument.to_string_lossy()))?;
+        }
+        formatter.write_str("`")
+    }
+}
+
+impl fmt::Debug for Invocation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+/// What a program said, for the end of a message.
+fn words(stderr: &[u8]) -> String {
+    match String::from_utf8_lossy(stderr).trim() {
+        "" => String::new(),
+        said => format!(": {}", shortened(said)),
+    }
+}
+
+/// The text on one line, and not too much of it.
+fn shortened(text: &str) -> String {
+    let visible = |character: char| {
+        if character.is_control() {
+            ' '
+        } else {
+            character
+        }
+    };
+    let mut short: String = text.chars().take(SHOWN).map(visible).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        short.push('…');
+    }
+    short
+}

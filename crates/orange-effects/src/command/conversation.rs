@@ -1,0 +1,93 @@
+//! A program that is talked to for as long as both like.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout};
+use std::time::Duration;
+
+use orange_config::clock::Deadline;
+
+/// How long a program may take to end once nobody talks to it any more.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// The longest line that is listened to; one that never ends must not fill the memory.
+const LONGEST: u64 = 1024 * 1024;
+
+/// One side of the conversation: what is said to the program.
+///
+/// When it is dropped the program's input ends, which is how it is asked to end too. It is never
+/// killed: a client of tmux that is killed has taken its server along.
+#[derive(Debug)]
+pub struct Conversation {
+    input: Option<ChildStdin>,
+    output: Option<ChildStdout>,
+    child: Child,
+}
+
+/// The other side: what the program says.
+#[derive(Debug)]
+pub struct Lines(BufReader<ChildStdout>);
+
+impl Conversation {
+    pub(super) fn with(mut child: Child) -> io::Result<Conversation> {
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        if input.is_none() || output.is_none() {
+            return Err(io::Error::other("its input or output is missing"));
+        }
+        Ok(Conversation {
+            input,
+            output,
+            child,
+        })
+    }
+
+    /// What the program says; can be asked for once.
+    pub fn lines(&mut self) -> Option<Lines> {
+        self.output
+            .take()
+            .map(|output| Lines(BufReader::new(output)))
+    }
+
+    /// Says nothing more, which is how the program is asked to end.
+    pub fn fall_silent(&mut self) {
+        self.input = None;
+    }
+
+    /// Whether the program has ended.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Says one line.
+    pub fn say(&mut self, line: &str) -> io::Result<()> {
+        let Some(input) = &mut self.input else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        input.write_all(format!("{line}\n").as_bytes())?;
+        input.flush()
+    }
+}
+
+impl Lines {
+    /// The next line without its end; nothing when the program says no more.
+    pub fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        let mut bounded = io::Read::take(&mut self.0, LONGEST);
+        if bounded.read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
+        }
+        if line.pop_if(|byte| *byte == b'\n').is_none() {
+            let message = "a line has no end, or came when the program ended";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        Ok(Some(line))
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        drop(self.output.take());
+        // One that does not end is left to itself rather than waited for or killed.
+        Deadline::after(FAREWELL).wait_for(|| self.has_ended());
+    }
+}

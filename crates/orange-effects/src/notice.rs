@@ -1,0 +1,73 @@
+//! Tells a person something, by programs that are there.
+//!
+//! No shell sees the words, and no list of processes shows the address of a webhook, which is often
+//! a secret.
+
+use std::time::Duration;
+
+use orange_config::Environment;
+
+use super::command::{CommandError, Invocation};
+
+/// How long a desktop may take.
+const DESKTOP: Duration = Duration::from_secs(5);
+
+/// How long a webhook may take, in seconds, and how long the program that calls it.
+const ANSWERS: u64 = 10;
+const POST: Duration = Duration::from_secs(15);
+
+/// Shows a notification on the desktop.
+pub fn show_on_desktop(
+    environment: &Environment,
+    title: &str,
+    text: &str,
+) -> Result<(), CommandError> {
+    let display = ["DISPLAY", "WAYLAND_DISPLAY"];
+    let shown = if cfg!(target_os = "macos") {
+        let script = [
+            "-e",
+            "on run argv",
+            "-e",
+            "display notification (item 2 of argv) with title (item 1 of argv)",
+            "-e",
+            "end run",
+        ];
+        let osascript = Invocation::new("osascript", environment.passed([]));
+        osascript.arguments(script).arguments([title, text])
+    } else {
+        let notify_send = Invocation::new("notify-send", environment.passed(display));
+        notify_send.arguments(["--app-name=orange", "--", title, text])
+    };
+    shown.timeout(DESKTOP).require_success()?;
+    Ok(())
+}
+
+/// Posts JSON to an address; whether it arrived is known only when it was answered.
+pub fn post(environment: &Environment, address: &str, json: &str) -> Result<(), CommandError> {
+    let settings = format!(
+        "url = {}\nheader = \"Content-Type: application/json\"\ndata-binary = {}\nmax-time = \
+         {ANSWERS}\nsilent\nshow-error\nfail\n",
+        quoted(address),
+        quoted(json)
+    );
+    let curl = Invocation::new("curl", environment.passed([]));
+    let curl = curl.arguments(["--disable", "--config", "-"]);
+    curl.input(settings).timeout(POST).require_success()?;
+    Ok(())
+}
+
+/// A text as curl's settings write it.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

@@ -1,0 +1,216 @@
+//! Files that nobody but the person may read.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use orange_config::reason;
+use rustix::fs::OFlags;
+
+/// Makes the hidden names of one process differ.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// Why a private file could not be read or written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PrivateFileError {
+    /// The system says no.
+    #[error("cannot {verb} `{}`: {reason}", .path.display())]
+    System {
+        /// What was attempted.
+        verb: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What stood in the way.
+        reason: String,
+    },
+    /// Others could read secrets in it, or could have written it.
+    #[error(
+        "cannot trust `{}`: others may reach it (mode {mode:04o}); run `chmod 600 {0}` if it is yours",
+        .path.display()
+    )]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// Somebody else could have written it.
+    #[error("cannot trust `{}`: it belongs to another user", .path.display())]
+    NotOwned {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A link, a pipe or a device may become something else while it is read.
+    #[error("cannot read `{}`: it is not a regular file", .path.display())]
+    NotRegular {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Its permissions forbid it.
+    #[error("cannot read `{}`: permission denied", .path.display())]
+    Denied {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is larger than anything that was written.
+    #[error("cannot read `{}`: it has more than {limit} bytes", .path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// How large it may be.
+        limit: u64,
+    },
+}
+
+impl PrivateFileError {
+    fn system(verb: &'static str, path: &Path, error: &io::Error) -> Self {
+        Self::System {
+            verb,
+            path: path.to_owned(),
+            reason: reason(error),
+        }
+    }
+}
+
+/// Writes the file whole or not at all, down to the disk; its directory is made when it is missing.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
+    put(path, bytes, true)?;
+    // Some file systems cannot sync a folder; the file is there nevertheless.
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+/// The same for a file that is of no use after a loss of power, so that nobody waits for the disk.
+pub fn write_for_now(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
+    put(path, bytes, false)
+}
+
+/// Opens the file to add to what is in it, and makes it when it is missing.
+pub fn append(path: &Path) -> Result<File, PrivateFileError> {
+    let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
+    make_folder(path)?;
+    // Without waiting, since opening a pipe could last for ever.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600);
+    let opened = options.custom_flags(flags.cast_signed()).open(path);
+    let file = opened.map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_file() {
+        return Ok(file);
+    }
+    let path = path.to_owned();
+    Err(PrivateFileError::NotRegular { path })
+}
+
+fn put(path: &Path, bytes: &[u8], is_synced: bool) -> Result<(), PrivateFileError> {
+    let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
+    let folder = make_folder(path)?;
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let hidden = folder.join(format!(".{}-{number}.new", std::process::id()));
+    let written = fill(&hidden, bytes, is_synced).and_then(|()| fs::rename(&hidden, path));
+    if let Err(error) = written {
+        let _absent = fs::remove_file(&hidden);
+        return Err(failed(error));
+    }
+    Ok(())
+}
+
+/// Makes the directory that a file will be in, for nobody else to enter; one that is there stays
+/// as it is.
+pub fn make_folder(path: &Path) -> Result<&Path, PrivateFileError> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut directories = DirBuilder::new();
+    let made = directories.recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| PrivateFileError::system("write into", folder, &error))?;
+    Ok(folder)
+}
+
+fn fill(hidden: &Path, bytes: &[u8], is_synced: bool) -> io::Result<()> {
+    // A process of this number may have died here; nobody else uses the name.
+    let _absent = fs::remove_file(hidden);
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(hidden)?;
+    file.write_all(bytes)?;
+    if is_synced { file.sync_all() } else { Ok(()) }
+}
+
+/// Removes the file; one that is gone already is no failure.
+pub fn remove(path: &Path) -> Result<(), PrivateFileError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(PrivateFileError::system("remove", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads the file, if nobody else could have read or written it.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, PrivateFileError> {
+    let file = open_regular(path)?;
+    let failed = |error: io::Error| PrivateFileError::system("read", path, &error);
+    let metadata = file.metadata().map_err(failed)?;
+    let owned = || path.to_owned();
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(PrivateFileError::NotOwned { path: owned() });
+    }
+    let mode = metadata.mode() & 0o7777;
+    if mode & 0o077 != 0 {
+        let path = owned();
+        return Err(PrivateFileError::Exposed { path, mode });
+    }
+    read_within(file, path, limit)
+}
+
+/// Reads a file that an agent wrote, whoever may read or write it; `None` when there is none.
+pub fn read_from_agent(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, PrivateFileError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A socket cannot even be opened.
+        Ok(found) if !found.is_file() => {
+            let path = path.to_owned();
+            Err(PrivateFileError::NotRegular { path })
+        }
+        _ => read_within(open_regular(path)?, path, limit).map(Some),
+    }
+}
+
+fn open_regular(path: &Path) -> Result<File, PrivateFileError> {
+    let failed = |error: io::Error| PrivateFileError::system("read", path, &error);
+    let owned = || path.to_owned();
+    // Without waiting, since opening a pipe could last for ever.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(flags.cast_signed());
+    let file = match options.open(path) {
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            return Err(PrivateFileError::NotRegular { path: owned() });
+        }
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            return Err(PrivateFileError::Denied { path: owned() });
+        }
+        opened => opened.map_err(failed)?,
+    };
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(PrivateFileError::NotRegular { path: owned() });
+    }
+    Ok(file)
+}
+
+fn read_within(file: File, path: &Path, limit: u64) -> Result<Vec<u8>, PrivateFileError> {
+    let mut bytes = Vec::new();
+    let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|error| PrivateFileError::system("read", path, &error))?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > limit) {
+        let path = path.to_owned();
+        return Err(PrivateFileError::TooLarge { path, limit });
+    }
+    Ok(bytes)
+}

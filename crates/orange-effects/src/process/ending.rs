@@ -1,0 +1,128 @@
+//! Ends the processes of a run, the stubborn ones too.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use orange_config::clock::Deadline;
+use orange_engine::names::RunId;
+use rustix::process::Signal;
+
+use super::{Life, ProcessError, ProcessIdentity, members, system, with_variable};
+
+/// How long a run's processes may take to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// After being asked (`SIGTERM`).
+    pub asked: Duration,
+    /// After being killed (`SIGKILL`).
+    pub killed: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            asked: Duration::from_secs(2),
+            killed: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What was ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// The processes that were found alive, in the order of their numbers.
+    pub processes: Vec<ProcessIdentity>,
+}
+
+/// Asks one process to end, as a person does with `kill`.
+pub fn ask_to_end(process: &ProcessIdentity) -> Result<(), ProcessError> {
+    system::signal(process, Signal::TERM)
+}
+
+/// Ends every process of a run that can be found, and whatever they start meanwhile.
+///
+/// `known` are processes of the run that were recorded before; after its parent's death one that
+/// dropped its variables is tied to nothing any more. This process and `spared` are left alone.
+pub fn end(
+    run: &RunId,
+    known: &[ProcessIdentity],
+    spared: &[u32],
+    patience: Patience,
+) -> Result<Ended, ProcessError> {
+    let own = std::process::id();
+    let is_spared =
+        |process: &&ProcessIdentity| process.pid == own || spared.contains(&process.pid);
+    let known = known.iter().filter(|it| !is_spared(it)).cloned();
+    let search = |all: &BTreeSet<ProcessIdentity>| {
+        let seeds: Vec<ProcessIdentity> = all.iter().cloned().collect();
+        members(run, &seeds, spared)
+    };
+    end_found(known.collect(), search, patience)
+}
+
+/// Ends every process for which a variable was set to this value, and whatever they start
+/// meanwhile; this process is left alone.
+pub fn end_with_variable(
+    name: &str,
+    value: &OsStr,
+    patience: Patience,
+) -> Result<Ended, ProcessError> {
+    let own = std::process::id();
+    let search = |_: &BTreeSet<ProcessIdentity>| {
+        let found = with_variable(name)?.into_iter();
+        let found = found.filter(|(process, said)| said == value && process.pid != own);
+        Ok(found.map(|(process, _)| process).collect())
+    };
+    end_found(BTreeSet::new(), search, patience)
+}
+
+fn end_found(
+    mut all: BTreeSet<ProcessIdentity>,
+    search: impl Fn(&BTreeSet<ProcessIdentity>) -> Result<Vec<ProcessIdentity>, ProcessError>,
+    patience: Patience,
+) -> Result<Ended, ProcessError> {
+    for (signal, time) in [
+        (Signal::TERM, patience.asked),
+        (Signal::KILL, patience.killed),
+    ] {
+        all.extend(search(&all)?);
+        let deadline = Deadline::after(time);
+        let mut signalled: BTreeSet<ProcessIdentity> = BTreeSet::new();
+        let mut failure = None;
+        let all_ended = deadline.wait_for(|| {
+            let living: Vec<_> = all.iter().filter(|it| it.life() != Life::Gone).collect();
+            for process in &living {
+                if signalled.insert((*process).clone())
+                    && let Err(error) = system::signal(process, signal)
+                {
+                    failure = Some(error);
+                }
+            }
+            if failure.is_some() || !living.is_empty() {
+                return failure.is_some();
+            }
+            // Looking at every process takes time, so it is done when the known ones are gone.
+            match search(&all) {
+                Ok(found) if found.is_empty() => true,
+                Ok(found) => {
+                    all.extend(found);
+                    false
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    true
+                }
+            }
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        if all_ended {
+            let processes = all.into_iter().collect();
+            return Ok(Ended { processes });
+        }
+    }
+    let living = all.iter().filter(|it| it.life() != Life::Gone);
+    Err(ProcessError::Survived(living.map(|it| it.pid).collect()))
+}

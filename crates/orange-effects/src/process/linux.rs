@@ -1,0 +1,160 @@
+//! What Linux tells about processes, from `/proc`.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+
+use orange_config::reason;
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
+
+use super::{ProcessError, ProcessIdentity, Stat};
+
+/// The boot this is.
+pub fn boot() -> Result<Option<String>, ProcessError> {
+    let read = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let read = read.map_err(|error| ProcessError::NotListed(reason(&error)))?;
+    Ok(Some(read.trim().to_owned()))
+}
+
+/// The process of this number; nothing when there is none.
+pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
+    let failed = |error: &io::Error| ProcessError::System {
+        verb: "look at",
+        pid,
+        reason: reason(error),
+    };
+    match fs::read(of(pid, "stat")) {
+        Ok(bytes) => match parse(pid, &bytes) {
+            Some(stat) => Ok(Some(Stat {
+                wait_status: wait_status(pid, &bytes),
+                ..stat
+            })),
+            None => Err(failed(&io::Error::other("its `stat` makes no sense"))),
+        },
+        Err(error) if is_gone(&error) => {
+            // Without `/proc` nobody would be there, so it must at least show this process.
+            let own = fs::metadata("/proc/self/stat");
+            own.map(|_| None).map_err(|error| failed(&error))
+        }
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// Every process.
+pub fn table() -> Result<Vec<Stat>, ProcessError> {
+    let failed = |error: io::Error| ProcessError::NotListed(reason(&error));
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        // One that ended meanwhile is not there; one that cannot be read is not ours.
+        if let Ok(Some(stat)) = stat(pid) {
+            found.push(stat);
+        }
+    }
+    Ok(found)
+}
+
+/// What a process was started with: `NAME=value`, each ended by a zero byte.
+pub fn environment(pid: u32) -> Option<Vec<u8>> {
+    fs::read(of(pid, "environ")).ok()
+}
+
+/// What a process is called, and the directory it works in, as far as one may know.
+pub fn workplace(pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
+    let name = fs::read(of(pid, "comm")).unwrap_or_default();
+    (name, fs::read_link(of(pid, "cwd")))
+}
+
+/// Sends a signal to exactly this process; one that has ended gets none, and that is no failure.
+pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessError> {
+    let failed = |error: Errno| ProcessError::System {
+        verb: "signal",
+        pid: process.pid,
+        reason: reason(&error.into()),
+    };
+    let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) else {
+        return Ok(());
+    };
+    // The handle is taken before the look: whoever has the number then keeps it.
+    let handle = match pidfd_open(pid, PidfdFlags::empty()) {
+        Err(Errno::SRCH) => return Ok(()),
+        opened => opened.map_err(failed)?,
+    };
+    if process.life() != super::Life::Alive {
+        return Ok(());
+    }
+    match pidfd_send_signal(handle, signal) {
+        Err(Errno::SRCH) => Ok(()),
+        sent => sent.map_err(failed),
+    }
+}
+
+/// The last field, which is shown as 0 to whoever may not see it.
+fn wait_status(pid: u32, bytes: &[u8]) -> Option<i32> {
+    let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
+    let own = geteuid();
+    let may_see = own.is_root() || own.as_raw() == owner;
+    let last = bytes.trim_ascii().rsplit(|byte| *byte == b' ').next()?;
+    let status = std::str::from_utf8(last).ok()?.parse().ok()?;
+    may_see.then_some(status)
+}
+
+fn of(pid: u32, file: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}/{file}"))
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
+        || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
+}
+
+/// Reads a line of `stat`. The second field is the program's name in parentheses, and a name may
+/// hold spaces and parentheses itself, so the rest begins after the last one.
+fn parse(pid: u32, bytes: &[u8]) -> Option<Stat> {
+    let end = bytes.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(bytes.get(end + 1..)?).ok()?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // The fields are numbered from 1 in the manual, and these begin with the third.
+    let field = |number: usize| fields.get(number - 3).copied();
+    let number = |at: usize| field(at)?.parse::<i64>().ok();
+    // One that is just being taken away has no group and no session any more.
+    let (group, session) = (number(5)?, number(6)?);
+    Some(Stat {
+        pid,
+        parent: number(4)?.try_into().ok()?,
+        group: group.try_into().unwrap_or(0),
+        session: session.try_into().unwrap_or(0),
+        start: field(22)?.parse().ok()?,
+        has_ended: matches!(field(3)?, "Z" | "X") || group < 0,
+        wait_status: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_may_be_called_anything() {
+        let line = b"7 (a) R 9 ) (\n) S 1 2 3 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0";
+        let stat = parse(7, line).unwrap();
+        assert_eq!((stat.parent, stat.group, stat.session), (1, 2, 3));
+        assert_eq!((stat.start, stat.has_ended), (4242, false));
+        let leaving = b"7 (a) X 1 -1 -1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0";
+        assert!(parse(7, leaving).unwrap().has_ended);
+        for garbage in [&b""[..], b"7", b"7 (a", b"7 (a) S", b"7 (a) S x y z"] {
+            assert_eq!(parse(7, garbage), None);
+        }
+    }
+
+    #[test]
+    fn the_table_holds_this_process() {
+        let own = std::process::id();
+        assert!(table().unwrap().iter().any(|stat| stat.pid == own));
+    }
+}

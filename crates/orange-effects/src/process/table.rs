@@ -1,0 +1,163 @@
+//! Which processes belong to a run.
+//!
+//! A run's processes carry `ORANGE_RUN_ID`. One that dropped it is found as long as something ties
+//! it to one that did not: a parent, a process group or a session. A process that dropped the
+//! variable, left its session and lost its parent before anybody looked cannot be found by this.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use orange_config::{ORANGE_HOME, ORANGE_RUN_ID};
+use orange_engine::names::RunId;
+
+use super::{ProcessError, ProcessIdentity, Stat, system};
+
+/// What a process's variables say about where it belongs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    This,
+    Other,
+    None,
+}
+
+/// Every process that carries the run's id.
+pub fn carrying(run: &RunId) -> Result<Vec<ProcessIdentity>, ProcessError> {
+    let table = system::table()?;
+    let marked = table.iter().filter(|stat| mark(stat, run) == Mark::This);
+    let found: BTreeSet<u32> = marked.map(|stat| stat.pid).collect();
+    identities(&table, &found)
+}
+
+/// Every run of which a living process carries the id, with the home that it says it is of.
+pub fn marked() -> Result<BTreeSet<(RunId, Option<OsString>)>, ProcessError> {
+    let own = std::process::id();
+    let table = system::table()?.into_iter();
+    let living = table.filter(|stat| !stat.has_ended && stat.pid != own);
+    let found = living.filter_map(|stat| {
+        let environment = system::environment(stat.pid)?;
+        let run = std::str::from_utf8(value(&environment, ORANGE_RUN_ID)?).ok()?;
+        let home = value(&environment, ORANGE_HOME).map(OsStr::from_bytes);
+        Some((RunId::new(run), home.map(OsStr::to_owned)))
+    });
+    Ok(found.collect())
+}
+
+/// Every living process for which this variable was set, with its value.
+pub fn with_variable(name: &str) -> Result<Vec<(ProcessIdentity, OsString)>, ProcessError> {
+    let table = system::table()?;
+    let said: BTreeMap<u32, OsString> = table
+        .iter()
+        .filter_map(|stat| {
+            let environment = system::environment(stat.pid)?;
+            let value = OsStr::from_bytes(value(&environment, name)?);
+            Some((stat.pid, value.to_owned()))
+        })
+        .collect();
+    let found = identities(&table, &said.keys().copied().collect())?;
+    let found = found.into_iter();
+    let found = found.filter_map(|it| said.get(&it.pid).cloned().map(|value| (it, value)));
+    Ok(found.collect())
+}
+
+/// Every process of a run, as far as it can be found, without this one and without `spared`.
+///
+/// `roots` are processes known to be of the run, such as the one in its pane.
+pub fn members(
+    run: &RunId,
+    roots: &[ProcessIdentity],
+    spared: &[u32],
+) -> Result<Vec<ProcessIdentity>, ProcessError> {
+    let table = system::table()?;
+    let own = std::process::id();
+    let marks: Vec<Mark> = table.iter().map(|stat| mark(stat, run)).collect();
+    let may = |index: usize, stat: &Stat| {
+        stat.pid > 1
+            && stat.pid != own
+            && !spared.contains(&stat.pid)
+            && marks.get(index) != Some(&Mark::Other)
+    };
+    let roots: BTreeSet<(u32, u64)> = roots
+        .iter()
+        .filter(|root| !root.is_of_another_boot())
+        .filter_map(|root| Some((root.pid, root.start?)))
+        .collect();
+    let is_root = |stat: &Stat| roots.contains(&(stat.pid, stat.start));
+    let mut found: BTreeSet<u32> = BTreeSet::new();
+    for (index, stat) in table.iter().enumerate() {
+        if may(index, stat) && (marks.get(index) == Some(&Mark::This) || is_root(stat)) {
+            found.insert(stat.pid);
+        }
+    }
+    let pids: BTreeSet<u32> = table.iter().map(|stat| stat.pid).collect();
+    loop {
+        let before = found.len();
+        let of_run = || table.iter().filter(|stat| found.contains(&stat.pid));
+        let groups: BTreeSet<u32> = of_run().map(|stat| stat.group).collect();
+        let sessions: BTreeSet<u32> = of_run().map(|stat| stat.session).collect();
+        // A group or session is the run's own when its leader is, or when its leader is gone and
+        // a process of the run is in it. A person's terminal has a leader of its own, and one
+        // outside of this container has no number here.
+        let is_own = |leader: u32, tied: &BTreeSet<u32>| {
+            found.contains(&leader)
+                || (leader > 1 && !pids.contains(&leader) && tied.contains(&leader))
+        };
+        let tied = table.iter().enumerate().filter(|(index, stat)| {
+            may(*index, stat)
+                && (found.contains(&stat.parent)
+                    || is_own(stat.group, &groups)
+                    || is_own(stat.session, &sessions))
+        });
+        let tied: Vec<u32> = tied.map(|(_, stat)| stat.pid).collect();
+        found.extend(tied);
+        if found.len() == before {
+            return identities(&table, &found);
+        }
+    }
+}
+
+/// Every process whose name begins like this and that works in a directory or below it. One that
+/// may not be looked at counts, because it could.
+pub fn working_in(folder: &Path, name: &str) -> Result<Vec<ProcessIdentity>, ProcessError> {
+    let table = system::table()?;
+    let works_there = |stat: &&Stat| {
+        let (called, directory) = system::workplace(stat.pid);
+        let is_there = match directory {
+            Ok(directory) => directory.starts_with(folder),
+            Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+        };
+        called.starts_with(name.as_bytes()) && is_there
+    };
+    let found = table.iter().filter(works_there).map(|stat| stat.pid);
+    identities(&table, &found.collect())
+}
+
+fn identities(table: &[Stat], found: &BTreeSet<u32>) -> Result<Vec<ProcessIdentity>, ProcessError> {
+    let boot = system::boot()?;
+    let living = table
+        .iter()
+        .filter(|stat| found.contains(&stat.pid) && !stat.has_ended);
+    let identity = |stat: &Stat| ProcessIdentity {
+        pid: stat.pid,
+        start: Some(stat.start),
+        boot: boot.clone(),
+    };
+    Ok(living.map(identity).collect())
+}
+
+fn mark(stat: &Stat, run: &RunId) -> Mark {
+    let environment = system::environment(stat.pid).unwrap_or_default();
+    match value(&environment, ORANGE_RUN_ID) {
+        None => Mark::None,
+        Some(value) if value == run.as_str().as_bytes() => Mark::This,
+        Some(_) => Mark::Other,
+    }
+}
+
+/// What a variable is set to.
+pub(super) fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let mut entries = environment.split(|byte| *byte == 0);
+    entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}

@@ -1,0 +1,106 @@
+//! What can be told about processes where `/proc` is missing.
+//!
+//! A number that nobody has is proof of an end. Everything else says that it cannot be told: who
+//! has a number, which boot this is, which processes there are and what they were started with.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use orange_config::reason;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
+use super::{ProcessError, ProcessIdentity, Stat};
+
+/// The boot this is.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the same shape as where the system tells"
+)]
+pub fn boot() -> Result<Option<String>, ProcessError> {
+    Ok(None)
+}
+
+/// The process of this number; nothing when there is none.
+pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
+    match number(pid).map(test_kill_process) {
+        None | Some(Err(Errno::SRCH)) => Ok(None),
+        Some(_) => Err(ProcessError::Unsupported("tell whose number it is")),
+    }
+}
+
+/// Every process.
+pub fn table() -> Result<Vec<Stat>, ProcessError> {
+    Err(ProcessError::Unsupported("list the processes of a run"))
+}
+
+/// What a process was started with.
+pub fn environment(_pid: u32) -> Option<Vec<u8>> {
+    None
+}
+
+/// What a process is called, and the directory it works in.
+pub fn workplace(_pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
+    (Vec::new(), Err(io::ErrorKind::Unsupported.into()))
+}
+
+/// Sends a signal to whoever has the number.
+pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessError> {
+    let Some(pid) = number(process.pid) else {
+        return Ok(());
+    };
+    match kill_process(pid, signal) {
+        Err(Errno::SRCH) => Ok(()),
+        sent => sent.map_err(|error| ProcessError::System {
+            verb: "signal",
+            pid: process.pid,
+            reason: reason(&error.into()),
+        }),
+    }
+}
+
+/// Whether the system ended this process because memory ran out: it does not tell.
+pub fn ended_for_memory(_pid: u32, _start: u64) -> bool {
+    false
+}
+
+/// Processes whose end nobody can wait for here; whoever wants to know looks now and then.
+#[derive(Debug, Default)]
+pub struct Exits {
+    is_stopped: Mutex<bool>,
+    stopping: Condvar,
+}
+
+impl Exits {
+    /// Nobody is watched.
+    pub fn new() -> Result<Exits, ProcessError> {
+        Ok(Exits::default())
+    }
+
+    /// Says that this cannot be done.
+    pub fn watch(&self, _process: &ProcessIdentity) -> Result<bool, ProcessError> {
+        Err(ProcessError::Unsupported("wait for the end of a process"))
+    }
+
+    /// Waits until it is stopped.
+    pub fn wait(&self) -> Option<Vec<u32>> {
+        let stopped = self.is_stopped.lock();
+        let stopped = stopped.unwrap_or_else(PoisonError::into_inner);
+        drop(self.stopping.wait_while(stopped, |stopped| !*stopped));
+        None
+    }
+
+    /// Ends waiting, now and from now on.
+    pub fn stop(&self) {
+        *self
+            .is_stopped
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = true;
+        self.stopping.notify_all();
+    }
+}
+
+fn number(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}

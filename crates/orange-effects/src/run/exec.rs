@@ -1,0 +1,95 @@
+//! Becomes the agent that a run file describes.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use orange_config::Environment;
+use serde::{Deserialize, Serialize};
+
+use super::file::{RunFile, RunFileError};
+use super::raw_text::RawText;
+use crate::command::{CommandError, Invocation};
+use crate::private_file::{self, PrivateFileError};
+use crate::process::limit_open_files;
+
+/// Why the process did not become the agent.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    /// The run file.
+    #[error(transparent)]
+    Run(#[from] RunFileError),
+    /// The program.
+    #[error(transparent)]
+    Program(#[from] CommandError),
+    /// The file that all it prints is added to.
+    #[error(transparent)]
+    Output(#[from] PrivateFileError),
+}
+
+/// What is left beside a run file when the process did not become the agent: its exit code alone
+/// could be the agent's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExecFailure {
+    /// Whether the program does not exist.
+    pub is_missing: bool,
+    /// What stood in the way.
+    pub message: String,
+}
+
+/// Becomes the agent; returns only when that fails. `pane` is the environment of this process, in
+/// which tmux says what the terminal can do. `say` tells whoever looks at the pane why it shows
+/// nothing, where all that the agent prints goes into a file.
+pub fn exec_run(path: &Path, pane: &Environment, say: impl FnOnce(&str)) -> ExecError {
+    let file = match RunFile::take(path) {
+        Ok(file) => file,
+        Err(error) => return error.into(),
+    };
+    let mut environment: BTreeMap<OsString, OsString> = pane.from_pane();
+    let own = file.environment.iter();
+    environment.extend(own.map(|(name, value)| (name.into(), value.0.clone())));
+    if let Some(usual) = file.open_files {
+        limit_open_files(usual);
+    }
+    let output = file.output.as_ref().map(|output| {
+        let output = Path::new(output.as_os_str());
+        let program = Path::new(file.program.as_os_str());
+        let opened = private_file::append(output)?;
+        say(&format!(
+            "{} runs headless; what it prints goes into {}",
+            program.file_name().unwrap_or_default().display(),
+            output.display()
+        ));
+        Ok::<_, PrivateFileError>(opened)
+    });
+    let output = match output.transpose() {
+        Ok(output) => output,
+        Err(error) => return error.into(),
+    };
+    let arguments = file.arguments.iter().map(RawText::as_os_str);
+    let error = Invocation::new(file.program.as_os_str(), environment)
+        .arguments(arguments)
+        .directory(file.directory.as_os_str())
+        .exec(output);
+    let failure = ExecFailure {
+        is_missing: matches!(error, CommandError::Missing { .. }),
+        message: error.to_string(),
+    };
+    if let Ok(json) = serde_json::to_vec(&failure) {
+        // Without the note, the exit code still says that it went wrong.
+        let _unwritten = private_file::write(&note(path), &json);
+    }
+    error.into()
+}
+
+/// Why the run never became its agent, if it did not.
+pub fn exec_failure(run_file: &Path) -> Option<ExecFailure> {
+    let bytes = fs::read(note(run_file)).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn note(run_file: &Path) -> PathBuf {
+    run_file.with_extension("failed.json")
+}

@@ -1,0 +1,142 @@
+//! Asks the server, and reads what it says about itself.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+
+use super::{Socket, Tmux, TmuxError};
+use crate::command::{CommandError, Ending, Finished, Invocation};
+use crate::private_file;
+use crate::version::numbers;
+
+/// The first version that says by which signal a pane's process ended.
+const NEEDED: &str = "3.3";
+
+/// How long the path of a socket may be on every system.
+const LONGEST_SOCKET: usize = 103;
+
+/// One command of tmux with its arguments.
+pub(super) struct Call(Vec<OsString>);
+
+impl Call {
+    pub fn new<A: AsRef<OsStr>>(words: impl IntoIterator<Item = A>) -> Self {
+        Self(
+            words
+                .into_iter()
+                .map(|word| escaped(word.as_ref()))
+                .collect(),
+        )
+    }
+
+    pub fn and<A: AsRef<OsStr>>(mut self, words: impl IntoIterator<Item = A>) -> Self {
+        let more = words.into_iter().map(|word| escaped(word.as_ref()));
+        self.0.extend(more);
+        self
+    }
+}
+
+/// An argument that ends in `;` would end the command, and lose the `;`.
+fn escaped(word: &OsStr) -> OsString {
+    let bytes = word.as_bytes();
+    match bytes.strip_suffix(b";") {
+        None => word.to_owned(),
+        Some(rest) => OsString::from_vec([rest, b"\\;"].concat()),
+    }
+}
+
+impl Tmux {
+    /// The program with the arguments that name the server.
+    pub(super) fn invocation(&self) -> Invocation {
+        self.invocation_with(self.environment.clone())
+    }
+
+    /// The same, with other variables.
+    pub(super) fn invocation_with(&self, environment: BTreeMap<OsString, OsString>) -> Invocation {
+        let tmux = Invocation::new(&self.program, environment).timeout(self.timeout);
+        // Without `-u`, what is no ASCII would come back as `_`.
+        let tmux = tmux.arguments(["-u", "-S"]).arguments([self.socket()]);
+        match self.socket {
+            Socket::Private(_) => tmux.arguments(["-f", "/dev/null"]),
+            Socket::Own(_) => tmux,
+        }
+    }
+
+    /// Runs commands one after the other; the first that fails ends it. What was printed.
+    pub(super) fn call(&self, calls: &[Call]) -> Result<String, TmuxError> {
+        let (finished, tmux) = self.run(calls)?;
+        match finished.ending {
+            Ending::Code(0) => Ok(String::from_utf8_lossy(&finished.stdout.bytes).into_owned()),
+            _ => Err(self.failed(finished, &tmux)),
+        }
+    }
+
+    /// Runs commands one after the other, whatever comes of it.
+    pub(super) fn run(&self, calls: &[Call]) -> Result<(Finished, Invocation), CommandError> {
+        let mut tmux = self.invocation();
+        for (index, call) in calls.iter().enumerate() {
+            if index > 0 {
+                tmux = tmux.arguments([";"]);
+            }
+            tmux = tmux.arguments(&call.0);
+        }
+        Ok((tmux.run()?, tmux))
+    }
+
+    /// What a failure means. Only these words are from a client that found nobody to talk to.
+    pub(super) fn failed(&self, finished: Finished, tmux: &Invocation) -> TmuxError {
+        let said = String::from_utf8_lossy(&finished.stderr.bytes);
+        let is_nobody = said.starts_with("no server running on")
+            || (said.starts_with("error connecting to")
+                && (said.contains("No such file") || said.contains("Connection refused")));
+        if is_nobody && matches!(finished.ending, Ending::Code(1)) {
+            return TmuxError::NoServer(self.socket().to_owned());
+        }
+        TmuxError::Command(tmux.failed(finished))
+    }
+
+    /// Fails when the socket cannot be.
+    pub(super) fn require_place(&self) -> Result<(), TmuxError> {
+        let path = self.socket();
+        if path.as_os_str().len() > LONGEST_SOCKET {
+            return Err(TmuxError::SocketTooLong {
+                path: path.to_owned(),
+                limit: LONGEST_SOCKET,
+            });
+        }
+        private_file::make_folder(path)?;
+        Ok(())
+    }
+
+    /// The version of the installed tmux.
+    pub(super) fn installed_version(&self) -> Result<String, TmuxError> {
+        let tmux = Invocation::new(&self.program, self.environment.clone());
+        let tmux = tmux.arguments(["-V"]).timeout(self.timeout);
+        let finished = tmux.require_success()?;
+        let said = String::from_utf8_lossy(&finished.stdout.bytes);
+        Ok(said.trim().trim_start_matches("tmux ").to_owned())
+    }
+}
+
+/// Fails when a tmux of this version lacks what is needed.
+pub(super) fn require_version(found: String) -> Result<(), TmuxError> {
+    match numbers(&found) {
+        Some(version) if Some(version) < numbers(NEEDED) => Err(TmuxError::TooOld {
+            found,
+            needed: NEEDED,
+        }),
+        // One that is built from its sources calls itself `master`.
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lesson_24_a_trailing_semicolon_is_kept() {
+        assert_eq!(escaped(OsStr::new("a;")), "a\\;");
+        assert_eq!(escaped(OsStr::new(";")), "\\;");
+        assert_eq!(escaped(OsStr::new("a;b")), "a;b");
+    }
+}

@@ -1,0 +1,161 @@
+//! Ends a run: its pane, and whatever it left running.
+
+use std::path::Path;
+
+use orange_engine::names::RunId;
+
+use super::guard::Meant;
+use super::listing::{Listed, Listing, PaneState};
+use super::name::require_plain;
+use super::{Pane, Tmux, TmuxError};
+use crate::private_file;
+use crate::process::{Ended, Patience, ProcessError, ProcessIdentity, end, members};
+
+/// A run that is to be ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Kill<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// Where it lived when that was recorded; its process is of the run although it may not carry
+    /// the id yet.
+    pub recorded: Option<&'a Pane>,
+    /// Where what its pane shows is kept.
+    pub scrollback: Option<&'a Path>,
+    /// Processes that are left alone, besides this one and the server: the supervisor.
+    pub spared: &'a [u32],
+    /// How long its processes may take to end.
+    pub patience: Patience,
+}
+
+/// What was ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Killed {
+    /// How many panes were closed.
+    pub panes: usize,
+    /// What became of the run's processes.
+    pub leftovers: Leftovers,
+    /// Why the scrollback could not be saved, if it could not.
+    pub scrollback: Option<String>,
+}
+
+/// What became of the processes that a run left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leftovers {
+    /// None is left; these were ended, the agent's own among them.
+    Ended(Vec<ProcessIdentity>),
+    /// This system does not tell; they were not looked for.
+    NotLookedFor(String),
+}
+
+impl Tmux {
+    /// Ends a run, and answers only when nothing of it is left. One that is gone already is fine.
+    ///
+    /// The pane is found by the run's mark on whatever server listens now, so that a pane nobody
+    /// recorded is found too. Its scrollback is kept first. Processes are then ended by the run's
+    /// id and by what was tied to them before the pane was closed, even if tmux does not answer.
+    pub fn kill(&self, kill: &Kill<'_>) -> Result<Killed, TmuxError> {
+        let run = kill.run;
+        require_plain("run", run.as_str())?;
+        let (listing, blind) = match self.list() {
+            Ok(listing) => (Some(listing), None),
+            Err(TmuxError::NoServer(_)) => (None, None),
+            Err(error) => (None, Some(error)),
+        };
+        let panes = listing.as_ref().map(|it| it.panes.as_slice());
+        let panes = panes.unwrap_or_default().iter();
+        let panes: Vec<&Listed> = panes.filter(|it| it.run.as_ref() == Some(run)).collect();
+        let server = listing.as_ref().map(|it| it.server.process.pid);
+        let spared: Vec<u32> = kill.spared.iter().copied().chain(server).collect();
+        let recorded = kill.recorded.and_then(|pane| pane.process.clone());
+        let roots = panes.iter().filter_map(|it| root(it)).chain(recorded);
+        let roots: Vec<ProcessIdentity> = roots.collect();
+        // What hangs together is seen only while the pane is there.
+        let known = members(run, &roots, &spared);
+        let closed = match &listing {
+            Some(listing) => self.close(run, listing, &panes, kill.scrollback),
+            None => Ok(None),
+        };
+        let leftovers = leftovers(run, known, &spared, kill.patience)?;
+        if let Some(error) = blind {
+            return Err(error);
+        }
+        // A server may end with its last pane, in the middle of an answer: only the look counts.
+        let is_closed = self.require_closed(run);
+        let scrollback = match (closed, is_closed) {
+            (Ok(unsaved), Ok(())) => unsaved,
+            (Err(_), Ok(())) => None,
+            (Err(error), Err(_)) | (Ok(_), Err(error)) => return Err(error),
+        };
+        Ok(Killed {
+            panes: panes.len(),
+            leftovers,
+            scrollback,
+        })
+    }
+
+    /// Closes panes; why the scrollback could not be saved, if it could not.
+    fn close(
+        &self,
+        run: &RunId,
+        listing: &Listing,
+        panes: &[&Listed],
+        scrollback: Option<&Path>,
+    ) -> Result<Option<String>, TmuxError> {
+        let mut unsaved = None;
+        for listed in panes {
+            let pane = listed.pane;
+            let meant = Meant {
+                server: &listing.server,
+                pane,
+                run,
+            };
+            if let Some(path) = scrollback {
+                let saved = self.save_scrollback(meant, path);
+                unsaved = saved.err().map(|error| error.to_string());
+            }
+            self.guarded(meant, &format!("kill-pane -t {pane}"))?;
+        }
+        Ok(unsaved)
+    }
+
+    /// Writes everything a pane has shown to a file.
+    fn save_scrollback(&self, meant: Meant<'_>, path: &Path) -> Result<(), TmuxError> {
+        let text = self.capture(meant)?;
+        Ok(private_file::write(path, text.as_bytes())?)
+    }
+
+    fn require_closed(&self, run: &RunId) -> Result<(), TmuxError> {
+        match self.list() {
+            Err(TmuxError::NoServer(_)) => Ok(()),
+            Err(error) => Err(error),
+            Ok(listing) => match listing.of_run(run) {
+                None => Ok(()),
+                Some(listed) => Err(TmuxError::Garbled(format!(
+                    "pane {} of run {run} is still there after it was closed",
+                    listed.pane
+                ))),
+            },
+        }
+    }
+}
+
+fn root(listed: &Listed) -> Option<ProcessIdentity> {
+    match listed.state {
+        PaneState::Running => ProcessIdentity::of(listed.pid).ok(),
+        PaneState::Ended(_) => None,
+    }
+}
+
+fn leftovers(
+    run: &RunId,
+    known: Result<Vec<ProcessIdentity>, ProcessError>,
+    spared: &[u32],
+    patience: Patience,
+) -> Result<Leftovers, ProcessError> {
+    let ended = known.and_then(|known| end(run, &known, spared, patience));
+    match ended {
+        Ok(Ended { processes }) => Ok(Leftovers::Ended(processes)),
+        Err(error @ ProcessError::Unsupported(_)) => Ok(Leftovers::NotLookedFor(error.to_string())),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,232 @@
+//! Every pane of a server, by one call.
+
+use orange_engine::evidence::Evidence;
+use orange_engine::names::{RunId, TaskId};
+use orange_engine::role::Role;
+
+use super::call::Call;
+use super::{PaneId, ServerIdentity, SessionId, Tmux, TmuxError, WindowId};
+use crate::command::Ending;
+use crate::process::ProcessIdentity;
+
+/// The marks that a pane carries.
+pub(super) const RUN: &str = "@orange_run";
+pub(super) const TASK: &str = "@orange_task";
+pub(super) const ROLE: &str = "@orange_role";
+
+/// The fields are divided by a sign that none before the last can hold: ids and numbers have none,
+/// our own ids are plain, and tmux turns it into `_` in the name of a session. A name may hold the
+/// end of a line, so tmux replaces that too.
+pub(super) const FORMAT: &str = "pane:#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:\
+                      #{pane_dead_status}:#{pane_dead_signal}:#{@orange_run}:#{@orange_task}:\
+                      #{@orange_role}:#{s/[\x01-\x1f]/_/:session_name}:\
+                      #{s/[\x01-\x1f]/_/:window_name}";
+const FIELDS: usize = 13;
+
+/// What the server says about itself.
+pub(super) const SERVER: &str = "server:#{pid}:#{start_time}:#{version}";
+
+/// What a server shows at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// Which server it is.
+    pub server: ServerIdentity,
+    /// Which tmux it is.
+    pub version: String,
+    /// Every pane, ours or not.
+    pub panes: Vec<Listed>,
+}
+
+/// A pane as the server shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its session.
+    pub session: SessionId,
+    /// Its window.
+    pub window: WindowId,
+    /// Its id.
+    pub pane: PaneId,
+    /// The process that was started in it.
+    pub pid: u32,
+    /// Whether that process runs.
+    pub state: PaneState,
+    /// The run it was made for; a person's own pane has none.
+    pub run: Option<RunId>,
+    /// The task that its session is for.
+    pub task: Option<TaskId>,
+    /// As what its agent runs.
+    pub role: Option<Role>,
+    /// What people call the session.
+    pub session_name: String,
+    /// What people call the window.
+    pub window_name: String,
+}
+
+/// Whether a pane's process runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PaneState {
+    /// It does.
+    Running,
+    /// It ended, and how, unless tmux has not noticed yet.
+    Ended(Option<Evidence>),
+}
+
+impl Listing {
+    /// The pane that carries the mark of a run.
+    pub fn of_run(&self, run: &RunId) -> Option<&Listed> {
+        self.panes
+            .iter()
+            .find(|pane| pane.run.as_ref() == Some(run))
+    }
+}
+
+impl Tmux {
+    /// Looks at the whole server.
+    pub fn list(&self) -> Result<Listing, TmuxError> {
+        self.list_after(Vec::new())
+    }
+
+    /// The same, after other commands that print nothing; one that fails ends it.
+    pub(super) fn list_after(&self, mut calls: Vec<Call>) -> Result<Listing, TmuxError> {
+        calls.extend([
+            Call::new(["display-message", "-p", SERVER]),
+            Call::new(["list-sessions", "-F", "session:#{session_id}"]),
+            Call::new(["list-panes", "-a", "-F", FORMAT]),
+        ]);
+        let (finished, tmux) = self.run(&calls)?;
+        let said = String::from_utf8_lossy(&finished.stdout.bytes).into_owned();
+        let mut lines = said.lines();
+        let server = lines.next().map(|line| self.server(line));
+        let is_complete = match finished.ending {
+            Ending::Code(0) => !finished.stdout.is_cut,
+            // A server without sessions has no panes to list, and calls that a failure.
+            Ending::Code(1) => said.lines().count() == 1,
+            _ => false,
+        };
+        let Some(server) = server.filter(|_| is_complete) else {
+            return Err(self.failed(finished, &tmux));
+        };
+        let (server, version) = server?;
+        let panes = lines.filter(|line| !line.starts_with("session:"));
+        let panes =
+            panes.map(|line| parse(line).ok_or_else(|| TmuxError::Garbled(line.to_owned())));
+        Ok(Listing {
+            server,
+            version,
+            panes: panes.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Reads the line in which a server says who it is, and its version.
+    pub(super) fn server(&self, line: &str) -> Result<(ServerIdentity, String), TmuxError> {
+        let garbled = || TmuxError::Garbled(line.to_owned());
+        let fields: Vec<&str> = line.splitn(4, ':').collect();
+        let ["server", pid, started, version] = fields[..] else {
+            return Err(garbled());
+        };
+        let server = ServerIdentity {
+            socket: self.socket().to_owned(),
+            process: ProcessIdentity::of(pid.parse().map_err(|_| garbled())?)?,
+            started: started.parse().map_err(|_| garbled())?,
+        };
+        Ok((server, version.to_owned()))
+    }
+}
+
+/// Reads one line of a listing; nothing when it makes no sense.
+pub(super) fn parse(line: &str) -> Option<Listed> {
+    let fields: Vec<&str> = line.splitn(FIELDS, ':').collect();
+    let [
+        "pane",
+        session,
+        window,
+        pane,
+        pid,
+        dead,
+        status,
+        signal,
+        run,
+        task,
+        role,
+        session_name,
+        window_name,
+    ] = fields.as_slice()
+    else {
+        return None;
+    };
+    let state = match *dead {
+        "0" | "" => PaneState::Running,
+        "1" => ended(status, signal)?,
+        _ => return None,
+    };
+    let given = |text: &&str| {
+        Some(*text)
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+    };
+    Some(Listed {
+        session: session.parse().ok()?,
+        window: window.parse().ok()?,
+        pane: pane.parse().ok()?,
+        pid: pid.parse().ok()?,
+        state,
+        run: given(run).map(RunId::new),
+        task: given(task).map(TaskId::new),
+        role: given(role).map(|role| Role::named(&role)),
+        session_name: (*session_name).to_owned(),
+        window_name: (*window_name).to_owned(),
+    })
+}
+
+/// How a process ended; nothing when the answer makes no sense.
+fn ended(status: &str, signal: &str) -> Option<PaneState> {
+    let evidence = match (status, signal) {
+        ("", "") => None,
+        (_, "") => Some(Evidence::Exit {
+            code: status.parse().ok()?,
+        }),
+        ("" | "0", _) => Some(Evidence::Signal {
+            signal: signal.parse().ok()?,
+        }),
+        _ => return None,
+    };
+    Some(PaneState::Ended(evidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_field_by_field() {
+        let listed = parse("pane:$3:@7:%12:99:0:::r1:t1:worker:app/x:a:b c").unwrap();
+        assert_eq!(listed.pane.to_string(), "%12");
+        assert_eq!(listed.state, PaneState::Running);
+        assert_eq!(listed.run, Some(RunId::new("r1")));
+        assert_eq!(listed.role, Some(Role::Worker));
+        assert_eq!(listed.window_name, "a:b c");
+        let ended = |line: &str| parse(line).map(|listed| listed.state);
+        let exit = PaneState::Ended(Some(Evidence::Exit { code: 3 }));
+        assert_eq!(ended("pane:$3:@7:%12:99:1:3:::::s:w"), Some(exit));
+        let signal = PaneState::Ended(Some(Evidence::Signal { signal: 9 }));
+        assert_eq!(ended("pane:$3:@7:%12:99:1::9::::s:w"), Some(signal));
+        let not_yet = PaneState::Ended(None);
+        assert_eq!(ended("pane:$3:@7:%12:99:1::::::s:w"), Some(not_yet));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_no_pane() {
+        for line in [
+            "",
+            "pane",
+            "pane:$3:@7:%12:99:0:::r1:t1",
+            "pane:3:@7:%12:99:0::::::s:w",
+            "pane:$3:@7:%12:x:0::::::s:w",
+            "pane:$3:@7:%12:99:2::::::s:w",
+            "pane:$3:@7:%12:99:1:x:::::s:w",
+            "other:$3:@7:%12:99:0::::::s:w",
+        ] {
+            assert_eq!(parse(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Tells an agent in its pane that a message waits.
+//!
+//! The message itself is in the inbox. What is typed is one short line, as a paste, and Enter is a
+//! call of its own: sent together, some agents lose the Enter or the line.
+
+use std::fmt;
+use std::time::Duration;
+
+use orange_config::clock;
+
+use super::call::Call;
+use super::guard::Meant;
+use super::name::require_plain;
+use super::screen::Screen;
+use super::{Pane, Tmux, TmuxError};
+
+/// The longest nudge.
+pub(super) const LONGEST: usize = 200;
+
+/// A person who typed this recently may be typing still.
+const TYPING: Duration = Duration::from_secs(5);
+
+/// Why nothing may be typed into a pane now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Somebody scrolls in it, which keys would disturb.
+    Scrolled,
+    /// Somebody types.
+    Typing,
+    /// It shows this question, which would take the keys.
+    Dialog(String),
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::Scrolled => formatter.write_str("somebody scrolls in its terminal"),
+            Obstacle::Typing => formatter.write_str("somebody types in its terminal"),
+            Obstacle::Dialog(question) => {
+                let question: String = question.chars().take(80).collect();
+                write!(formatter, "its terminal asks `{question}`")
+            }
+        }
+    }
+}
+
+/// What a pane shows to who wants to type into it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// Why nothing may be typed.
+    pub obstacle: Option<Obstacle>,
+    /// What is shown.
+    pub screen: Screen,
+}
+
+impl Tmux {
+    /// Pastes one line into the agent's input.
+    pub fn paste(&self, pane: &Pane, line: &str) -> Result<(), TmuxError> {
+        let is_line = !line.trim().is_empty()
+            && line.chars().count() <= LONGEST
+            && !line.chars().any(char::is_control);
+        if !is_line {
+            let shown = line.escape_debug().take(LONGEST).collect();
+            return Err(TmuxError::NotALine(shown));
+        }
+        let buffer = format!("orange-{}", require_plain("run", pane.run.as_str())?);
+        let set = Call::new(["set-buffer", "-b", &buffer, "--", line]);
+        let paste = format!("paste-buffer -p -r -d -b {buffer} -t {}", pane.pane);
+        let pasted = self.guarded_input(Some(set), pane.meant(), &paste);
+        if pasted.is_err() {
+            // The line must not wait in a person's list of buffers.
+            let _absent = self.call(&[Call::new(["delete-buffer", "-b", &buffer])]);
+        }
+        pasted
+    }
+
+    /// Presses Enter.
+    pub fn press_enter(&self, pane: &Pane) -> Result<(), TmuxError> {
+        let press = format!("send-keys -t {} Enter", pane.pane);
+        self.guarded_input(None, pane.meant(), &press)
+    }
+
+    /// What stands in the way of typing, and what the pane shows.
+    pub fn ground(&self, pane: &Pane, line: &str) -> Result<Ground, TmuxError> {
+        let target = pane.pane;
+        let look = format!(
+            "display-message -p -t {target} '#{{pane_in_mode}} #{{cursor_y}}' ; \
+             capture-pane -p -t {target}"
+        );
+        let said = self.guarded(pane.meant(), &look)?;
+        let (head, shown) = said.split_once('\n').unwrap_or((said.trim(), ""));
+        let (mode, row) = head.split_once(' ').unwrap_or((head, ""));
+        let screen = Screen::read(shown, row.parse().ok(), line);
+        let obstacle = if mode != "0" {
+            Some(Obstacle::Scrolled)
+        } else if self.somebody_types(pane)? {
+            Some(Obstacle::Typing)
+        } else {
+            screen.dialog.clone().map(Obstacle::Dialog)
+        };
+        Ok(Ground { obstacle, screen })
+    }
+
+    fn somebody_types(&self, pane: &Pane) -> Result<bool, TmuxError> {
+        let session = pane.session.to_string();
+        // A program that watches the server is a client too, but nobody types in it.
+        let format = "#{?client_control_mode,,#{client_activity}}";
+        let said = self.call(&[Call::new(["list-clients", "-t", &session, "-F", format])])?;
+        let now = clock::now().millis() / 1000;
+        let recent = i64::try_from(TYPING.as_secs()).unwrap_or(i64::MAX);
+        let mut times = said
+            .lines()
+            .filter_map(|line| line.trim().parse::<i64>().ok());
+        Ok(times.any(|active| now.saturating_sub(active) <= recent))
+    }
+}
+
+impl Pane {
+    pub(super) fn meant(&self) -> Meant<'_> {
+        Meant {
+            server: &self.server,
+            pane: self.pane,
+            run: &self.run,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What panes show now, with colours, asked through one lasting client.
+//!
+//! A connection is to one life of a server, so that a pane's id means one pane for as long as it
+//! lasts; the pane's own mark is compared all the same.
+
+use std::io;
+
+use super::control::{Reader, Said};
+use super::listing::SERVER;
+use super::{Pane, ServerIdentity, Tmux, TmuxError};
+use crate::command::{Conversation, Lines};
+use crate::process::Life;
+
+/// The first word of what is asked about a pane.
+const MARK: &str = "screen";
+
+/// A lasting client that asks for what panes show. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Screens {
+    conversation: Conversation,
+    lines: Lines,
+    reader: Reader,
+    server: ServerIdentity,
+}
+
+/// What a pane shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its lines, from the top, with the sequences that set colours.
+    pub lines: Vec<String>,
+    /// Whether its process runs.
+    pub is_running: bool,
+    /// Column and line of the cursor, if it is shown.
+    pub cursor: Option<(u16, u16)>,
+}
+
+impl Tmux {
+    /// Connects; there is nothing to connect to without a session.
+    pub fn screens(&self) -> Result<Screens, TmuxError> {
+        let mut conversation = self.lasting_client()?.converse()?;
+        let asked = conversation.say(&format!("display-message -p '{SERVER}'"));
+        asked.map_err(|error| disconnected(&error))?;
+        let ended = || TmuxError::Disconnected(String::from("it said nothing"));
+        let mut lines = conversation.lines().ok_or_else(ended)?;
+        let mut reader = Reader::default();
+        loop {
+            match next(&mut lines, &mut reader)? {
+                Said::Answer(said) => {
+                    // Attaching is answered too, with nothing.
+                    if let Some(first) = said.first() {
+                        let (server, _) = self.server(first)?;
+                        return Ok(Screens {
+                            conversation,
+                            lines,
+                            reader,
+                            server,
+                        });
+                    }
+                }
+                Said::Refusal(words) => return Err(TmuxError::Garbled(words)),
+                Said::Notice(_) => {}
+            }
+        }
+    }
+}
+
+impl Screens {
+    /// What a pane shows, with so many lines of what it showed before; nothing when it is gone, or
+    /// of another life of the server.
+    pub fn screen(&mut self, pane: &Pane, before: usize) -> Result<Option<Shown>, TmuxError> {
+        if pane.server.process != self.server.process {
+            // A connection to a server that has gone shows nothing of the next one.
+            return match self.server.process.life() {
+                Life::Gone => Err(TmuxError::Disconnected(String::from("its server has gone"))),
+                _ => Ok(None),
+            };
+        }
+        let id = pane.pane;
+        let ask = format!(
+            "display-message -p -t {id} '{MARK}:#{{@orange_run}}:#{{pane_dead}}:#{{cursor_flag}}:\
+             #{{cursor_x}}:#{{cursor_y}}' ; capture-pane -e -p -S -{before} -t {id}"
+        );
+        let asked = self.conversation.say(&ask);
+        asked.map_err(|error| disconnected(&error))?;
+        let about = match self.answer()? {
+            Ok(about) => about.concat(),
+            // The pane is gone, and the other command was not tried.
+            Err(_) => return Ok(None),
+        };
+        let Ok(lines) = self.answer()? else {
+            return Ok(None);
+        };
+        let fields: Vec<&str> = about.split(':').collect();
+        let [MARK, run, dead, shown, column, line] = fields[..] else {
+            return Err(TmuxError::Garbled(about));
+        };
+        if run != pane.run.as_str() {
+            return Ok(None);
+        }
+        let cursor = (column.parse().ok()).zip(line.parse().ok());
+        Ok(Some(Shown {
+            lines,
+            is_running: dead != "1",
+            cursor: cursor.filter(|_| shown == "1" && before == 0),
+        }))
+    }
+
+    fn answer(&mut self) -> Result<Result<Vec<String>, String>, TmuxError> {
+        loop {
+            match next(&mut self.lines, &mut self.reader)? {
+                Said::Answer(lines) => return Ok(Ok(lines)),
+                Said::Refusal(words) => return Ok(Err(words)),
+                Said::Notice(_) => {}
+            }
+        }
+    }
+}
+
+fn next(lines: &mut Lines, reader: &mut Reader) -> Result<Said, TmuxError> {
+    loop {
+        let line = lines.read().map_err(|error| disconnected(&error))?;
+        let Some(line) = line else {
+            return Err(TmuxError::Disconnected(String::from("the server ended it")));
+        };
+        if let Some(said) = reader.take(&String::from_utf8_lossy(&line)) {
+            return Ok(said);
+        }
+    }
+}
+
+fn disconnected(error: &io::Error) -> TmuxError {
+    TmuxError::Disconnected(error.to_string())
+}

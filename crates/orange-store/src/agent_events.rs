@@ -1,0 +1,213 @@
+//! What agents told of themselves: a file per run, only appended to.
+//!
+//! Many hooks write at once, and none may wait: a line is one append, and nothing is locked. A line
+//! that was torn by a full disk or a death is skipped by who reads.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_config::clock;
+use orange_engine::activity::AgentEvent;
+use orange_engine::time::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+/// The longest evidence that is kept with an event.
+const LONGEST_PAYLOAD: usize = 16 * 1024;
+
+/// From here on no more evidence is kept, only what happened.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// How much of the end is read: always several lines.
+const TAIL: u64 = 64 * 1024;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    event: &'a AgentEvent,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<&'a Value>,
+}
+
+/// The file in the directory of a run.
+pub fn agent_events_file(run_directory: &Path) -> PathBuf {
+    run_directory.join("events.jsonl")
+}
+
+/// Makes the file of a run that will tell when it has started: while it is empty, nothing was told.
+pub fn expect_agent_events(run_directory: &Path) -> io::Result<()> {
+    open_to_append(run_directory).map(|_| ())
+}
+
+/// Counts from now on how long such a run tells nothing.
+pub fn renew_expectation(run_directory: &Path) -> io::Result<()> {
+    let file = OpenOptions::new()
+        .append(true)
+        .open(agent_events_file(run_directory));
+    match file {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        file => file?.set_modified(clock::system()),
+    }
+}
+
+/// Since when a run of which something is expected has told nothing.
+pub fn untold_since(run_directory: &Path) -> Option<Timestamp> {
+    let found = fs::metadata(agent_events_file(run_directory)).ok()?;
+    let made = found.modified().ok().filter(|_| found.len() == 0);
+    made.map(clock::stamp)
+}
+
+fn open_to_append(run_directory: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(agent_events_file(run_directory))
+}
+
+/// Adds what an agent told, with what it gave as evidence unless that is too long.
+pub fn append_agent_event(
+    run_directory: &Path,
+    event: &AgentEvent,
+    payload: Option<&Value>,
+) -> io::Result<()> {
+    let mut file = open_to_append(run_directory)?;
+    let is_small = file.metadata()?.len() < LARGEST;
+    let with = |payload| serde_json::to_vec(&Line { event, payload });
+    let mut line = with(payload.filter(|_| is_small))?;
+    if line.len() > LONGEST_PAYLOAD {
+        line = with(None)?;
+    }
+    // A torn line before this one ends here, at the cost of an empty one where there is none.
+    line.insert(0, b'\n');
+    line.push(b'\n');
+    file.write_all(&line)
+}
+
+/// What a run told last, in the order in which it arrived; nothing when it never told anything.
+pub fn latest_agent_events(run_directory: &Path) -> io::Result<Vec<AgentEvent>> {
+    let mut file = match File::open(agent_events_file(run_directory)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        opened => opened?,
+    };
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes)?;
+    let lines = bytes.split(|byte| *byte == b'\n');
+    // The first one may have lost its beginning, the last one may be half written.
+    Ok(lines
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    use orange_engine::activity::{Activity, AgentEventKind, Doing};
+    use orange_engine::time::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+
+    fn event(sequence: u64, kind: AgentEventKind) -> AgentEvent {
+        AgentEvent {
+            kind,
+            sequence,
+            at: Timestamp::default(),
+            session_id: None,
+            transcript: None,
+            message: None,
+        }
+    }
+
+    #[test]
+    fn torn_lines_lose_themselves_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let (folder, file) = (folder.path(), agent_events_file(folder.path()));
+        assert_eq!(latest_agent_events(folder).unwrap(), []);
+        let told = [
+            event(1, AgentEventKind::SessionStart),
+            event(2, AgentEventKind::Idle),
+        ];
+        append_agent_event(folder, &told[0], Some(&json!({ "tool": "Bash" }))).unwrap();
+        // Whoever wrote this died in the middle, so that the next one is glued to it.
+        let mut torn = fs::read(&file).unwrap();
+        torn.extend_from_slice(b"{\"kind\":\"working\",\"seq");
+        fs::write(&file, torn).unwrap();
+        append_agent_event(folder, &told[1], None).unwrap();
+        assert_eq!(latest_agent_events(folder).unwrap(), told);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains("\"payload\":{\"tool\":\"Bash\"}"), "{text}");
+    }
+
+    #[test]
+    fn who_is_expected_to_tell_has_told_nothing_while_its_file_is_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        renew_expectation(folder).unwrap();
+        assert_eq!(untold_since(folder), None, "nothing is expected");
+        let before = clock::now().millis();
+        expect_agent_events(folder).unwrap();
+        let since = untold_since(folder).unwrap();
+        assert!((since.millis() - before).abs() < 10_000, "{since}");
+        let file = File::options().append(true).open(agent_events_file(folder));
+        let earlier = SystemTime::UNIX_EPOCH + Duration::from_secs(5);
+        file.unwrap().set_modified(earlier).unwrap();
+        expect_agent_events(folder).unwrap();
+        assert_eq!(untold_since(folder), Some(Timestamp::from_millis(5000)));
+        renew_expectation(folder).unwrap();
+        assert!(untold_since(folder).unwrap().millis() >= before - 10_000);
+        append_agent_event(folder, &event(1, AgentEventKind::Working), None).unwrap();
+        expect_agent_events(folder).unwrap();
+        renew_expectation(folder).unwrap();
+        assert_eq!(untold_since(folder), None);
+        assert_eq!(latest_agent_events(folder).unwrap().len(), 1, "it is kept");
+    }
+
+    #[test]
+    fn the_newest_is_found_at_the_end_of_a_long_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let long = json!("x".repeat(LONGEST_PAYLOAD - 200));
+        let too_long = json!("y".repeat(LONGEST_PAYLOAD));
+        for sequence in 0..20 {
+            let working = event(sequence, AgentEventKind::Working);
+            append_agent_event(folder, &working, Some(&long)).unwrap();
+        }
+        append_agent_event(folder, &event(20, AgentEventKind::Idle), Some(&too_long)).unwrap();
+        let latest = latest_agent_events(folder).unwrap();
+        assert!((3..20).contains(&latest.len()), "{}", latest.len());
+        assert_eq!(Activity::of(&latest).doing, Doing::Idle);
+        let text = fs::read_to_string(agent_events_file(folder)).unwrap();
+        assert!(!text.contains("yy"), "too long to be kept");
+    }
+
+    #[test]
+    fn many_at_once_lose_no_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                scope.spawn(move || {
+                    for number in 0..20 {
+                        let working = event(thread * 100 + number, AgentEventKind::Working);
+                        append_agent_event(folder, &working, None).unwrap();
+                    }
+                });
+            }
+        });
+        let mut sequences: Vec<u64> = latest_agent_events(folder)
+            .unwrap()
+            .iter()
+            .map(|event| event.sequence)
+            .collect();
+        sequences.sort_unstable();
+        let expected = (0..8).flat_map(|thread| (0..20).map(move |number| thread * 100 + number));
+        assert_eq!(sequences, expected.collect::<Vec<u64>>());
+    }
+}

@@ -1,0 +1,318 @@
+//! Opens the database: safe place, safe settings, present schema.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use orange_config::Home;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::error::{StoreError, failed};
+use super::filesystem::{self, FileSystem};
+use super::migrations::{self, Schema};
+
+/// How long a writer waits for another; each holds the lock for milliseconds only.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How many pages the write-ahead log may hold before it is copied into the database.
+const LOG_PAGES: u32 = 200;
+
+/// How long the log file may be after a commit; a frame is a page and a header of 24 bytes.
+const LOG_BYTES: u64 = LOG_PAGES as u64 * (4096 + 24);
+
+/// What marks a database as ours; `migrations/1.sql` writes it.
+const APPLICATION_ID: i32 = 0x6f72_616e;
+
+/// The memory of orange: one connection to its database, and the home it lives in.
+///
+/// Every thread and every process opens its own.
+#[derive(Debug)]
+pub struct Store {
+    pub(super) connection: Connection,
+    pub(super) home: Home,
+    identity: (u64, u64),
+}
+
+impl Store {
+    /// Opens the database for reading and writing, and makes it when there is none.
+    pub fn open(home: &Home) -> Result<Store, StoreError> {
+        make_private(home.path())?;
+        require_safe(home.path())?;
+        let path = home.database();
+        if is_lost(home)? {
+            let tasks = home.tasks();
+            return Err(StoreError::Lost { path, tasks });
+        }
+        Store::open_at(&path, home)
+    }
+
+    /// Opens the database for reading; nothing is created and nothing can be changed.
+    pub fn open_read_only(home: &Home) -> Result<Store, StoreError> {
+        Store::open_read_only_within(home, BUSY_TIMEOUT)
+    }
+
+    /// The same, for who waits only so long for somebody who keeps everybody out.
+    pub fn open_read_only_within(home: &Home, patience: Duration) -> Result<Store, StoreError> {
+        let path = home.database();
+        if !path.exists() {
+            return Err(if is_lost(home)? {
+                let tasks = home.tasks();
+                StoreError::Lost { path, tasks }
+            } else {
+                StoreError::Missing { path }
+            });
+        }
+        require_safe(home.path())?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&path, flags).map_err(failed("open"))?;
+        prepare(&connection, patience)?;
+        require_ours(&connection, &path)?;
+        let known = migrations::number(migrations::ALL);
+        match migrations::schema(&connection, migrations::ALL)? {
+            Schema::Present => {}
+            Schema::Older(found) => return Err(StoreError::Older { path, found, known }),
+            Schema::Newer(found) => return Err(StoreError::Newer { path, found, known }),
+        }
+        Ok(Store {
+            identity: identity(&path)?,
+            home: home.clone(),
+            connection,
+        })
+    }
+
+    /// Opens the database at a path, which a rebuild does before it has its name.
+    pub(super) fn open_at(path: &Path, home: &Home) -> Result<Store, StoreError> {
+        let created = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .and_then(|file| tighten(path, &file.metadata()?, 0o600));
+        created.map_err(|error| StoreError::file("create the database", path, &error))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
+        prepare(&connection, BUSY_TIMEOUT)?;
+        require_ours(&connection, path)?;
+        set_wal(&connection)?;
+        keep_log(&connection)?;
+        connection
+            .pragma_update(None, "synchronous", "FULL")
+            .map_err(failed("set `synchronous`"))?;
+        if let Schema::Newer(found) = migrations::migrate(&mut connection, migrations::ALL)? {
+            return Err(StoreError::Newer {
+                path: path.to_owned(),
+                found,
+                known: migrations::number(migrations::ALL),
+            });
+        }
+        Ok(Store {
+            identity: identity(path)?,
+            home: home.clone(),
+            connection,
+        })
+    }
+
+    /// The home it lives in.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Device and inode of the file that was opened.
+    pub(super) fn identity(&self) -> (u64, u64) {
+        self.identity
+    }
+
+    /// Whether another database has taken the place of the one that was opened.
+    pub fn is_replaced(&self) -> bool {
+        identity(&self.path()).is_ok_and(|now| now != self.identity)
+    }
+
+    /// The path of the file that was opened.
+    pub(super) fn path(&self) -> PathBuf {
+        self.connection
+            .path()
+            .map_or_else(|| self.home.database(), PathBuf::from)
+    }
+}
+
+/// Device and inode of a file.
+pub(super) fn identity(path: &Path) -> Result<(u64, u64), StoreError> {
+    let found = fs::metadata(path).map_err(|error| StoreError::file("look at", path, &error))?;
+    Ok((found.dev(), found.ino()))
+}
+
+/// Settings of a connection that are not kept in the file.
+fn prepare(connection: &Connection, patience: Duration) -> Result<(), StoreError> {
+    connection
+        .busy_timeout(patience)
+        .map_err(failed("set the busy timeout"))?;
+    connection
+        .pragma_update(None, "foreign_keys", true)
+        .map_err(failed("set `foreign_keys`"))
+}
+
+/// Turns WAL on once; the first of several processes that begin together makes the others wait.
+fn set_wal(connection: &Connection) -> Result<(), StoreError> {
+    let mode =
+        || connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
+    let mut tries = 0;
+    loop {
+        let found: rusqlite::Result<String> = match mode() {
+            Ok(found) if found == "wal" => return Ok(()),
+            Err(error) => Err(error),
+            Ok(_) => {
+                connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+            }
+        };
+        tries += 1;
+        match found {
+            // `SQLite` answers at once here instead of waiting for its busy timeout.
+            Err(error) if tries < 1000 && is_busy(&error) => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(source) => {
+                let attempt = "turn on write-ahead logging";
+                return Err(StoreError::Database { attempt, source });
+            }
+            Ok(_) if tries < 1000 => {}
+            Ok(_) => {
+                let path = connection.path().map(PathBuf::from).unwrap_or_default();
+                let kind = "a file system without shared memory";
+                return Err(StoreError::UnsafeFileSystem { path, kind });
+            }
+        }
+    }
+}
+
+/// Leaves the log where it is when the last connection closes: copying it into the database and
+/// creating a new one would be most of the time that a short command takes. `shorten_log` bounds it.
+fn keep_log(connection: &Connection) -> Result<(), StoreError> {
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .map_err(failed("keep the write-ahead log"))?;
+    connection
+        .pragma_update(None, "wal_autocheckpoint", LOG_PAGES)
+        .map_err(failed("bound the write-ahead log"))
+}
+
+/// Empties the log after a commit that made it long.
+///
+/// The commit itself has copied the log into the database, but how much of it was copied is known
+/// only in memory that ends with the last connection. When each command is the only process, the
+/// next one reads the log from its file, believes that nothing was copied, and appends. So the file
+/// itself has to be cut. Nothing waits for a reader or a writer: the next commit tries again, and
+/// the commit before it has happened whatever becomes of this.
+pub(super) fn shorten_log(connection: &Connection) {
+    let path = connection.path().unwrap_or_default();
+    let is_long = fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > LOG_BYTES);
+    if is_long && connection.busy_timeout(Duration::ZERO).is_ok() {
+        let cut = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let _left_to_the_next_commit = connection.query_row(cut, [], |_| Ok(()));
+        let _writers_would_not_wait = connection.busy_timeout(BUSY_TIMEOUT);
+    }
+}
+
+/// Whether another connection was in the way.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+/// Whether a file is a database of ours, or an empty one.
+///
+/// The tables are counted before the mark is read: somebody who makes the database meanwhile writes
+/// both at once, so tables without a mark are never seen half-way.
+fn require_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
+        row.get::<_, i64>(0)
+    });
+    let mark = connection.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0));
+    let path = path.to_owned();
+    match tables.and_then(|tables| Ok((tables, mark?))) {
+        Ok((_, APPLICATION_ID) | (0, 0)) => Ok(()),
+        Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => {
+            Err(failed("read the schema")(error))
+        }
+        _ => Err(StoreError::NotOurs { path }),
+    }
+}
+
+/// Whether there are tasks and no database that could know them.
+fn is_lost(home: &Home) -> Result<bool, StoreError> {
+    let database = fs::metadata(home.database());
+    if database.is_ok_and(|found| found.len() > 0) {
+        return Ok(false);
+    }
+    let tasks = home.tasks();
+    match fs::read_dir(&tasks) {
+        Ok(mut entries) => Ok(entries.next().is_some()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(StoreError::file("list", &tasks, &error)),
+    }
+}
+
+fn require_safe(home: &Path) -> Result<(), StoreError> {
+    let kind = filesystem::file_system_of(home)
+        .map_err(|error| StoreError::file("tell the file system of", home, &error))?;
+    match kind {
+        FileSystem::Local | FileSystem::Passing { .. } => Ok(()),
+        FileSystem::Unsafe { kind } => Err(StoreError::UnsafeFileSystem {
+            path: home.to_owned(),
+            kind,
+        }),
+    }
+}
+
+/// Makes a directory that only its owner can look into.
+pub(super) fn make_private(directory: &Path) -> Result<(), StoreError> {
+    let made = DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .and_then(|()| tighten(directory, &fs::metadata(directory)?, 0o700));
+    made.map_err(|error| StoreError::file("make the directory", directory, &error))
+}
+
+/// Takes away what the mode does not give, and nothing of what it gives.
+fn tighten(path: &Path, found: &fs::Metadata, mode: u32) -> io::Result<()> {
+    const STICKY: u32 = 0o1000;
+    let all = found.permissions().mode();
+    let has = all & 0o777;
+    // A directory that is shared on purpose, such as `/tmp`, is not closed to others.
+    if has & !mode == 0 || all & STICKY != 0 {
+        return Ok(());
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(has & mode))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orange_config::Environment;
+
+    #[test]
+    fn a_commit_is_synced_and_references_hold() {
+        let directory = tempfile::tempdir().unwrap();
+        let environment = Environment::of([("ORANGE_HOME", directory.path().join("home"))]);
+        let home = Home::resolve(&environment).unwrap();
+        let store = Store::open(&home).unwrap();
+        let setting = |name: &str| -> String {
+            let read = |row: &rusqlite::Row<'_>| row.get::<_, rusqlite::types::Value>(0);
+            let value = store.connection.pragma_query_value(None, name, read);
+            format!("{:?}", value.unwrap())
+        };
+        assert_eq!(setting("synchronous"), "Integer(2)");
+        assert_eq!(setting("foreign_keys"), "Integer(1)");
+        assert_eq!(setting("journal_mode"), "Text(\"wal\")");
+        assert_eq!(setting("busy_timeout"), "Integer(20000)");
+    }
+}

@@ -1,0 +1,365 @@
+//! Restores the database from the task directories, up to the last projection.
+//!
+//! The new database is made beside the old one and takes its name at the end; the old one is
+//! renamed, never deleted. A task directory that cannot be read is reported and left as it is.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use orange_config::Home;
+use orange_engine::document::Document;
+use orange_engine::event::{Event, Fact};
+use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
+use orange_engine::task::{Task, Workspace};
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::error::{StoreError, failed};
+use super::history::{self, History};
+use super::imports::Import;
+use super::inbox::InboxEntry;
+use super::record::{derive, follow};
+use super::runs::RunRecord;
+use super::task_directory::TaskDirectory;
+use super::task_file::whereabouts;
+use super::{Store, events, imports, inbox, pending, runs, tasks, texts, whole_file, workspaces};
+use crate::steps::reached;
+
+/// What a rebuild restored, and what it could not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// The tasks that are back.
+    pub tasks: Vec<RebuiltTask>,
+    /// The directories that were left alone.
+    pub skipped: Vec<SkippedTask>,
+    /// The workspaces that are free and in the pool again.
+    pub workspaces: Vec<WorkspaceName>,
+    /// Where the old database is now.
+    pub old_database: Option<PathBuf>,
+}
+
+/// A task that is back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RebuiltTask {
+    /// The task.
+    pub task: TaskId,
+    /// Its version: what came after the last projection is lost.
+    pub version: u64,
+    /// What was not quite as it should be, one sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// A task directory that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedTask {
+    /// The directory.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+/// Makes the database anew from the task directories.
+pub fn rebuild(home: &Home) -> Result<Rebuilt, StoreError> {
+    super::open::make_private(home.path())?;
+    let path = home.database();
+    let new = with_suffix(&path, ".rebuilding");
+    remove_database(&new)?;
+    let mut report = Rebuilt::default();
+    {
+        let mut store = Store::open_at(&new, home)?;
+        restore_all(&mut store, &mut report)?;
+        // Everything goes into the one file that is about to be renamed.
+        store
+            .connection
+            .pragma_update(None, "journal_mode", "DELETE")
+            .map_err(failed("finish the new database"))?;
+    }
+    reached("the new database is made");
+    report.old_database = put_in_place(&new, &path)?;
+    Ok(report)
+}
+
+fn restore_all(store: &mut Store, report: &mut Rebuilt) -> Result<(), StoreError> {
+    let home = store.home.clone();
+    let transaction = store
+        .connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(failed("rebuild"))?;
+    let mut sequence = 0;
+    for project in directories(&home.tasks())? {
+        for path in directories(&project)? {
+            // A task comes back whole or not at all.
+            transaction
+                .execute_batch("SAVEPOINT task")
+                .map_err(failed("rebuild"))?;
+            match restore_task(&transaction, &home, &project, &path) {
+                Ok((task, last)) => {
+                    sequence = sequence.max(last);
+                    report.tasks.push(task);
+                    transaction.execute_batch("RELEASE task")
+                }
+                Err(reason) => {
+                    report.skipped.push(SkippedTask { path, reason });
+                    transaction.execute_batch("ROLLBACK TO task; RELEASE task")
+                }
+            }
+            .map_err(failed("rebuild"))?;
+        }
+    }
+    transaction
+        .execute("UPDATE sequence SET last = ?1", [sequence])
+        .map_err(failed("rebuild"))?;
+    transaction.commit().map_err(failed("rebuild"))
+}
+
+/// The directories in a directory, in the order of their names.
+fn directories(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let listed = |error: io::Error| StoreError::file("list", path, &error);
+    let entries = match fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(listed)?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(listed)?.path();
+        if path.is_dir() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Restores a task; answers with the last commit that touched it, or why it cannot be restored.
+fn restore_task(
+    connection: &Connection,
+    home: &Home,
+    project: &Path,
+    path: &Path,
+) -> Result<(RebuiltTask, u64), String> {
+    let name = |path: &Path| path.file_name().and_then(OsStr::to_str).map(str::to_owned);
+    let no_name = || String::from("its name is not UTF-8");
+    let id = TaskId::new(name(path).ok_or_else(no_name)?);
+    let project = ProjectName::new(name(project).ok_or_else(no_name)?);
+    let directory = TaskDirectory::new(home, &project, &id).map_err(|error| error.to_string())?;
+    let workflow = fs::read_to_string(directory.workflow())
+        .map_err(|error| format!("`workflow.yml`: {}", orange_config::reason(&error)))?;
+    let history = history::read(&directory.history())
+        .map_err(|reason| format!("`history.jsonl`: {reason}"))?;
+    let mut remarks = Vec::new();
+    if history.torn {
+        remarks.push(String::from(
+            "the last line of `history.jsonl` was cut short and is left out",
+        ));
+    }
+    let said = last_words(&directory, &mut remarks);
+    let (task, last) = replay(connection, &directory, &history, &workflow, said.as_ref())
+        .map_err(|error| error.to_string())?;
+    if task.id != id || task.project != project {
+        let (id, project) = (&task.id, &task.project);
+        return Err(format!(
+            "its history is that of task `{id}` of project `{project}`"
+        ));
+    }
+    restore_notes(connection, &directory, &task, &mut remarks)
+        .map_err(|error| error.to_string())?;
+    let version = task.version;
+    let task = RebuiltTask {
+        task: id,
+        version,
+        remarks,
+    };
+    Ok((task, last))
+}
+
+/// The text that was imported last, or else the one that is there.
+fn last_words(directory: &TaskDirectory, remarks: &mut Vec<String>) -> Option<Document> {
+    let read = |path: &Path| Document::parse(&fs::read(path).ok()?).ok();
+    let (live, _) = whereabouts(directory);
+    let said = read(&live);
+    if said.is_none() {
+        remarks.push(format!(
+            "`{}` cannot be read; it comes back from the last import when it is needed",
+            live.display()
+        ));
+    }
+    read(&directory.imported()).or(said)
+}
+
+/// Folds a history into the new database, with everything that is derived from it.
+fn replay(
+    connection: &Connection,
+    directory: &TaskDirectory,
+    history: &History,
+    workflow: &str,
+    said: Option<&Document>,
+) -> Result<(Task, u64), StoreError> {
+    let first = history.lines.first();
+    let born = first.and_then(|line| orange_engine::apply::born(&line.event));
+    let (Some(first), Some(mut task)) = (first, born) else {
+        return Err(StoreError::NoBeginning(
+            "the history does not begin with `task.created`",
+        ));
+    };
+    let id = task.id.clone();
+    let hash = texts::keep(connection, workflow)?;
+    tasks::insert(
+        connection,
+        &task,
+        &hash,
+        directory.below_home(),
+        first.sequence,
+    )?;
+    events::append(connection, &id, first.sequence, &first.event)?;
+    let mut planned = BTreeMap::new();
+    let mut sequence = first.sequence;
+    for line in history.lines.iter().skip(1) {
+        task = follow(task, &line.event)?;
+        sequence = line.sequence;
+        events::append(connection, &id, sequence, &line.event)?;
+        // Which text each import brought is not in the history; the last one follows below.
+        if !matches!(line.event.fact, Fact::DocumentImported { .. }) {
+            derive(connection, &task, &line.event, None, &mut planned)?;
+        }
+    }
+    if let Some(said) = said {
+        let last = history.lines.iter().rev().map(|line| &line.event);
+        if let Some(import) = last_import(last, said) {
+            imports::insert(connection, &id, &import)?;
+        }
+    }
+    pending::keep(connection, &task, &[])?;
+    let last = history.lines.last().unwrap_or(first);
+    pending::suspect(connection, &task.id, last.event.at)?;
+    tasks::update(connection, &task, sequence)?;
+    Ok((task, sequence))
+}
+
+/// The event that brought a text last, which is the beginning when none did since.
+fn last_import<'text, 'event>(
+    mut backwards: impl Iterator<Item = &'event Event>,
+    said: &'text Document,
+) -> Option<Import<'text>> {
+    backwards.find_map(|event| {
+        let (by, asked) = match &event.fact {
+            Fact::DocumentImported { by, asked, .. } => (by, *asked),
+            Fact::TaskCreated(created) => (&created.by, false),
+            _ => return None,
+        };
+        Some(Import {
+            version: event.version,
+            by: by.clone(),
+            asked,
+            stray: false,
+            text: said.text(),
+            at: event.at,
+        })
+    })
+}
+
+/// Restores what performers had noted: runs, messages, the workspace.
+fn restore_notes(
+    connection: &Connection,
+    directory: &TaskDirectory,
+    task: &Task,
+    remarks: &mut Vec<String>,
+) -> Result<(), StoreError> {
+    for path in directories(&directory.runs())? {
+        let path = path.join("run.json");
+        let Ok(bytes) = fs::read(&path) else { continue };
+        match serde_json::from_slice::<RunRecord>(&bytes) {
+            Ok(record) if record.task == task.id => match runs::restore(connection, &record) {
+                Err(StoreError::UnknownRun { run, .. }) => {
+                    remarks.push(format!("run `{run}` is in no event and is left out"));
+                }
+                restored => restored?,
+            },
+            Ok(_) => remarks.push(format!("`{}` is of another task", path.display())),
+            Err(error) => remarks.push(format!("`{}`: {error}", path.display())),
+        }
+    }
+    if let Ok(bytes) = fs::read(directory.inbox()) {
+        match serde_json::from_slice::<Vec<InboxEntry>>(&bytes) {
+            Ok(entries) => {
+                for entry in entries {
+                    inbox::restore(connection, &task.id, &entry)?;
+                }
+            }
+            Err(error) => remarks.push(format!("`inbox.json`: {error}")),
+        }
+    }
+    if let Workspace::Bound(name) | Workspace::Leaving(Some(name)) = &task.workspace {
+        restore_workspace(connection, directory, task, name, remarks)?;
+    }
+    Ok(())
+}
+
+/// The link in the task directory says where the workspace is.
+fn restore_workspace(
+    connection: &Connection,
+    directory: &TaskDirectory,
+    task: &Task,
+    name: &WorkspaceName,
+    remarks: &mut Vec<String>,
+) -> Result<(), StoreError> {
+    let number = name.as_str().rsplit("--").next();
+    let (live, bound) = whereabouts(directory);
+    let worktree = live.parent().filter(|_| bound);
+    let (Some(path), Some(number)) = (worktree, number.and_then(|text| text.parse().ok())) else {
+        remarks.push(format!("workspace `{name}` could not be found again"));
+        return Ok(());
+    };
+    workspaces::insert(connection, name, &task.project, number, path)?;
+    workspaces::restore(connection, name, &task.id)
+}
+
+/// Gives the new database its name; answers with where the old one is now.
+fn put_in_place(new: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> {
+    // While its lock is held nobody writes to the old one, and who waits for it sees that it has
+    // been replaced. One that cannot be opened has no writers.
+    let mut old = path.exists().then(|| Connection::open(path).ok()).flatten();
+    let guard = old.as_mut().and_then(|old| {
+        old.transaction_with_behavior(TransactionBehavior::Immediate)
+            .ok()
+    });
+    let aside = aside(path);
+    // The log belongs to the database and goes with it; a new one would be damaged by it.
+    for suffix in ["", "-wal", "-shm"] {
+        let from = with_suffix(path, suffix);
+        if from.exists() {
+            whole_file::rename(&from, &with_suffix(&aside, suffix))?;
+        }
+    }
+    whole_file::rename(new, path)?;
+    whole_file::sync_directory_of(path)?;
+    drop(guard);
+    Ok(aside.exists().then_some(aside))
+}
+
+/// A name for the old database; that of an interrupted rebuild when the old one has it already.
+fn aside(path: &Path) -> PathBuf {
+    let named = |number: u32| with_suffix(path, &format!(".before-rebuild-{number}"));
+    let mut number = 1;
+    while named(number).exists() {
+        number += 1;
+    }
+    if !path.exists() && number > 1 {
+        number -= 1;
+    }
+    named(number)
+}
+
+fn remove_database(path: &Path) -> Result<(), StoreError> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        whole_file::remove(&with_suffix(path, suffix))?;
+    }
+    Ok(())
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
+}

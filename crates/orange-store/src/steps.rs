@@ -1,0 +1,108 @@
+//! Marks the steps between which a process may die.
+//!
+//! In the program a mark is nothing. Tests count the marks that an operation reaches, then let it
+//! die at each of them by a signal that nothing can catch: those of the store inside one process,
+//! those with the feature `crash-points` wherever the real program runs.
+
+/// A mark at which a test may end the process.
+#[cfg(not(any(test, feature = "crash-points")))]
+pub fn reached(_step: &'static str) {}
+
+/// A mark at which a thread panics when tests want it to.
+#[cfg(not(feature = "crash-points"))]
+pub fn may_panic(_step: &'static str) {}
+
+/// The home's `crash-points/panics` names the marks at which threads panic, a line each.
+///
+/// # Panics
+///
+/// When a test asks for it.
+#[cfg(feature = "crash-points")]
+pub fn may_panic(step: &'static str) {
+    use orange_config::{Environment, Home};
+    let home = Home::resolve(&Environment::read());
+    let orders = home.map(|home| home.path().join("crash-points/panics"));
+    let orders = orders.map(std::fs::read_to_string);
+    let wanted = orders.is_ok_and(|it| it.is_ok_and(|it| it.lines().any(|line| line == step)));
+    assert!(!wanted, "a test wants a panic in {step}");
+}
+
+#[cfg(test)]
+pub use armed::{arm, reached};
+
+#[cfg(all(feature = "crash-points", not(test)))]
+pub use ordered::reached;
+
+/// Ends this process as `kill -9` does.
+#[cfg(any(test, feature = "crash-points"))]
+fn die() {
+    use rustix::process::{Signal, getpid, kill_process};
+    let _dead = kill_process(getpid(), Signal::KILL);
+}
+
+#[cfg(test)]
+mod armed {
+    use std::cell::Cell;
+
+    thread_local! {
+        /// How many marks are left until death; none when the process is to live.
+        static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+
+    /// Lets this thread's process die at the mark of this number, counted from 0.
+    pub fn arm(at: usize) {
+        LEFT.set(Some(at));
+    }
+
+    /// A mark.
+    pub fn reached(_step: &'static str) {
+        match LEFT.get() {
+            None => {}
+            Some(0) => super::die(),
+            Some(left) => LEFT.set(Some(left - 1)),
+        }
+    }
+}
+
+/// A directory `crash-points` in the home holds `orders`: the steps that count, a line each, and
+/// the numbers of the marks to die at. Whoever reaches a mark adds a line to `reached` beside it,
+/// so the processes of a home count together.
+#[cfg(all(feature = "crash-points", not(test)))]
+mod ordered {
+    use std::fs::{self, OpenOptions};
+    use std::io::{self, Read as _, Write as _};
+    use std::path::Path;
+
+    use orange_config::{Environment, Home};
+
+    /// A mark.
+    pub fn reached(step: &'static str) {
+        let Ok(home) = Home::resolve(&Environment::read()) else {
+            return;
+        };
+        let folder = home.path().join("crash-points");
+        let Ok(orders) = fs::read_to_string(folder.join("orders")) else {
+            return;
+        };
+        if !orders.lines().any(|line| line == step) {
+            return;
+        }
+        let Ok(number) = count(&folder.join("reached"), step) else {
+            return;
+        };
+        if orders.lines().any(|line| line.parse() == Ok(number)) {
+            super::die();
+        }
+    }
+
+    /// The number of this mark, from 0.
+    fn count(path: &Path, step: &str) -> io::Result<usize> {
+        let mut options = OpenOptions::new();
+        let mut file = options.read(true).append(true).create(true).open(path)?;
+        file.lock()?;
+        let mut before = String::new();
+        file.read_to_string(&mut before)?;
+        writeln!(file, "{} {step}", std::process::id())?;
+        Ok(before.lines().count())
+    }
+}

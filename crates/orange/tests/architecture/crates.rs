@@ -1,0 +1,102 @@
+//! Which crate may depend on which, and the engine on what.
+
+use toml::Table;
+
+use crate::verdict::Violation;
+
+/// The crates of the program, and what each is built on. Arrows point down only.
+const GRAPH: &[(&str, &[&str])] = &[
+    ("orange-engine", &[]),
+    ("orange-config", &["orange-engine"]),
+    ("orange-store", &["orange-config", "orange-engine"]),
+    ("orange-effects", &["orange-config", "orange-engine"]),
+    (
+        "orange-driver",
+        &[
+            "orange-config",
+            "orange-effects",
+            "orange-engine",
+            "orange-store",
+        ],
+    ),
+    (
+        "orange",
+        &["orange-config", "orange-driver", "orange-engine"],
+    ),
+];
+
+/// What the engine may be built from: readers, data, a hash, and nothing that acts.
+const ENGINE_MAY_USE: &[&str] = &[
+    "granit-parser",
+    "pulldown-cmark",
+    "schemars",
+    "serde",
+    "sha2",
+    "thiserror",
+];
+
+/// Where a manifest is.
+pub fn manifests() -> impl Iterator<Item = (&'static str, String)> {
+    let names = GRAPH.iter().map(|(name, _)| *name);
+    names.map(|name| (name, format!("crates/{name}/Cargo.toml")))
+}
+
+/// What a crate depends on and must not.
+pub fn check(name: &str, path: &str, manifest: &str) -> Vec<Violation> {
+    let table: Table = manifest.parse().unwrap_or_default();
+    let used = table.get("dependencies").and_then(|it| it.as_table());
+    let Some(used) = used else {
+        return vec![Violation::new(path, 1, "no dependency was read")];
+    };
+    let mut row = GRAPH.iter().filter(|(known, _)| *known == name);
+    let inner = row.next().map_or(&[][..], |(_, inner)| *inner);
+    let mut found = Vec::new();
+    for (used, value) in used {
+        let renamed = value.get("package").and_then(|it| it.as_str());
+        let used = renamed.unwrap_or(used);
+        let is_allowed = if used.starts_with("orange-") {
+            inner.contains(&used)
+        } else {
+            name != "orange-engine" || ENGINE_MAY_USE.contains(&used)
+        };
+        if !is_allowed {
+            let rule = format!("`{name}` must not depend on `{used}` (the table is in crates.rs)");
+            found.push(Violation::new(path, 1, rule));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(name: &str, manifest: &str) -> usize {
+        check(name, "Cargo.toml", manifest).len()
+    }
+
+    #[test]
+    fn an_arrow_that_points_up_is_found() {
+        let upward = "[dependencies]\norange-driver = { path = \"../orange-driver\" }\n";
+        assert_eq!(count("orange-store", upward), 1);
+        assert_eq!(count("orange", upward), 0);
+        assert_eq!(
+            count("orange", "[dependencies]\norange-store.workspace = true"),
+            1
+        );
+        let tested = "[dependencies]\n[dev-dependencies]\norange-store = { path = \"x\" }\n";
+        assert_eq!(count("orange", tested), 0);
+    }
+
+    #[test]
+    fn the_engine_uses_nothing_that_acts() {
+        assert_eq!(count("orange-engine", "[dependencies]\nserde = \"1\"\n"), 0);
+        assert_eq!(
+            count("orange-engine", "[dependencies]\nrustix = \"1\"\n"),
+            1
+        );
+        let renamed = "[dependencies]\nserde = { package = \"tokio\", version = \"1\" }\n";
+        assert_eq!(count("orange-engine", renamed), 1);
+        assert_eq!(count("orange-engine", "[package]\n"), 1);
+    }
+}
