@@ -223,21 +223,29 @@ pub(super) fn instructions(prompt: &Prompt, steps: &Steps<'_>, message: &str) ->
     if let Some(parent) = task.queueing.parent.as_ref()
         && !is_named("parent")
     {
+        begin_paragraph(&mut text);
         let _ = writeln!(
             text,
-            "\nThis task is a part of task {parent}; see what that is about with: orange task \
+            "This task is a part of task {parent}; see what that is about with: orange task \
              show {parent}"
         );
     }
     if !task.children.is_empty() && !is_named("children") {
+        begin_paragraph(&mut text);
         let _ = writeln!(
             text,
-            "\nParts of this task that ran as tasks of their own: {}. See what each did with: \
+            "Parts of this task that ran as tasks of their own: {}. See what each did with: \
              orange task show ID",
             children(task)
         );
     }
     text
+}
+
+/// Leaves one empty line before what comes next, however the text ends.
+fn begin_paragraph(text: &mut String) {
+    text.truncate(text.trim_end().len());
+    text.push_str("\n\n");
 }
 
 /// The parts of a task with how each ended, such as `k3f9 (done), x1x1 (not ended)`.

@@ -39,7 +39,7 @@ fn survive(test: &str, least: usize, prepare: Operation, operation: Operation) {
         let stage = Stage::new();
         prepare(&stage);
         let status = Command::new(std::env::current_exe().unwrap())
-            .args([&format!("store::tests::{test}"), "--exact", "--nocapture"])
+            .args([&format!("tests::{test}"), "--exact", "--nocapture"])
             .args(stage::written_orders(&stage, at))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -185,7 +185,7 @@ fn another_projection_after_a_death_loses_nothing() {
         stage.project();
         std::io::Write::write_all(&mut agent, b"too late\n").unwrap();
         let status = Command::new(std::env::current_exe().unwrap())
-            .args([&format!("store::tests::{test}"), "--exact", "--nocapture"])
+            .args([&format!("tests::{test}"), "--exact", "--nocapture"])
             .args(stage::written_orders(&stage, at))
             .stdin(Stdio::null())
             .stdout(Stdio::null())

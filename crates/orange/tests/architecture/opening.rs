@@ -57,7 +57,7 @@ mod tests {
             "// A comment.\n",
             "\n//! Late.",
             "//!\n//! Late.",
-            "/// A.",
+            "/// A.\nfn f() {}",
         ] {
             assert!(is_refused(text), "{text:?}");
         }

@@ -56,6 +56,7 @@ fn tests() -> Vec<String> {
     let mut folders: Vec<PathBuf> = fs::read_dir(crates)
         .unwrap()
         .map(|entry| entry.unwrap().path().join("tests"))
+        .filter(|folder| folder.is_dir())
         .collect();
     let mut texts = Vec::new();
     while let Some(folder) = folders.pop() {

@@ -134,7 +134,7 @@ impl Agent<'_> {
     /// Performs what is left, until every message is read or given up.
     fn settle(&self) {
         let driver = self.stage.driver();
-        let settled = Deadline::after(SOON).wait_for(|| {
+        let settled = Deadline::after(3 * SOON).wait_for(|| {
             driver.perform(&self.id).unwrap();
             let is_given_up = !self.stage.task(&self.id).attention.is_empty();
             is_given_up || self.inbox().iter().all(|it| it.read_at.is_some())
