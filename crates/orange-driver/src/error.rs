@@ -15,7 +15,7 @@ use orange_engine::role::Role;
 use orange_store::StoreError;
 use serde::Serialize;
 
-use super::error_wording::{held, in_use, joined, listed, no_skills, unsafe_workflow};
+use crate::error_wording::{held, in_use, joined, listed, no_skills, unsafe_workflow};
 
 /// What was attempted, on what, and what stood in the way.
 #[derive(Debug, thiserror::Error)]

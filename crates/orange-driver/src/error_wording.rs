@@ -2,7 +2,7 @@
 
 use orange_engine::names::{HarnessName, TaskId, WorkspaceName};
 
-use super::error::Candidate;
+use crate::error::Candidate;
 
 /// What keeps a project in use.
 pub(super) fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {

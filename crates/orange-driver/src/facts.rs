@@ -11,8 +11,8 @@ use orange_engine::names::{BranchName, CommitId, RunId};
 use orange_engine::report::Report;
 use orange_store::{GateCommand, Store, StoredTask, WorkspaceRecord};
 
-use super::step::{Known, read};
-use super::{Driver, DriverError};
+use crate::step::{Known, read};
+use crate::{Driver, DriverError};
 
 /// How many seconds a command of a workflow or a script of a project may take when neither says.
 pub(super) const USUAL_TIMEOUT: u64 = 600;

@@ -16,10 +16,10 @@ use orange_engine::input::CommandResult;
 use orange_engine::names::TaskId;
 use orange_store::{GateAnswer, GateCommand, Store, WorkspaceRecord};
 
-use super::lock::Lock;
-use super::wait::Called;
-use super::working_copy::GATE;
-use super::{Driver, DriverError};
+use crate::lock::Lock;
+use crate::request::wait::Called;
+use crate::workspaces::prepare::GATE;
+use crate::{Driver, DriverError};
 
 /// What a shell answers for a program that does not exist.
 const NOT_FOUND: i32 = 127;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use orange_engine::names::{FreshId, TaskId};
 use sha2::{Digest as _, Sha256};
 
-use super::DriverError;
+use crate::DriverError;
 
 /// Letters and digits that nobody mistakes for another; 32 of them, so that five bits are one.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";

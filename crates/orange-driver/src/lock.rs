@@ -9,7 +9,7 @@ use orange_config::clock::Deadline;
 use orange_config::reason;
 use orange_engine::names::WorkspaceName;
 
-use super::{Driver, DriverError};
+use crate::{Driver, DriverError};
 
 /// How long somebody else may have a workspace; a setup script is slow, so trying again later is no
 /// failure.

@@ -11,7 +11,7 @@ use orange_engine::schedule::Standing;
 use orange_engine::{Decision, Refusal, Task, Workflow, decide, held_back};
 use orange_store::{Commit, Reading, Record, Store, StoredTask, Unknown};
 
-use super::{Driver, DriverError, ids};
+use crate::{Driver, DriverError, ids};
 
 /// How often a step is decided anew because somebody else was faster.
 const ROUNDS: usize = 64;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use orange_store::{Store, StoreError};
 
-use super::{Driver, DriverError};
+use crate::{Driver, DriverError};
 
 /// How long a commit of somebody else may take before that is worth telling.
 const USUAL: Duration = Duration::from_millis(500);

@@ -22,22 +22,22 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-use aside::Aside;
-use catching_up::{confirmers, hearers, readers};
-use files::Files;
+use crate::supervisor::aside::Aside;
+use crate::supervisor::catching_up::{confirmers, hearers, readers};
+use crate::supervisor::files::Files;
+use crate::supervisor::pace::Pace;
+use crate::supervisor::scheduling::{notifying, scheduling, tidying};
+use crate::supervisor::server::Server;
+use crate::supervisor::tasks::Tasks;
+use crate::supervisor::timers::Timers;
+use crate::supervisor::workers::Workers;
 use orange_config::clock::{self, Deadline};
 use orange_config::{LogLevel, SupervisorSettings};
 use orange_effects::process::{Exits, ProcessError, allow_many_open_files};
 use orange_effects::tmux::Heard;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
-use pace::Pace;
-use scheduling::{notifying, scheduling, tidying};
 use serde_json::json;
-use server::Server;
-use tasks::Tasks;
-use timers::Timers;
-use workers::Workers;
 
 use crate::{
     Confirmed, Driver, DriverError, Gathering, Looked, Performed, SupervisorLock, Watcher,

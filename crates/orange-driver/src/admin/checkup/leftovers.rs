@@ -1,0 +1,196 @@
+//! What killed processes, lost databases and ended tasks left behind.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::{ProjectName, TaskId};
+use orange_store::{Store, StoreError, WorkspaceRecord, WorkspaceState};
+use rustix::process::{Pid, test_kill_process};
+
+use super::{Checkup, Health};
+use crate::step::pinned;
+use crate::{Driver, DriverError};
+
+/// How many names a finding lists.
+const SHOWN: usize = 5;
+
+/// The names of one kind of leftover, and what they are.
+struct Left {
+    names: Vec<String>,
+    what: &'static str,
+    mend: String,
+}
+
+impl Driver {
+    /// Looks for what nobody has a use for any more; one finding for each kind, or one that says
+    /// that there is nothing.
+    pub(crate) fn check_leftovers(&self, found: &mut Vec<Checkup>) {
+        let mut left = vec![self.drafts(), self.set_aside()];
+        // What is wrong with the database is told by itself.
+        if let Ok(store) = Store::open_read_only(&self.home) {
+            match self.left_in(&store) {
+                Ok(more) => left.extend(more),
+                Err(error) => {
+                    let unknown = Checkup::new("leftovers", Health::Unknown, error.to_string());
+                    found.push(unknown.mended_by("run `orange task list`, which says what to do"));
+                }
+            }
+        }
+        left.retain(|it| !it.names.is_empty());
+        if left.is_empty() {
+            found.push(Checkup::new("leftovers", Health::Good, "none"));
+        }
+        for Left { names, what, mend } in left {
+            let shown: Vec<&str> = names.iter().map(String::as_str).take(SHOWN).collect();
+            let more = match names.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let told = format!("{what}: `{}`{more}", shown.join("`, `"));
+            found.push(Checkup::new("leftovers", Health::Doubtful, told).mended_by(mend));
+        }
+    }
+
+    fn left_in(&self, store: &Store) -> Result<Vec<Left>, DriverError> {
+        let orphans = self.orphans(store)?;
+        let orphans = orphans
+            .iter()
+            .map(|it| format!("{} of {}", it.run, it.task));
+        let mut left = vec![
+            Left {
+                names: orphans.collect(),
+                what: "runs that nobody has a use for and that still have a pane or a process",
+                mend: String::from("run `orange serve --detach`, which ends them"),
+            },
+            self.unknown_tasks(store)?,
+        ];
+        left.extend(self.workspaces_left(store)?);
+        Ok(left)
+    }
+
+    /// Texts that were being written when the editor, or who waited for it, was killed.
+    fn drafts(&self) -> Left {
+        let is_left = |path: &PathBuf| {
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            let pid = name
+                .strip_prefix("draft-")
+                .and_then(|it| it.strip_suffix(".md"));
+            let pid = pid.and_then(|it| Pid::from_raw(it.parse().ok()?));
+            pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+        };
+        let drafts = entries(self.home.path()).into_iter().filter(is_left);
+        let names = texts(drafts);
+        let mend = match names.first() {
+            Some(first) => format!("read it with `less {first}`, then remove it"),
+            None => String::new(),
+        };
+        Left {
+            names,
+            what: "texts that were being written when an editor was killed",
+            mend,
+        }
+    }
+
+    fn set_aside(&self) -> Left {
+        let folder = self.home.set_aside();
+        Left {
+            names: texts(entries(&folder).into_iter()),
+            what: "files that git ignores, moved aside by `orange workspace gc --yes`",
+            mend: format!(
+                "when you need none of them, run `rm -r {}`",
+                folder.display()
+            ),
+        }
+    }
+
+    /// Directories of tasks that the database does not know.
+    fn unknown_tasks(&self, store: &Store) -> Result<Left, DriverError> {
+        let mut unknown = Vec::new();
+        for path in entries(&self.home.tasks())
+            .iter()
+            .flat_map(|it| entries(it))
+        {
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            match store.require(&TaskId::new(name)) {
+                Err(StoreError::UnknownTask { .. }) if path.is_dir() => unknown.push(path),
+                Err(StoreError::UnknownTask { .. }) | Ok(_) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Left {
+            names: texts(unknown.into_iter()),
+            what: "directories of tasks that the database does not know",
+            mend: String::from("run `orange rebuild --move-aside`, which reads them again"),
+        })
+    }
+
+    /// Worktrees that nobody uses, could use, or knows.
+    fn workspaces_left(&self, store: &Store) -> Result<Vec<Left>, DriverError> {
+        let (mut ended, mut retired, mut halves, mut unknown) = (vec![], vec![], vec![], vec![]);
+        for path in entries(&self.home.workspaces()) {
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            if name.starts_with('.') {
+                continue;
+            }
+            let project = name.rsplit_once("--").map_or(name, |(project, _)| project);
+            let records = store.workspaces(&ProjectName::new(project))?;
+            match records.into_iter().find(|it| it.path == path) {
+                None => unknown.push(path),
+                Some(it) if it.state == WorkspaceState::Retired => retired.push(path),
+                Some(it) if !path.join(".git").exists() && it.state == WorkspaceState::Free => {
+                    halves.push(path);
+                }
+                Some(it) if holder_has_ended(store, &it)? => ended.push(path),
+                Some(_) => {}
+            }
+        }
+        let gc = || String::from("run `orange workspace gc`, which says what stands in the way");
+        let look = |paths: &[PathBuf]| match paths.first() {
+            Some(first) => {
+                let first = first.display();
+                format!("look into it with `ls -la {first}`, then `mv {first} {first}.old`")
+            }
+            None => String::new(),
+        };
+        let mends = [gc(), gc(), look(&halves), look(&unknown)];
+        let whats = [
+            "worktrees that tasks hold which have ended",
+            "worktrees that were taken out of the pool as they are",
+            "worktrees that were never finished",
+            "folders among the worktrees that are in no pool",
+        ];
+        let kinds = [ended, retired, halves, unknown]
+            .into_iter()
+            .zip(whats)
+            .zip(mends);
+        let left = kinds.map(|((paths, what), mend)| Left {
+            names: texts(paths.into_iter()),
+            what,
+            mend,
+        });
+        Ok(left.collect())
+    }
+}
+
+/// Whether a workspace is held by a task that has ended and has nothing left to perform.
+fn holder_has_ended(store: &Store, record: &WorkspaceRecord) -> Result<bool, DriverError> {
+    let (WorkspaceState::Bound(task) | WorkspaceState::Reserved(task)) = &record.state else {
+        return Ok(false);
+    };
+    let stored = store.require(task)?;
+    let is_over = pinned(&stored)?.is_terminal(&stored.task.status);
+    Ok(is_over && stored.task.pending.is_empty())
+}
+
+/// What is in a folder, in order; nothing when it cannot be listed.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let listed = fs::read_dir(folder).into_iter().flatten();
+    let mut paths: Vec<PathBuf> = listed.filter_map(|it| Some(it.ok()?.path())).collect();
+    paths.sort();
+    paths
+}
+
+fn texts(paths: impl Iterator<Item = PathBuf>) -> Vec<String> {
+    paths.map(|path| path.display().to_string()).collect()
+}

@@ -1,0 +1,294 @@
+//! A throw-away home with scripted agents, and its end.
+//!
+//! Everything that is set going in a demo has the demo's folder as its `HOME`, and nothing else
+//! has: that is how it is found and ended. The folder is locked while its demo lives, so that a
+//! later one can tell what a killed one has left. A folder that is kept loses its mark, and is the
+//! person's from then on.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use orange_config::clock::Deadline;
+use orange_config::{Environment, Home, ORANGE_HOME, reason};
+use orange_effects::command::Invocation;
+use orange_effects::private_file;
+use orange_effects::process::{Patience, ProcessError, ask_to_end, end_with_variable};
+use orange_engine::names::{HarnessName, ProjectName};
+
+use crate::{Driver, DriverError, ids};
+
+const ROBOT: &str = include_str!("demo/robot.sh");
+
+/// What a folder of a demo begins with.
+const PREFIX: &str = "orange-demo-";
+
+/// The file that is locked while a demo lives.
+const MARK: &str = ".demo";
+
+/// The project, which is a folder beside the home.
+const PROJECT: &str = "hello";
+
+/// By this everything is found that a demo has set going.
+const HOME: &str = "HOME";
+
+/// What of the person's variables matters to a terminal, an editor or a program's being found. No
+/// other arrives: settings, keys and logins stay where they are.
+const KEPT: &[&str] = &[
+    "PATH",
+    "SHELL",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "TZ",
+    "TERM",
+    "TERMINFO",
+    "TERMINFO_DIRS",
+    "COLORTERM",
+    "COLORFGBG",
+    "VISUAL",
+    "EDITOR",
+    "TMUX",
+];
+
+/// What the repository begins with.
+const FILES: &[(&str, &str)] = &[
+    (
+        "greet.sh",
+        "#!/bin/sh\n# Greets: greet.sh LANGUAGE\ncat \"words/${1:-en}\"\n",
+    ),
+    ("words/en", "Hello\n"),
+];
+
+/// How long whoever supervises may take to end.
+const SUPERVISOR: Duration = Duration::from_secs(20);
+
+/// How long the folder may take to go, while something still writes into it.
+const REMOVAL: Duration = Duration::from_secs(10);
+
+/// A home, a repository and agents that nobody needs afterwards.
+#[derive(Debug)]
+pub struct Demo {
+    folder: PathBuf,
+    driver: Driver,
+    _lock: File,
+}
+
+impl Demo {
+    /// Makes one, with agents that rest for so many seconds between two steps.
+    pub fn new(environment: &Environment, orange: &Path, pause: u64) -> Result<Demo, DriverError> {
+        let (folder, lock) = make(&temporary(environment))?;
+        let demo = Demo::of(folder, lock, environment, orange)?;
+        match demo.fill(pause) {
+            Ok(()) => Ok(demo),
+            Err(error) => {
+                // What stood in the way of the beginning is what the person should hear of.
+                let _unremoved = demo.end(false);
+                Err(error)
+            }
+        }
+    }
+
+    /// What demos that were killed have left.
+    pub fn left(environment: &Environment, orange: &Path) -> Vec<Demo> {
+        let entries = fs::read_dir(temporary(environment)).into_iter().flatten();
+        let found = entries.flatten().filter_map(|entry| {
+            let (name, folder) = (entry.file_name(), entry.path());
+            let is_named = name.as_encoded_bytes().starts_with(PREFIX.as_bytes());
+            let lock = is_named.then(|| abandoned(&folder)).flatten()?;
+            Demo::of(folder, lock, environment, orange).ok()
+        });
+        found.collect()
+    }
+
+    fn of(
+        folder: PathBuf,
+        lock: File,
+        environment: &Environment,
+        orange: &Path,
+    ) -> Result<Demo, DriverError> {
+        let driver = Driver::new(&inside(&folder, environment), orange.to_owned())?;
+        Ok(Demo {
+            driver: driver.standing_in(Some(folder.join(PROJECT))),
+            folder,
+            _lock: lock,
+        })
+    }
+
+    /// Where everything of it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whom to ask about it.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// The project that its tasks belong to.
+    pub fn project(&self) -> ProjectName {
+        ProjectName::new(PROJECT)
+    }
+
+    fn fill(&self, pause: u64) -> Result<(), DriverError> {
+        let robot = self.folder.join("robot.sh");
+        write(&robot, ROBOT)?;
+        let home: &Home = self.driver.home();
+        let script = serde_json::Value::from(robot.to_string_lossy());
+        let definition = format!(
+            "name = \"robot\"\nbinary = \"sh\"\n\
+             [args]\nfull = [{script}, \"{{prompt_file}}\"]\n\
+             reduced = [{script}, \"{{prompt_file}}\"]\n\
+             [environment]\nset = {{ DEMO_PAUSE = \"{pause}\" }}\n"
+        );
+        write(&home.harnesses().join("robot.toml"), &definition)?;
+        let repository = self.folder.join(PROJECT);
+        for (name, text) in FILES {
+            write(&repository.join(name), text)?;
+        }
+        for words in [
+            &["init", "-q", "-b", "main"][..],
+            &["config", "user.name", "Demo"],
+            &["config", "user.email", "demo@example.org"],
+            &["add", "."],
+            &["commit", "-q", "-m", "Greet"],
+        ] {
+            let git = Invocation::new("git", self.driver.environment.passed([]));
+            let git = git.directory(&repository).arguments(words);
+            git.require_success()?;
+        }
+        let harness = Some(HarnessName::new("robot"));
+        let name = Some(self.project());
+        self.driver.add_project(&repository, name, None, harness)?;
+        Ok(())
+    }
+
+    /// Ends everything that it has set going, and removes its folder unless that is kept.
+    pub fn end(self, is_kept: bool) -> Result<(), DriverError> {
+        // Whoever supervises would start something anew. One in this process was asked before.
+        let _asked = self.driver.stop_supervisor(SUPERVISOR);
+        Deadline::after(SUPERVISOR).wait_for(|| !self.driver.is_supervised());
+        // Where no process tells its variables, what is in the panes ends with their server.
+        if let Ok(listing) = self.driver.tmux.list() {
+            let _gone = ask_to_end(&listing.server.process);
+        }
+        match end_with_variable(HOME, self.folder.as_os_str(), Patience::default()) {
+            Ok(_) | Err(ProcessError::Unsupported(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let removed = if is_kept {
+            fs::remove_file(self.folder.join(MARK))
+        } else {
+            remove(&self.folder)
+        };
+        removed.map_err(|error| failed("remove", &self.folder, &error))
+    }
+}
+
+/// Where temporary files go.
+fn temporary(environment: &Environment) -> PathBuf {
+    let named = environment.variable("TMPDIR").map(PathBuf::from);
+    let named = named.filter(|it| it.is_absolute());
+    let named = named.unwrap_or_else(|| PathBuf::from("/tmp"));
+    // By its one true path, since what runs there is found by it.
+    named.canonicalize().unwrap_or(named)
+}
+
+/// What is seen in a demo's folder.
+fn inside(folder: &Path, environment: &Environment) -> Environment {
+    let variables = environment.variables().iter();
+    let kept = variables.filter(|(name, _)| KEPT.iter().any(|it| *name == OsStr::new(it)));
+    let kept = kept.map(|(name, value)| (name.clone(), value.clone()));
+    let own = [
+        (HOME, folder.to_owned()),
+        (ORANGE_HOME, folder.join("orange")),
+    ];
+    let own = own.map(|(name, path)| (OsString::from(name), OsString::from(path)));
+    Environment::of(kept.chain(own))
+}
+
+/// A new folder, and the lock of who has made it.
+fn make(within: &Path) -> Result<(PathBuf, File), DriverError> {
+    let name = format!("{PREFIX}{}", ids::task_id(6)?);
+    let folder = within.join(name);
+    let made = DirBuilder::new().mode(0o700).create(&folder);
+    made.map_err(|error| failed("make", &folder, &error))?;
+    let lock = mark(&folder).map_err(|error| failed("lock", &folder, &error))?;
+    Ok((folder, lock))
+}
+
+/// The mark is locked before it has its name, so that nobody ever finds it without its holder.
+fn mark(folder: &Path) -> io::Result<File> {
+    let hidden = folder.join(".demo.new");
+    let mut options = OpenOptions::new();
+    let lock = options.write(true).create_new(true).mode(0o600);
+    let lock = lock.open(&hidden)?;
+    lock.lock()?;
+    fs::rename(hidden, folder.join(MARK))?;
+    Ok(lock)
+}
+
+/// The lock of a folder that is ours, and whose demo has gone.
+fn abandoned(folder: &Path) -> Option<File> {
+    let about = fs::symlink_metadata(folder).ok()?;
+    let is_own = about.uid() == rustix::process::geteuid().as_raw();
+    let is_private = about.is_dir() && about.mode() & 0o777 == 0o700;
+    if !is_own || !is_private {
+        return None;
+    }
+    let lock = OpenOptions::new()
+        .write(true)
+        .open(folder.join(MARK))
+        .ok()?;
+    lock.try_lock().is_ok().then_some(lock)
+}
+
+/// What has just ended may still be writing its last.
+fn remove(folder: &Path) -> io::Result<()> {
+    let mut removed = Ok(());
+    Deadline::after(REMOVAL).wait_for(|| {
+        removed = empty(folder).and_then(|()| fs::remove_dir_all(folder));
+        removed.is_ok()
+    });
+    removed
+}
+
+/// Everything but the mark goes first: whoever is killed here leaves something that the next demo
+/// finds.
+fn empty(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name() == MARK {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), DriverError> {
+    private_file::write_for_now(path, text.as_bytes()).map_err(|error| DriverError::File {
+        attempt: "write",
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+fn failed(attempt: &'static str, path: &Path, error: &io::Error) -> DriverError {
+    DriverError::File {
+        attempt,
+        path: path.to_owned(),
+        reason: reason(error),
+    }
+}

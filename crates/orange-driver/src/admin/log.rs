@@ -1,0 +1,242 @@
+//! The log: one JSON line per thing that happened, in `orange.log`.
+//!
+//! Many processes write at once: each line is one append, and whoever finds the file too large
+//! renames it under a lock. A line that cannot be written fails nothing.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_config::clock;
+use orange_config::{LogLevel, LogSettings, reason};
+use orange_engine::event::{Event, Fact};
+use orange_engine::input::{Ask, Cause, Observation};
+use orange_engine::names::TaskId;
+use orange_engine::{Refusal, Task};
+use serde_json::{Map, Value, json};
+
+use crate::{Driver, DriverError};
+
+/// The longest text of a line; an error may hold the whole output of a program.
+const LONGEST_TEXT: usize = 2000;
+
+/// The log when the settings cannot be told.
+pub(crate) const USUAL: LogSettings = LogSettings {
+    level: LogLevel::Info,
+    max_size: 10_000_000,
+    keep: 3,
+};
+
+impl Driver {
+    /// Writes a line about a task, unless the settings want less; nobody is told of a failure.
+    pub fn log(&self, level: LogLevel, task: &TaskId, what: &'static str, more: Value) {
+        if level <= self.log.level {
+            let _unwritten = self.try_log(level, task, what, more);
+        }
+    }
+
+    /// Writes a line that is about no single task.
+    pub fn log_for_all(&self, level: LogLevel, what: &'static str, more: Value) {
+        if level <= self.log.level {
+            let _unwritten = self.write_line(level, None, what, more);
+        }
+    }
+
+    /// The same as [`Driver::log`], whatever the settings want, for who has nothing but the log.
+    pub(crate) fn try_log(
+        &self,
+        level: LogLevel,
+        task: &TaskId,
+        what: &'static str,
+        more: Value,
+    ) -> Result<(), DriverError> {
+        self.write_line(level, Some(task), what, more)
+    }
+
+    fn write_line(
+        &self,
+        level: LogLevel,
+        task: Option<&TaskId>,
+        what: &'static str,
+        more: Value,
+    ) -> Result<(), DriverError> {
+        let mut line = Map::new();
+        line.insert("at".to_owned(), json!(clock::now()));
+        line.insert("level".to_owned(), level.name().into());
+        line.insert("pid".to_owned(), std::process::id().into());
+        if let Some(task) = task {
+            line.insert("task".to_owned(), json!(task));
+        }
+        line.insert("what".to_owned(), what.into());
+        if let Value::Object(more) = more {
+            line.extend(more.into_iter().map(|(key, value)| (key, short(value))));
+        }
+        let path = self.home.log();
+        let line = format!("{}\n", Value::Object(line));
+        let written = append(&path, line.as_bytes()).and_then(|size| {
+            if size > self.log.max_size {
+                rotate(&path, self.log)?;
+            }
+            Ok(())
+        });
+        written.map_err(|error| DriverError::File {
+            attempt: "write",
+            reason: reason(&error),
+            path,
+        })
+    }
+
+    /// Notes what was decided; what changes no status is for who looks closely.
+    pub(crate) fn log_decision(&self, task: &Task, cause: &Cause, events: &[Event]) {
+        let mut moves = events.iter().rev().filter_map(|event| match &event.fact {
+            Fact::StatusChanged(changed) => Some(changed.to.to_string()),
+            _ => None,
+        });
+        let (level, to) = match moves.next() {
+            Some(to) => (LogLevel::Info, Some(to)),
+            None => (LogLevel::Debug, None),
+        };
+        let (cause, by) = told(cause);
+        let version = task.version;
+        let more =
+            json!({ "cause": cause, "by": by, "from": task.status, "to": to, "version": version });
+        self.log(level, &task.id, "decided", more);
+    }
+
+    /// Notes a refusal.
+    pub(crate) fn log_refusal(&self, task: &Task, cause: &Cause, refusal: &Refusal) {
+        let (cause, by) = told(cause);
+        let code = refusal.code();
+        let more = json!({ "cause": cause, "by": by, "from": task.status, "code": code });
+        self.log(LogLevel::Info, &task.id, "refused", more);
+    }
+}
+
+/// What set a decision off, and who asked.
+fn told(cause: &Cause) -> (&'static str, Option<String>) {
+    match cause {
+        Cause::Request(request) => {
+            let ask = match &request.ask {
+                Ask::Move { .. } => "move",
+                Ask::Verb(_) => "verb",
+                Ask::Merge { .. } => "merge",
+                Ask::Respawn { .. } => "respawn",
+                Ask::HandEdit { .. } => "hand_edit",
+                Ask::Amend { .. } => "amend",
+                Ask::RetryEffects => "retry_effects",
+                Ask::ClearAttention => "clear_attention",
+                Ask::RetryReleases => "retry_releases",
+                Ask::Adopt { .. } => "adopt",
+                Ask::Delete => "delete",
+                Ask::BringBack => "bring_back",
+                Ask::Tell { .. } => "tell",
+            };
+            (ask, Some(request.by.to_string()))
+        }
+        Cause::Observation(observation) => {
+            let seen = match observation {
+                Observation::DocumentRead { .. } => "document_read",
+                Observation::RunEnded { .. } => "run_ended",
+                Observation::EffectDone { .. } => "effect_done",
+                Observation::EffectGivenUp { .. } => "effect_given_up",
+                Observation::Merged { .. } => "merged",
+                Observation::TimedOut => "timed_out",
+                _ => "observed",
+            };
+            (seen, None)
+        }
+    }
+}
+
+fn short(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.chars().count() > LONGEST_TEXT => {
+            let kept: String = text.chars().take(LONGEST_TEXT).collect();
+            Value::String(kept + "…")
+        }
+        value => value,
+    }
+}
+
+/// Adds a line by one write, so that lines of several processes never mix; how large it is now.
+fn append(path: &Path, line: &[u8]) -> io::Result<u64> {
+    let mut options = OpenOptions::new();
+    let mut file = options.append(true).create(true).mode(0o600).open(path)?;
+    file.write_all(line)?;
+    Ok(file.metadata()?.len())
+}
+
+/// Begins a new file. Who comes too late for the lock, or finds a small file, has nothing to do.
+fn rotate(path: &Path, settings: LogSettings) -> io::Result<()> {
+    let beside = path.with_extension("log.lock");
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(false).mode(0o600);
+    let lock: File = options.open(beside)?;
+    if lock.try_lock().is_err() || fs::metadata(path)?.len() <= settings.max_size {
+        return Ok(());
+    }
+    if settings.keep == 0 {
+        return fs::remove_file(path);
+    }
+    for number in (1..settings.keep).rev() {
+        let _absent = fs::rename(older(path, number), older(path, number + 1));
+    }
+    fs::rename(path, older(path, 1))
+}
+
+/// An older log; the higher its number, the older.
+pub(crate) fn older(path: &Path, number: u32) -> PathBuf {
+    path.with_extension(format!("log.{number}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_older_logs_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("orange.log");
+        let settings = LogSettings {
+            max_size: 10,
+            keep: 2,
+            ..USUAL
+        };
+        for number in 0..5 {
+            let size = append(&path, format!("line number {number}\n").as_bytes()).unwrap();
+            assert!(size > settings.max_size);
+            rotate(&path, settings).unwrap();
+        }
+        let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
+        assert_eq!(read(older(&path, 1)), "line number 4\n");
+        assert_eq!(read(older(&path, 2)), "line number 3\n");
+        assert!(!older(&path, 3).exists());
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn who_finds_a_small_file_or_a_held_lock_leaves_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("orange.log");
+        append(&path, b"a line of some length\n").unwrap();
+        rotate(&path, USUAL).unwrap();
+        let lock = File::create(path.with_extension("log.lock")).unwrap();
+        lock.lock().unwrap();
+        let small = LogSettings {
+            max_size: 1,
+            ..USUAL
+        };
+        rotate(&path, small).unwrap();
+        assert!(path.exists());
+        drop(lock);
+        rotate(&path, small).unwrap();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let cut = short(Value::String("🦀".repeat(LONGEST_TEXT + 1)));
+        assert_eq!(cut.as_str().unwrap().chars().count(), LONGEST_TEXT + 1);
+    }
+}

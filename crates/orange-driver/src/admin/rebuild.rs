@@ -1,0 +1,104 @@
+//! Makes the memory of orange anew from what is on the disk.
+
+use std::fs;
+use std::io;
+
+use orange_config::{Project, reason};
+use orange_effects::git::Phase;
+use orange_engine::names::WorkspaceName;
+use orange_store::{Rebuilt, SkippedTask, Store, WorkspaceRecord, WorkspaceState};
+
+use crate::workspaces::lifecycle::slot;
+use crate::{Driver, DriverError};
+
+impl Driver {
+    /// Restores the database, up to what was last copied into the task directories, and finds the
+    /// workspaces of the pool again.
+    ///
+    /// One that is there is in the way, unless it may be moved aside; it is never deleted. What
+    /// was decided after the last copy is lost, so that this is for a person to ask for.
+    pub fn rebuild(&self, may_move_aside: bool) -> Result<Rebuilt, DriverError> {
+        if self.is_called_by_agent() {
+            return Err(DriverError::ForAPerson("rebuild the database"));
+        }
+        let path = self.home.database();
+        let is_there = fs::metadata(&path).is_ok_and(|found| found.len() > 0);
+        if is_there && !may_move_aside {
+            return Err(DriverError::DatabaseThere { path });
+        }
+        let mut rebuilt = orange_store::rebuild(&self.home)?;
+        let mut store = self.store()?;
+        for project in self.projects()?.projects {
+            // One repository that cannot be looked at keeps no other waiting.
+            if let Err(error) = self.find_workspaces(&mut store, &project, &mut rebuilt) {
+                rebuilt.skipped.push(SkippedTask {
+                    path: project.path,
+                    reason: format!("its free workspaces were not found again: {error}"),
+                });
+            }
+        }
+        Ok(rebuilt)
+    }
+
+    /// Takes the worktrees of a project that are ours and no task's into the pool again. One that a
+    /// task had which does not know it any more stays out until `workspace gc` has looked at it.
+    fn find_workspaces(
+        &self,
+        store: &mut Store,
+        project: &Project,
+        rebuilt: &mut Rebuilt,
+    ) -> Result<(), DriverError> {
+        let git = self.open_repository(project)?;
+        for number in self.numbers_on_disk(project)? {
+            let known = store.workspaces(&project.name)?;
+            if known.iter().any(|it| it.number == number) {
+                continue;
+            }
+            let name = WorkspaceName::new(format!("{}--{number}", project.name));
+            let record = WorkspaceRecord {
+                path: self.home.workspaces().join(name.as_str()),
+                project: project.name.clone(),
+                state: WorkspaceState::Free,
+                number,
+                name,
+            };
+            let _lock = self.lock_workspace(&record.name)?;
+            let Ok(Some(worktree)) = git.existing_workspace(&slot(&record))? else {
+                continue;
+            };
+            let is_idle = worktree.marker()?.is_some_and(|it| it.phase == Phase::Idle);
+            self.add_to_pool(store, project, number)?;
+            if is_idle {
+                rebuilt.workspaces.push(record.name);
+            } else {
+                store.retire_workspace(&record.name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of the directories that are called like workspaces of a project, in order.
+    fn numbers_on_disk(&self, project: &Project) -> Result<Vec<u32>, DriverError> {
+        let folder = self.home.workspaces();
+        let failed = |error: io::Error| DriverError::File {
+            attempt: "look into",
+            path: folder.clone(),
+            reason: reason(&error),
+        };
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(failed)?,
+        };
+        let mut numbers = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(failed)?.file_name();
+            let name = name.to_str().and_then(|name| name.rsplit_once("--"));
+            let number = name.filter(|(of, _)| *of == project.name.as_str());
+            let number = number.and_then(|(_, number)| number.parse::<u32>().ok());
+            numbers.extend(number);
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        Ok(numbers)
+    }
+}

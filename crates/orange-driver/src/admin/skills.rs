@@ -1,0 +1,178 @@
+//! Teaches agents to use orange, and lets them forget it.
+
+use std::path::{Path, PathBuf};
+
+use orange_config::Harness;
+use orange_effects::skill_file::{self, Found, Outcome};
+use orange_engine::Workflow;
+use orange_engine::names::HarnessName;
+use orange_engine::skill::{marked, skill};
+use serde::Serialize;
+
+use crate::{Driver, DriverError};
+
+/// What became of the skill of one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Taught {
+    /// The harness.
+    pub harness: HarnessName,
+    /// The file.
+    pub path: PathBuf,
+    /// What came of it.
+    pub outcome: Teaching,
+    /// Why it was left as it is, or what stood in the way.
+    pub reason: Option<String>,
+    /// What mends it.
+    pub mend: Option<String>,
+}
+
+/// What can come of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Teaching {
+    /// It was not there and is now.
+    Written,
+    /// It said something else before.
+    Updated,
+    /// It was as it should be.
+    Already,
+    /// It was there and is gone.
+    Removed,
+    /// There was none of ours.
+    Absent,
+    /// Somebody changed it or put something else there; it was left as it is.
+    Left,
+    /// The system says no.
+    Failed,
+}
+
+/// Whose skill is meant, and what is to become of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lesson {
+    /// It says what holds now.
+    Teach,
+    /// It goes.
+    Forget,
+}
+
+impl Driver {
+    /// Writes or removes the skill of one agent, or of each that is installed; the names of the
+    /// workflows that it was made from.
+    pub fn teach(
+        &self,
+        named: Option<&HarnessName>,
+        lesson: Lesson,
+    ) -> Result<(Vec<Taught>, Vec<String>), DriverError> {
+        self.require_person("install a skill")?;
+        let places = self.places_of_skills(named, lesson)?;
+        let (text, workflows) = match lesson {
+            Lesson::Teach => self.skill_text()?,
+            Lesson::Forget => (String::new(), Vec::new()),
+        };
+        let taught = places.into_iter().map(|(harness, skills)| {
+            let done = match lesson {
+                Lesson::Teach => skill_file::put(&skills, &text),
+                Lesson::Forget => skill_file::take_away(&skills),
+            };
+            let path = skill_file::path(&skills);
+            let outcome = match &done {
+                Ok(Outcome::Written) => Teaching::Written,
+                Ok(Outcome::Updated) => Teaching::Updated,
+                Ok(Outcome::Already) => Teaching::Already,
+                Ok(Outcome::Removed) => Teaching::Removed,
+                Ok(Outcome::Absent) => Teaching::Absent,
+                Ok(Outcome::Left(_)) => Teaching::Left,
+                Err(_) => Teaching::Failed,
+            };
+            let (reason, mend) = match &done {
+                Ok(Outcome::Left(found)) => {
+                    let mend = move_away(found, &path);
+                    let again = match lesson {
+                        Lesson::Teach => format!(", then run `orange install --harness {harness}`"),
+                        Lesson::Forget => String::new(),
+                    };
+                    (Some(why_left(found)), Some(mend + &again))
+                }
+                Err(error) => {
+                    let look = format!("ls -ld {}", skills.display());
+                    let mend = format!("run `{look}`: it must be a directory you may write to");
+                    (Some(error.to_string()), Some(mend))
+                }
+                Ok(_) => (None, None),
+            };
+            Taught {
+                harness,
+                path,
+                outcome,
+                reason,
+                mend,
+            }
+        });
+        Ok((taught.collect(), workflows))
+    }
+
+    /// What the skill says as things are now, and the workflows that it tells about: that of the
+    /// settings first, then those of the projects.
+    pub(crate) fn skill_text(&self) -> Result<(String, Vec<String>), DriverError> {
+        let mut names = vec![self.settings(None)?.workflow];
+        for project in &self.projects()?.projects {
+            let own = self.settings(Some(project))?.workflow;
+            if !names.contains(&own) {
+                names.push(own);
+            }
+        }
+        let loaded = names.iter().map(|name| Ok(self.workflow(name)?.0));
+        let workflows: Vec<Workflow> = loaded.collect::<Result<_, DriverError>>()?;
+        let workflows: Vec<&Workflow> = workflows.iter().collect();
+        Ok((marked(&skill(&workflows)), names))
+    }
+
+    /// The harnesses that are meant, each with its folder of skills. An agent that is gone by now
+    /// may have left a skill behind.
+    fn places_of_skills(
+        &self,
+        named: Option<&HarnessName>,
+        lesson: Lesson,
+    ) -> Result<Vec<(HarnessName, PathBuf)>, DriverError> {
+        let harnesses = self.harnesses()?;
+        let place = |harness: &Harness| {
+            let skills = harness.skills(&self.environment)?;
+            Some((harness.name.clone(), skills))
+        };
+        if let Some(name) = named {
+            let harness = harnesses.require(name)?;
+            let none = || DriverError::NoSkills(Some(name.clone()));
+            return Ok(vec![place(harness).ok_or_else(none)?]);
+        }
+        let path = self.environment.variable("PATH");
+        let is_meant = |it: &&Harness| lesson == Lesson::Forget || it.locate(path).is_ok();
+        let usable = harnesses
+            .all()
+            .iter()
+            .filter_map(|(_, it)| it.as_ref().ok());
+        let places: Vec<_> = usable.filter(is_meant).filter_map(place).collect();
+        if places.is_empty() {
+            return Err(DriverError::NoSkills(None));
+        }
+        Ok(places)
+    }
+}
+
+/// Why nothing was done about what is there.
+pub(crate) fn why_left(found: &Found) -> String {
+    String::from(match found {
+        Found::Changed => "somebody has changed it since orange wrote it",
+        Found::Foreign(what) | Found::Elsewhere(what) => what,
+        Found::Absent | Found::Own(_) => "it changes all the time",
+    })
+}
+
+/// How a person keeps what is there and makes place; agents find no skill under the new name.
+pub(crate) fn move_away(found: &Found, file: &Path) -> String {
+    match (found, file.parent()) {
+        (Found::Elsewhere(_), Some(folder)) => {
+            format!("move it away with `mv {} ~/`", folder.display())
+        }
+        _ => format!("keep it beside with `mv {0} {0}.mine`", file.display()),
+    }
+}

@@ -1,0 +1,80 @@
+//! What live agents seem to be doing, as advice.
+
+use std::collections::BTreeMap;
+
+use orange_config::clock;
+use orange_engine::Task;
+use orange_engine::activity::{Activity, AgentEvent};
+use orange_engine::names::{ProjectName, RunId, TaskId};
+use orange_engine::role::Role;
+use orange_engine::task::{Run, RunState};
+use orange_engine::time::Timestamp;
+use orange_store::{latest_agent_events, untold_since};
+
+use crate::Driver;
+
+/// What an agent seems to be doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunActivity {
+    /// As what it runs.
+    pub role: Role,
+    /// Which start of it.
+    pub run: RunId,
+    /// What it told, and what follows from that.
+    pub activity: Activity,
+}
+
+impl Driver {
+    /// What the live agents of a task seem to be doing.
+    pub(crate) fn activities(&self, task: &Task) -> Vec<RunActivity> {
+        self.activities_of(&task.project, &task.id, &task.runs)
+    }
+
+    /// The same, for who has only the runs.
+    pub(crate) fn activities_of(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        runs: &BTreeMap<Role, Run>,
+    ) -> Vec<RunActivity> {
+        let now = clock::now();
+        let live = runs.iter().filter(|(_, run)| run.state.is_live());
+        live.map(|(role, run)| RunActivity {
+            role: role.clone(),
+            run: run.id.clone(),
+            activity: self.activity(project, task, run, now),
+        })
+        .collect()
+    }
+
+    fn activity(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        run: &Run,
+        now: Timestamp,
+    ) -> Activity {
+        let told = self.told_by(project, task, &run.id);
+        // One that is only being started cannot tell anything.
+        if told.is_empty()
+            && run.state == RunState::Alive
+            && let Ok(directory) = self.run_directory(project, task, &run.id)
+            && let Some(since) = untold_since(&directory)
+        {
+            return Activity::untold(since, now);
+        }
+        Activity::of(&told)
+    }
+
+    /// What a run told last; one whose file cannot be read told nothing.
+    pub(crate) fn told_by(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        run: &RunId,
+    ) -> Vec<AgentEvent> {
+        let directory = self.run_directory(project, task, run).ok();
+        let told = directory.and_then(|directory| latest_agent_events(&directory).ok());
+        told.unwrap_or_default()
+    }
+}

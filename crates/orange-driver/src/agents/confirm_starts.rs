@@ -1,0 +1,74 @@
+//! Records starts that have happened already, many by one look.
+//!
+//! Whoever starts an agent may die before it is recorded. After the end of a supervisor with a
+//! thousand starts under way, a performer for each would ask tmux a thousand times for a thousand
+//! panes.
+
+use std::sync::Arc;
+
+use orange_config::clock;
+use orange_engine::effect::Effect;
+use orange_engine::names::TaskId;
+use orange_store::Store;
+
+use crate::lock::Lock;
+use crate::perform::due::{Next, next};
+use crate::{Driver, DriverError};
+
+/// What came of a start that seemed to have happened.
+#[derive(Debug)]
+pub struct Confirmed {
+    /// The task.
+    pub task: TaskId,
+    /// Whether it was recorded; else a performer has to see to it.
+    pub is_recorded: Result<bool, DriverError>,
+}
+
+impl Driver {
+    /// Records the starts that a look at the server shows; nobody is started.
+    pub fn confirm_starts(&self, tasks: &[TaskId]) -> Result<Vec<Confirmed>, DriverError> {
+        let mut driver = self.clone();
+        driver.seen = Some(Arc::new(self.tmux.list()?));
+        let mut store = self.store()?;
+        let confirm = |task: &TaskId| Confirmed {
+            task: task.clone(),
+            is_recorded: driver.confirm_start(&mut store, task),
+        };
+        let mut confirmed: Vec<Confirmed> = tasks.iter().map(confirm).collect();
+        // The copies follow when everything is recorded.
+        for it in &mut confirmed {
+            if matches!(it.is_recorded, Ok(true)) {
+                let projected = driver.project_files(&mut store, &it.task);
+                it.is_recorded = projected.map(|()| true);
+            }
+        }
+        Ok(confirmed)
+    }
+
+    fn confirm_start(&self, store: &mut Store, task: &TaskId) -> Result<bool, DriverError> {
+        let stored = store.require(task)?;
+        if stored.task.is_deleted {
+            return Ok(false);
+        }
+        let Some(lock) = Lock::to_perform(&stored.directory)? else {
+            return Ok(false);
+        };
+        // Taking the lock makes the directory, which was put away in between.
+        if store.require(task)?.task.is_deleted {
+            lock.undo(&stored.directory);
+            return Ok(false);
+        }
+        let Next::Now(pending) = next(store, task, clock::now())? else {
+            return Ok(false);
+        };
+        let Effect::Spawn(spawn) = &pending.planned.effect else {
+            return Ok(false);
+        };
+        let seen = self.seen.as_deref();
+        if seen.is_none_or(|listing| listing.of_run(&spawn.run).is_none()) {
+            return Ok(false);
+        }
+        self.perform_one(store, &pending)?;
+        Ok(true)
+    }
+}

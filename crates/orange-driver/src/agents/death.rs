@@ -1,0 +1,151 @@
+//! What the death of a run means, by its harness's rules.
+
+use std::fs;
+
+use orange_config::clock;
+use orange_config::{LogLevel, RunResult};
+use orange_effects::command::Invocation;
+use orange_effects::process::ended_for_memory;
+use orange_engine::Task;
+use orange_engine::death::{Ending, Form, Judged, Meaning, Rule, judged};
+use orange_engine::evidence::Evidence;
+use orange_engine::names::{RunId, TaskId};
+use orange_store::{RunRecord, Store};
+use serde_json::json;
+
+use super::location;
+use crate::{Driver, DriverError};
+
+/// The signal that the kernel ends a process with when memory runs out, as anybody may.
+const KILL: i32 = 9;
+
+impl Driver {
+    /// Judges how a run ended by what it has shown; nothing when that cannot be read just now.
+    pub(crate) fn meaning(
+        &self,
+        store: &Store,
+        id: &TaskId,
+        run: &RunId,
+        evidence: &Evidence,
+    ) -> Result<Option<Judged>, DriverError> {
+        let plain = Judged {
+            evidence: evidence.clone(),
+            said: None,
+        };
+        if !matches!(evidence, Evidence::Exit { .. } | Evidence::Signal { .. }) {
+            return Ok(Some(plain));
+        }
+        let records = store.runs(id)?;
+        let Some(record) = records.iter().find(|record| record.id == *run) else {
+            return Ok(Some(plain));
+        };
+        // This holds for every program.
+        if *evidence == (Evidence::Signal { signal: KILL }) && ran_out_of_memory(record) {
+            let evidence = Evidence::OutOfMemory;
+            return Ok(Some(Judged { evidence, ..plain }));
+        }
+        let rules = self.rules_of(id, record);
+        if rules.is_empty() {
+            return Ok(Some(plain));
+        }
+        let shown = if rules.iter().any(|rule| !rule.says.is_empty()) {
+            let task = store.require(id)?.task;
+            match self.last_shown(&task, run) {
+                Ok(shown) => with_error(shown, self.result_of(&task.project, record)),
+                // Whether it was a crash cannot be told without it; the next look tries again.
+                Err(_unknown) => return Ok(None),
+            }
+        } else {
+            String::new()
+        };
+        let offset = self.clock_offset_for(&rules);
+        let ending = Ending {
+            evidence,
+            shown: &shown,
+            at: clock::now(),
+            offset,
+        };
+        Ok(Some(judged(&rules, &ending)))
+    }
+
+    /// What deaths of its harness look like. A definition that is gone or wrong by now says
+    /// nothing, because a death that nobody judges would be worse.
+    pub(crate) fn rules_of(&self, id: &TaskId, record: &RunRecord) -> Vec<Rule> {
+        let harnesses = self.harnesses();
+        let found = harnesses.and_then(|all| Ok(all.require(&record.harness)?.deaths.clone()));
+        found.unwrap_or_else(|error| {
+            let error = json!({ "error": error.to_string(), "harness": record.harness });
+            self.log(LogLevel::Warn, id, "death.unclassified", error);
+            Vec::new()
+        })
+    }
+
+    /// What the pane of a run has shown, or what was kept of it when it was closed.
+    fn last_shown(&self, task: &Task, run: &RunId) -> Result<String, DriverError> {
+        if let Some(captured) = self.tmux.captured(run)? {
+            return Ok(captured.text);
+        }
+        let folder = self.launch_directory(&task.project, &task.id, run)?;
+        let kept = fs::read(location::output_file(&folder)).unwrap_or_default();
+        Ok(String::from_utf8_lossy(&kept).into_owned())
+    }
+
+    /// The same as below, where a rule asks for it.
+    pub(crate) fn clock_offset_for(&self, rules: &[Rule]) -> Option<i32> {
+        reads_clock(rules).then(|| self.clock_offset()).flatten()
+    }
+
+    /// How many minutes the machine's clock is ahead of UTC; the library has no zones.
+    fn clock_offset(&self) -> Option<i32> {
+        let date = Invocation::new("date", self.environment.passed([])).arguments(["+%z"]);
+        let told = date.require_success().ok()?;
+        minutes(String::from_utf8_lossy(&told.stdout.bytes).trim())
+    }
+}
+
+/// What a run has shown, and after it why it failed, where its pane shows nothing of that.
+fn with_error(shown: String, result: Option<RunResult>) -> String {
+    match result.and_then(|result| result.error) {
+        Some(error) => format!("{}\n{error}\n", shown.trim_end()),
+        None => shown,
+    }
+}
+
+fn ran_out_of_memory(record: &RunRecord) -> bool {
+    let process = record.place.as_ref().map(|place| &place.process);
+    let process = process.and_then(|it| Some((it.pid, it.started.parse().ok()?)));
+    process.is_some_and(|(pid, start)| ended_for_memory(pid, start))
+}
+
+fn reads_clock(rules: &[Rule]) -> bool {
+    rules.iter().any(|rule| {
+        matches!(&rule.means, Meaning::Quota { resets, .. } if resets.contains(&Form::Clock))
+    })
+}
+
+/// Reads `+0130`.
+fn minutes(text: &str) -> Option<i32> {
+    let (sign, digits) = match text.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = digits.split_at_checked(2).filter(|_| digits.len() == 4)?;
+    let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
+    Some(sign * (hours * 60 + minutes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::minutes;
+
+    #[test]
+    fn an_offset_is_read() {
+        assert_eq!(minutes("+0000"), Some(0));
+        assert_eq!(minutes("+0530"), Some(330));
+        assert_eq!(minutes("-0330"), Some(-210));
+        for wrong in ["", "+", "0530", "+053", "+05300", "UTC", "+ab00", "é"] {
+            assert_eq!(minutes(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Keeps what an agent's hook tells of the agent.
+//!
+//! A hook that fails, waits or speaks disturbs its agent. So nothing here opens the database, waits
+//! for a lock or is answered: what cannot be kept is a line in the log.
+
+use std::fs;
+
+use orange_config::clock;
+use orange_config::{LogLevel, ORANGE_RUN_ID, ORANGE_RUN_PROOF, ORANGE_TASK_ID};
+use orange_effects::private_file;
+use orange_engine::activity::{AgentEvent, AgentEventKind};
+use orange_engine::names::{ProjectName, RunId, TaskId};
+use orange_store::append_agent_event;
+use serde_json::{Value, json};
+
+use super::location;
+use crate::{Driver, ids};
+
+/// No hash of a secret is longer.
+const LARGEST_HASH: u64 = 1024;
+
+/// The longest text that is taken out of what a hook was given.
+const LONGEST_TEXT: usize = 500;
+
+/// What agents call their conversation, in what they give their hooks.
+const SESSION_IDS: [&str; 5] = [
+    "session_id",
+    "sessionId",
+    "session-id",
+    "thread_id",
+    "thread-id",
+];
+
+/// What they call the file that holds it.
+const TRANSCRIPTS: [&str; 3] = ["transcript_path", "transcriptPath", "transcript"];
+
+/// What they call their words to the person.
+const MESSAGES: [&str; 3] = ["message", "reason", "last-assistant-message"];
+
+/// What they call the reasons for which they cannot go on; all of them are kept.
+const FAILURES: [&str; 4] = [
+    "error",
+    "error_details",
+    "message",
+    "last_assistant_message",
+];
+
+/// What a hook tells.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// What happened, by its name.
+    pub kind: String,
+    /// Its place among the events of the run; that of this instant when absent.
+    pub sequence: Option<u64>,
+    /// The agent's own name for its conversation.
+    pub session_id: Option<String>,
+    /// Where the agent keeps it.
+    pub transcript: Option<String>,
+    /// What the hook was given.
+    pub payload: Option<Vec<u8>>,
+}
+
+impl Driver {
+    /// Keeps what the agent tells in whose environment this runs; what cannot be kept is logged.
+    pub fn keep_agent_event(&self, told: Told) {
+        let task = TaskId::new(self.own(ORANGE_TASK_ID).unwrap_or_default());
+        let kind = told.kind.clone();
+        if let Err(reason) = self.try_keep(&task, told) {
+            let more = json!({ "event": kind, "reason": reason });
+            self.log(LogLevel::Warn, &task, "agent_event.dropped", more);
+        }
+    }
+
+    fn own(&self, name: &str) -> Option<&str> {
+        self.environment.variable(name)?.to_str()
+    }
+
+    fn try_keep(&self, task: &TaskId, told: Told) -> Result<(), String> {
+        let kind = AgentEventKind::named(&told.kind).ok_or("there is no event of this kind")?;
+        let (Some(run), Some(proof)) = (self.own(ORANGE_RUN_ID), self.own(ORANGE_RUN_PROOF)) else {
+            return Err(String::from("it was not told by an agent of orange"));
+        };
+        let run = RunId::new(run);
+        let project = self.project_of(task, &run);
+        let project = project.ok_or("its task has no such run")?;
+        let failed = |error: &dyn ToString| error.to_string();
+        let launch = self.launch_directory(&project, task, &run);
+        let launch = launch.map_err(|error| failed(&error))?;
+        let known = private_file::read(&location::proof_file(&launch), LARGEST_HASH);
+        let known = known.map_err(|error| failed(&error))?;
+        if known != ids::hash(proof).into_bytes() {
+            return Err(String::from("it does not prove to be of its run"));
+        }
+        let payload = told.payload.as_deref().and_then(evidence);
+        let found = |names: &[&str]| payload.as_ref().and_then(|payload| text(payload, names));
+        let message = match kind {
+            AgentEventKind::Failed => {
+                let all = FAILURES.iter().filter_map(|name| found(&[name]));
+                Some(all.collect::<Vec<_>>().join(": ")).filter(|it| !it.is_empty())
+            }
+            _ => found(&MESSAGES),
+        };
+        let event = AgentEvent {
+            kind,
+            sequence: told.sequence.unwrap_or_else(clock::ticks),
+            at: clock::now(),
+            session_id: told.session_id.or_else(|| found(&SESSION_IDS)),
+            transcript: told.transcript.or_else(|| found(&TRANSCRIPTS)),
+            message,
+        };
+        let directory = self.run_directory(&project, task, &run);
+        let directory = directory.map_err(|error| failed(&error))?;
+        let appended = append_agent_event(&directory, &event, payload.as_ref());
+        appended.map_err(|error| failed(&error))
+    }
+
+    /// The project in whose folder a run of the task is: the folders say it without the database.
+    fn project_of(&self, task: &TaskId, run: &RunId) -> Option<ProjectName> {
+        let folders = fs::read_dir(self.home.tasks()).ok()?.flatten();
+        let mut projects = folders.filter_map(|folder| folder.file_name().into_string().ok());
+        projects.find_map(|name| {
+            let project = ProjectName::new(name);
+            let directory = self.run_directory(&project, task, run).ok()?;
+            directory.is_dir().then_some(project)
+        })
+    }
+}
+
+/// What a hook was given; what is no JSON is kept as a text.
+fn evidence(bytes: &[u8]) -> Option<Value> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim();
+    if text.is_empty() {
+        return None;
+    }
+    let read = serde_json::from_str(text).ok();
+    Some(read.unwrap_or_else(|| text.into()))
+}
+
+/// The first of these fields that holds a text.
+fn text(payload: &Value, names: &[&str]) -> Option<String> {
+    let mut found = names.iter().filter_map(|name| payload.get(name)?.as_str());
+    let found = found.find(|text| !text.is_empty())?;
+    Some(found.chars().take(LONGEST_TEXT).collect())
+}

@@ -1,0 +1,95 @@
+//! Ends agents that say themselves that their harness cannot go on.
+//!
+//! A coding agent in a terminal does not end when its model has no quota left: it says so and
+//! waits. Its own word, by an event or in its transcript, counts as its end where every other agent
+//! of the harness would meet the same; it is brought back when the harness can be used again.
+
+use std::path::Path;
+
+use orange_config::Harness;
+use orange_config::clock;
+use orange_engine::Task;
+use orange_engine::activity::{Activity, Doing, failing_since};
+use orange_engine::death::{Judged, given_up};
+use orange_engine::names::{HarnessName, RunId, TaskId};
+use orange_engine::task::RunState;
+use orange_store::{RunRecord, Store};
+
+use super::results::end_of;
+use crate::{Driver, DriverError};
+
+/// How much of the end of a transcript is read; a line may tell of a whole turn.
+const TAIL: u64 = 256 * 1024;
+
+/// How many milliseconds a headless run that told of its failure has to end by itself.
+const ENDS: i64 = 5000;
+
+impl Driver {
+    /// Ends whom its own word says to be unable to go on.
+    pub(crate) fn end_who_gave_up(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+    ) -> Result<(), DriverError> {
+        for (run, judged) in self.who_gave_up(store, id)? {
+            self.judged(store, id, &run, judged)?;
+        }
+        Ok(())
+    }
+
+    /// The live agents that say so, and what it means.
+    pub(crate) fn who_gave_up(
+        &self,
+        store: &Store,
+        id: &TaskId,
+    ) -> Result<Vec<(RunId, Judged)>, DriverError> {
+        let task = store.require(id)?.task;
+        let mut found = Vec::new();
+        let mut alive = task.runs.values();
+        let mut records = None;
+        while let Some(run) = alive.find(|run| run.state == RunState::Alive) {
+            let records = match &mut records {
+                Some(records) => records,
+                None => records.insert(store.runs(id)?),
+            };
+            let record = records.iter().find(|record| record.id == run.id);
+            let judged = record.and_then(|record| self.gave_up(&task, record));
+            found.extend(judged.map(|judged| (run.id.clone(), judged)));
+        }
+        Ok(found)
+    }
+
+    fn gave_up(&self, task: &Task, record: &RunRecord) -> Option<Judged> {
+        let said = self.failure(task, record)?;
+        let rules = self.rules_of(&task.id, record);
+        given_up(&rules, &said, clock::now(), self.clock_offset_for(&rules))
+    }
+
+    /// Why the last turn of an agent failed, if it did and somebody said so.
+    fn failure(&self, task: &Task, record: &RunRecord) -> Option<String> {
+        let told = self.told_by(&task.project, &task.id, &record.id);
+        let activity = Activity::of(&told);
+        // Who runs headless prints why and ends, unless it tries again for ever.
+        let is_headless = record.headless && self.can_be_headless(&record.harness);
+        if activity.doing == Doing::Failed {
+            let since = failing_since(&told)?.millis();
+            let has_time = is_headless && clock::now().millis().saturating_sub(since) < ENDS;
+            return activity.evidence?.message.filter(|_| !has_time);
+        }
+        if is_headless {
+            return None;
+        }
+        let transcript = told.iter().rev().find_map(|it| it.transcript.as_deref())?;
+        let harnesses = self.harnesses().ok()?;
+        let harness = harnesses.require(&record.harness).ok()?;
+        let error = harness.transcript_error.as_ref()?;
+        let began = record.setup.as_ref()?.at;
+        error.find(&end_of(Path::new(transcript), TAIL)?, began)
+    }
+
+    fn can_be_headless(&self, harness: &HarnessName) -> bool {
+        let harnesses = self.harnesses().ok();
+        let harness = harnesses.as_ref().and_then(|it| it.require(harness).ok());
+        harness.is_some_and(Harness::can_be_headless)
+    }
+}

@@ -1,0 +1,62 @@
+//! Hears that agents took in a line, or cannot go on.
+
+use orange_engine::activity::AgentEventKind;
+use orange_engine::names::TaskId;
+use orange_store::{Delivery, Store};
+
+use crate::{Behind, Driver, DriverError};
+
+impl Driver {
+    /// Notes which messages of these tasks their agents have shown to know of, and ends whom their
+    /// own word says to be unable to go on.
+    pub fn hear(&self, tasks: &[TaskId]) -> Result<Vec<Behind>, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let behind = tasks.iter().filter_map(|task| {
+            let heard = self.hear_from(&store, task);
+            Some((task.clone(), heard.err()?))
+        });
+        Ok(behind.collect())
+    }
+
+    fn hear_from(&self, store: &Store, task: &TaskId) -> Result<(), DriverError> {
+        let inbox = store.inbox(task)?;
+        let open = inbox.iter().filter(|it| {
+            let delivery = &it.delivery;
+            it.read_at.is_none() && delivery.told_at.is_some() && delivery.confirmed_at.is_none()
+        });
+        let mut confirmed = Vec::new();
+        for entry in open {
+            let delivery = &entry.delivery;
+            let (Some(run), Some(typed_at)) = (&delivery.typed_run, delivery.typed_at) else {
+                continue;
+            };
+            let project = store.require(task)?.task.project;
+            let told = self.told_by(&project, task, run);
+            let took_in = told
+                .iter()
+                .find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at);
+            if let Some(took_in) = took_in {
+                let confirmed_at = Some(took_in.at);
+                let delivery = Delivery {
+                    confirmed_at,
+                    problem: None,
+                    ..delivery.clone()
+                };
+                confirmed.push((entry.id, delivery));
+            }
+        }
+        let gave_up = self.who_gave_up(store, task)?;
+        if confirmed.is_empty() && gave_up.is_empty() {
+            return Ok(());
+        }
+        let mut store = self.store()?;
+        if !gave_up.is_empty() {
+            self.end_who_gave_up(&mut store, task)?;
+            self.project_files(&mut store, task)?;
+        }
+        for (entry, delivery) in confirmed {
+            store.set_delivery(entry, &delivery)?;
+        }
+        Ok(())
+    }
+}

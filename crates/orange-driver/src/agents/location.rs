@@ -1,0 +1,154 @@
+//! Where a run is: between what tmux says and what is remembered.
+
+use std::path::{Path, PathBuf};
+
+use orange_effects::process::ProcessIdentity;
+use orange_effects::tmux::{Listed, Listing, Pane, PaneState, ServerIdentity};
+use orange_engine::names::{ProjectName, RunId, TaskId};
+use orange_store::{RunPlace, RunRecord, TaskDirectory};
+
+use crate::{Driver, DriverError};
+
+impl Driver {
+    /// The directory of a run.
+    pub(crate) fn run_directory(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        run: &RunId,
+    ) -> Result<PathBuf, DriverError> {
+        Ok(TaskDirectory::new(&self.home, project, task)?.run(run)?)
+    }
+
+    /// Where a run is started from: beside what is remembered of it.
+    pub(crate) fn launch_directory(
+        &self,
+        project: &ProjectName,
+        task: &TaskId,
+        run: &RunId,
+    ) -> Result<PathBuf, DriverError> {
+        Ok(self.run_directory(project, task, run)?.join("launch"))
+    }
+}
+
+/// The file that a pane reads.
+pub(crate) fn run_file(launch_directory: &Path) -> PathBuf {
+    launch_directory.join("run.json")
+}
+
+/// The hash of a run's secret, by which what its hooks tell is known as its own.
+pub(crate) fn proof_file(launch_directory: &Path) -> PathBuf {
+    launch_directory.join("proof.sha256")
+}
+
+/// What a pane has shown, kept when it was closed.
+pub(crate) fn output_file(launch_directory: &Path) -> PathBuf {
+    launch_directory.with_file_name("output.txt")
+}
+
+/// What a headless run has printed.
+pub(crate) fn result_file(launch_directory: &Path) -> PathBuf {
+    launch_directory.with_file_name("result.jsonl")
+}
+
+/// What is remembered of a pane.
+pub(crate) fn remembered(pane: &Pane) -> RunPlace {
+    let server = &pane.server;
+    RunPlace {
+        socket: server.socket.clone(),
+        server: orange_store::ProcessIdentity {
+            pid: server.process.pid,
+            started: format!("{} {}", ticks(&server.process), server.started),
+        },
+        session: pane.session.to_string(),
+        window: pane.window.to_string(),
+        pane: pane.pane.to_string(),
+        process: match &pane.process {
+            Some(process) => orange_store::ProcessIdentity {
+                pid: process.pid,
+                started: ticks(process),
+            },
+            None => orange_store::ProcessIdentity {
+                pid: 0,
+                started: String::new(),
+            },
+        },
+        boot_id: server.process.boot.clone().unwrap_or_default(),
+    }
+}
+
+/// Whether a process is the one in which a run was started.
+pub(crate) fn is_process(run: &RunRecord, process: &ProcessIdentity) -> bool {
+    let Some(place) = &run.place else {
+        return false;
+    };
+    let known = &place.process;
+    known.pid == process.pid && known.started == ticks(process) && is_of_boot(place, process)
+}
+
+/// Whether a process is the tmux server that a run was started on.
+pub(crate) fn is_server(place: &RunPlace, socket: &Path, process: &ProcessIdentity) -> bool {
+    let known = &place.server;
+    let started = known.started.split_once(' ').map(|(ticks, _)| ticks);
+    place.socket == socket
+        && known.pid == process.pid
+        && started == Some(&ticks(process))
+        && is_of_boot(place, process)
+}
+
+fn is_of_boot(place: &RunPlace, process: &ProcessIdentity) -> bool {
+    place.boot_id == process.boot.clone().unwrap_or_default()
+}
+
+fn ticks(process: &ProcessIdentity) -> String {
+    let start = process.start;
+    start.map_or_else(|| String::from("-"), |start| start.to_string())
+}
+
+/// The pane that was remembered; nothing when it does not read back.
+pub(crate) fn pane(record: &RunRecord, run_file: &Path) -> Option<Pane> {
+    let place = record.place.as_ref()?;
+    let boot = Some(place.boot_id.clone()).filter(|boot| !boot.is_empty());
+    let identity = |pid: u32, start: &str| ProcessIdentity {
+        pid,
+        start: start.parse().ok(),
+        boot: boot.clone(),
+    };
+    let (server_start, started) = place.server.started.split_once(' ')?;
+    let process = &place.process;
+    Some(Pane {
+        run: record.id.clone(),
+        run_file: run_file.to_owned(),
+        server: ServerIdentity {
+            socket: place.socket.clone(),
+            process: identity(place.server.pid, server_start),
+            started: started.parse().ok()?,
+        },
+        session: place.session.parse().ok()?,
+        window: place.window.parse().ok()?,
+        pane: place.pane.parse().ok()?,
+        process: (process.pid != 0).then(|| identity(process.pid, &process.started)),
+        session_name: String::new(),
+        window_name: String::new(),
+    })
+}
+
+/// The pane that a server shows for a run that nobody had time to remember.
+pub(crate) fn found(listing: &Listing, run: &RunId, run_file: &Path) -> Option<Pane> {
+    let listed: &Listed = listing.of_run(run)?;
+    let process = match listed.state {
+        PaneState::Running => ProcessIdentity::of(listed.pid).ok(),
+        PaneState::Ended(_) => None,
+    };
+    Some(Pane {
+        run: run.clone(),
+        run_file: run_file.to_owned(),
+        server: listing.server.clone(),
+        session: listed.session,
+        window: listed.window,
+        pane: listed.pane,
+        process,
+        session_name: listed.session_name.clone(),
+        window_name: listed.window_name.clone(),
+    })
+}

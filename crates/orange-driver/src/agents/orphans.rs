@@ -1,0 +1,153 @@
+//! Ends what is left of runs that nobody has a use for.
+//!
+//! A kill answers only when nothing of its run is left, so that this finds what escaped: a child
+//! that outlived an agent which ended by itself, a pane of a start that was called off while it
+//! happened. Only runs that this home's store knows are touched; who carries the id of another one,
+//! or says that it is of another home, is none of our business.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use orange_config::LogLevel;
+use orange_config::clock;
+use orange_effects::process::marked;
+use orange_engine::Task;
+use orange_engine::names::{RunId, TaskId};
+use orange_store::{RunRecord, Store, StoredTask};
+use serde_json::json;
+
+use crate::lock::Lock;
+use crate::step::pinned;
+use crate::{Driver, DriverError};
+
+/// How long after its end a run is left alone: whoever judged it may be about to see to it.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// A run of which something was ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Orphan {
+    /// The task.
+    pub task: TaskId,
+    /// The run.
+    pub run: RunId,
+}
+
+/// What is there of a run.
+#[derive(Clone, Copy, Debug, Default)]
+struct Left {
+    has_pane: bool,
+    has_process: bool,
+}
+
+impl Driver {
+    /// Ends the processes and closes the panes of runs that nobody has a use for; answers with
+    /// those of which something was left. One that fails keeps no other from being ended.
+    pub fn end_orphans(&self) -> Result<Vec<Orphan>, DriverError> {
+        // First, because a server that waits for one of them to go shows no pane to anybody.
+        if let Ok(count @ 1..) = self.tmux.end_abandoned_clients() {
+            self.log_for_all(LogLevel::Warn, "clients.ended", json!({ "count": count }));
+        }
+        let store = self.store()?;
+        let mut ended = Vec::new();
+        for (run, left) in self.what_is_left() {
+            // Ids are fresh; one that two tasks have would be nobody's.
+            let Ok([record]) = <[RunRecord; 1]>::try_from(store.runs_named(&run)?) else {
+                continue;
+            };
+            let task = record.task.clone();
+            match self.end_orphan(&store, &record, left) {
+                Ok(false) => {}
+                Ok(true) => {
+                    let more = json!({ "run": run });
+                    self.log(LogLevel::Warn, &task, "orphan.ended", more);
+                    ended.push(Orphan { task, run });
+                }
+                Err(error) => {
+                    let more = json!({ "run": run, "error": error });
+                    self.log(LogLevel::Warn, &task, "orphan.failed", more);
+                }
+            }
+        }
+        Ok(ended)
+    }
+
+    /// The runs of which `end_orphans` would end something. Nothing is changed.
+    pub(crate) fn orphans(&self, store: &Store) -> Result<Vec<Orphan>, DriverError> {
+        let mut found = Vec::new();
+        for (run, left) in self.what_is_left() {
+            let Ok([record]) = <[RunRecord; 1]>::try_from(store.runs_named(&run)?) else {
+                continue;
+            };
+            let stored = store.require(&record.task)?;
+            if is_orphan(&stored, &record, left)? {
+                let task = record.task;
+                found.push(Orphan { task, run });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Everything of any run that can be seen; what cannot be looked at is not there to be ended.
+    fn what_is_left(&self) -> BTreeMap<RunId, Left> {
+        let mut found: BTreeMap<RunId, Left> = BTreeMap::new();
+        let panes = self.tmux.list().map(|listing| listing.panes);
+        for run in panes
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|it| it.run)
+        {
+            found.entry(run).or_default().has_pane = true;
+        }
+        for (run, home) in marked().unwrap_or_default() {
+            if home.as_deref() == Some(self.home.path().as_os_str()) {
+                found.entry(run).or_default().has_process = true;
+            }
+        }
+        found
+    }
+
+    /// Ends one under the right to perform for its task; whether there was something to end.
+    fn end_orphan(&self, store: &Store, record: &RunRecord, left: Left) -> Result<bool, String> {
+        let is_orphan = |stored: &StoredTask| is_orphan(stored, record, left);
+        let text = |error: DriverError| error.to_string();
+        let require = || {
+            store
+                .require(&record.task)
+                .map_err(|error| error.to_string())
+        };
+        let stored = require()?;
+        if !is_orphan(&stored).map_err(text)? {
+            return Ok(false);
+        }
+        // One that was put away has no directory, and nobody performs for it.
+        let lock = if stored.directory.exists() {
+            let lock = Lock::to_perform(&stored.directory).map_err(text)?;
+            let Some(lock) = lock else { return Ok(false) };
+            Some(lock)
+        } else {
+            None
+        };
+        // Somebody may have got a use for it before the lock was taken.
+        let stored = require()?;
+        if !is_orphan(&stored).map_err(text)? {
+            return Ok(false);
+        }
+        let ended = self.end_run(store, &stored.task, &record.id);
+        drop(lock);
+        ended.map(|()| true).map_err(|failure| failure.error)
+    }
+}
+
+/// Whether what is left of a run is to be ended.
+fn is_orphan(stored: &StoredTask, record: &RunRecord, left: Left) -> Result<bool, DriverError> {
+    let task: &Task = &stored.task;
+    let last_seen = record.ended_at.unwrap_or(record.created_at);
+    let age = clock::now().millis().saturating_sub(last_seen.millis());
+    if u128::try_from(age).unwrap_or(0) < GRACE.as_millis() || task.has_use_for(&record.id) {
+        return Ok(false);
+    }
+    // What an agent that died in an open task has shown stays for a person to look at.
+    let is_shown = task.runs.values().any(|run| run.id == record.id)
+        && !pinned(stored)?.is_terminal(&task.status);
+    Ok(left.has_process || left.has_pane && !is_shown)
+}

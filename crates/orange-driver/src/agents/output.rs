@@ -1,0 +1,108 @@
+//! What an agent has shown in its pane, open or closed.
+
+use std::fs;
+use std::io;
+
+use orange_config::reason;
+use orange_engine::names::{ProjectName, RunId, TaskId};
+use orange_engine::role::Role;
+use orange_store::{RunRecord, Store};
+use serde::Serialize;
+
+use super::location::output_file;
+use crate::{Driver, DriverError};
+
+/// What a run has shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Shown {
+    /// The run.
+    pub run: RunId,
+    /// As what it runs.
+    pub role: Role,
+    /// Whether more may come.
+    pub is_running: bool,
+    /// The lines, without colours.
+    pub text: String,
+}
+
+impl Driver {
+    /// What the latest run of a task has shown, of this role if one is named.
+    pub fn logs(&self, task: &TaskId, role: Option<&Role>) -> Result<Shown, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        store.require(task)?;
+        let runs = store.runs(task)?.into_iter();
+        let run = runs
+            .filter(|run| role.is_none_or(|role| run.role == *role))
+            .max_by_key(|run| run.created_at);
+        let run = run.ok_or_else(|| DriverError::NoOutput {
+            task: task.clone(),
+            reason: match role {
+                Some(role) => format!("it never had a {role}"),
+                None => String::from("it never had one"),
+            },
+        })?;
+        self.shown(&store, &run)
+    }
+
+    /// What one run of a task has shown.
+    pub fn logs_of(&self, task: &TaskId, run: &RunId) -> Result<Shown, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let runs = store.runs(task)?;
+        let found = runs.iter().find(|it| it.id == *run);
+        let found = found.ok_or_else(|| DriverError::NoOutput {
+            task: task.clone(),
+            reason: format!("it has no run `{run}`"),
+        })?;
+        self.shown(&store, found)
+    }
+
+    /// The pane first: what was kept is from when it was closed. After it comes what a headless
+    /// run said, which its pane does not show; while it runs, that is not its last word.
+    fn shown(&self, store: &Store, run: &RunRecord) -> Result<Shown, DriverError> {
+        let project = store.require(&run.task)?.task.project;
+        let shown = |text: String, is_running: bool| Shown {
+            run: run.id.clone(),
+            role: run.role.clone(),
+            is_running,
+            text: match (!is_running).then(|| self.said(&project, run)).flatten() {
+                Some(said) if text.is_empty() => format!("{said}\n"),
+                Some(said) => format!("{}\n{said}\n", text.trim_end()),
+                None => text,
+            },
+        };
+        if let Some(captured) = self.tmux.captured(&run.id)? {
+            return Ok(shown(captured.text, captured.is_running));
+        }
+        let folder = self.launch_directory(&project, &run.task, &run.id)?;
+        let path = output_file(&folder);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(shown(String::from_utf8_lossy(&bytes).into_owned(), false)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let said = shown(String::new(), false);
+                if !said.text.is_empty() {
+                    return Ok(said);
+                }
+                Err(DriverError::NoOutput {
+                    task: run.task.clone(),
+                    reason: format!(
+                        "the {} has no pane any more, and nothing of it was kept",
+                        run.role
+                    ),
+                })
+            }
+            Err(error) => Err(DriverError::File {
+                attempt: "read",
+                path,
+                reason: reason(&error),
+            }),
+        }
+    }
+
+    /// What a headless run said last, and why it failed.
+    fn said(&self, project: &ProjectName, run: &RunRecord) -> Option<String> {
+        let result = self.result_of(project, run)?;
+        let said = [result.text, result.error].into_iter().flatten();
+        let said: Vec<String> = said.collect();
+        (!said.is_empty()).then(|| said.join("\n"))
+    }
+}

@@ -1,0 +1,155 @@
+//! Brings back the agents that went away with their machine.
+
+use std::time::Duration;
+
+use orange_config::clock::Deadline;
+use orange_engine::effect::Effect;
+use orange_engine::event::{Event, Fact};
+use orange_engine::evidence::Evidence;
+use orange_engine::input::{Ask, Request};
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+use orange_engine::task::{PendingState, RunState};
+use orange_store::{Store, TaskFilter};
+
+use crate::request::answer::{Answer, Changed};
+use crate::request::ask::Asked;
+use crate::request::wait::{Called, Waiting};
+use crate::step::pinned;
+use crate::{Driver, DriverError};
+
+/// A task that had lost agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BroughtBack {
+    /// The task.
+    pub task: TaskId,
+    /// As what they run again.
+    pub roles: Vec<Role>,
+    /// What stood in the way of others, one sentence each.
+    pub problems: Vec<String>,
+    /// Whether everything that was planned for it has been done.
+    pub is_settled: bool,
+}
+
+/// What was asked for one task.
+#[derive(Default)]
+struct Found {
+    roles: Vec<Role>,
+    problems: Vec<String>,
+    events: Vec<Event>,
+}
+
+impl Driver {
+    /// Starts every agent again that is provably gone with its tmux server or its machine.
+    ///
+    /// What an earlier call has planned and nobody performed is performed, so that a call that was
+    /// ended half-way is finished by the next. One task that fails keeps no other from coming back.
+    pub fn respawn_lost(&self, bound: Duration) -> Result<Vec<BroughtBack>, DriverError> {
+        self.require_person("bring every lost agent back")?;
+        let mut store = self.store()?;
+        let mut found = Vec::new();
+        // All performers work at the same time; only then is anything waited for.
+        for summary in store.list(&TaskFilter::default())?.tasks {
+            let id = summary.task.id;
+            let mut asked = Found::default();
+            if let Err(error) = self.ask_for_lost(&mut store, &id, &mut asked) {
+                asked.problems.push(error.to_string());
+            }
+            if let Err(error) = self.leave_to_performer(&store, &id) {
+                asked.problems.push(error.to_string());
+            }
+            if !asked.roles.is_empty() || !asked.problems.is_empty() {
+                found.push((id, asked));
+            }
+        }
+        let deadline = Deadline::after(bound);
+        let mut brought = Vec::new();
+        for (task, mut asked) in found {
+            let waiting = Waiting::Detached(deadline.left());
+            let events = std::mem::take(&mut asked.events);
+            let settled = self.settle(&mut store, &task, events, waiting, Called::none());
+            let is_settled = matches!(settled, Ok(Answer::Done(_)));
+            match settled {
+                Ok(Answer::Done(changed)) => leave_out_failed(&changed, &mut asked),
+                Ok(_) => {}
+                Err(error) => asked.problems.push(error.to_string()),
+            }
+            brought.push(BroughtBack {
+                task,
+                roles: asked.roles,
+                problems: asked.problems,
+                is_settled,
+            });
+        }
+        Ok(brought)
+    }
+
+    /// Looks at the agents of a task and asks for those that are lost.
+    fn ask_for_lost(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        found: &mut Found,
+    ) -> Result<(), DriverError> {
+        self.observe_in(store, id)?;
+        for role in lost(store, id)? {
+            let asked = Asked {
+                task: id.clone(),
+                request: Request {
+                    by: Role::Human,
+                    ask: Ask::Respawn {
+                        role: Some(role.clone()),
+                    },
+                    confirmed: false,
+                    message: None,
+                    head: None,
+                },
+                waiting: Waiting::Not,
+            };
+            match self.ask(&asked)? {
+                Answer::Done(changed) | Answer::StillRunning(changed) => {
+                    found.roles.push(role);
+                    found.events.extend(changed.events);
+                }
+                Answer::Already(_) => found.roles.push(role),
+                Answer::Refused(refusal) => found.problems.push(refusal.to_string()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A start that was given up brought nobody back.
+fn leave_out_failed(changed: &Changed, found: &mut Found) {
+    for event in &changed.events {
+        let Fact::EffectPlanned(planned) = &event.fact else {
+            continue;
+        };
+        let state = changed.task.pending_effect(planned.id);
+        let (Effect::Spawn(spawn), Some(PendingState::GivenUp { error })) =
+            (&planned.effect, state.map(|pending| &pending.state))
+        else {
+            continue;
+        };
+        found.roles.retain(|role| *role != spawn.role);
+        found
+            .problems
+            .push(format!("cannot start the {}: {error}", spawn.role));
+    }
+}
+
+/// The roles whose agent is gone by no fault of its own, as far as the status has a use for them.
+fn lost(store: &Store, id: &TaskId) -> Result<Vec<Role>, DriverError> {
+    let stored = store.require(id)?;
+    let workflow = pinned(&stored)?;
+    let task = &stored.task;
+    let Some(state) = workflow.state(&task.status) else {
+        return Ok(Vec::new());
+    };
+    let is_lost = |run: &RunState| matches!(run, RunState::Ended { evidence } if *evidence == Evidence::Environment);
+    let roles = task.runs.iter().filter(|(role, run)| {
+        let is_wanted = state.expects.contains(role) || state.respawn.contains_key(*role);
+        is_lost(&run.state) && is_wanted
+    });
+    Ok(roles.map(|(role, _)| role.clone()).collect())
+}

@@ -1,0 +1,71 @@
+//! What came of headless runs, as far as they printed it.
+
+use std::fs::{File, Metadata};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use orange_config::RunResult;
+use orange_engine::names::{ProjectName, RunId, TaskId};
+use orange_engine::role::Role;
+use orange_store::{RunRecord, Store};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::location::result_file;
+use crate::{Driver, DriverError};
+
+/// How much of the end is read of what a run printed; where there is more, sums are of that end.
+const MOST: u64 = 64 * 1024 * 1024;
+
+/// What came of one headless run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ResultOfRun {
+    /// The run.
+    pub run: RunId,
+    /// As what it ran.
+    pub role: Role,
+    /// What it printed about itself.
+    #[serde(flatten)]
+    pub result: RunResult,
+}
+
+impl Driver {
+    /// What came of every headless run of a task, in the order of their starts.
+    pub fn results(&self, task: &TaskId) -> Result<Vec<ResultOfRun>, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let project = store.require(task)?.task.project;
+        let runs = store.runs(task)?;
+        let results = runs.into_iter().filter_map(|run| {
+            Some(ResultOfRun {
+                result: self.result_of(&project, &run)?,
+                run: run.id,
+                role: run.role,
+            })
+        });
+        Ok(results.collect())
+    }
+
+    /// What came of a run; nothing where it prints into its pane, or nobody can tell how to read it.
+    pub(crate) fn result_of(&self, project: &ProjectName, run: &RunRecord) -> Option<RunResult> {
+        if !run.headless {
+            return None;
+        }
+        let folder = self.launch_directory(project, &run.task, &run.id).ok()?;
+        let printed = end_of(&result_file(&folder), MOST)?;
+        let harnesses = self.harnesses().ok()?;
+        let harness = harnesses.require(&run.harness).ok()?;
+        let places = harness.result.as_ref()?;
+        Some(places.read(&printed, &harness.deaths))
+    }
+}
+
+/// The end of a file; a pipe or a device could be read for ever.
+pub(crate) fn end_of(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let metadata = path.metadata().ok().filter(Metadata::is_file)?;
+    let mut file = File::open(path).ok()?;
+    let from = metadata.len().saturating_sub(most);
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

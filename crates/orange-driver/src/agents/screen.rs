@@ -1,0 +1,160 @@
+//! What the agent of a task shows now, with colours.
+
+use orange_effects::tmux::{Pane, Screens, TmuxError};
+use orange_engine::names::{RunId, TaskId};
+use orange_engine::role::Role;
+use orange_store::Store;
+
+use super::location;
+use crate::step::pinned;
+use crate::{Driver, DriverError};
+
+/// What an agent shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentScreen {
+    /// As what it runs.
+    pub role: Role,
+    /// Whether more may come.
+    pub is_running: bool,
+    /// Its lines, with the sequences that set colours.
+    pub lines: Vec<String>,
+    /// Column and line of the cursor, if it is shown.
+    pub cursor: Option<(u16, u16)>,
+}
+
+/// Looks at one agent after the other through one client of tmux.
+#[derive(Debug)]
+pub struct Onlooker {
+    driver: Driver,
+    store: Option<Store>,
+    screens: Option<Screens>,
+    found: Option<Found>,
+}
+
+/// What was found out about a task, which holds until somebody writes to the store.
+#[derive(Debug)]
+struct Found {
+    data_version: i64,
+    task: TaskId,
+    agent: Option<Agent>,
+}
+
+/// An agent, and where it is.
+#[derive(Clone, Debug)]
+struct Agent {
+    role: Role,
+    run: RunId,
+    pane: Pane,
+}
+
+impl Driver {
+    /// Begins to look on; tmux is asked when there is something to see.
+    pub fn onlooker(&self) -> Onlooker {
+        Onlooker {
+            driver: self.clone(),
+            store: None,
+            screens: None,
+            found: None,
+        }
+    }
+}
+
+impl Onlooker {
+    /// What the agent shows that the present status expects, else any that is there; what was kept
+    /// of its last one where none is.
+    pub fn look(
+        &mut self,
+        task: &TaskId,
+        before: usize,
+    ) -> Result<Option<AgentScreen>, DriverError> {
+        let Some(Agent { role, run, pane }) = self.agent(task)? else {
+            return Ok(None);
+        };
+        if self.screens.is_none() {
+            self.screens = match self.driver.tmux.screens() {
+                Ok(screens) => Some(screens),
+                // Without a server there is nothing to see but what was kept.
+                Err(TmuxError::Disconnected(_) | TmuxError::NoServer(_)) => None,
+                Err(error) => return Err(error.into()),
+            };
+        }
+        let shown = self.screens.as_mut().map(|it| it.screen(&pane, before));
+        match shown {
+            Some(Ok(Some(screen))) => {
+                return Ok(Some(AgentScreen {
+                    role,
+                    is_running: screen.is_running,
+                    lines: screen.lines,
+                    cursor: screen.cursor,
+                }));
+            }
+            // Another server may have taken its place.
+            Some(Err(_)) => self.screens = None,
+            // A client that went and came again with every look could take the server along: tmux
+            // 3.3 dies when it tells of one that goes while another is only half there.
+            Some(Ok(None)) | None => {}
+        }
+        let kept = match self.driver.logs_of(task, &run) {
+            Ok(kept) => kept,
+            Err(DriverError::NoOutput { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(Some(AgentScreen {
+            role,
+            is_running: kept.is_running,
+            lines: kept.text.lines().map(str::to_owned).collect(),
+            cursor: None,
+        }))
+    }
+
+    /// The agent that is shown; looked up again only when something was written.
+    fn agent(&mut self, task: &TaskId) -> Result<Option<Agent>, DriverError> {
+        if self.store.as_ref().is_none_or(Store::is_replaced) {
+            self.store = Some(Store::open_read_only(&self.driver.home)?);
+            self.found = None;
+        }
+        let Some(store) = &self.store else {
+            return Ok(None);
+        };
+        // Asked before reading: what is written in between is seen twice rather than never.
+        let data_version = store.data_version()?;
+        let holds = |it: &&Found| it.task == *task && it.data_version == data_version;
+        if let Some(found) = self.found.as_ref().filter(holds) {
+            return Ok(found.agent.clone());
+        }
+        let agent = self.driver.agent_shown(store, task)?;
+        self.found = Some(Found {
+            data_version,
+            task: task.clone(),
+            agent: agent.clone(),
+        });
+        Ok(agent)
+    }
+}
+
+impl Driver {
+    fn agent_shown(&self, store: &Store, task: &TaskId) -> Result<Option<Agent>, DriverError> {
+        let stored = store.require(task)?;
+        let workflow = pinned(&stored)?;
+        let state = workflow.state(&stored.task.status);
+        let expected = state.map(|state| state.expects.as_slice());
+        let runs = &stored.task.runs;
+        let mut expected = expected.unwrap_or_default().iter();
+        let first = expected.find_map(|role| runs.get(role));
+        let Some(run) = first.or_else(|| runs.values().next()) else {
+            return Ok(None);
+        };
+        let records = store.runs(task)?;
+        let Some(record) = records.iter().find(|record| record.id == run.id) else {
+            return Ok(None);
+        };
+        let project = &stored.task.project;
+        let folder = self.launch_directory(project, task, &run.id)?;
+        let pane = location::pane(record, &location::run_file(&folder));
+        Ok(pane.map(|pane| Agent {
+            role: record.role.clone(),
+            run: run.id.clone(),
+            pane,
+        }))
+    }
+}

@@ -1,0 +1,151 @@
+//! Creates the child tasks that a report asks for.
+
+use orange_engine::Task;
+use orange_engine::effect::{EffectId, EffectOutcome};
+use orange_engine::names::{BranchName, TaskId};
+use orange_engine::report::Delegation;
+use orange_engine::role::Role;
+use orange_engine::task::{Queueing, Tuning};
+use orange_store::Store;
+
+use super::Failure;
+use crate::request::answer::Answer;
+use crate::request::create::NewWork;
+use crate::request::wait::Waiting;
+use crate::{Driver, DriverError};
+
+/// How many children one report may ask for.
+const MOST_CHILDREN: usize = 20;
+
+/// How many generations there may be, the first task included.
+const MOST_GENERATIONS: usize = 4;
+
+impl Driver {
+    /// Makes sure that each delegation has its task. A child is known by its branch, which names the
+    /// effect and its place in the report, so that a repeated try creates none twice.
+    pub(crate) fn create_children(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        effect: EffectId,
+        delegations: &[Delegation],
+    ) -> Result<EffectOutcome, Failure> {
+        let count = delegations.len();
+        if count > MOST_CHILDREN {
+            return Err(Failure::for_good(format!(
+                "the report asks for {count} children, and {MOST_CHILDREN} are the most; create \
+                 those you want with `orange task create --parent {}`",
+                task.id
+            )));
+        }
+        if generation(store, task).map_err(Failure::passing)? >= MOST_GENERATIONS {
+            return Err(Failure::for_good(format!(
+                "children of children of children create no more children; create those you want \
+                 with `orange task create --parent {}`",
+                task.id
+            )));
+        }
+        let mut children = Vec::new();
+        for (index, delegation) in delegations.iter().enumerate() {
+            let number = index + 1;
+            let branch = BranchName::new(format!("orange-tasks/{}-{effect}-{number}", task.id));
+            let known = child_on(store, task, &branch);
+            let child = match known.map_err(Failure::passing)? {
+                Some(child) => child,
+                None => self.create_child(task, branch, number, delegation)?,
+            };
+            children.push(child);
+        }
+        self.start_if_unsupervised(store, &children)
+            .map_err(Failure::passing)?;
+        Ok(EffectOutcome::Children(children))
+    }
+
+    /// Nothing is performed here: the child has its own performer.
+    fn create_child(
+        &self,
+        task: &Task,
+        branch: BranchName,
+        number: usize,
+        delegation: &Delegation,
+    ) -> Result<TaskId, Failure> {
+        let harnesses = self.harnesses().map_err(Failure::passing)?;
+        let suggested = delegation.suggested_agent.clone();
+        let suggested = suggested.filter(|name| harnesses.require(name).is_ok());
+        let harness = suggested.unwrap_or_else(|| task.harness.clone());
+        let is_same = harness == task.harness;
+        let new = NewWork {
+            project: Some(task.project.clone()),
+            by: Role::Worker,
+            summary: title(task, number, delegation),
+            context: context(delegation),
+            branch: Some(branch),
+            workflow: Some(task.workflow.to_string()),
+            harness: Some(harness),
+            review_harness: Some(task.review_harness.clone()),
+            status: None,
+            tuning: if is_same {
+                task.tuning.clone()
+            } else {
+                Tuning::default()
+            },
+            queueing: Queueing {
+                priority: task.queueing.priority,
+                parent: Some(task.id.clone()),
+                starts_itself: true,
+                ..Queueing::default()
+            },
+        };
+        match self.create(&new, Waiting::Not) {
+            Ok(Answer::Done(changed) | Answer::StillRunning(changed)) => Ok(changed.task.id),
+            Ok(Answer::Already(task)) => Ok(task.id),
+            Ok(Answer::Refused(refusal)) => Err(Failure::for_good(refusal)),
+            Err(error) => Err(Failure::passing(error)),
+        }
+    }
+}
+
+/// How many tasks there are from the first one down to this.
+fn generation(store: &Store, task: &Task) -> Result<usize, DriverError> {
+    let mut generation = 1;
+    let mut parent = task.queueing.parent.clone();
+    while let Some(id) = parent.filter(|_| generation < MOST_GENERATIONS) {
+        generation += 1;
+        parent = store.require(&id)?.task.queueing.parent;
+    }
+    Ok(generation)
+}
+
+/// A title has one line, and no file or argument can hold a NUL.
+fn title(task: &Task, number: usize, delegation: &Delegation) -> String {
+    let clean = delegation.title.replace('\0', " ");
+    let title = clean.split_whitespace().collect::<Vec<&str>>().join(" ");
+    if title.is_empty() {
+        return format!("Part {number} of: {}", task.summary);
+    }
+    title
+}
+
+fn context(delegation: &Delegation) -> Option<String> {
+    let mut text = delegation.body.replace('\0', " ").trim().to_owned();
+    if !delegation.labels.is_empty() {
+        let labels = delegation.labels.join(", ").replace('\0', " ");
+        text.push_str("\n\nLabels: ");
+        text.push_str(&labels);
+    }
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn child_on(
+    store: &Store,
+    task: &Task,
+    branch: &BranchName,
+) -> Result<Option<TaskId>, DriverError> {
+    for child in store.children(&task.id)? {
+        if store.require(&child.task)?.task.branch == *branch {
+            return Ok(Some(child.task));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,34 @@
+//! Runs a command of the workflow, at most once.
+
+use std::time::Duration;
+
+use orange_engine::Task;
+use orange_engine::effect::{EffectOutcome, PlannedEffect};
+use orange_store::Store;
+
+use super::Failure;
+use crate::Driver;
+use crate::facts::USUAL_TIMEOUT;
+
+impl Driver {
+    /// Runs it in the workspace; a failure is final, because it may have half happened.
+    pub(crate) fn run_command(
+        &self,
+        store: &Store,
+        task: &Task,
+        planned: &PlannedEffect,
+        command: &[String],
+    ) -> Result<EffectOutcome, Failure> {
+        let workspace = store.workspace_of(&task.id).map_err(Failure::for_good)?;
+        let Some(workspace) = workspace else {
+            return Err(Failure::for_good("there is no workspace to run it in"));
+        };
+        let seconds = planned.timeout.unwrap_or(USUAL_TIMEOUT);
+        self.own_command(task, command, &workspace, &planned.id.to_string())
+            .map_err(Failure::for_good)?
+            .timeout(Duration::from_secs(seconds))
+            .require_success()
+            .map_err(Failure::for_good)?;
+        Ok(EffectOutcome::Done)
+    }
+}

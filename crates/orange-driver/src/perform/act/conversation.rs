@@ -1,0 +1,97 @@
+//! Which conversation an agent begins, or goes on with.
+//!
+//! An agent that died by itself is brought back into its conversation. One that was ended on purpose
+//! is not: the next reviewer judges anew. A conversation that could not be gone on with ends the
+//! agent again, so that the start after a resumption begins a new one.
+
+use std::fs;
+use std::path::Path;
+
+use orange_config::Harness;
+use orange_effects::private_file::{self, PrivateFileError};
+use orange_engine::Task;
+use orange_engine::effect::Spawn;
+use orange_engine::evidence::Evidence;
+use orange_store::Store;
+use serde::{Deserialize, Serialize};
+
+use super::Failure;
+use super::spawn::manner;
+use crate::{Driver, ids};
+
+/// The conversation of a run, kept beside what is remembered of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Conversation {
+    id: String,
+    is_resumed: bool,
+}
+
+impl Conversation {
+    /// Its id, when it begins with this run.
+    pub fn begun(&self) -> Option<&str> {
+        (!self.is_resumed).then_some(self.id.as_str())
+    }
+
+    /// Its id, when this run goes on with it.
+    pub fn resumed(&self) -> Option<&str> {
+        self.is_resumed.then_some(self.id.as_str())
+    }
+
+    /// Keeps it for the run that comes after this one.
+    pub fn keep(&self, launch_directory: &Path) -> Result<(), PrivateFileError> {
+        let json = serde_json::to_vec(self).unwrap_or_default();
+        private_file::write(&file(launch_directory), &json)
+    }
+
+    fn kept(launch_directory: &Path) -> Option<Self> {
+        let bytes = fs::read(file(launch_directory)).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+}
+
+impl Driver {
+    /// The conversation of a run that is about to start.
+    pub(crate) fn conversation(
+        &self,
+        store: &Store,
+        task: &Task,
+        spawn: &Spawn,
+        harness: &Harness,
+    ) -> Result<Conversation, Failure> {
+        let runs = store.runs(&task.id).map_err(Failure::passing)?;
+        let mut earlier = runs.iter().rev();
+        let last = earlier.find(|run| run.role == spawn.role && run.id != spawn.run);
+        let last = last.filter(|run| run.evidence.is_some() && run.harness == spawn.harness);
+        let resumes = harness.takes(manner(spawn.headless), "resumed_id");
+        if let Some(last) = last.filter(|_| resumes) {
+            let folder = self.launch_directory(&task.project, &task.id, &last.id);
+            let folder = folder.map_err(Failure::for_good)?;
+            // Where the harness was the reason, no conversation is to blame.
+            let evidence = last.evidence.as_ref();
+            let is_blameless = evidence.is_some_and(Evidence::is_the_harnesses);
+            let kept = Conversation::kept(&folder).filter(|it| is_blameless || !it.is_resumed);
+            // What the agent told itself counts: some choose the id, and a person may have begun
+            // another conversation.
+            let told = self.told_by(&task.project, &task.id, &last.id);
+            let told = told.into_iter().rev().find_map(|it| it.session_id);
+            let printed = || self.result_of(&task.project, last)?.session_id;
+            let told = told.or_else(printed);
+            let begun = kept.as_ref().map(|kept| kept.id.clone());
+            let begun = begun.filter(|_| harness.takes(manner(last.headless), "session_id"));
+            if let Some(id) = told.filter(|_| kept.is_some()).or(begun) {
+                let is_resumed = true;
+                return Ok(Conversation { id, is_resumed });
+            }
+        }
+        let id = ids::session().map_err(Failure::passing)?;
+        Ok(Conversation {
+            id,
+            is_resumed: false,
+        })
+    }
+}
+
+fn file(launch_directory: &Path) -> std::path::PathBuf {
+    launch_directory.with_file_name("conversation.json")
+}

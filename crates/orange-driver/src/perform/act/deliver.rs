@@ -1,0 +1,302 @@
+//! Tells an agent in its terminal that a message waits.
+//!
+//! No key is pressed that could answer a question nobody read: not while somebody scrolls or types,
+//! not into a dialog, and no Enter before the line shows. What stands in the way is noted with the
+//! message, which stays in the inbox whatever comes of it.
+
+use std::time::Duration;
+
+use orange_config::clock::{self, Deadline};
+use orange_effects::tmux::{Ground, Pane};
+use orange_engine::Task;
+use orange_engine::activity::{Activity, AgentEvent, AgentEventKind, Doing};
+use orange_engine::role::Role;
+use orange_engine::time::Timestamp;
+use orange_store::{Delivery, InboxEntry, RunRecord, Store};
+
+use super::Failure;
+use crate::Driver;
+
+/// What an agent is told, in its pane or with its first prompt; the message itself is in its inbox.
+///
+/// Plain words: in a shell, a command in backticks would be run and its answer thrown away.
+pub(crate) const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
+
+/// How long an agent may take to show what was typed; some lose an Enter that comes earlier.
+const SHOWS: Duration = Duration::from_secs(2);
+
+/// How long a line may stay in an agent's input before Enter counts as swallowed.
+const TAKES_IN: Duration = Duration::from_secs(1);
+
+/// How long an agent that tells of it may take to tell that it took the line in.
+const TELLS: Duration = Duration::from_secs(2);
+
+/// How long to look away between two looks at a terminal.
+const REST: Duration = Duration::from_millis(40);
+
+/// How long an agent has to tell that it started, if it tells of it at all.
+const STARTS: Duration = Duration::from_mins(1);
+
+/// How long one that tells nothing, and shows no input box, counts as only starting.
+const SETTLES: Duration = Duration::from_secs(1);
+
+/// How long one line stands for every message, and how long one that does not show is waited for.
+const STANDS: Duration = Duration::from_mins(1);
+const COMES_UP: Duration = Duration::from_secs(30);
+
+/// A message to a live agent.
+pub(crate) struct Telling<'a> {
+    pub(crate) task: &'a Task,
+    pub(crate) role: &'a Role,
+    pub(crate) run: &'a RunRecord,
+    pub(crate) pane: &'a Pane,
+    pub(crate) entry: u64,
+    /// What an agent of this kind tells of itself.
+    pub(crate) events: Vec<AgentEventKind>,
+}
+
+impl Driver {
+    /// Types the line, unless it is there already, and sends it.
+    ///
+    /// Enter is pressed once more only while the line is provably still in the input box. An agent
+    /// that shows no box that we know gets one Enter, and what it does not read stays undelivered.
+    pub(crate) fn deliver(&self, store: &mut Store, telling: &Telling<'_>) -> Result<(), Failure> {
+        let inbox = store.inbox(&telling.task.id).map_err(Failure::passing)?;
+        let entry = inbox.iter().find(|it| it.id == telling.entry);
+        let Some(entry) = entry.filter(|it| it.read_at.is_none()) else {
+            return Ok(());
+        };
+        let mut delivery = entry.delivery.clone();
+        // What was typed in an earlier run was typed for somebody else.
+        if delivery.typed_run.as_ref() != Some(&telling.run.id) {
+            delivery = Delivery::default();
+        }
+        if delivery.told_at.is_some() {
+            return self.send_again(store, telling, delivery);
+        }
+        if let Some(told_at) = told_before(&inbox, telling) {
+            delivery.typed_run = Some(telling.run.id.clone());
+            delivery.told_at = Some(told_at);
+            return note(store, telling, delivery);
+        }
+        let before = self.usable_ground(telling)?;
+        let waits = before.screen.waits();
+        let is_typed = !waits && !is_recent(delivery.typed_at, COMES_UP);
+        if is_typed {
+            let pasted = self.tmux.paste(telling.pane, NUDGE);
+            pasted.map_err(Failure::obstacle)?;
+            // Who is killed before this note may type it twice, which reads as once.
+            delivery.typed_run = Some(telling.run.id.clone());
+            delivery.typed_at = Some(clock::now());
+            note(store, telling, delivery.clone())?;
+        }
+        let typed_at = clock::now();
+        let shown_before = is_typed.then_some(before.screen.times_shown);
+        let ground = self.showing(telling, shown_before)?;
+        // Noted before it is sent: who is killed in between finds it waiting in the input.
+        delivery.typed_run = Some(telling.run.id.clone());
+        delivery.told_at = Some(clock::now());
+        note(store, telling, delivery.clone())?;
+        self.send(store, telling, &ground)?;
+        self.confirm(store, telling, delivery, typed_at)
+    }
+
+    /// Waits until the agent tells that it took the line in, where it tells of that. A line that is
+    /// still in its box then was not: some redraw all they show, and a look in between sees nothing.
+    fn confirm(
+        &self,
+        store: &mut Store,
+        telling: &Telling<'_>,
+        mut delivery: Delivery,
+        typed_at: Timestamp,
+    ) -> Result<(), Failure> {
+        if telling.events.contains(&AgentEventKind::PromptSubmitted) {
+            let took_in =
+                || Ok(self.took_in(telling, typed_at).is_some() || is_read(store, telling)?);
+            if within(TELLS, took_in)? {
+                delivery.confirmed_at = Some(clock::now());
+                return note(store, telling, delivery);
+            }
+            if self.is_unsent(telling)? {
+                return Err(not_taken_in(telling.role));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends what somebody began who was killed: what still waits in the input is sent.
+    fn send_again(
+        &self,
+        store: &mut Store,
+        telling: &Telling<'_>,
+        mut delivery: Delivery,
+    ) -> Result<(), Failure> {
+        let told_at = delivery.told_at;
+        if told_at.is_some_and(|told_at| self.took_in(telling, told_at).is_some()) {
+            delivery.confirmed_at = delivery.confirmed_at.or(Some(clock::now()));
+            return note(store, telling, delivery);
+        }
+        let ground = self.tmux.ground(telling.pane, NUDGE);
+        let ground = ground.map_err(Failure::passing)?;
+        if let Some(obstacle) = &ground.obstacle {
+            return Err(Failure::obstacle(obstacle));
+        }
+        if !ground.screen.waits() {
+            return note(store, telling, delivery);
+        }
+        let typed_at = clock::now();
+        self.send(store, telling, &ground)?;
+        note(store, telling, delivery.clone())?;
+        self.confirm(store, telling, delivery, typed_at)
+    }
+
+    /// What the terminal shows once the line shows; `before` is how often it showed before it was
+    /// typed, if it was typed just now.
+    fn showing(&self, telling: &Telling<'_>, before: Option<usize>) -> Result<Ground, Failure> {
+        let deadline = Deadline::after(SHOWS);
+        loop {
+            let ground = self.usable_ground(telling)?;
+            let screen = &ground.screen;
+            // Where no box of the agent's is known, that it shows once more has to do.
+            let is_new = before.is_some_and(|before| screen.times_shown > before);
+            if screen.waits() || is_new && !screen.has_box() {
+                return Ok(ground);
+            }
+            if deadline.has_passed() {
+                return Err(Failure::obstacle("what was typed does not show"));
+            }
+            clock::rest_until(clock::after(REST), REST);
+        }
+    }
+
+    /// Sends what was typed and shows.
+    fn send(&self, store: &Store, telling: &Telling<'_>, ground: &Ground) -> Result<(), Failure> {
+        let press = || {
+            let pressed = self.tmux.press_enter(telling.pane);
+            pressed.map_err(Failure::obstacle)
+        };
+        if !ground.screen.is_unsent() {
+            return press();
+        }
+        for _ in 0..2 {
+            press()?;
+            let is_taken = || Ok(!self.is_unsent(telling)? || is_read(store, telling)?);
+            if within(TAKES_IN, is_taken)? {
+                return Ok(());
+            }
+        }
+        Err(not_taken_in(telling.role))
+    }
+
+    /// Whether the line is provably still in the input box; beside somebody who types, nothing is
+    /// certain.
+    fn is_unsent(&self, telling: &Telling<'_>) -> Result<bool, Failure> {
+        let ground = self.tmux.ground(telling.pane, NUDGE);
+        let ground = ground.map_err(Failure::passing)?;
+        Ok(ground.obstacle.is_none() && ground.screen.is_unsent())
+    }
+
+    /// What the terminal shows, if something may be typed into it.
+    fn usable_ground(&self, telling: &Telling<'_>) -> Result<Ground, Failure> {
+        let told = self.told_by(&telling.task.project, &telling.task.id, &telling.run.id);
+        let ground = self.tmux.ground(telling.pane, NUDGE);
+        let ground = ground.map_err(Failure::passing)?;
+        if let Some(obstacle) = &ground.obstacle {
+            return Err(Failure::obstacle(obstacle));
+        }
+        if ground.screen.is_mixed() {
+            return Err(Failure::obstacle(
+                "something else is typed in its terminal too",
+            ));
+        }
+        let started = telling.run.setup.as_ref().map(|setup| setup.at);
+        let tells = telling.events.contains(&AgentEventKind::SessionStart);
+        let is_starting = if tells {
+            told.is_empty() && is_recent(started, STARTS)
+        } else {
+            told.is_empty() && !ground.screen.has_box() && is_recent(started, SETTLES)
+        };
+        if is_starting {
+            return Err(Failure::obstacle("it is only starting"));
+        }
+        // Nobody tells when a permission is granted; a box to type in shows it.
+        if Activity::of(&told).doing == Doing::WaitingForPermission && !ground.screen.has_box() {
+            return Err(Failure::obstacle("it waits for permission"));
+        }
+        Ok(ground)
+    }
+
+    /// What shows that an agent took in what was typed.
+    fn took_in(&self, telling: &Telling<'_>, typed_at: Timestamp) -> Option<AgentEvent> {
+        let told = self.told_by(&telling.task.project, &telling.task.id, &telling.run.id);
+        let mut told = told.into_iter();
+        told.find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at)
+    }
+}
+
+fn not_taken_in(role: &Role) -> Failure {
+    Failure::passing(format!(
+        "the {role} does not take in the line that tells of its message: press Enter in its \
+         terminal"
+    ))
+}
+
+/// Notes what stands in the way.
+pub(crate) fn note_obstacle(store: &mut Store, task: &Task, entry: u64, why: &str) {
+    let inbox = store.inbox(&task.id).unwrap_or_default();
+    let Some(found) = inbox.into_iter().find(|it| it.id == entry) else {
+        return;
+    };
+    let delivery = Delivery {
+        problem: Some(why.to_owned()),
+        ..found.delivery
+    };
+    // The effect keeps the reason too; without this note it is shown there only.
+    let _unnoted = store.set_delivery(entry, &delivery);
+}
+
+/// Notes how far a message has come, with nothing in the way.
+fn note(store: &mut Store, telling: &Telling<'_>, delivery: Delivery) -> Result<(), Failure> {
+    let delivery = Delivery {
+        problem: None,
+        ..delivery
+    };
+    let noted = store.set_delivery(telling.entry, &delivery);
+    noted.map_err(Failure::passing)
+}
+
+/// When this agent was told that messages wait, of which it has read none since.
+fn told_before(inbox: &[InboxEntry], telling: &Telling<'_>) -> Option<Timestamp> {
+    let unread = inbox.iter().filter(|it| {
+        let in_this_run = it.delivery.typed_run.as_ref() == Some(&telling.run.id);
+        let is_free = it.delivery.problem.is_none();
+        it.to == *telling.role && it.read_at.is_none() && in_this_run && is_free
+    });
+    let told = unread.filter_map(|it| it.delivery.told_at).max();
+    told.filter(|at| is_recent(Some(*at), STANDS))
+}
+
+fn is_recent(at: Option<Timestamp>, within: Duration) -> bool {
+    let Some(at) = at else { return false };
+    let passed = clock::now().millis().saturating_sub(at.millis());
+    u64::try_from(passed).is_ok_and(|passed| u128::from(passed) < within.as_millis())
+}
+
+/// Whether the message was read.
+fn is_read(store: &Store, telling: &Telling<'_>) -> Result<bool, Failure> {
+    let inbox = store.inbox(&telling.task.id).map_err(Failure::passing)?;
+    let mut inbox = inbox.iter();
+    Ok(inbox.any(|it| it.id == telling.entry && it.read_at.is_some()))
+}
+
+/// Whether something comes to hold in time; a look that fails ends the waiting.
+fn within(bound: Duration, holds: impl Fn() -> Result<bool, Failure>) -> Result<bool, Failure> {
+    let deadline = Deadline::after(bound);
+    while !holds()? {
+        if deadline.has_passed() {
+            return Ok(false);
+        }
+        clock::rest_until(clock::after(REST), REST);
+    }
+    Ok(true)
+}

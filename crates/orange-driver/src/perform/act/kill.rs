@@ -1,0 +1,86 @@
+//! Ends agents and whatever they left running.
+
+use std::collections::BTreeSet;
+
+use orange_effects::private_file;
+use orange_effects::tmux::{self, TmuxError};
+use orange_engine::Task;
+use orange_engine::effect::{Effect, EffectOutcome, Kill, KillScope};
+use orange_engine::names::RunId;
+use orange_store::Store;
+
+use super::Failure;
+use crate::Driver;
+use crate::agents::location;
+
+impl Driver {
+    /// Ends every run that is meant; answers only when nothing of them is left.
+    pub(crate) fn kill(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        kill: &Kill,
+    ) -> Result<EffectOutcome, Failure> {
+        let mut runs: BTreeSet<RunId> = kill.runs.iter().cloned().collect();
+        runs.extend(self.unrecorded(task, &kill.scope)?);
+        for run in &runs {
+            self.end_run(store, task, run)?;
+        }
+        Ok(EffectOutcome::Done)
+    }
+
+    /// Ends one run, and keeps what its pane has shown.
+    pub(crate) fn end_run(&self, store: &Store, task: &Task, run: &RunId) -> Result<(), Failure> {
+        let folder = self.launch_directory(&task.project, &task.id, run);
+        let folder = folder.map_err(Failure::for_good)?;
+        let records = store.runs(&task.id).map_err(Failure::passing)?;
+        let record = records.iter().find(|record| record.id == *run);
+        let pane = record.and_then(|record| location::pane(record, &location::run_file(&folder)));
+        let killed = self.tmux.kill(&tmux::Kill {
+            run,
+            recorded: pane.as_ref(),
+            scrollback: Some(&location::output_file(&folder)),
+            spared: &[],
+            patience: self.bounds.patience,
+        });
+        killed.map_err(Failure::passing)?;
+        // One that never became its agent has left its secret there.
+        private_file::remove(&location::run_file(&folder)).map_err(Failure::passing)
+    }
+
+    /// Panes of the task that no event names; what is being started after the kill is not meant.
+    fn unrecorded(&self, task: &Task, scope: &KillScope) -> Result<Vec<RunId>, Failure> {
+        if *scope == KillScope::Runs {
+            return Ok(Vec::new());
+        }
+        let listing = match self.tmux.list() {
+            Ok(listing) => listing,
+            Err(TmuxError::NoServer(_)) => return Ok(Vec::new()),
+            Err(error) => return Err(Failure::passing(error)),
+        };
+        let wanted: BTreeSet<&RunId> = wanted(task).collect();
+        let meant = listing.panes.iter().filter(|pane| {
+            let of_role = match scope {
+                KillScope::Role(role) => pane.role.as_ref() == Some(role),
+                KillScope::Session | KillScope::Runs => true,
+            };
+            pane.task.as_ref() == Some(&task.id) && of_role
+        });
+        let runs = meant.filter_map(|pane| pane.run.clone());
+        Ok(runs.filter(|run| !wanted.contains(run)).collect())
+    }
+}
+
+/// The runs that are there by the latest word, or will be.
+fn wanted(task: &Task) -> impl Iterator<Item = &RunId> {
+    let live = task.runs.values().filter(|run| run.state.is_live());
+    let starting = task
+        .pending
+        .iter()
+        .filter_map(|pending| match &pending.planned.effect {
+            Effect::Spawn(spawn) => Some(&spawn.run),
+            Effect::NotifyRole(notify) => notify.otherwise.as_ref().map(|spawn| &spawn.run),
+            _ => None,
+        });
+    live.map(|run| &run.id).chain(starting)
+}

@@ -1,0 +1,150 @@
+//! Tells an agent or a person something.
+
+use orange_config::clock;
+use orange_config::{Harness, LogLevel};
+use orange_effects::tmux::Observation;
+use orange_engine::Task;
+use orange_engine::effect::{EffectId, EffectOutcome, NotifyRole};
+use orange_engine::language::hooks::Channel;
+use orange_engine::role::Role;
+use orange_store::{Delivery, NewMessage, Store};
+use serde_json::json;
+
+use super::Failure;
+use super::deliver::{Telling, note_obstacle};
+use crate::Driver;
+
+impl Driver {
+    /// Writes the message once, and tells the agent that it waits, or starts one that finds it.
+    ///
+    /// Whether it was read shows by the agent's next call; a line that cannot be typed is tried
+    /// again, and the message stays in the inbox whatever comes of it.
+    pub(crate) fn notify_role(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        effect: EffectId,
+        notify: &NotifyRole,
+    ) -> Result<EffectOutcome, Failure> {
+        let message = NewMessage {
+            to: notify.role.clone(),
+            from: Role::Engine,
+            text: &notify.message,
+            effect: Some(effect),
+            at: clock::now(),
+        };
+        let written = store.write_message(&task.id, &message);
+        let entry = written.map_err(Failure::passing)?;
+        let told = self.tell_role(store, task, notify, entry);
+        if let Err(failure) = &told {
+            note_obstacle(store, task, entry, &failure.error);
+        }
+        told
+    }
+
+    fn tell_role(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        notify: &NotifyRole,
+        entry: u64,
+    ) -> Result<EffectOutcome, Failure> {
+        let live = task.runs.get(&notify.role);
+        let live = live.filter(|run| run.state.is_live());
+        let seen = match live {
+            None => None,
+            Some(run) => {
+                let looked = self.look_at(store, task, &run.id);
+                Some(looked.map_err(Failure::passing)?)
+            }
+        };
+        match (seen, live) {
+            (Some((Observation::Alive, Some(pane))), Some(run)) => {
+                let records = store.runs(&task.id).map_err(Failure::passing)?;
+                let record = records.iter().find(|record| record.id == run.id);
+                let record = record.ok_or_else(|| Failure::passing("its run is not known"))?;
+                let harnesses = self.harnesses().ok();
+                let harness = harnesses
+                    .as_ref()
+                    .and_then(|it| it.require(&record.harness).ok());
+                if record.headless && harness.is_some_and(Harness::can_be_headless) {
+                    return Err(Failure::obstacle(
+                        "it runs headless and reads nothing; its next start is told",
+                    ));
+                }
+                let telling = Telling {
+                    events: harness.map(|it| it.events.clone()).unwrap_or_default(),
+                    task,
+                    role: &notify.role,
+                    run: record,
+                    pane: &pane,
+                    entry,
+                };
+                self.deliver(store, &telling)?;
+                Ok(EffectOutcome::Done)
+            }
+            (Some((Observation::Alive, _)), _) => Err(Failure::passing("its pane is not known")),
+            (Some((Observation::Unknown(why), _)), _) => Err(Failure::passing(why)),
+            (Some((Observation::Dead(_), _)), Some(run)) => {
+                // What the dead one left running must not meet its successor.
+                self.end_run(store, task, &run.id)?;
+                self.start_instead(store, task, notify, entry)
+            }
+            (_, _) => self.start_instead(store, task, notify, entry),
+        }
+    }
+
+    fn start_instead(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        notify: &NotifyRole,
+        entry: u64,
+    ) -> Result<EffectOutcome, Failure> {
+        let Some(spawn) = &notify.otherwise else {
+            let role = &notify.role;
+            return Err(Failure::for_good(format!("no {role} is there to read it")));
+        };
+        let parked = store.parked(clock::now()).map_err(Failure::passing)?;
+        if let Some(parking) = parked.iter().find(|it| it.harness == spawn.harness) {
+            return Err(Failure::parked(parking));
+        }
+        self.spawn(store, task, spawn)?;
+        // Its prompt tells it.
+        let delivery = Delivery {
+            told_at: Some(clock::now()),
+            ..Delivery::default()
+        };
+        let noted = store.set_delivery(entry, &delivery);
+        noted.map_err(Failure::passing)?;
+        Ok(EffectOutcome::SpawnedInstead)
+    }
+
+    /// Writes a line into the log of orange, and tells by the ways that the workflow names and the
+    /// person has.
+    ///
+    /// A webhook makes it happen at most once; otherwise a second notification does no harm.
+    pub(crate) fn notify_person(
+        &self,
+        task: &Task,
+        message: &str,
+        via: &[Channel],
+    ) -> Result<EffectOutcome, Failure> {
+        let more = json!({ "message": message });
+        let written = self.try_log(LogLevel::Warn, &task.id, "notified", more);
+        written.map_err(Failure::passing)?;
+        let settings = self.settings(None).map_err(Failure::for_good)?.notify;
+        if via.contains(&Channel::Webhook) && settings.webhook.is_none() {
+            return Err(Failure::for_good(
+                "no webhook is set; set `notify.webhook` in config.toml",
+            ));
+        }
+        let json = Driver::message_for_programs(&task.id, message);
+        let text = format!("{}: {message}", task.id);
+        let problems = self.tell_person(&settings, via, &text, &json);
+        if problems.is_empty() {
+            return Ok(EffectOutcome::Done);
+        }
+        Err(Failure::for_good(problems.join("; ")))
+    }
+}

@@ -1,0 +1,245 @@
+//! Starts an agent in a pane of its own.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use orange_config::clock;
+use orange_config::{Environment, Manner, ORANGE_PORT_OFFSET, ORANGE_REPORT};
+use orange_effects::git::Git;
+use orange_effects::private_file;
+use orange_effects::run::{Launch, RawText, RunFile};
+use orange_effects::tmux::{Start, Started, TmuxError};
+use orange_engine::Task;
+use orange_engine::activity::AgentEventKind;
+use orange_engine::effect::{EffectOutcome, Spawn};
+use orange_store::{
+    RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events, renew_expectation,
+};
+
+use super::Failure;
+use super::deliver::NUDGE;
+use crate::agents::location;
+use crate::{Driver, ids};
+
+impl Driver {
+    /// A wish for the supervisor, which looks at the queue after every commit; without one, the next
+    /// of the project is started from here.
+    pub(crate) fn spawn_next(
+        &self,
+        store: &mut Store,
+        task: &Task,
+    ) -> Result<EffectOutcome, Failure> {
+        if !self.is_supervised() {
+            let started = self.start_next(store, &task.project);
+            started.map_err(Failure::passing)?;
+        }
+        Ok(EffectOutcome::Done)
+    }
+
+    /// Makes sure that the run has a pane; one that is there is not made again.
+    pub(crate) fn spawn(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        spawn: &Spawn,
+    ) -> Result<EffectOutcome, Failure> {
+        let workspace = store.workspace_of(&task.id).map_err(Failure::passing)?;
+        let workspace = workspace.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
+        let Some(workspace) = workspace else {
+            return Err(Failure::for_good("no workspace is bound to the task"));
+        };
+        let folder = self.launch_directory(&task.project, &task.id, &spawn.run);
+        let folder = folder.map_err(Failure::for_good)?;
+        let run_file = location::run_file(&folder);
+        let start = Start {
+            run: &spawn.run,
+            task: &task.id,
+            role: &spawn.role,
+            project: &task.project,
+            branch: &task.branch,
+            window: &spawn.window,
+            orange: &self.orange,
+            run_file: &run_file,
+        };
+        let runs = store.runs(&task.id).map_err(Failure::passing)?;
+        let record = runs.into_iter().find(|run| run.id == spawn.run);
+        let noted = record.and_then(|record| record.setup);
+        let started = if let Some(started) = self.already_started(&start, noted.is_some())? {
+            started
+        } else {
+            self.prepare(store, task, spawn, &workspace, noted.as_ref(), &folder)?;
+            let directory = self.run_directory(&task.project, &task.id, &spawn.run);
+            let directory = directory.map_err(Failure::for_good)?;
+            // It may have been prepared long ago.
+            renew_expectation(&directory).map_err(Failure::passing)?;
+            self.tmux.start(&start).map_err(Failure::passing)?
+        };
+        store
+            .set_run_place(&task.id, &spawn.run, &location::remembered(&started.pane))
+            .map_err(Failure::passing)?;
+        Ok(EffectOutcome::Done)
+    }
+
+    /// The run in its pane, if an earlier try got that far: one that runs has its secret already, and
+    /// must not get another.
+    fn already_started(
+        &self,
+        start: &Start<'_>,
+        was_prepared: bool,
+    ) -> Result<Option<Started>, Failure> {
+        let in_pane = |listing| self.tmux.started(start, listing).map_err(Failure::passing);
+        if let Some(listing) = self.seen.as_deref()
+            && let Some(started) = in_pane(listing)?
+        {
+            return Ok(Some(started));
+        }
+        // The pane that became the agent has taken the file away.
+        if !was_prepared || start.run_file.exists() {
+            return Ok(None);
+        }
+        match self.tmux.list() {
+            Ok(listing) => in_pane(&listing),
+            Err(TmuxError::NoServer(_)) => Ok(None),
+            Err(error) => Err(Failure::passing(error)),
+        }
+    }
+
+    /// Writes down how the run is started, once: a pane may be about to read it.
+    fn prepare(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        spawn: &Spawn,
+        workspace: &WorkspaceRecord,
+        noted: Option<&RunSetup>,
+        folder: &Path,
+    ) -> Result<(), Failure> {
+        let directory = workspace.path.as_path();
+        let run_file = location::run_file(folder);
+        if let (Some(noted), Ok(file)) = (noted, RunFile::read(&run_file))
+            && file
+                .proof()
+                .is_some_and(|proof| ids::hash(proof) == noted.secret_hash)
+        {
+            return Ok(());
+        }
+        let harnesses = self.harnesses().map_err(Failure::for_good)?;
+        let harness = harnesses.require(&spawn.harness);
+        let mut harness = harness.map_err(Failure::for_good)?.clone();
+        let offset = self.require_port_offset(&workspace.name);
+        let offset = offset.map_err(Failure::passing)?.to_string();
+        harness.set.insert(ORANGE_PORT_OFFSET.to_owned(), offset);
+        if spawn.headless {
+            let report = folder.with_file_name("report.json");
+            let report = report.to_string_lossy().into_owned();
+            harness.set.insert(ORANGE_REPORT.to_owned(), report);
+        }
+        let has_its_files = if harness.files.is_empty() {
+            true
+        } else {
+            let git = Git::open("git", directory, &self.environment);
+            let given = git.and_then(|git| git.give(directory, &harness.files));
+            given.map_err(Failure::passing)?
+        };
+        let prompt = prompt(store, task, spawn)?;
+        let conversation = self.conversation(store, task, spawn, &harness)?;
+        let manner = manner(spawn.headless);
+        let output = harness.result.is_some() && manner == Manner::Headless;
+        let output = output.then(|| location::result_file(folder));
+        let secret = ids::secret().map_err(Failure::passing)?;
+        let environment = self.with_orange_on_path();
+        Launch {
+            run: &spawn.run,
+            task: &task.id,
+            role: &spawn.role,
+            proof: &secret,
+            harness: &harness,
+            manner,
+            output: output.as_deref(),
+            permissions: spawn.permissions,
+            prompt: &prompt,
+            model: spawn.model.as_deref(),
+            effort: spawn.effort.as_deref(),
+            session_id: conversation.begun(),
+            resumed_id: conversation.resumed(),
+            system_prompt: None,
+            directory,
+            home: &self.home,
+            environment: &environment,
+        }
+        .write(folder)
+        .map_err(Failure::for_good)?;
+        let hash = ids::hash(&secret);
+        let kept = private_file::write_for_now(&location::proof_file(folder), hash.as_bytes());
+        kept.map_err(Failure::passing)?;
+        conversation.keep(folder).map_err(Failure::passing)?;
+        let has_terminal = manner == Manner::Interactive || !harness.can_be_headless();
+        // Its hooks may be in the file that something else was in the way of.
+        let tells = has_its_files && harness.events.contains(&AgentEventKind::SessionStart);
+        if has_terminal && tells {
+            let directory = self.run_directory(&task.project, &task.id, &spawn.run);
+            let directory = directory.map_err(Failure::for_good)?;
+            expect_agent_events(&directory).map_err(Failure::passing)?;
+        }
+        let file = RunFile::read(&run_file).map_err(Failure::passing)?;
+        let setup = setup(&file, directory, &secret);
+        store
+            .set_run_setup(&task.id, &spawn.run, &setup)
+            .map_err(Failure::passing)?;
+        Ok(())
+    }
+
+    /// The environment with this program at the end of the `PATH`: agents call it by its name.
+    fn with_orange_on_path(&self) -> Environment {
+        let mut variables = self.environment.variables().clone();
+        let folder = self.orange.parent();
+        if let Some(folder) = folder.filter(|_| self.orange.ends_with("orange")) {
+            let mut path = variables
+                .get("PATH".as_ref() as &std::ffi::OsStr)
+                .cloned()
+                .unwrap_or_default();
+            let is_there = std::env::split_paths(&path).any(|it| it == folder);
+            if !is_there {
+                if !path.is_empty() {
+                    path.push(":");
+                }
+                path.push(folder);
+                variables.insert(OsString::from("PATH"), path);
+            }
+        }
+        Environment::of(variables)
+    }
+}
+
+/// How an agent is started.
+pub(crate) fn manner(is_headless: bool) -> Manner {
+    if is_headless {
+        Manner::Headless
+    } else {
+        Manner::Interactive
+    }
+}
+
+/// The prompt of a run, which also tells of messages that wait: nobody else would tell it.
+fn prompt(store: &Store, task: &Task, spawn: &Spawn) -> Result<String, Failure> {
+    let inbox = store.inbox(&task.id).map_err(Failure::passing)?;
+    let mut waiting = inbox.iter().filter(|it| it.read_at.is_none());
+    Ok(if waiting.any(|it| it.to == spawn.role) {
+        format!("{}\n\n{NUDGE}\n", spawn.prompt.trim_end())
+    } else {
+        spawn.prompt.clone()
+    })
+}
+
+/// What is remembered of a start: everything but values that may be secrets.
+fn setup(file: &RunFile, directory: &Path, secret: &str) -> RunSetup {
+    let shown = |text: &RawText| text.as_os_str().to_string_lossy().into_owned();
+    let program = std::iter::once(&file.program);
+    RunSetup {
+        argv: program.chain(&file.arguments).map(shown).collect(),
+        environment: file.environment.keys().cloned().collect(),
+        directory: directory.to_owned(),
+        secret_hash: ids::hash(secret),
+        at: clock::now(),
+    }
+}

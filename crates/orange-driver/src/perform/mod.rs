@@ -1,0 +1,227 @@
+//! Performs what is pending, one performer per task at a time.
+//!
+//! Lock, drain, unlock, look again: whoever commits while a performer drains can rely on that last
+//! look, so an effect is never left behind by two that each thought the other would do it.
+
+pub(crate) mod act;
+pub(crate) mod due;
+pub(crate) mod unperformed;
+
+use std::time::Duration;
+
+use orange_config::LogLevel;
+use orange_config::clock;
+use orange_engine::effect::{Effect, EffectOutcome};
+use orange_engine::input::{Cause, Observation};
+use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
+use orange_store::steps::reached;
+use orange_store::{Pending, Start, Store};
+use serde_json::json;
+
+use crate::lock::Lock;
+use crate::perform::act::Failure;
+use crate::perform::due::{Next, next};
+use crate::{Driver, DriverError};
+
+/// How long one who waits looks away.
+const LONGEST_REST: Duration = Duration::from_secs(1);
+
+/// How many times as often is tried what a person may be in the way of, and how long is waited in
+/// between at most: with the usual bounds, about five minutes in all.
+const OBSTACLE_TRIES: u32 = 4;
+const OBSTACLE_PAUSE: Duration = Duration::from_secs(30);
+
+/// How performing ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Performed {
+    /// Nothing is left to perform.
+    All,
+    /// Somebody else performs.
+    Elsewhere,
+    /// Nothing can be performed before then.
+    Waits(Timestamp),
+}
+
+impl Driver {
+    /// Performs everything that is due, in order, and records each outcome.
+    ///
+    /// A copy that could not be written is told at the end; it keeps nothing from being performed.
+    pub fn perform(&self, task: &TaskId) -> Result<Performed, DriverError> {
+        let (performed, copies) = self.perform_noting(task)?;
+        copies.map(|()| performed)
+    }
+
+    /// The same; also answers with whether the copies of what was decided could be written.
+    pub(super) fn perform_noting(
+        &self,
+        task: &TaskId,
+    ) -> Result<(Performed, Result<(), DriverError>), DriverError> {
+        let mut store = self.store()?;
+        let directory = store.require(task)?.directory;
+        loop {
+            if store.require(task)?.task.is_deleted {
+                return Ok((Performed::All, Ok(())));
+            }
+            let Some(lock) = Lock::to_perform(&directory)? else {
+                return Ok((Performed::Elsewhere, Ok(())));
+            };
+            // Taking the lock makes the directory, which was put away in between.
+            if store.require(task)?.task.is_deleted {
+                lock.undo(&directory);
+                return Ok((Performed::All, Ok(())));
+            }
+            let drained = self.drain(&mut store, task);
+            drop(lock);
+            let copies = drained?;
+            match next(&store, task, clock::now())? {
+                Next::Now(_) => {}
+                Next::At(then) => return Ok((Performed::Waits(then), copies)),
+                Next::Never => return Ok((Performed::All, copies)),
+            }
+        }
+    }
+
+    /// Performs until nothing is left, sleeping without the lock while something only waits.
+    pub fn perform_to_the_end(&self, task: &TaskId) -> Result<Performed, DriverError> {
+        let mut waiting = None;
+        loop {
+            let then = match self.perform_noting(task)? {
+                (Performed::Waits(then), _) => then,
+                (ended, copies) => return copies.map(|()| ended),
+            };
+            if waiting.is_none() {
+                let directory = self.store()?.require(task)?.directory;
+                waiting = Lock::to_wait(&directory)?;
+            }
+            if waiting.is_none() {
+                return Ok(Performed::Elsewhere);
+            }
+            clock::rest_until(then, LONGEST_REST);
+        }
+    }
+
+    /// Performs what is due; answers with whether the last copies could be written.
+    fn drain(
+        &self,
+        store: &mut Store,
+        task: &TaskId,
+    ) -> Result<Result<(), DriverError>, DriverError> {
+        let mut projected = Ok(());
+        let mut following = next(store, task, clock::now())?;
+        while let Next::Now(pending) = following {
+            self.perform_one(store, &pending)?;
+            following = next(store, task, clock::now())?;
+            // The start of an agent takes a moment; the copies follow it.
+            let is_start = matches!(&following,
+                Next::Now(pending) if matches!(pending.planned.effect, Effect::Spawn(_)));
+            if !is_start {
+                // A copy that cannot be written does not keep the next effect waiting.
+                projected = self.project_files(store, task);
+                following = next(store, task, clock::now())?;
+            }
+        }
+        Ok(projected)
+    }
+
+    /// Performs one effect and records its outcome; whoever asks has the lock.
+    pub(super) fn perform_one(
+        &self,
+        store: &mut Store,
+        pending: &Pending,
+    ) -> Result<(), DriverError> {
+        let (task, effect) = (&pending.task, pending.planned.id);
+        let by = format!("process {}", std::process::id());
+        // This is also the last look: what was called off meanwhile is not begun.
+        let acted = match store.start_effect(task, effect, &by, clock::now())? {
+            // Who asks what is due next is told that it waits.
+            Start::NotWaiting | Start::Parked(_) => return Ok(()),
+            Start::Interrupted { by, at } => Err(Failure::for_good(format!(
+                "{by} began it at {at}, and whether it happened is not known; it is not repeated"
+            ))),
+            Start::Go => {
+                reached("before an effect");
+                let effect = pending.planned.effect.label();
+                self.log(LogLevel::Debug, task, "begun", json!({ "effect": effect }));
+                let began = clock::now();
+                let acted = self.act(store, pending);
+                self.log_outcome(pending, &acted, began);
+                reached("after an effect");
+                acted
+            }
+        };
+        match acted {
+            Ok(outcome) => self.note_done(store, pending, outcome),
+            Err(failure) => self.note_failed(store, pending, &failure),
+        }
+    }
+
+    fn log_outcome(
+        &self,
+        pending: &Pending,
+        acted: &Result<EffectOutcome, Failure>,
+        began: Timestamp,
+    ) {
+        let effect = pending.planned.effect.label();
+        let took = clock::now().millis().saturating_sub(began.millis());
+        let (level, what, error) = match acted {
+            Ok(_) => (LogLevel::Info, "performed", None),
+            Err(failure) if failure.put_off_until.is_some() => {
+                (LogLevel::Debug, "put off", Some(&failure.error))
+            }
+            Err(failure) if failure.is_for_good => {
+                (LogLevel::Error, "failed", Some(&failure.error))
+            }
+            Err(failure) => (LogLevel::Warn, "failed", Some(&failure.error)),
+        };
+        let more = json!({ "effect": effect, "milliseconds": took, "error": error });
+        self.log(level, &pending.task, what, more);
+    }
+
+    fn note_done(
+        &self,
+        store: &mut Store,
+        pending: &Pending,
+        outcome: EffectOutcome,
+    ) -> Result<(), DriverError> {
+        let effect = pending.planned.id;
+        let done = Observation::EffectDone { effect, outcome };
+        self.step(store, &pending.task, &Cause::Observation(done))?;
+        Ok(())
+    }
+
+    /// Tries again later, a few times; then it is given up, which the workflow may answer.
+    fn note_failed(
+        &self,
+        store: &mut Store,
+        pending: &Pending,
+        failure: &Failure,
+    ) -> Result<(), DriverError> {
+        let (task, effect) = (&pending.task, pending.planned.id);
+        if let Some(until) = failure.put_off_until {
+            store.put_off(task, effect, &failure.error, until)?;
+            return Ok(());
+        }
+        // Noting a failed try lets it wait for the next one; what is not repeated must stay begun
+        // until it is given up.
+        if !failure.is_for_good {
+            let doublings = pending.attempts.min(16);
+            let pause = self.bounds.backoff.saturating_mul(1 << doublings);
+            let (tries, pause) = if failure.is_obstacle {
+                let tries = self.bounds.tries.saturating_mul(OBSTACLE_TRIES);
+                (tries, pause.min(OBSTACLE_PAUSE))
+            } else {
+                (self.bounds.tries, pause)
+            };
+            let again = clock::after(pause);
+            let failed = store.note_failed_try(task, effect, &failure.error, again)?;
+            if failed.is_none_or(|failed| failed < tries) {
+                return Ok(());
+            }
+        }
+        let error = failure.error.clone();
+        let given_up = Observation::EffectGivenUp { effect, error };
+        self.step(store, task, &Cause::Observation(given_up))?;
+        Ok(())
+    }
+}

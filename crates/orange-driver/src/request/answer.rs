@@ -1,0 +1,129 @@
+//! What asking came to.
+
+use std::collections::BTreeMap;
+
+use orange_engine::effect::EffectId;
+use orange_engine::event::{Event, Fact};
+use orange_engine::names::TaskId;
+use orange_engine::{Refusal, Task};
+use orange_store::Store;
+
+use crate::DriverError;
+
+/// What asking came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It happened, and nothing of what it had planned is left to wait for.
+    Done(Box<Changed>),
+    /// It happened; what it had planned is still on its way. Asking again tells.
+    StillRunning(Box<Changed>),
+    /// It had happened before.
+    Already(Box<Task>),
+    /// It did not happen.
+    Refused(Box<Refusal>),
+}
+
+impl Answer {
+    /// One answer for two steps: the later one, with what was recorded for the first before it.
+    #[must_use]
+    pub fn followed_by(self, mut later: Answer) -> Answer {
+        if let (
+            Answer::Done(first) | Answer::StillRunning(first),
+            Answer::Done(second) | Answer::StillRunning(second),
+        ) = (self, &mut later)
+        {
+            let events = std::mem::take(&mut second.events);
+            second.events = first.events.into_iter().chain(events).collect();
+        }
+        later
+    }
+}
+
+/// A task and what happened to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The task as it is now.
+    pub task: Task,
+    /// What was recorded for the request itself.
+    pub events: Vec<Event>,
+    /// What the request had planned and did not come about.
+    pub given_up: Vec<GivenUp>,
+    /// Why the files in the task directory could not be brought up to date, if so. The change is
+    /// recorded all the same.
+    pub copies_failed: Option<String>,
+}
+
+/// Something that was planned and did not come about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenUp {
+    /// What, as a workflow names it.
+    pub effect: &'static str,
+    /// What stood in the way.
+    pub error: String,
+}
+
+impl Answer {
+    /// The same answer, with what came of writing the files last.
+    pub(crate) fn noting(mut self, copies: &Result<(), DriverError>) -> Answer {
+        if let Answer::Done(changed) | Answer::StillRunning(changed) = &mut self {
+            changed.copies_failed = copies.as_ref().err().map(ToString::to_string);
+        }
+        self
+    }
+}
+
+impl Changed {
+    /// The task as it is now, and what became of what these events have planned.
+    pub(crate) fn since(
+        store: &Store,
+        id: &TaskId,
+        events: Vec<Event>,
+    ) -> Result<Changed, DriverError> {
+        let task = store.require(id)?.task;
+        let given_up = given_up(store, id, &events)?;
+        Ok(Changed {
+            task,
+            events,
+            given_up,
+            copies_failed: None,
+        })
+    }
+}
+
+/// What was planned or tried anew, given up, and not tried again since.
+fn given_up(store: &Store, id: &TaskId, events: &[Event]) -> Result<Vec<GivenUp>, DriverError> {
+    let wanted = events.iter().filter_map(|event| match &event.fact {
+        Fact::EffectPlanned(planned) => Some((planned.id, event.version)),
+        Fact::EffectRetried { effect } => Some((*effect, event.version)),
+        _ => None,
+    });
+    let wanted: Vec<(EffectId, u64)> = wanted.collect();
+    let Some((_, first)) = wanted.first() else {
+        return Ok(Vec::new());
+    };
+    let mut labels: BTreeMap<EffectId, &'static str> = BTreeMap::new();
+    let mut found: Vec<(EffectId, GivenUp)> = Vec::new();
+    // The id of an effect is the version of the event that planned it.
+    let oldest = wanted.iter().map(|(effect, _)| effect.0).min();
+    for recorded in store.events(id, oldest.unwrap_or_default().saturating_sub(1))? {
+        let version = recorded.event.version;
+        match recorded.event.fact {
+            Fact::EffectPlanned(planned) => {
+                labels.insert(planned.id, planned.effect.label());
+            }
+            Fact::EffectGivenUp { effect, error } if version > *first => {
+                let is_wanted = wanted.iter().any(|(id, _)| *id == effect);
+                if let Some(label) = labels.get(&effect).filter(|_| is_wanted) {
+                    let given_up = GivenUp {
+                        effect: label,
+                        error,
+                    };
+                    found.push((effect, given_up));
+                }
+            }
+            Fact::EffectRetried { effect } => found.retain(|(id, _)| *id != effect),
+            _ => {}
+        }
+    }
+    Ok(found.into_iter().map(|(_, given_up)| given_up).collect())
+}

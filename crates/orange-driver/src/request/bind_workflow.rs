@@ -1,0 +1,80 @@
+//! Binds workflows to tasks and projects, once they are proved safe.
+
+use orange_effects::private_file;
+use orange_engine::Workflow;
+use orange_engine::check::{Severity, check};
+use orange_engine::input::Ask;
+use orange_engine::shipped;
+
+use crate::{Driver, DriverError, ids};
+
+/// How many errors a refusal names; `orange workflow check` shows all of them.
+const NAMED: usize = 3;
+
+/// How many workflows are remembered as safe, the latest first.
+const REMEMBERED: usize = 64;
+
+/// No list of that many hashes is larger.
+const LARGEST: u64 = 64 * 1024;
+
+impl Driver {
+    /// A request for another workflow, by its name.
+    pub fn adopting(&self, name: &str) -> Result<Ask, DriverError> {
+        let (workflow, text) = self.safe_workflow(name)?;
+        Ok(Ask::Adopt {
+            workflow: Box::new(workflow),
+            text,
+        })
+    }
+
+    /// The workflow of this name, if `check` finds no error in it.
+    pub(crate) fn safe_workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {
+        let (workflow, text) = self.workflow(name)?;
+        self.require_safe(name, &workflow, &text)?;
+        Ok((workflow, text))
+    }
+
+    fn require_safe(&self, name: &str, workflow: &Workflow, text: &str) -> Result<(), DriverError> {
+        // The tests prove these.
+        if shipped::ALL.iter().any(|shipped| shipped.source == text) {
+            return Ok(());
+        }
+        let hash = verdict_key(text);
+        let mut safe = self.safe_workflows();
+        if safe.contains(&hash) {
+            return Ok(());
+        }
+        let checked = check(workflow);
+        let errors = checked.findings.iter();
+        let errors = errors.filter(|it| it.severity == Severity::Error);
+        let problems: Vec<String> = errors.map(|it| it.message.clone()).collect();
+        if !problems.is_empty() {
+            return Err(DriverError::WorkflowUnsafe {
+                workflow: name.to_owned(),
+                errors: problems.len(),
+                problems: problems.into_iter().take(NAMED).collect(),
+            });
+        }
+        safe.insert(0, hash);
+        safe.truncate(REMEMBERED);
+        // Without the list the workflow is checked again the next time.
+        if let Ok(bytes) = serde_json::to_vec(&safe) {
+            let _unkept = private_file::write(&self.home.safe_workflows(), &bytes);
+        }
+        Ok(())
+    }
+
+    /// Hashes of the workflows that were found safe; a list that cannot be read is empty.
+    fn safe_workflows(&self) -> Vec<String> {
+        let bytes = private_file::read(&self.home.safe_workflows(), LARGEST);
+        bytes
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default()
+    }
+}
+
+/// A verdict is about one text, by the rules of one version of orange.
+fn verdict_key(text: &str) -> String {
+    ids::hash(&format!("{}\0{text}", env!("CARGO_PKG_VERSION")))
+}

@@ -1,0 +1,139 @@
+//! What the calling process is, by its variables and its parents.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use orange_config::{
+    ORANGE_BACKGROUND, ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_ROLE, ORANGE_RUN_ID, ORANGE_RUN_PROOF,
+    ORANGE_TASK_ID,
+};
+use orange_effects::process::{Ancestor, ProcessError, ProcessIdentity, ancestors};
+use orange_engine::names::{RunId, TaskId};
+
+use crate::{Driver, DriverError};
+
+/// The process that calls, as far as it can be known without the database.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    /// What its own variables say.
+    pub mark: Option<Mark>,
+    /// The processes above it, the nearest first; none where the system does not tell.
+    pub parents: Vec<Parent>,
+}
+
+/// A process above the caller.
+#[derive(Debug)]
+pub(crate) struct Parent {
+    pub process: ProcessIdentity,
+    /// What its variables say, unless they are about another home.
+    pub mark: Option<Mark>,
+    /// Whether orange started it to work for tasks, so that nothing below it is the user.
+    pub is_background: bool,
+}
+
+/// The variables by which a process says that it works for a task. None of them proves anything
+/// without the proof of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub run: Option<RunId>,
+    pub proof: Option<String>,
+    pub task: Option<TaskId>,
+    pub is_in_effect: bool,
+}
+
+impl Mark {
+    /// Reads a mark; nothing when there is none. A text that is not UTF-8 is a mark like any other.
+    fn read<'a>(variable: impl Fn(&str) -> Option<&'a OsStr>) -> Option<Mark> {
+        let is_marked = [
+            ORANGE_RUN_ID,
+            ORANGE_RUN_PROOF,
+            ORANGE_ROLE,
+            ORANGE_EFFECT_ID,
+        ];
+        if !is_marked.iter().any(|name| variable(name).is_some()) {
+            return None;
+        }
+        let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
+        Some(Mark {
+            run: text(ORANGE_RUN_ID).map(RunId::new),
+            proof: text(ORANGE_RUN_PROOF),
+            task: text(ORANGE_TASK_ID).map(TaskId::new),
+            is_in_effect: variable(ORANGE_EFFECT_ID).is_some(),
+        })
+    }
+}
+
+impl Caller {
+    /// Whether anything connects it with a task.
+    pub fn is_connected(&self) -> bool {
+        let connects = |parent: &Parent| parent.is_background || parent.mark.is_some();
+        self.mark.is_some() || self.parents.iter().any(connects)
+    }
+}
+
+impl Driver {
+    /// Who calls this process. Fails when a process above it cannot be read: that could be an
+    /// agent.
+    pub(crate) fn caller(&self) -> Result<Caller, DriverError> {
+        let found = match ancestors() {
+            Ok(found) => found,
+            Err(ProcessError::Unsupported(_)) => Vec::new(),
+            Err(error) => return Err(DriverError::CallerUnknown(error.to_string())),
+        };
+        let home = real(self.home.path());
+        let supervisor = self.supervisor_process();
+        let parents = found.into_iter().map(|ancestor| Parent {
+            mark: mark_in(&home, &ancestor),
+            is_background: is_of(&home, ancestor.variable(ORANGE_BACKGROUND))
+                || supervisor.as_ref() == Some(&ancestor.process),
+            process: ancestor.process,
+        });
+        Ok(Caller {
+            mark: Mark::read(|name| self.environment.variable(name)),
+            parents: parents.collect(),
+        })
+    }
+}
+
+/// An agent of another home may use this one like anybody else.
+fn mark_in(home: &Path, ancestor: &Ancestor) -> Option<Mark> {
+    let said = ancestor.variable(ORANGE_HOME);
+    if said.is_some() && !is_of(home, said) {
+        return None;
+    }
+    Mark::read(|name| ancestor.variable(name))
+}
+
+fn is_of(home: &Path, said: Option<&OsStr>) -> bool {
+    said.is_some_and(|said| real(Path::new(said)) == home)
+}
+
+pub(crate) fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &'static str)]) -> Option<Mark> {
+        Mark::read(|name| {
+            let mut found = variables.iter().filter(|(known, _)| *known == name);
+            found.next().map(|(_, value)| OsStr::new(*value))
+        })
+    }
+
+    #[test]
+    fn any_variable_of_a_run_is_a_mark_and_the_task_alone_is_none() {
+        assert_eq!(read(&[]), None);
+        assert_eq!(read(&[(ORANGE_TASK_ID, "t1"), (ORANGE_HOME, "/h")]), None);
+        for name in [
+            ORANGE_RUN_ID,
+            ORANGE_RUN_PROOF,
+            ORANGE_ROLE,
+            ORANGE_EFFECT_ID,
+        ] {
+            assert!(read(&[(name, "x")]).is_some(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! A new task: its text, its workflow, its first step.
+
+use orange_config::clock;
+use orange_config::{Catalog, Finding, Project, Projects, examine};
+use orange_effects::git::{require_branch, usual_branch};
+use orange_engine::document::{Document, FieldValue, SectionName, demote_headings};
+use orange_engine::input::{Cause, Facts, Input, NewTask, Observation};
+use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
+use orange_engine::role::Role;
+use orange_engine::task::{Queueing, Tuning};
+use orange_engine::{Decision, Workflow, create};
+use orange_store::{Creation, Store, StoreError};
+
+use super::answer::Answer;
+use super::wait::{Called, Waiting};
+use crate::schedule::children::queueing_of_new;
+use crate::{Driver, DriverError, ids};
+
+/// How often an id of one length is tried before it grows.
+const TRIES: usize = 8;
+
+/// The longest id that is tried.
+const LONGEST: usize = 12;
+
+/// Work that somebody wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewWork {
+    /// Where; the project that holds the present directory when absent.
+    pub project: Option<ProjectName>,
+    /// Who asks.
+    pub by: Role,
+    /// What is to be done, in a sentence.
+    pub summary: String,
+    /// What else should be known.
+    pub context: Option<String>,
+    /// On which branch; one named after the task when absent.
+    pub branch: Option<BranchName>,
+    /// By which workflow; the project's when absent.
+    pub workflow: Option<String>,
+    /// With what; the project's when absent.
+    pub harness: Option<HarnessName>,
+    /// Reviewed with what; the project's, else the same.
+    pub review_harness: Option<HarnessName>,
+    /// Where it begins; the first entry that is open when absent.
+    pub status: Option<Status>,
+    /// How its agents are set.
+    pub tuning: Tuning,
+    /// When its work is started, compared with others.
+    pub queueing: Queueing,
+}
+
+/// A beginning with everything it needs, found and checked.
+struct Prepared {
+    project: Project,
+    /// Whether the project has to be registered first.
+    is_new: bool,
+    workflow: Workflow,
+    workflow_text: String,
+    harness: HarnessName,
+    review_harness: HarnessName,
+    queueing: Queueing,
+}
+
+impl Driver {
+    /// Begins a task and brings about what its beginning plans.
+    pub fn create(&self, new: &NewWork, waiting: Waiting) -> Result<Answer, DriverError> {
+        Ok(self.create_registering(new, waiting)?.0)
+    }
+
+    /// The same; also answers with the project, if it had to be registered for this.
+    pub(crate) fn create_registering(
+        &self,
+        new: &NewWork,
+        waiting: Waiting,
+    ) -> Result<(Answer, Option<Project>), DriverError> {
+        let mut prepared = self.prepare_beginning(new)?;
+        let mut store = self.store()?;
+        prepared.queueing = queueing_of_new(&store, &new.queueing)?;
+        let mut registered = None;
+        if prepared.is_new {
+            let (project, is_new) = Projects::add(&self.home, prepared.project.clone())?;
+            registered = is_new.then_some(project);
+        } else {
+            self.record_remote(&mut prepared.project)?;
+        }
+        let answer = self.create_prepared(&mut store, new, &prepared, waiting)?;
+        Ok((answer, registered))
+    }
+
+    /// Finds what a beginning needs, and refuses what cannot come to anything.
+    fn prepare_beginning(&self, new: &NewWork) -> Result<Prepared, DriverError> {
+        refuse_nul("summary", Some(&new.summary))?;
+        refuse_nul("context", new.context.as_ref())?;
+        if let Some(branch) = &new.branch {
+            require_branch(branch)?;
+        }
+        let harnesses = self.harnesses()?;
+        let (project, is_new) = self.project_for_new(new, &harnesses)?;
+        let settings = self.settings(Some(&project))?;
+        let workflow_name = new.workflow.as_ref().unwrap_or(&settings.workflow);
+        let (workflow, workflow_text) = self.safe_workflow(workflow_name)?;
+        let harness = new.harness.clone().or(settings.harness);
+        let harness = harness.or_else(|| self.first_installed(&harnesses));
+        let harness = harness.ok_or_else(|| DriverError::HarnessUnset {
+            project: project.name.clone(),
+            folder: self.home.harnesses(),
+        })?;
+        let review_harness = new.review_harness.clone();
+        let review_harness = review_harness.or(settings.review_harness);
+        let review_harness = review_harness.unwrap_or_else(|| harness.clone());
+        let worker = harnesses.require(&harness)?;
+        let reviewer = harnesses.require(&review_harness)?;
+        let settings = [
+            (worker, "model", &new.tuning.model),
+            (worker, "effort", &new.tuning.effort),
+            (reviewer, "effort", &new.tuning.review_effort),
+        ];
+        for (harness, what, value) in settings {
+            if let Some(value) = value {
+                harness.require_setting(what, value)?;
+            }
+        }
+        Ok(Prepared {
+            project,
+            is_new,
+            workflow,
+            workflow_text,
+            harness,
+            review_harness,
+            queueing: Queueing::default(),
+        })
+    }
+
+    fn create_prepared(
+        &self,
+        store: &mut Store,
+        new: &NewWork,
+        prepared: &Prepared,
+        waiting: Waiting,
+    ) -> Result<Answer, DriverError> {
+        self.variables_for(&[&prepared.harness, &prepared.review_harness])?;
+        for attempt in 0.. {
+            let length = (ids::SHORTEST + attempt / TRIES).min(LONGEST);
+            let id = ids::task_id(length)?;
+            let document = first_text(&id, new)?;
+            let input = Input {
+                at: clock::now(),
+                fresh: ids::fresh()?,
+                document: Some(document.clone()),
+                facts: Facts::default(),
+                // What begins has no cause yet; the field is not read.
+                cause: Cause::Observation(Observation::TimedOut),
+            };
+            let branch = new.branch.clone();
+            let branch = branch.unwrap_or_else(|| usual_branch(&id));
+            let task = NewTask {
+                id: id.clone(),
+                project: prepared.project.name.clone(),
+                by: new.by.clone(),
+                status: new.status.clone(),
+                summary: new.summary.clone(),
+                branch,
+                harness: prepared.harness.clone(),
+                review_harness: prepared.review_harness.clone(),
+                tuning: new.tuning.clone(),
+                queueing: prepared.queueing.clone(),
+            };
+            let plan = match create(&prepared.workflow, &task, &input) {
+                Decision::Plan(plan) => plan,
+                Decision::Refusal(refusal) => return Ok(Answer::Refused(Box::new(refusal))),
+                Decision::Needs(_) => return Err(DriverError::Contended { task: id }),
+            };
+            let created = store.create(&Creation {
+                events: &plan.events,
+                workflow_text: &prepared.workflow_text,
+                document: Some(&document),
+            });
+            match created {
+                Ok(_) => {
+                    if let Some(parent) = &prepared.queueing.parent {
+                        let met = self.meet_children(store, parent);
+                        self.log_failure(parent, met.map(|_| ()));
+                    }
+                    let copies = self.project_files(store, &id);
+                    let answer = self.settle(store, &id, plan.events, waiting, Called::none())?;
+                    return Ok(self.answer_with_copies(store, &id, answer, &copies));
+                }
+                Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}
+                Err(error) => {
+                    // Whoever created that task may have been killed before anything was started.
+                    if let StoreError::BranchTaken { task, .. } = &error {
+                        self.log_failure(task, self.leave_to_performer(store, task));
+                    }
+                    return Err(error.into());
+                }
+            }
+        }
+        Err(DriverError::TaskUnclear)
+    }
+
+    pub(crate) fn workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {
+        let catalog = Catalog::load(&self.home)?;
+        let source = catalog.named(name);
+        let source = source.ok_or_else(|| DriverError::WorkflowMissing {
+            name: name.to_owned(),
+            names: catalog.names(),
+        })?;
+        // The same problems as `orange workflow check` reports, those of the file's name included.
+        let examined = examine(source);
+        let problem = examined.findings.first().map(Finding::message);
+        match (examined.workflow, problem) {
+            (Some(workflow), None) => Ok((workflow, examined.text)),
+            (_, problem) => Err(DriverError::WorkflowInvalid {
+                name: name.to_owned(),
+                problem: problem.unwrap_or_else(|| String::from("it has no shape of one")),
+            }),
+        }
+    }
+}
+
+/// No file that agents read and no argument can hold it.
+pub(crate) fn refuse_nul(what: &'static str, text: Option<&String>) -> Result<(), DriverError> {
+    if text.is_some_and(|text| text.contains('\0')) {
+        return Err(DriverError::HasNul(what));
+    }
+    Ok(())
+}
+
+/// What TASK.md says at first; the engine's own keys follow with the first projection.
+fn first_text(id: &TaskId, new: &NewWork) -> Result<Document, DriverError> {
+    let id = FieldValue::Text(id.to_string());
+    let mut fields = vec![("id", id)];
+    let parent = new.queueing.parent.as_ref();
+    fields.extend(parent.map(|parent| ("parent", FieldValue::Text(parent.to_string()))));
+    let document = Document::parse(b"")?.with_fields(&fields);
+    Ok(match &new.context {
+        None => document,
+        Some(context) => {
+            let context = demote_headings(context);
+            document.with_section(&SectionName::titled("Context"), &context)
+        }
+    })
+}
+
+/// Whether a word could be the name of a branch.
+pub fn can_be_branch(word: &str) -> bool {
+    !word.contains(char::is_whitespace) && require_branch(&BranchName::new(word)).is_ok()
+}

@@ -1,0 +1,88 @@
+//! Gives a person their own editor.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use orange_config::reason;
+use orange_effects::command::{CommandError, Invocation};
+use orange_effects::private_file;
+use orange_engine::names::TaskId;
+use orange_store::{Reading, Store, TaskDirectory};
+
+use crate::{Driver, DriverError};
+
+/// The editor where nobody has named one.
+const USUAL: &str = "vi";
+
+impl Driver {
+    /// What TASK.md says now; nothing when nobody can tell.
+    pub fn task_text(&self, task: &TaskId) -> Result<Option<String>, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        store.require(task)?;
+        Ok(match orange_store::peek(&store, task)? {
+            Reading::Read(imported) => Some(imported.document.text().to_owned()),
+            Reading::Unknown(_) => None,
+        })
+    }
+
+    /// Opens a task's TASK.md in the person's editor, in this terminal.
+    pub fn edit_task(&self, task: &TaskId) -> Result<(), DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let project = store.require(task)?.task.project;
+        let directory = TaskDirectory::new(&self.home, &project, task)?;
+        let path = directory.path().join("TASK.md");
+        // An editor that replaces files must replace the file, not the link to it.
+        let path = path.canonicalize().unwrap_or(path);
+        self.edit(&path)
+    }
+
+    /// Has the person write a text in their editor, in this terminal; what is there when it ends.
+    ///
+    /// What is written is in the home meanwhile, so that an editor that is killed loses nothing
+    /// that was saved.
+    pub fn edit_text(&self, text: &str) -> Result<String, DriverError> {
+        let path = self.draft();
+        private_file::write(&path, text.as_bytes()).map_err(|error| DriverError::File {
+            attempt: "write",
+            path: path.clone(),
+            reason: error.to_string(),
+        })?;
+        self.edit(&path)?;
+        let failed = |attempt, error: &std::io::Error| DriverError::File {
+            attempt,
+            path: path.clone(),
+            reason: reason(error),
+        };
+        let bytes = fs::read(&path).map_err(|error| failed("read", &error))?;
+        fs::remove_file(&path).map_err(|error| failed("remove", &error))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn draft(&self) -> PathBuf {
+        let name = format!("draft-{}.md", std::process::id());
+        self.home.path().join(name)
+    }
+
+    fn edit(&self, path: &Path) -> Result<(), DriverError> {
+        let named = ["VISUAL", "EDITOR"];
+        let named = named
+            .iter()
+            .find_map(|name| self.environment.variable(name));
+        let named = named.unwrap_or(OsStr::new(USUAL)).to_string_lossy();
+        let mut words = named.split_whitespace();
+        let program = words.next().unwrap_or(USUAL);
+        let variables = self.environment.variables().clone();
+        let editor = Invocation::new(program, variables).arguments(words);
+        let editor = editor.arguments([path]);
+        match editor.run_in_terminal()? {
+            orange_effects::command::Ending::Code(0) => Ok(()),
+            ending => Err(CommandError::Failed {
+                shown: editor.to_string(),
+                ending,
+                stderr: Vec::new(),
+            }
+            .into()),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Who asks: a run, by process or proof; else the user.
+//!
+//! What decides is how a request arrived. A process below a run's own process is that run; a
+//! process with a run's id and proof is that run while it lives; a process below anything else that
+//! orange started is nobody who may ask. Everything that contradicts itself is refused, and only a
+//! process that nothing connects with a task is the user.
+
+use std::path::Path;
+
+use orange_config::{ORANGE_EFFECT_ID, ORANGE_RUN_ID, ORANGE_TASK_ID};
+use orange_engine::names::{RunId, TaskId};
+use orange_engine::role::Role;
+use orange_store::{RunRecord, Store, StoreError};
+
+use super::caller::{Caller, Mark, real};
+use crate::agents::location;
+use crate::{Driver, DriverError, ids};
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// As what.
+    pub role: Role,
+    /// The only task it may speak for; the user may speak for all.
+    pub task: Option<TaskId>,
+}
+
+impl Identity {
+    fn human() -> Identity {
+        Identity {
+            role: Role::Human,
+            task: None,
+        }
+    }
+
+    fn worker(task: TaskId) -> Identity {
+        Identity {
+            role: Role::Worker,
+            task: Some(task),
+        }
+    }
+
+    /// A run speaks while it lives.
+    fn of(record: &RunRecord) -> Result<Identity, DriverError> {
+        if record.ended_at.is_some() {
+            let reason = format!("run `{}` has ended", record.id);
+            return Err(DriverError::CallerUnknown(reason));
+        }
+        Ok(Identity {
+            role: record.role.clone(),
+            task: Some(record.task.clone()),
+        })
+    }
+}
+
+/// What the nearest process above the caller is that orange started.
+enum Origin {
+    Run(Box<RunRecord>),
+    /// A tmux server, a performer or the supervisor of this home.
+    Background,
+}
+
+impl Driver {
+    /// Who calls this process.
+    ///
+    /// Without a sandbox an agent that detaches from its parents and drops its variables, or takes
+    /// another process's proof, cannot be told from others; `docs/security.md` lists what is out of
+    /// reach.
+    pub fn identify(&self) -> Result<Identity, DriverError> {
+        match Store::open_read_only(&self.home) {
+            Ok(store) => self.identify_in(&store),
+            // Without a database there is no run that could ask.
+            Err(StoreError::Missing { .. }) if !self.is_called_by_agent() => Ok(Identity::human()),
+            // An agent that outlived an update of orange is still that agent.
+            Err(StoreError::Older { .. }) => self.identify_in(&self.store()?),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same, with a store that is open.
+    pub(crate) fn identify_in(&self, store: &Store) -> Result<Identity, DriverError> {
+        let caller = self.caller()?;
+        let origin = self.origin(store, &caller)?;
+        let (nearest, origin) = match origin {
+            Some((index, origin)) => (index + 1, Some(origin)),
+            None => (caller.parents.len(), None),
+        };
+        let run = match &origin {
+            Some(Origin::Run(record)) => Some(record.as_ref()),
+            _ => None,
+        };
+        let mut identity = run.map(Identity::of).transpose()?;
+        // Whoever started that process is not who asks now.
+        let between = caller.parents.iter().take(nearest);
+        let marks = caller.mark.iter();
+        for mark in marks.chain(between.filter_map(|parent| parent.mark.as_ref())) {
+            let said = self.resolve(store, mark, run)?;
+            identity = Some(agreed(identity, said)?);
+        }
+        match (identity, origin) {
+            (Some(identity), _) => Ok(identity),
+            (None, origin) => {
+                let found = self.directory().map(|it| in_workspace(store, it));
+                match (found.transpose()?.flatten(), origin) {
+                    (Some(identity), _) => Ok(identity),
+                    (None, None) => Ok(Identity::human()),
+                    (None, Some(_)) => Err(DriverError::CallerUnknown(String::from(
+                        "this process was started by orange, or in a pane of its tmux server, and \
+                         is not a run",
+                    ))),
+                }
+            }
+        }
+    }
+
+    /// The nearest process above the caller that orange has started, and its place in the chain.
+    fn origin(
+        &self,
+        store: &Store,
+        caller: &Caller,
+    ) -> Result<Option<(usize, Origin)>, DriverError> {
+        let pids: Vec<u32> = caller.parents.iter().map(|it| it.process.pid).collect();
+        let runs = store.runs_of_processes(&pids)?;
+        let servers = store.places_of_servers(&pids)?;
+        let socket = self.tmux.socket();
+        for (index, parent) in caller.parents.iter().enumerate() {
+            let process = &parent.process;
+            let mut run = runs.iter().filter(|run| location::is_process(run, process));
+            if let Some(run) = run.next() {
+                return Ok(Some((index, Origin::Run(Box::new(run.clone())))));
+            }
+            let is_server = |it| location::is_server(it, socket, process);
+            if parent.is_background || servers.iter().any(is_server) {
+                return Ok(Some((index, Origin::Background)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whom a mark stands for, if it proves that or the process tree does; and whether it is code
+    /// that a gate, a hook or a script of the project runs, which is the worker at most.
+    fn resolve(
+        &self,
+        store: &Store,
+        mark: &Mark,
+        run: Option<&RunRecord>,
+    ) -> Result<Said, DriverError> {
+        let script = match &mark.run {
+            Some(run) => self.task_of_script(run),
+            None => mark.task.clone().filter(|_| mark.is_in_effect),
+        };
+        if let Some(task) = script.filter(|_| mark.proof.is_none()) {
+            store.require(&task)?;
+            return Ok(Said::Script(task));
+        }
+        let said = match (&mark.run, &mark.proof) {
+            (Some(id), Some(proof)) => proven(store, id, proof, mark.task.as_ref())?,
+            (id, _) => match run {
+                Some(run) if id.as_ref().is_none_or(|id| *id == run.id) => Identity::of(run)?,
+                _ => {
+                    let reason = id.as_ref().map_or_else(
+                        || String::from("it has variables of a run, and no `ORANGE_RUN_ID`"),
+                        |id| format!("`ORANGE_RUN_ID` names `{id}` without the proof of that run"),
+                    );
+                    return Err(DriverError::CallerUnknown(reason));
+                }
+            },
+        };
+        Ok(Said::Run(said))
+    }
+
+    /// Whether an agent calls, or something that runs for a task; told without the database, so
+    /// that it can be asked when that is lost. A caller that cannot be known is not the user.
+    pub(crate) fn is_called_by_agent(&self) -> bool {
+        let workspaces = real(&self.home.workspaces());
+        let is_inside = |directory: &Path| real(directory).starts_with(&workspaces);
+        self.caller().map_or(true, |caller| caller.is_connected())
+            || self.directory().is_some_and(is_inside)
+    }
+
+    /// Refuses a call that carries a run's mark: what is started apart has none, and an agent's own
+    /// call would run programs by that agent's `PATH`.
+    pub fn refuse_runs(&self, what: &'static str) -> Result<(), DriverError> {
+        match self.environment.variable(ORANGE_RUN_ID) {
+            Some(_) => Err(DriverError::ForAPerson(what)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses an agent what is the user's to ask for.
+    pub fn require_person(&self, what: &'static str) -> Result<(), DriverError> {
+        // A caller that nothing connects with a task need not wait for the database to say so.
+        if !self.is_called_by_agent() || self.identify()?.role == Role::Human {
+            return Ok(());
+        }
+        Err(DriverError::ForAPerson(what))
+    }
+
+    /// Who asks about a task, if they may: an agent about its own only, a hook about none.
+    pub fn identify_for(&self, task: &TaskId) -> Result<Identity, DriverError> {
+        self.may_ask(task, || self.identify())
+    }
+
+    /// The same, with a store that is open.
+    pub(crate) fn identify_for_in(
+        &self,
+        store: &Store,
+        task: &TaskId,
+    ) -> Result<Identity, DriverError> {
+        self.may_ask(task, || self.identify_in(store))
+    }
+
+    fn may_ask(
+        &self,
+        task: &TaskId,
+        identify: impl FnOnce() -> Result<Identity, DriverError>,
+    ) -> Result<Identity, DriverError> {
+        let own = self.environment.variable(ORANGE_TASK_ID);
+        let inside_effect = self.environment.variable(ORANGE_EFFECT_ID).is_some();
+        if inside_effect && own.is_some_and(|own| own == task.as_str()) {
+            return Err(DriverError::InsideEffect { task: task.clone() });
+        }
+        let identity = identify()?;
+        match &identity.task {
+            Some(own) if own != task => Err(DriverError::OtherTask {
+                role: identity.role,
+                own: own.clone(),
+                asked: task.clone(),
+            }),
+            _ => Ok(identity),
+        }
+    }
+}
+
+/// Whom one mark stands for.
+#[derive(Clone, Debug)]
+enum Said {
+    Run(Identity),
+    /// Code that runs for this task.
+    Script(TaskId),
+}
+
+/// What two pieces of evidence say together: code of a task is its worker, whoever started it, and
+/// two different runs are a contradiction.
+fn agreed(known: Option<Identity>, said: Said) -> Result<Identity, DriverError> {
+    let (said, is_script) = match said {
+        Said::Run(identity) => (identity, false),
+        Said::Script(task) => (Identity::worker(task), true),
+    };
+    match known {
+        None => Ok(said),
+        Some(known) if known == said => Ok(known),
+        Some(known) if is_script && known.task == said.task => Ok(said),
+        Some(known) => {
+            let named = |it: &Identity| match &it.task {
+                Some(task) => format!("the {} of task `{task}`", it.role),
+                None => format!("the {}", it.role),
+            };
+            Err(DriverError::CallerUnknown(format!(
+                "it could be {} or {}",
+                named(&known),
+                named(&said)
+            )))
+        }
+    }
+}
+
+/// The run that knows its secret.
+fn proven(
+    store: &Store,
+    run: &RunId,
+    proof: &str,
+    task: Option<&TaskId>,
+) -> Result<Identity, DriverError> {
+    let hash = ids::hash(proof);
+    let runs = store.runs_named(run)?;
+    let found = runs.iter().find(|record| {
+        let secret = record.setup.as_ref().map(|setup| &setup.secret_hash);
+        secret == Some(&hash) && task.is_none_or(|task| record.task == *task)
+    });
+    found.map_or_else(|| Err(DriverError::ProofInvalid(run.clone())), Identity::of)
+}
+
+/// Whoever stands in a bound worktree is its worker, never the user.
+fn in_workspace(store: &Store, directory: &Path) -> Result<Option<Identity>, DriverError> {
+    let directory = real(directory);
+    let bound = store.bound_workspaces()?;
+    let mut inside = bound
+        .into_iter()
+        .filter(|(_, workspace)| directory.starts_with(real(&workspace.path)));
+    Ok(inside.next().map(|(task, _)| Identity::worker(task)))
+}

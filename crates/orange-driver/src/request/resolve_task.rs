@@ -1,0 +1,95 @@
+//! Which task is meant: by id, prefix, branch, or the asker's own.
+
+use orange_config::ORANGE_TASK_ID;
+use orange_engine::Task;
+use orange_engine::names::TaskId;
+use orange_store::{Store, StoreError};
+
+use crate::error::Candidate;
+use crate::step::pinned;
+use crate::{Driver, DriverError};
+
+impl Driver {
+    /// The task that is meant: the one that was named, else the asker's own.
+    ///
+    /// A name is an id, a branch, or the beginning of an id, in this order. A branch means a task
+    /// of this project before one of another, and one that goes on before one that has ended.
+    pub fn meant(&self, named: Option<&str>) -> Result<TaskId, DriverError> {
+        if let Some(named) = named {
+            return match Store::open_read_only(&self.home) {
+                Ok(store) => self.named_in(&store, named),
+                // Whoever looks for it next says what is wrong with the database.
+                Err(StoreError::Missing { .. } | StoreError::Older { .. }) => {
+                    Ok(TaskId::new(named))
+                }
+                Err(error) => Err(error.into()),
+            };
+        }
+        let own = self.environment.variable(ORANGE_TASK_ID);
+        if let Some(own) = own.and_then(|own| own.to_str()) {
+            return Ok(TaskId::new(own));
+        }
+        self.identify()?.task.ok_or(DriverError::TaskUnclear)
+    }
+
+    fn named_in(&self, store: &Store, named: &str) -> Result<TaskId, DriverError> {
+        let id = TaskId::new(named);
+        if store.load(&id)?.is_some() || named.is_empty() {
+            return Ok(id);
+        }
+        let on_branch = store.tasks_on_branch(named)?;
+        if !on_branch.is_empty() {
+            return one_of(named, &self.nearest(store, on_branch.iter().collect())?);
+        }
+        let beginning = store.tasks_beginning_with(named)?;
+        if beginning.is_empty() {
+            return Ok(id);
+        }
+        one_of(named, &beginning.iter().collect::<Vec<&Task>>())
+    }
+
+    /// Those of this project, if there are any; of these the ones that go on, if there are any.
+    fn nearest<'a>(
+        &self,
+        store: &Store,
+        found: Vec<&'a Task>,
+    ) -> Result<Vec<&'a Task>, DriverError> {
+        let here = self.project_here(None)?;
+        let here = here.map(|project| project.name);
+        let found = preferred(found, |task| Some(&task.project) == here.as_ref());
+        let mut open = Vec::new();
+        for task in &found {
+            let stored = store.require(&task.id)?;
+            let has_ended = pinned(&stored).is_ok_and(|it| it.is_terminal(&task.status));
+            open.push(!has_ended);
+        }
+        let mut open = open.into_iter();
+        Ok(preferred(found, |_| open.next().unwrap_or(false)))
+    }
+}
+
+/// Those that are preferred, or all when none is.
+fn preferred(found: Vec<&Task>, mut is_preferred: impl FnMut(&Task) -> bool) -> Vec<&Task> {
+    let some: Vec<&Task> = found
+        .iter()
+        .copied()
+        .filter(|task| is_preferred(task))
+        .collect();
+    if some.is_empty() { found } else { some }
+}
+
+fn one_of(named: &str, found: &[&Task]) -> Result<TaskId, DriverError> {
+    if let [only] = found {
+        return Ok(only.id.clone());
+    }
+    let candidates = found.iter().map(|task| Candidate {
+        task: task.id.clone(),
+        project: task.project.clone(),
+        status: task.status.clone(),
+        summary: task.summary.clone(),
+    });
+    Err(DriverError::TaskAmbiguous {
+        named: named.to_owned(),
+        candidates: candidates.collect(),
+    })
+}

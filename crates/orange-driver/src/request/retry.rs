@@ -1,0 +1,103 @@
+//! Tries failed effects again, and frees blocked tasks.
+
+use orange_engine::input::{Ask, Request};
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::{Edge, Trigger};
+use orange_engine::names::{Status, TaskId};
+use orange_engine::refusal::Missing;
+use orange_engine::{Refusal, Task, Workflow};
+use orange_store::{Store, TaskFilter};
+
+use super::answer::Answer;
+use super::wait::Waiting;
+use crate::step::pinned;
+use crate::{Driver, DriverError};
+
+/// A task that was asked to go on.
+#[derive(Debug)]
+pub struct Unblocked {
+    /// The task as it was.
+    pub task: Task,
+    /// What came of it.
+    pub answer: Result<Answer, DriverError>,
+}
+
+impl Driver {
+    /// Tries what failed again; where nothing failed, asks for the verb `retry`. Effects that nothing
+    /// performs come first: performing them is no step of the workflow.
+    pub fn retry(
+        &self,
+        task: &TaskId,
+        message: Option<&String>,
+        waiting: Waiting,
+    ) -> Result<Answer, DriverError> {
+        let ask = if self.is_unperformed(&self.store()?, task)? {
+            Ask::RetryEffects
+        } else {
+            Ask::Verb(Verb::Retry)
+        };
+        let request = |by| Request {
+            by,
+            ask,
+            confirmed: false,
+            message: message.cloned(),
+            head: None,
+        };
+        self.ask_as_caller(task, request, waiting)
+    }
+
+    /// Frees every task that is blocked: those in a status that its workflow has the verb
+    /// `unblock` for. One that fails keeps no other from it.
+    pub fn unblock_all(&self, waiting: Waiting) -> Result<Vec<Unblocked>, DriverError> {
+        self.require_person("unblock every task")?;
+        let store = Store::open_read_only(&self.home)?;
+        let mut found = Vec::new();
+        for summary in store.list(&TaskFilter::default())?.tasks {
+            let stored = store.require(&summary.task.id)?;
+            let is_blocked =
+                pinned(&stored).is_ok_and(|workflow| can_unblock(&workflow, &stored.task.status));
+            if !is_blocked {
+                continue;
+            }
+            let request = |by| Request {
+                by,
+                ask: Ask::Verb(Verb::Unblock),
+                confirmed: false,
+                message: None,
+                head: None,
+            };
+            let task = summary.task;
+            let answer = self.ask_as_caller(&task.id, request, waiting);
+            // Another caller may have been faster.
+            let went_on = match &answer {
+                Ok(Answer::Refused(refusal)) => is_unavailable(refusal),
+                Ok(Answer::Already(_)) => true,
+                _ => false,
+            };
+            if !went_on {
+                found.push(Unblocked { task, answer });
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether `unblock` can lead a task out of a status.
+fn can_unblock(workflow: &Workflow, status: &Status) -> bool {
+    let leads = |edge: &Edge| {
+        let targets = workflow.verbs.get(&Verb::Unblock);
+        edge.trigger == Trigger::Request && targets.is_some_and(|it| it.contains(&edge.to))
+    };
+    workflow.has_place(Verb::Unblock, status) && workflow.edges_from(status).any(leads)
+}
+
+/// Whether the verb does not apply to the status.
+fn is_unavailable(refusal: &Refusal) -> bool {
+    let unavailable = |missing: &Missing| {
+        matches!(
+            missing,
+            Missing::VerbUnavailable { .. } | Missing::Terminal { .. }
+        )
+    };
+    refusal.missing.iter().any(unavailable)
+}

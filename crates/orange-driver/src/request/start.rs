@@ -1,0 +1,229 @@
+//! A new task, and then the start of its work.
+
+use std::collections::BTreeSet;
+
+use orange_config::Project;
+use orange_engine::event::{Event, Fact};
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::{Kind, Trigger};
+use orange_engine::names::{Status, TaskId};
+use orange_engine::refusal::Missing;
+use orange_engine::role::Role;
+use orange_engine::schedule::Wait;
+use orange_engine::{Refusal, Workflow};
+use orange_store::Store;
+
+use super::answer::Answer;
+use super::ask::Asked;
+use super::create::NewWork;
+use super::wait::{Called, Waiting};
+use crate::schedule::spawn;
+use crate::step::pinned;
+use crate::{Driver, DriverError};
+
+/// What came of a new task.
+#[derive(Debug)]
+pub struct Begun {
+    /// What creating it came to, and every queue that it has passed since.
+    pub created: Answer,
+    /// The project, if it was registered for this.
+    pub registered: Option<Project>,
+    /// What came of the start.
+    pub start: Start,
+}
+
+/// What came of the start of a task.
+#[derive(Debug)]
+pub enum Start {
+    /// There is nothing to start, or nobody wanted it.
+    NotWanted,
+    /// Only a person may ask for it, and an agent created the task.
+    ForAPerson,
+    /// Something keeps it back; it happens by itself once that is gone.
+    Waits(Vec<Wait>),
+    /// It was asked for; the task is there whatever came of it.
+    Asked(Result<Answer, DriverError>),
+}
+
+impl Start {
+    /// Whether nothing has gone wrong so far, so that the next queue can be left too.
+    fn is_under_way(&self) -> bool {
+        matches!(self, Start::Asked(Ok(Answer::Done(changed))) if changed.given_up.is_empty())
+    }
+}
+
+impl Driver {
+    /// Begins a task and, in a step of its own, asks for the start of the work if the task waits
+    /// in a queue. Whoever is killed in between leaves a task that can be started.
+    pub fn begin(
+        &self,
+        new: &NewWork,
+        starts: bool,
+        waiting: Waiting,
+    ) -> Result<Begun, DriverError> {
+        let mut new = new.clone();
+        new.queueing.starts_itself = starts;
+        let (created, registered) = self.create_registering(&new, waiting)?;
+        let (created, start) = match &created {
+            Answer::Done(changed) | Answer::StillRunning(changed) if starts => {
+                let task = changed.task.id.clone();
+                // What an agent creates is started as the engine would, if its workflow allows that.
+                let by = match new.by {
+                    Role::Human => Role::Human,
+                    _ => Role::Engine,
+                };
+                self.leave_queues(&task, created, by, waiting)?
+            }
+            _ => (created, Start::NotWanted),
+        };
+        Ok(Begun {
+            created,
+            registered,
+            start,
+        })
+    }
+
+    /// Goes on from an answer to `spawn` as the engine would, if it led into another queue.
+    pub fn spawn_on(
+        &self,
+        answer: Answer,
+        waiting: Waiting,
+    ) -> Result<(Answer, Start), DriverError> {
+        let task = match &answer {
+            Answer::Done(changed) if changed.given_up.is_empty() => changed.task.id.clone(),
+            _ => return Ok((answer, Start::NotWanted)),
+        };
+        self.leave_queues(&task, answer, Role::Engine, waiting)
+    }
+
+    /// Leaves the queue a task is in, and those that follow as the engine would. A queue that the
+    /// task comes back to is not left again: its start has failed.
+    fn leave_queues(
+        &self,
+        task: &TaskId,
+        mut before: Answer,
+        mut by: Role,
+        waiting: Waiting,
+    ) -> Result<(Answer, Start), DriverError> {
+        let mut start = Start::NotWanted;
+        let mut passed = BTreeSet::new();
+        while let Some(queue) = self.queue_of(task)? {
+            let is_first = passed.is_empty();
+            if !passed.insert(queue) {
+                break;
+            }
+            let next = self.leave_queue(task, by, waiting)?;
+            let is_end = matches!(
+                next,
+                Start::ForAPerson | Start::Asked(Ok(Answer::Refused(_)))
+            );
+            if is_end && !is_first {
+                break;
+            }
+            if let Start::Asked(Ok(answer)) = std::mem::replace(&mut start, next) {
+                before = before.followed_by(answer);
+            }
+            if !start.is_under_way() {
+                break;
+            }
+            by = Role::Engine;
+        }
+        // A supervisor may have been faster than the first look.
+        if passed.is_empty() && self.has_left(task)? {
+            start = self.start_of_engine(task, waiting)?;
+        }
+        Ok((before, start))
+    }
+
+    fn leave_queue(&self, task: &TaskId, by: Role, waiting: Waiting) -> Result<Start, DriverError> {
+        let entered = self.store()?.require(task)?.task.entered.version;
+        let is_person = by == Role::Human;
+        let asked = self.ask(&Asked {
+            task: task.clone(),
+            request: spawn(by),
+            waiting,
+        });
+        let refusal = match asked {
+            Ok(Answer::Refused(refusal)) => refusal,
+            Ok(Answer::Already(_)) => return self.start_of_engine(task, waiting),
+            asked => return Ok(Start::Asked(asked)),
+        };
+        let waits = waits(&refusal);
+        if !waits.is_empty() {
+            return Ok(Start::Waits(waits));
+        }
+        if self.store()?.require(task)?.task.entered.version != entered {
+            return self.start_of_engine(task, waiting);
+        }
+        let is_barred = |it: &Missing| matches!(it, Missing::NotAllowed { .. });
+        if !is_person && refusal.missing.iter().any(is_barred) {
+            return Ok(Start::ForAPerson);
+        }
+        Ok(Start::Asked(Ok(Answer::Refused(refusal))))
+    }
+
+    /// What came of the start that a supervisor asked for first.
+    fn start_of_engine(&self, task: &TaskId, waiting: Waiting) -> Result<Start, DriverError> {
+        let mut store = self.store()?;
+        let workflow = pinned(&store.require(task)?)?;
+        let events = last_start(&store, task, &workflow)?;
+        if events.is_empty() {
+            return Ok(Start::NotWanted);
+        }
+        let answer = self.settle(&mut store, task, events, waiting, Called::none());
+        Ok(Start::Asked(answer))
+    }
+
+    /// Whether a task is not where it began any more.
+    fn has_left(&self, task: &TaskId) -> Result<bool, DriverError> {
+        Ok(self.store()?.require(task)?.task.entered.from.is_some())
+    }
+
+    /// The queue that a task waits in, if the verb `spawn` leads out of it.
+    fn queue_of(&self, task: &TaskId) -> Result<Option<Status>, DriverError> {
+        let stored = self.store()?.require(task)?;
+        let workflow = pinned(&stored)?;
+        let targets = workflow.verbs.get(&Verb::Spawn);
+        let can_be_left = targets.is_some_and(|targets| !targets.is_empty());
+        let status = stored.task.status;
+        Ok((can_be_left && is_queue(&workflow, &status)).then_some(status))
+    }
+}
+
+fn is_queue(workflow: &Workflow, status: &Status) -> bool {
+    let state = workflow.state(status);
+    state.is_some_and(|state| state.kind == Kind::Queued)
+}
+
+fn waits(refusal: &Refusal) -> Vec<Wait> {
+    let waits = refusal.missing.iter().filter_map(|missing| match missing {
+        Missing::HeldBack { wait } => Some(wait.clone()),
+        _ => None,
+    });
+    waits.collect()
+}
+
+/// The latest change of status out of a queue that was asked for, with what it planned.
+fn last_start(
+    store: &Store,
+    task: &TaskId,
+    workflow: &Workflow,
+) -> Result<Vec<Event>, DriverError> {
+    let recorded = store.events(task, 0)?.into_iter();
+    let events: Vec<Event> = recorded.map(|recorded| recorded.event).collect();
+    let is_start = |event: &Event| match &event.fact {
+        Fact::StatusChanged(changed) => {
+            changed.trigger == Trigger::Request && is_queue(workflow, &changed.from)
+        }
+        _ => false,
+    };
+    let Some(first) = events.iter().rposition(is_start) else {
+        return Ok(Vec::new());
+    };
+    let plan = events[first].version;
+    let is_planned = |event: &Event| match &event.fact {
+        Fact::EffectPlanned(planned) => planned.plan == plan,
+        _ => event.version == plan,
+    };
+    Ok(events.into_iter().filter(is_planned).collect())
+}

@@ -1,0 +1,109 @@
+//! The user's variables, kept for what agents set going.
+//!
+//! A performer that an agent's call starts would see that agent's variables and no others: not the
+//! key of another agent that it has to start, and a `PATH` that the agent may have changed. Of keys
+//! only those are kept that a harness in use passes on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::Path;
+
+use orange_config::{Environment, ORANGE_HOME};
+use orange_effects::private_file;
+use orange_effects::run::RawText;
+use orange_engine::names::HarnessName;
+use orange_store::{Store, StoreError};
+
+use crate::{Driver, DriverError};
+
+/// No environment is larger.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+impl Driver {
+    /// What a process apart may see: the user's variables, whoever calls.
+    pub(crate) fn person_variables(&self) -> Result<BTreeMap<OsString, OsString>, DriverError> {
+        self.variables_for(&[])
+    }
+
+    /// The same, with what these harnesses pass on too: a task is about to use them.
+    pub(crate) fn variables_for(
+        &self,
+        more: &[&HarnessName],
+    ) -> Result<BTreeMap<OsString, OsString>, DriverError> {
+        let path = self.home.environment();
+        let kept = kept(&path);
+        let is_called_by_agent = self.is_called_by_agent();
+        if let (true, Some(kept)) = (is_called_by_agent, &kept) {
+            return Ok(kept.clone());
+        }
+        let own = self.variables_in_use(more)?;
+        if is_called_by_agent {
+            return Ok(own);
+        }
+        if kept.as_ref() != Some(&own) {
+            keep(&path, &own);
+        }
+        Ok(own)
+    }
+
+    /// What every program may see, and what the harnesses pass on that a project or a task which has
+    /// not ended may use.
+    fn variables_in_use(
+        &self,
+        more: &[&HarnessName],
+    ) -> Result<BTreeMap<OsString, OsString>, DriverError> {
+        let mut in_use = match Store::open_read_only(&self.home) {
+            Ok(store) => store.harnesses_in_use()?,
+            Err(StoreError::Missing { .. } | StoreError::Older { .. }) => BTreeSet::new(),
+            Err(error) => return Err(error.into()),
+        };
+        in_use.extend(more.iter().map(|it| (*it).clone()));
+        for project in self.projects()?.projects {
+            in_use.extend(project.harness.into_iter().chain(project.review_harness));
+        }
+        // A mistake in the settings is told by what needs them.
+        if let Ok(settings) = self.settings(None) {
+            in_use.extend(settings.harness.into_iter().chain(settings.review_harness));
+        }
+        let harnesses = self.harnesses()?;
+        let defined = harnesses.all().iter();
+        let defined = defined.filter_map(|(_, harness)| harness.as_ref().ok());
+        let used = defined.filter(|harness| in_use.contains(&harness.name));
+        let passed = used.flat_map(|harness| harness.pass.iter().map(String::as_str));
+        Ok(self.environment.passed(passed))
+    }
+}
+
+impl Driver {
+    /// The same driver with the variables that the user last had.
+    ///
+    /// Whoever performs for a long time would see those of the day it was started, or none at all
+    /// when a service manager started it.
+    #[must_use]
+    pub fn with_person_variables(&self) -> Driver {
+        let mut driver = self.clone();
+        if let Some(mut kept) = kept(&self.home.environment()) {
+            kept.insert(ORANGE_HOME.into(), self.home.path().into());
+            driver.environment = Environment::of(kept);
+        }
+        driver
+    }
+}
+
+fn kept(path: &Path) -> Option<BTreeMap<OsString, OsString>> {
+    let bytes = private_file::read(path, LARGEST).ok()?;
+    let kept: Vec<(RawText, RawText)> = serde_json::from_slice(&bytes).ok()?;
+    let kept = kept.into_iter();
+    Some(kept.map(|(name, value)| (name.0, value.0)).collect())
+}
+
+/// Where it cannot be kept, agents set things going with what they have.
+fn keep(path: &Path, variables: &BTreeMap<OsString, OsString>) {
+    let raw: Vec<(RawText, RawText)> = variables
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    if let Ok(bytes) = serde_json::to_vec(&raw) {
+        let _unkept = private_file::write(path, &bytes);
+    }
+}

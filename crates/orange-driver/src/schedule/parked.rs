@@ -1,0 +1,117 @@
+//! Harnesses on which nothing is started, and how a person ends that.
+
+use std::path::PathBuf;
+
+use orange_config::LogLevel;
+use orange_config::clock;
+use orange_engine::Task;
+use orange_engine::names::{HarnessName, TaskId};
+use orange_engine::parking::Parking;
+use orange_store::{Store, TaskFilter};
+use serde_json::json;
+
+use crate::perform::due::is_waiting;
+use crate::{Driver, DriverError};
+
+/// A harness that there is a definition of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownHarness {
+    /// Its name.
+    pub name: String,
+    /// The program, or what is wrong with the definition.
+    pub binary: Result<String, String>,
+    /// Where the program is, or why it cannot be run.
+    pub program: Result<PathBuf, String>,
+    /// Why nothing is started on it, if nothing is.
+    pub parked: Option<Parking>,
+}
+
+/// A harness that can be used again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unparked {
+    /// Why it could not be used; nothing when it could.
+    pub was: Option<Parking>,
+    /// The tasks that go on now; those in a queue follow in their order.
+    pub tasks: Vec<TaskId>,
+}
+
+impl Driver {
+    /// Every harness on which nothing is started now: why, since when, until when, and the line
+    /// that told.
+    pub fn parked(&self) -> Result<Vec<Parking>, DriverError> {
+        if !self.home.database().exists() {
+            return Ok(Vec::new());
+        }
+        let store = Store::open_read_only(&self.home)?;
+        Ok(store.parked(clock::now())?)
+    }
+
+    /// Every harness that there is a definition of.
+    pub fn known_harnesses(&self) -> Result<Vec<KnownHarness>, DriverError> {
+        let mut parked = self.parked()?;
+        let harnesses = self.harnesses()?;
+        let path = self.environment.variable("PATH");
+        let mut known = Vec::new();
+        for (name, harness) in harnesses.all() {
+            let at = parked.iter().position(|it| it.harness.as_str() == name);
+            known.push(KnownHarness {
+                name: name.clone(),
+                binary: match harness {
+                    Ok(harness) => Ok(harness.binary.clone()),
+                    Err(error) => Err(error.to_string()),
+                },
+                program: match harness {
+                    Ok(harness) => harness.locate(path).map_err(|error| error.to_string()),
+                    Err(error) => Err(error.to_string()),
+                },
+                parked: at.map(|at| parked.remove(at)),
+            });
+        }
+        // A definition that was removed is parked all the same.
+        let gone = || String::from("it has no definition any more");
+        known.extend(parked.into_iter().map(|parking| KnownHarness {
+            name: parking.harness.to_string(),
+            binary: Err(gone()),
+            program: Err(gone()),
+            parked: Some(parking),
+        }));
+        Ok(known)
+    }
+
+    /// Lets agents be started on a harness again; whoever waits for that goes on.
+    pub fn unpark(&self, harness: &HarnessName) -> Result<Unparked, DriverError> {
+        self.require_person("unpark a harness")?;
+        let mut store = self.store()?;
+        let parked = store.parked(clock::now())?;
+        if parked.iter().all(|it| it.harness != *harness) {
+            // One that nobody knows is a mistake; one that is not parked is fine.
+            self.harnesses()?.require(harness)?;
+        }
+        self.keep_for_supervisor()?;
+        let was = store.unpark(harness, clock::now())?;
+        let mut tasks = Vec::new();
+        if was.is_some() {
+            // Whoever is killed here leaves starts that the next command about the task, or the
+            // next supervisor, brings about.
+            for summary in store.list(&TaskFilter::default())?.tasks {
+                let id = summary.task.id;
+                if store.pending(&id)?.iter().any(is_waiting) {
+                    self.leave_to_performer(&store, &id)?;
+                    tasks.push(id);
+                }
+            }
+        }
+        Ok(Unparked { was, tasks })
+    }
+
+    /// Tells once that a harness is parked.
+    pub(crate) fn tell_of_parking(&self, task: &Task, parking: &Parking) {
+        let more = json!({
+            "harness": parking.harness,
+            "reason": parking.reason,
+            "until": parking.until,
+            "said": parking.said,
+        });
+        self.log(LogLevel::Warn, &task.id, "harness.parked", more);
+    }
+}

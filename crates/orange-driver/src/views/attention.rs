@@ -1,0 +1,148 @@
+//! The queue of what needs a person, over all tasks.
+//!
+//! Every source of items is read once for all tasks: rows, what was raised, what is unread. Only
+//! what live agents told is read agent by agent, and that is the end of a small file each.
+
+use orange_config::clock;
+use orange_engine::activity::Doing;
+use orange_engine::attention::{Agent, Item, Reason, Standing, Unread, in_order, items};
+use orange_engine::language::workflow::Kind;
+use orange_engine::names::ProjectName;
+use orange_engine::time::Timestamp;
+use orange_store::{Raised, RowFilter, Store, StoreError, TaskRow, UnreadMessage};
+
+use super::list::AgentState;
+use crate::agents::activity::RunActivity;
+use crate::perform::unperformed::raise;
+use crate::{Driver, DriverError};
+
+/// What needs a person, what waited longest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attention {
+    /// The last commit that is seen in it.
+    pub sequence: u64,
+    /// The items.
+    pub items: Vec<Attended>,
+}
+
+/// Something that needs a person, and what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attended {
+    /// What.
+    pub item: Item,
+    /// The project of its task, if it is about one.
+    pub project: Option<ProjectName>,
+    /// What the task is to do.
+    pub summary: Option<String>,
+}
+
+impl Driver {
+    /// What needs a person, in one project or in all; nothing is written.
+    ///
+    /// A harness on which nothing is started matters everywhere.
+    pub fn attention(&self, project: Option<&ProjectName>) -> Result<Attention, DriverError> {
+        let store = match Store::open_read_only(&self.home) {
+            // Where nothing was ever created, nothing needs anybody.
+            Err(StoreError::Missing { .. }) => return Ok(Attention::default()),
+            opened => opened?,
+        };
+        let unperformed = self.unperformed(&store).unwrap_or_default();
+        let mut listed = store.rows(&RowFilter {
+            project: project.cloned(),
+            status: None,
+            without_ended: true,
+            also: unperformed.clone(),
+        })?;
+        raise(&mut listed.rows, &unperformed);
+        let (raised, unread) = (store.raised()?, store.all_unread()?);
+        let now = clock::now();
+        let mut all: Vec<Item> = store.parked(now)?.iter().map(Item::parked).collect();
+        let told = |row: &TaskRow| self.activities_of(&row.project, &row.id, &row.runs);
+        let mut told: Vec<Vec<RunActivity>> = listed.rows.iter().map(told).collect();
+        self.leave_out_the_dead(&store, &listed.rows, &mut told);
+        for (row, told) in listed.rows.iter().zip(&told) {
+            all.extend(items(&standing(row, &raised, &unread, told), now));
+        }
+        in_order(&mut all);
+        let attended = all.into_iter().map(|item| {
+            let mut rows = listed.rows.iter();
+            let row = rows.find(|row| item.task.as_ref() == Some(&row.id));
+            Attended {
+                project: row.map(|row| row.project.clone()),
+                summary: row.map(|row| row.summary.clone()),
+                item,
+            }
+        });
+        Ok(Attention {
+            sequence: listed.sequence,
+            items: attended.collect(),
+        })
+    }
+
+    /// The dead tell nothing either: tasks with a silent agent are looked at, all at once.
+    fn leave_out_the_dead(&self, store: &Store, rows: &[TaskRow], told: &mut [Vec<RunActivity>]) {
+        let is_silent = |it: &RunActivity| it.activity.doing == Doing::Silent;
+        let silent = rows.iter().zip(told.iter());
+        let silent = silent.filter(|(_, told)| told.iter().any(is_silent));
+        let silent: Vec<TaskRow> = silent.map(|(row, _)| row.clone()).collect();
+        let seen = self.agents_in(store, &silent);
+        for (row, told) in rows.iter().zip(told) {
+            if seen.get(&row.id) == Some(&AgentState::Dead) {
+                told.retain(|it| !is_silent(it));
+            }
+        }
+    }
+}
+
+fn standing<'a>(
+    row: &'a TaskRow,
+    raised: &'a [Raised],
+    unread: &'a [UnreadMessage],
+    told: &'a [RunActivity],
+) -> Standing<'a> {
+    let entered_at = row.entered_at.unwrap_or_default();
+    // A task that has ended reads nothing any more.
+    let unread = unread
+        .iter()
+        .filter(|it| it.task == row.id && row.kind != Some(Kind::Terminal));
+    Standing {
+        task: &row.id,
+        entered_at,
+        need: row.need,
+        is_queued: row.kind == Some(Kind::Queued),
+        reasons: row
+            .attention
+            .iter()
+            .map(|reason| since(row, reason, raised, entered_at))
+            .collect(),
+        unread: unread
+            .map(|UnreadMessage { entry, .. }| Unread {
+                id: entry.id,
+                to: &entry.to,
+                written_at: entry.written_at,
+                problem: entry.delivery.problem.as_deref(),
+                is_confirmed: entry.delivery.confirmed_at.is_some(),
+            })
+            .collect(),
+        agents: told
+            .iter()
+            .map(|it| Agent {
+                role: &it.role,
+                run: &it.run,
+                activity: &it.activity,
+            })
+            .collect(),
+    }
+}
+
+/// Since when a reason holds: since the latest thing that ends with its words.
+fn since<'a>(row: &TaskRow, told: &'a str, raised: &[Raised], entered_at: Timestamp) -> Reason<'a> {
+    let own = raised.iter().filter(|it| it.task == row.id);
+    let mut own = own.filter(|it| told.ends_with(&it.told)).peekable();
+    Reason {
+        told,
+        since: own.peek().map_or(entered_at, |it| it.at),
+        // A start that was given up is raised again in the status that it leads back to.
+        is_given_up: own.any(|it| it.is_given_up),
+    }
+}

@@ -1,0 +1,98 @@
+//! Waits until a task is where somebody wants it; nothing is changed.
+
+use std::time::Duration;
+
+use orange_config::clock::{self, Deadline};
+use orange_engine::Task;
+use orange_engine::language::workflow::Kind;
+use orange_engine::names::{Status, TaskId};
+use orange_store::{Store, StoredTask};
+
+use crate::step::pinned;
+use crate::{Driver, DriverError};
+
+/// How long to look away between two looks.
+const REST: Duration = Duration::from_millis(100);
+
+/// Where a task is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// In this status.
+    Status(Status),
+    /// At an end.
+    Terminal,
+    /// Where a person is asked.
+    Human,
+}
+
+/// What waiting came to.
+#[derive(Clone, Debug)]
+pub enum Awaited {
+    /// The task is there.
+    Reached(Box<Task>),
+    /// It has ended somewhere else.
+    Ended(Box<Task>),
+    /// It is not there yet.
+    NotYet(Box<Task>),
+}
+
+impl Driver {
+    /// Waits until a task is in one of these, has ended elsewhere, the time is over, or waiting shall end.
+    pub fn await_status(
+        &self,
+        task: &TaskId,
+        wanted: &[Until],
+        bound: Option<Duration>,
+    ) -> Result<Awaited, DriverError> {
+        let deadline = bound.map(Deadline::after);
+        let mut seen = None;
+        loop {
+            let stored = Store::open_read_only(&self.home)?.require(task)?;
+            // A workflow is read again only when something has happened.
+            if seen != Some(stored.sequence) {
+                seen = Some(stored.sequence);
+                if let Some(awaited) = judge(&stored, wanted)? {
+                    return Ok(awaited);
+                }
+                let told = format!("{task}: in `{}`", stored.task.status);
+                self.meanwhile.note(told);
+            }
+            if deadline.is_some_and(Deadline::has_passed) || self.meanwhile.is_over() {
+                return Ok(Awaited::NotYet(Box::new(stored.task)));
+            }
+            let rest = deadline.map_or(REST, |deadline| REST.min(deadline.left()));
+            clock::rest_until(clock::after(rest), rest);
+        }
+    }
+}
+
+fn judge(stored: &StoredTask, wanted: &[Until]) -> Result<Option<Awaited>, DriverError> {
+    let workflow = pinned(stored)?;
+    let task = &stored.task;
+    for until in wanted {
+        if let Until::Status(status) = until
+            && workflow.state(status).is_none()
+        {
+            let states = workflow.states.iter();
+            return Err(DriverError::StatusUnknown {
+                task: task.id.clone(),
+                status: status.clone(),
+                statuses: states.map(|state| state.name.clone()).collect(),
+            });
+        }
+    }
+    let kind = workflow.state(&task.status).map(|state| state.kind);
+    let is_reached = wanted.iter().any(|until| match until {
+        Until::Status(status) => *status == task.status,
+        Until::Terminal => kind == Some(Kind::Terminal),
+        Until::Human => kind == Some(Kind::Human),
+    });
+    let task = || Box::new(task.clone());
+    Ok(if is_reached {
+        Some(Awaited::Reached(task()))
+    } else if kind == Some(Kind::Terminal) {
+        Some(Awaited::Ended(task()))
+    } else {
+        None
+    })
+}

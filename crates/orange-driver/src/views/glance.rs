@@ -1,0 +1,138 @@
+//! What a list shows of a task beside its row, without git.
+
+use std::collections::BTreeMap;
+
+use orange_config::clock;
+use orange_engine::Workflow;
+use orange_engine::input::{Cause, Facts, Input, Observation};
+use orange_engine::language::when::{Operator, When};
+use orange_engine::names::{HarnessName, TaskId, WorkflowName};
+use orange_engine::role::Role;
+use orange_engine::task::{RunState, Submission};
+use orange_engine::way::Way;
+use orange_engine::{Task, outlook};
+use orange_store::{ROUND, Reading, Store, StoredTask};
+
+use crate::step::pinned;
+use crate::{Driver, DriverError, ids};
+
+/// What a glance at a task shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// What works on it now, or will.
+    pub harness: HarnessName,
+    /// The workflow it is pinned to.
+    pub workflow: WorkflowName,
+    /// Where it can go, as far as its TASK.md tells; git is not asked.
+    pub ways: Vec<Way>,
+    /// How many reviews there may be.
+    pub rounds: Option<i64>,
+    /// The agent that can be brought back.
+    pub respawn: Option<Role>,
+    /// Messages that nobody has read.
+    pub unread: usize,
+    /// The commit that was handed over.
+    pub submission: Option<Submission>,
+}
+
+/// Glances at tasks, one after the other.
+#[derive(Debug)]
+pub struct Glancer {
+    driver: Driver,
+    store: Store,
+    /// A workflow is read once, however many tasks are pinned to it.
+    workflows: BTreeMap<String, Workflow>,
+}
+
+impl Driver {
+    /// Begins to glance at tasks.
+    pub fn glancer(&self) -> Result<Glancer, DriverError> {
+        Ok(Glancer {
+            driver: self.clone(),
+            store: Store::open_read_only(&self.home)?,
+            workflows: BTreeMap::new(),
+        })
+    }
+}
+
+impl Glancer {
+    /// What a glance at a task shows; nothing is written.
+    pub fn glance(&mut self, task: &TaskId) -> Result<Glance, DriverError> {
+        if self.store.is_replaced() {
+            self.store = Store::open_read_only(&self.driver.home)?;
+        }
+        let stored = self.store.require(task)?;
+        let document = match orange_store::peek(&self.store, task)? {
+            Reading::Read(imported) => Some(imported.document),
+            Reading::Unknown(_) => None,
+        };
+        let input = Input {
+            at: clock::now(),
+            fresh: ids::fresh()?,
+            document,
+            facts: Facts {
+                entered: stored.task.entered.version,
+                ..Facts::default()
+            },
+            // Nothing is asked for; the field is not read.
+            cause: Cause::Observation(Observation::TimedOut),
+        };
+        let unread = self.store.inbox(task)?;
+        let unread = unread.iter().filter(|it| it.read_at.is_none()).count();
+        let workflow = self.workflow(&stored)?;
+        let task = &stored.task;
+        let is_reviewed = workflow
+            .state(&task.status)
+            .is_some_and(|state| state.expects.contains(&Role::Reviewer));
+        let harness = if is_reviewed {
+            &task.review_harness
+        } else {
+            &task.harness
+        };
+        Ok(Glance {
+            harness: harness.clone(),
+            workflow: task.workflow.clone(),
+            ways: outlook(workflow, task, &input),
+            rounds: rounds(workflow),
+            respawn: missing_agent(workflow, task),
+            unread,
+            submission: stored.task.submission.clone(),
+        })
+    }
+
+    fn workflow(&mut self, stored: &StoredTask) -> Result<&Workflow, DriverError> {
+        let text = &stored.workflow_text;
+        if !self.workflows.contains_key(text) {
+            self.workflows.insert(text.clone(), pinned(stored)?);
+        }
+        let read = self.workflows.get(text);
+        read.ok_or_else(|| DriverError::WorkflowInvalid {
+            name: stored.task.workflow.to_string(),
+            problem: String::from("it was not read"),
+        })
+    }
+}
+
+/// The number that the count of reviews is held against.
+fn rounds(workflow: &Workflow) -> Option<i64> {
+    let guards = workflow.edges.iter().filter_map(|edge| edge.when.as_ref());
+    let mut all = guards.flat_map(When::comparisons);
+    let is_bound = |operator| matches!(operator, Operator::Less | Operator::GreaterOrEqual);
+    let found = all.find(|it| it.field.as_str() == ROUND && is_bound(it.operator));
+    found.map(|comparison| comparison.value)
+}
+
+/// An agent that the status could have, and that is not there.
+fn missing_agent(workflow: &Workflow, task: &Task) -> Option<Role> {
+    let state = workflow.state(&task.status)?;
+    let is_gone = |role: &&Role| match task.runs.get(*role) {
+        None => true,
+        Some(run) => matches!(run.state, RunState::Ended { .. }),
+    };
+    let expected = state
+        .expects
+        .iter()
+        .filter(|it| state.respawn.contains_key(*it));
+    let mut any = expected.chain(state.respawn.keys());
+    any.find(is_gone).cloned()
+}

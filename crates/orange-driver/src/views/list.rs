@@ -1,0 +1,304 @@
+//! The list of tasks: what needs a person first, then what runs.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use orange_effects::tmux::{Listing, Observation, TmuxError};
+use orange_engine::activity::Doing;
+use orange_engine::language::workflow::Kind;
+use orange_engine::names::{ProjectName, RunId, Status, TaskId};
+use orange_engine::task::{Run, RunState};
+use orange_engine::time::Timestamp;
+use orange_store::{RowFilter, RunRecord, Store, StoreError, TaskRow};
+
+use crate::agents::observe::Seen;
+use crate::perform::unperformed::raise;
+use crate::{Driver, DriverError};
+
+/// Which tasks are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Only those of this project.
+    pub project: Option<ProjectName>,
+    /// Only those in this status.
+    pub status: Option<Status>,
+    /// Also those that have ended.
+    pub ended: bool,
+}
+
+/// Tasks as of one commit, in the order in which they want to be looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overview {
+    /// The last commit that is seen in it.
+    pub sequence: u64,
+    /// The tasks.
+    pub tasks: Vec<TaskRow>,
+    looked_at: BTreeMap<TaskId, AgentState>,
+    doing: BTreeMap<TaskId, Doing>,
+}
+
+impl Overview {
+    /// What is known of a task's agents.
+    pub fn agent(&self, task: &TaskRow) -> AgentState {
+        let looked_at = self.looked_at.get(&task.id).copied();
+        looked_at.unwrap_or_else(|| decided(task, &[]))
+    }
+
+    /// What the agents of a task seem to be doing; of several, what needs a person.
+    pub fn doing(&self, task: &TaskRow) -> Doing {
+        let doing = self.doing.get(&task.id).copied();
+        doing.unwrap_or(Doing::Unknown)
+    }
+}
+
+/// What a look at the agents of a task showed; of several, what is worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AgentState {
+    /// There is none, or it is only being started or ended.
+    None,
+    /// It runs.
+    Alive,
+    /// Nobody can tell.
+    Unknown,
+    /// It has ended by itself.
+    Dead,
+}
+
+impl Driver {
+    /// The tasks that are wanted, with one look at all agents; nothing is written.
+    pub fn list(&self, wanted: &Wanted) -> Result<Overview, DriverError> {
+        let store = match Store::open_read_only(&self.home) {
+            // Where nothing was ever stored, nothing is wrong with asking.
+            Err(StoreError::Missing { .. }) => return Ok(Overview::default()),
+            store => store?,
+        };
+        // What cannot be told is no reason to list nothing.
+        let unperformed = self.unperformed(&store).unwrap_or_default();
+        let listed = store.rows(&RowFilter {
+            project: wanted.project.clone(),
+            status: wanted.status.clone(),
+            without_ended: !wanted.ended && wanted.status.is_none(),
+            also: unperformed.clone(),
+        })?;
+        let mut tasks = listed.rows;
+        raise(&mut tasks, &unperformed);
+        let looked_at = self.agents_in(&store, &tasks);
+        // One that is seen dead does nothing, whatever it told last.
+        let is_alive = |row: &&TaskRow| looked_at.get(&row.id) == Some(&AgentState::Alive);
+        let doing = self.doing_of(tasks.iter().filter(is_alive));
+        // Rows come in the order of their ids, which stays the order of what is alike.
+        tasks.sort_by_cached_key(|row| (rank(row), since(row)));
+        Ok(Overview {
+            sequence: listed.sequence,
+            tasks,
+            looked_at,
+            doing,
+        })
+    }
+
+    /// What one look shows of the agents of these tasks that are believed alive.
+    pub fn agents(&self, tasks: &[TaskRow]) -> Result<BTreeMap<TaskId, AgentState>, DriverError> {
+        Ok(self.agents_in(&Store::open_read_only(&self.home)?, tasks))
+    }
+
+    pub(crate) fn agents_in(
+        &self,
+        store: &Store,
+        tasks: &[TaskRow],
+    ) -> BTreeMap<TaskId, AgentState> {
+        let mut alive = tasks.iter().filter(|row| is_believed_alive(row)).peekable();
+        let mut looked_at = BTreeMap::new();
+        if alive.peek().is_some() {
+            let alive: Vec<&TaskRow> = alive.collect();
+            let look = self.tmux.list();
+            // Runs that cannot be read are unknown, and no reason to list nothing.
+            let runs = store.runs_of(alive.iter().map(|row| &row.id));
+            let runs = runs.unwrap_or_default();
+            let looked = alive.into_iter().map(|row| {
+                let records = runs.get(&row.id);
+                let state = records.map(|records| self.looked_at(records, row, &look));
+                (row.id.clone(), state.unwrap_or(AgentState::Unknown))
+            });
+            looked_at.extend(looked);
+        }
+        looked_at
+    }
+
+    /// What the agents of these tasks that are believed alive seem to be doing.
+    pub fn doing_of<'a>(
+        &self,
+        tasks: impl IntoIterator<Item = &'a TaskRow>,
+    ) -> BTreeMap<TaskId, Doing> {
+        let alive = tasks.into_iter().filter(|row| is_believed_alive(row));
+        alive.map(|row| (row.id.clone(), self.doing(row))).collect()
+    }
+
+    fn doing(&self, row: &TaskRow) -> Doing {
+        let told = self.activities_of(&row.project, &row.id, &row.runs);
+        let told = told.into_iter().map(|it| it.activity.doing);
+        told.max_by_key(|doing| match doing {
+            Doing::Unknown => 0,
+            Doing::Idle => 1,
+            Doing::Working => 2,
+            Doing::WaitingForInput
+            | Doing::WaitingForPermission
+            | Doing::Failed
+            | Doing::Silent => 3,
+        })
+        .unwrap_or(Doing::Unknown)
+    }
+
+    fn looked_at(
+        &self,
+        records: &[RunRecord],
+        row: &TaskRow,
+        look: &Result<Listing, TmuxError>,
+    ) -> AgentState {
+        let alive = row.runs.iter().filter(|(_, run)| is_alive(run));
+        let of = |run: &RunId| self.look_from(look, &row.project, &row.id, records, run);
+        let seen = alive.map(|(role, run)| {
+            Ok(Seen {
+                role: role.clone(),
+                run: run.id.clone(),
+                observation: of(&run.id)?,
+            })
+        });
+        let seen: Result<Vec<Seen>, DriverError> = seen.collect();
+        // A look that fails is unknown, and no reason to list nothing.
+        seen.map_or(AgentState::Unknown, |seen| decided(row, &seen))
+    }
+}
+
+fn is_believed_alive(row: &TaskRow) -> bool {
+    row.runs.values().any(is_alive)
+}
+
+fn is_alive(run: &Run) -> bool {
+    run.state == RunState::Alive
+}
+
+impl AgentState {
+    /// What is known of a task's agents without a look at them.
+    pub fn unseen(row: &TaskRow) -> AgentState {
+        decided(row, &[])
+    }
+}
+
+/// What is worst of what was decided and seen.
+fn decided(row: &TaskRow, seen: &[Seen]) -> AgentState {
+    let states = row.runs.values().map(|run| match &run.state {
+        RunState::Starting | RunState::Ending => AgentState::None,
+        RunState::Ended { .. } => AgentState::Dead,
+        RunState::Alive => match seen.iter().find(|it| it.run == run.id) {
+            Some(seen) => match seen.observation {
+                Observation::Alive => AgentState::Alive,
+                Observation::Dead(_) => AgentState::Dead,
+                Observation::Unknown(_) => AgentState::Unknown,
+            },
+            None => AgentState::Unknown,
+        },
+    });
+    states.max().unwrap_or(AgentState::None)
+}
+
+/// What needs a person first, then what runs, then what waits, then what has ended.
+fn rank(row: &TaskRow) -> u8 {
+    match row.kind {
+        _ if !row.attention.is_empty() => 0,
+        Some(Kind::Human) | None => 0,
+        Some(Kind::Agent) => 1,
+        Some(Kind::Waiting) => 2,
+        Some(Kind::Queued) => 3,
+        Some(Kind::Terminal) => 4,
+    }
+}
+
+/// What has waited longest comes first; of what has ended, what ended last.
+fn since(row: &TaskRow) -> (i64, Reverse<i64>) {
+    let millis = row.entered_at.map_or(i64::MIN, Timestamp::millis);
+    if row.kind == Some(Kind::Terminal) {
+        return (0, Reverse(millis));
+    }
+    (millis, Reverse(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use orange_engine::evidence::Evidence;
+    use orange_engine::role::Role;
+
+    use super::*;
+
+    fn row(id: &str, kind: Kind, at: i64) -> TaskRow {
+        TaskRow {
+            id: TaskId::new(id),
+            project: ProjectName::new("app"),
+            status: Status::new("x"),
+            kind: Some(kind),
+            need: None,
+            branch: String::new(),
+            summary: String::new(),
+            round: 0,
+            entered_at: Some(Timestamp::from_millis(at)),
+            attention: Vec::new(),
+            runs: BTreeMap::new(),
+            children: orange_store::ChildCount::default(),
+        }
+    }
+
+    #[test]
+    fn what_needs_a_person_comes_first_and_what_waited_longest() {
+        let mut rows = [
+            row("ended", Kind::Terminal, 1),
+            row("ended-last", Kind::Terminal, 2),
+            row("queued", Kind::Queued, 1),
+            row("waiting", Kind::Waiting, 1),
+            row("running", Kind::Agent, 2),
+            row("running-long", Kind::Agent, 1),
+            row("asked", Kind::Human, 3),
+            row("in-trouble", Kind::Agent, 2),
+        ];
+        rows[7].attention.push("why".to_owned());
+        rows.sort_by_key(|row| (rank(row), since(row)));
+        let order: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+        assert_eq!(
+            order,
+            [
+                "in-trouble",
+                "asked",
+                "running-long",
+                "running",
+                "waiting",
+                "queued",
+                "ended-last",
+                "ended"
+            ]
+        );
+    }
+
+    #[test]
+    fn of_several_agents_the_worst_counts() {
+        let mut row = row("x", Kind::Agent, 1);
+        assert_eq!(decided(&row, &[]), AgentState::None);
+        let run = |id: &str, state: RunState| Run {
+            id: RunId::new(id),
+            headless: false,
+            state,
+        };
+        row.runs.insert(Role::Worker, run("w", RunState::Alive));
+        let seen = |observation| Seen {
+            role: Role::Worker,
+            run: RunId::new("w"),
+            observation,
+        };
+        assert_eq!(decided(&row, &[]), AgentState::Unknown);
+        assert_eq!(
+            decided(&row, &[seen(Observation::Alive)]),
+            AgentState::Alive
+        );
+        let evidence = Evidence::Closed;
+        row.runs
+            .insert(Role::Reviewer, run("r", RunState::Ended { evidence }));
+        assert_eq!(decided(&row, &[seen(Observation::Alive)]), AgentState::Dead);
+    }
+}

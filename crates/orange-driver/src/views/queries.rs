@@ -1,0 +1,162 @@
+//! Answers questions; nothing here writes.
+
+use orange_config::clock;
+use orange_engine::Workflow;
+use orange_engine::event::Event;
+use orange_engine::input::{Cause, Facts, Input, Observation};
+use orange_engine::names::TaskId;
+use orange_engine::outlook;
+use orange_engine::role::Role;
+use orange_engine::schedule::{Place, Standing, Wait};
+use orange_engine::way::Way;
+use orange_engine::why::{Explanation, why};
+use orange_store::{InboxEntry, Pending, Reading, RunRecord, Store, StoredTask, WorkspaceRecord};
+
+use crate::agents::activity::RunActivity;
+use crate::agents::observe::Seen;
+use crate::step::{Known, pinned};
+use crate::{Driver, DriverError, ids};
+
+/// A task with everything there is to show.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The task and what it is pinned to.
+    pub stored: StoredTask,
+    /// What is to be done, and how far it has come.
+    pub pending: Vec<Pending>,
+    /// Its runs, in order.
+    pub runs: Vec<RunRecord>,
+    /// Its workspace.
+    pub workspace: Option<WorkspaceRecord>,
+    /// Its messages, read ones included.
+    pub inbox: Vec<InboxEntry>,
+    /// What a look at the agents showed that are believed alive; it changed nothing.
+    pub seen: Vec<Seen>,
+    /// What its live agents seem to be doing, by what they told.
+    pub activities: Vec<RunActivity>,
+    /// What its start waits for, if it is in a queue, and what starts of its agents wait for.
+    pub waits: Vec<Wait>,
+    /// Whether what is to be done is due, and no process performs it.
+    pub is_unperformed: bool,
+    /// The tasks that are a part of it.
+    pub children: Vec<Standing>,
+}
+
+impl Shown {
+    /// The tasks it belongs with, by what they are to it.
+    pub fn family(&self) -> Vec<(&'static str, String)> {
+        let parent = self.stored.task.queueing.parent.as_ref();
+        let parent = parent.map(|parent| ("parent", parent.to_string()));
+        let children = (!self.children.is_empty()).then(|| {
+            let is_ended = |child: &&Standing| matches!(child.place, Place::Ended { .. });
+            let ended = self.children.iter().filter(is_ended).count();
+            let all = self.children.len();
+            let named = self.children.iter();
+            let named: Vec<String> = named
+                .map(|child| format!("{} in `{}`", child.task, child.status))
+                .collect();
+            let told = format!("{ended} of {all} ended: {}", named.join(", "));
+            ("children", told)
+        });
+        parent.into_iter().chain(children).collect()
+    }
+}
+
+/// Where a task can go, and what each way still needs.
+#[derive(Clone, Debug)]
+pub struct Outlook {
+    /// The ways, in the order of the workflow.
+    pub ways: Vec<Way>,
+    /// What could not be told, one sentence each.
+    pub unknown: Vec<String>,
+}
+
+/// Why a task is where it is.
+pub type Why = Explanation;
+
+impl Driver {
+    /// A task with everything there is to show.
+    pub fn show(&self, task: &TaskId) -> Result<Shown, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let stored = store.require(task)?;
+        let runs = store.runs(task)?;
+        let seen = self.look_only(&stored.task, &runs)?;
+        Ok(Shown {
+            activities: self.activities(&stored.task),
+            stored,
+            pending: store.pending(task)?,
+            is_unperformed: self.is_unperformed(&store, task)?,
+            runs,
+            seen,
+            // Settings with a mistake keep nobody from looking; the outlook tells of them.
+            waits: self.waits(&store, task).unwrap_or_default(),
+            children: store.children(task)?,
+            workspace: store.workspace_of(task)?,
+            inbox: store.inbox(task)?,
+        })
+    }
+
+    /// What happened to a task after a version, in order.
+    pub fn history(&self, task: &TaskId, after: u64) -> Result<Vec<Event>, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        store.require(task)?;
+        let events = store.events(task, after)?;
+        Ok(events.into_iter().map(|recorded| recorded.event).collect())
+    }
+
+    /// Why a task is where it is.
+    pub fn why(&self, task: &TaskId) -> Result<Option<Why>, DriverError> {
+        Ok(why(&self.history(task, 0)?))
+    }
+
+    /// The workflow that a task is pinned to.
+    pub fn workflow_of(&self, task: &TaskId) -> Result<Workflow, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        pinned(&store.require(task)?)
+    }
+
+    /// What every step from here would still need, as far as a look can tell.
+    pub fn outlook(&self, task: &TaskId) -> Result<Outlook, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let stored = store.require(task)?;
+        let workflow = pinned(&stored)?;
+        let mut unknown = Vec::new();
+        let document = match orange_store::peek(&store, task)? {
+            Reading::Read(imported) => Some(imported.document),
+            Reading::Unknown(reason) => {
+                unknown.push(format!("TASK.md: {reason}"));
+                None
+            }
+        };
+        if let Err(error) = self.limits(&Role::Engine) {
+            unknown.push(format!("limits: {error}"));
+        }
+        let mut input = Input {
+            at: clock::now(),
+            fresh: ids::fresh()?,
+            document,
+            facts: Facts {
+                entered: stored.task.entered.version,
+                ..Facts::default()
+            },
+            // Nothing is asked for; the field is not read.
+            cause: Cause::Observation(Observation::TimedOut),
+        };
+        let mut ways = outlook(&workflow, &stored.task, &input);
+        if ways.iter().any(|way| !way.unchecked.is_empty()) {
+            match self.git_facts(&store, &stored.task, &Known::default()) {
+                Ok(facts) => input.facts.git = Some(facts),
+                Err(error) => unknown.push(error.to_string()),
+            }
+            ways = outlook(&workflow, &stored.task, &input);
+        }
+        Ok(Outlook { ways, unknown })
+    }
+
+    /// The messages of a task, read ones included.
+    pub fn inbox(&self, task: &TaskId) -> Result<Vec<InboxEntry>, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        store.require(task)?;
+        Ok(store.inbox(task)?)
+    }
+}

@@ -1,0 +1,213 @@
+//! What a supervisor has to know of each task.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use orange_config::clock;
+use orange_effects::tmux::{Control, Heard, Pane};
+use orange_engine::Workflow;
+use orange_engine::effect::Effect;
+use orange_engine::names::{RunId, TaskId};
+use orange_engine::role::Role;
+use orange_engine::task::RunState;
+use orange_engine::time::Timestamp;
+use orange_store::{Store, StoredTask};
+
+use crate::agents::location;
+use crate::perform::due::{Next, is_waiting, next};
+use crate::step::pinned;
+use crate::{Driver, DriverError};
+
+/// A task, as far as watching it needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// The task.
+    pub task: TaskId,
+    /// Whether it has come to its end.
+    pub is_over: bool,
+    /// The agents that are believed alive.
+    pub runs: Vec<WatchedRun>,
+    /// Where its TASK.md lies while a workspace is bound.
+    pub worktree: Option<PathBuf>,
+    /// When something is to be performed for it.
+    pub due: Option<Timestamp>,
+    /// The run that would be started next.
+    pub starts: Option<RunId>,
+    /// Whether what is to be done first ends somebody, or gives a workspace back.
+    pub ends: bool,
+    /// When its status has lasted too long.
+    pub times_out: Option<Timestamp>,
+}
+
+/// An agent that is believed alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchedRun {
+    /// Which start of it.
+    pub run: RunId,
+    /// As what it runs.
+    pub role: Role,
+    /// Where it is; nothing when whoever started it died before saying so.
+    pub pane: Option<Pane>,
+    /// Where what it tells is written.
+    pub directory: PathBuf,
+}
+
+/// A task that has changed.
+#[derive(Debug)]
+pub struct Change {
+    /// The task.
+    pub task: TaskId,
+    /// What it is now; one that cannot be read keeps no other from being watched.
+    pub watched: Result<Watched, DriverError>,
+}
+
+/// Tells what has changed since it was asked last.
+#[derive(Debug)]
+pub struct Watcher {
+    driver: Driver,
+    store: Store,
+    /// A workflow is read once, however many tasks are pinned to it.
+    workflows: BTreeMap<String, Workflow>,
+    sequence: u64,
+    /// Tasks that could not be read; they are tried again with every call.
+    unread: BTreeSet<TaskId>,
+}
+
+impl Driver {
+    /// Begins to watch: everything counts as changed.
+    pub fn watcher(&self) -> Result<Watcher, DriverError> {
+        // A home in which nothing was ever created has no database; this makes it.
+        drop(self.store()?);
+        Ok(Watcher {
+            driver: self.clone(),
+            store: Store::open_read_only(&self.home)?,
+            workflows: BTreeMap::new(),
+            sequence: 0,
+            unread: BTreeSet::new(),
+        })
+    }
+
+    /// Connects to tmux; what is heard is told.
+    pub fn control(&self, tell: impl Fn(Heard) + Send + 'static) -> Result<Control, DriverError> {
+        Ok(self.tmux.control(tell)?)
+    }
+}
+
+impl Watcher {
+    /// The tasks that have changed since the last call.
+    pub fn changes(&mut self) -> Result<Vec<Change>, DriverError> {
+        if self.store.is_replaced() {
+            // A rebuild has put another database in its place, and counts anew.
+            self.store = Store::open_read_only(&self.driver.home)?;
+            self.sequence = 0;
+        }
+        let (sequence, changed) = self.store.changed_since(self.sequence)?;
+        let mut all = std::mem::take(&mut self.unread);
+        all.extend(changed);
+        let mut tasks = Vec::new();
+        for id in all {
+            let watched = self.watched(&id);
+            if watched.is_err() {
+                self.unread.insert(id.clone());
+            }
+            tasks.push(Change { task: id, watched });
+        }
+        self.sequence = sequence;
+        Ok(tasks)
+    }
+
+    /// When the next parked harness can be used again, if one will by itself.
+    pub fn next_unparking(&self) -> Result<Option<Timestamp>, DriverError> {
+        let parked = self.store.parked(clock::now())?.into_iter();
+        Ok(parked.filter_map(|parking| parking.until).min())
+    }
+
+    fn watched(&mut self, id: &TaskId) -> Result<Watched, DriverError> {
+        let stored = self.store.require(id)?;
+        let task = &stored.task;
+        let alive = task.runs.iter();
+        let mut alive = alive
+            .filter(|(_, run)| run.state == RunState::Alive)
+            .peekable();
+        let records = match alive.peek() {
+            Some(_) => self.store.runs(id)?,
+            None => Vec::new(),
+        };
+        let mut runs = Vec::new();
+        for (role, run) in alive {
+            let record = records.iter().find(|record| record.id == run.id);
+            let folder = self.driver.launch_directory(&task.project, id, &run.id)?;
+            let run_file = location::run_file(&folder);
+            runs.push(WatchedRun {
+                run: run.id.clone(),
+                role: role.clone(),
+                pane: record.and_then(|record| location::pane(record, &run_file)),
+                directory: self.driver.run_directory(&task.project, id, &run.id)?,
+            });
+        }
+        let next = next(&self.store, id, clock::now())?;
+        let ends = match &next {
+            Next::Now(pending) => matches!(
+                pending.planned.effect,
+                Effect::Kill(_) | Effect::ReleaseWorkspace { .. }
+            ),
+            Next::At(_) | Next::Never => false,
+        };
+        let (due, starts) = match next {
+            Next::Never => (None, None),
+            Next::At(then) => (Some(then), self.start_in(id)?),
+            Next::Now(_) => (Some(Timestamp::default()), self.start_in(id)?),
+        };
+        let worktree = self.store.workspace_of(id)?.map(|it| it.path);
+        let workflow = self.workflow(&stored)?;
+        let timeout = workflow.state(&task.status);
+        let timeout = timeout.and_then(|state| state.timeout.as_ref());
+        Ok(Watched {
+            is_over: workflow.is_terminal(&task.status),
+            times_out: timeout.map(|timeout| later(task.entered.at, timeout.after)),
+            task: id.clone(),
+            runs,
+            worktree,
+            due,
+            starts,
+            ends,
+        })
+    }
+
+    /// The run that would be started, unless something else has to be done first.
+    fn start_in(&self, id: &TaskId) -> Result<Option<RunId>, DriverError> {
+        let pending = self.store.pending(id)?;
+        let mut waiting = pending.into_iter().filter(is_waiting).peekable();
+        let is_start =
+            |effect: &Effect| matches!(effect, Effect::Spawn(_) | Effect::AcquireWorkspace { .. });
+        let first = waiting.peek();
+        if !first.is_some_and(|first| is_start(&first.planned.effect)) {
+            return Ok(None);
+        }
+        let mut starts = waiting.filter_map(|pending| match pending.planned.effect {
+            Effect::Spawn(spawn) => Some(spawn.run),
+            _ => None,
+        });
+        Ok(starts.next())
+    }
+
+    fn workflow(&mut self, stored: &StoredTask) -> Result<&Workflow, DriverError> {
+        if !self.workflows.contains_key(&stored.workflow_text) {
+            let workflow = pinned(stored)?;
+            self.workflows
+                .insert(stored.workflow_text.clone(), workflow);
+        }
+        // Just looked for, or just put there.
+        self.workflows
+            .get(&stored.workflow_text)
+            .ok_or_else(|| DriverError::WorkflowInvalid {
+                name: stored.task.workflow.to_string(),
+                problem: String::from("it was not read"),
+            })
+    }
+}
+
+fn later(at: Timestamp, seconds: u64) -> Timestamp {
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    Timestamp::from_millis(at.millis().saturating_add(seconds.saturating_mul(1000)))
+}

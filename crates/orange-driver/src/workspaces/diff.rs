@@ -1,0 +1,60 @@
+//! What a task has changed, for its reviewers.
+
+use orange_effects::git::{AskDiff, Difference, Extent};
+use orange_engine::event::Fact;
+use orange_engine::names::{CommitId, TaskId};
+use orange_store::Store;
+
+use crate::{Driver, DriverError};
+
+impl Driver {
+    /// How much a task has changed, uncommitted work included.
+    pub fn extent(&self, task: &TaskId) -> Result<Extent, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let task = store.require(task)?.task;
+        let held = store.workspace_of(&task.id)?;
+        let (project, git) = self.repository_of(&task)?;
+        let ask = AskDiff {
+            branch: &task.branch,
+            default: &project.default_branch,
+            merged: None,
+            stat: true,
+            colour: false,
+        };
+        Ok(match held {
+            Some(held) => git.worktree(&held.path)?.extent(&ask)?,
+            None => git.extent(&ask)?,
+        })
+    }
+
+    /// The difference between a task's branch and where it began, and the work in its worktree
+    /// that is not committed.
+    pub fn diff(&self, task: &TaskId, stat: bool, colour: bool) -> Result<Difference, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let task = store.require(task)?.task;
+        let held = store.workspace_of(&task.id)?;
+        let (project, git) = self.repository_of(&task)?;
+        let merged = last_merge(&store, &task.id)?;
+        let ask = AskDiff {
+            branch: &task.branch,
+            default: &project.default_branch,
+            merged: merged.as_ref().map(|(base, head)| (base, head)),
+            stat,
+            colour,
+        };
+        Ok(match held {
+            Some(held) => git.worktree(&held.path)?.diff(&ask)?,
+            None => git.diff(&ask)?,
+        })
+    }
+}
+
+/// The commits of the default branch and of the task's for which a merge was last decided.
+fn last_merge(store: &Store, task: &TaskId) -> Result<Option<(CommitId, CommitId)>, DriverError> {
+    let events = store.events(task, 0)?.into_iter().rev();
+    let mut merges = events.filter_map(|it| match it.event.fact {
+        Fact::MergeStarted { base, head, .. } => Some((base, head)),
+        _ => None,
+    });
+    Ok(merges.next())
+}

@@ -1,0 +1,344 @@
+//! Puts the pool in order: retries, frees what was mended, lists leftovers.
+//!
+//! Invariant: nothing here deletes a byte that no commit holds. Ignored files are moved aside, and
+//! a rescue is forgotten only when the default branch holds all of it.
+
+use std::path::{Path, PathBuf};
+
+use orange_config::Project;
+use orange_config::clock;
+use orange_effects::git::{Git, Release, Released};
+use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
+use orange_engine::task::RunState;
+use orange_store::{Store, StoreError, TaskDirectory, WorkspaceRecord, WorkspaceState};
+use serde::Serialize;
+
+use super::lifecycle::slot;
+use super::list::is_unchanged;
+use crate::lock::Lock;
+use crate::perform::act::Failure;
+use crate::request::wait::Waiting;
+use crate::step::pinned;
+use crate::{Driver, DriverError};
+
+/// What was put in order, and what is left for a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Collected {
+    /// Tasks whose given-up releases were tried again.
+    pub retried: Vec<TaskId>,
+    /// Workspaces that are in the pool again.
+    pub freed: Vec<WorkspaceName>,
+    /// Workspaces that stay out of it, and why.
+    pub left: Vec<Left>,
+    /// What git ignores in idle workspaces.
+    pub ignored: Vec<IgnoredIn>,
+    /// Rescues of which the default branch holds every byte.
+    pub merged_rescues: Vec<String>,
+    /// Whether ignored files were set aside and merged rescues forgotten.
+    pub confirmed: bool,
+    /// Projects and workspaces that could not be looked after; they keep no other waiting.
+    pub problems: Vec<Problem>,
+}
+
+/// What could not be put in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Problem {
+    /// The project.
+    pub project: ProjectName,
+    /// The workspace, when it is about one.
+    pub workspace: Option<WorkspaceName>,
+    /// What stood in the way.
+    pub reason: String,
+}
+
+/// A workspace that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Left {
+    /// The workspace.
+    pub workspace: WorkspaceName,
+    /// Its worktree.
+    pub path: PathBuf,
+    /// What stands in the way.
+    pub reason: String,
+}
+
+/// What git ignores in an idle workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct IgnoredIn {
+    /// The workspace.
+    pub workspace: WorkspaceName,
+    /// Its worktree.
+    pub path: PathBuf,
+    /// The files, directories as one.
+    pub entries: Vec<String>,
+    /// How much they hold.
+    pub bytes: u64,
+    /// Where they were moved to.
+    pub set_aside: Option<PathBuf>,
+}
+
+impl Driver {
+    /// Puts the pool of one project in order, or of all. Ignored files are moved, and merged
+    /// rescues forgotten, only when that was confirmed.
+    pub fn collect(
+        &self,
+        project: Option<&ProjectName>,
+        confirmed: bool,
+        waiting: Waiting,
+    ) -> Result<Collected, DriverError> {
+        self.require_person("put the pool of workspaces in order")?;
+        let mut collected = Collected {
+            confirmed,
+            ..Collected::default()
+        };
+        let mut store = self.store()?;
+        for project in self.meant_projects(project)? {
+            let done = self.collect_in(&mut store, &project, waiting, &mut collected);
+            collected.note(&project, None, done);
+        }
+        Ok(collected)
+    }
+
+    fn collect_in(
+        &self,
+        store: &mut Store,
+        project: &Project,
+        waiting: Waiting,
+        collected: &mut Collected,
+    ) -> Result<(), DriverError> {
+        let retried = self.retry_releases(store, project, waiting, &mut collected.retried);
+        collected.note(project, None, retried);
+        let git = self.open_repository(project)?;
+        for record in store.workspaces(&project.name)? {
+            self.meanwhile
+                .note(format!("looking after {}", record.name));
+            let done = self.collect_one(store, &git, project, &record, collected);
+            collected.note(project, Some(&record.name), done);
+        }
+        forget_merged(store, &git, project, collected)
+    }
+
+    fn collect_one(
+        &self,
+        store: &mut Store,
+        git: &Git,
+        project: &Project,
+        record: &WorkspaceRecord,
+        collected: &mut Collected,
+    ) -> Result<(), DriverError> {
+        match &record.state {
+            WorkspaceState::Bound(task) | WorkspaceState::Reserved(task) => {
+                if self.take_from_ended(store, task, record)? {
+                    collected.freed.push(record.name.clone());
+                }
+            }
+            WorkspaceState::Retired => {
+                let _lock = self.lock_workspace(&record.name)?;
+                // Who held the lock may have put it in order, and somebody may work in it by now.
+                if !is_unchanged(store, record)? {
+                    return Ok(());
+                }
+                match self.mended(store, git, project, record)? {
+                    Ok(()) => {
+                        if store.free_workspace(record)? {
+                            collected.freed.push(record.name.clone());
+                        }
+                    }
+                    Err(reason) => collected.left.push(Left {
+                        workspace: record.name.clone(),
+                        path: record.path.clone(),
+                        reason,
+                    }),
+                }
+            }
+            WorkspaceState::Free => self.look_for_ignored(store, git, record, collected)?,
+        }
+        Ok(())
+    }
+
+    /// Gives back what a task holds that has ended and has nothing left to perform.
+    fn take_from_ended(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        record: &WorkspaceRecord,
+    ) -> Result<bool, DriverError> {
+        let stored = store.require(id)?;
+        // Its performer, if there is one, will see to it.
+        let Some(_lock) = Lock::to_perform(&stored.directory)? else {
+            return Ok(false);
+        };
+        let stored = store.require(id)?;
+        let over = pinned(&stored)?.is_terminal(&stored.task.status);
+        if !over || !stored.task.pending.is_empty() {
+            return Ok(false);
+        }
+        let released = self.release(store, &stored.task, Some(&record.name));
+        released.map_err(|Failure { error, .. }| DriverError::FactUnknown {
+            task: id.clone(),
+            what: "whether its workspace can be given back",
+            reason: error,
+        })?;
+        let held = store.workspace_of(id)?;
+        match held.filter(|held| held.name == record.name) {
+            Some(held) => Ok(store.free_workspace(&held)?),
+            None => Ok(false),
+        }
+    }
+
+    fn look_for_ignored(
+        &self,
+        store: &Store,
+        git: &Git,
+        record: &WorkspaceRecord,
+        collected: &mut Collected,
+    ) -> Result<(), DriverError> {
+        let _lock = self.lock_workspace(&record.name)?;
+        if !is_unchanged(store, record)? {
+            return Ok(());
+        }
+        let Ok(Some(worktree)) = git.existing_workspace(&slot(record))? else {
+            return Ok(());
+        };
+        let entries = worktree.ignored_entries()?;
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let set_aside = if collected.confirmed {
+            let name = format!("{}-{}", record.name, clock::now().millis());
+            let folder = self.home.set_aside().join(name);
+            worktree.set_aside(&entries, &folder)?;
+            Some(folder)
+        } else {
+            None
+        };
+        let names = entries.iter().map(|it| it.path.to_string_lossy());
+        collected.ignored.push(IgnoredIn {
+            workspace: record.name.clone(),
+            path: record.path.clone(),
+            entries: names.map(std::borrow::Cow::into_owned).collect(),
+            bytes: entries.iter().map(|it| it.bytes).sum(),
+            set_aside,
+        });
+        Ok(())
+    }
+
+    /// Whether a workspace that was left as it is can be used again, by now.
+    fn mended(
+        &self,
+        store: &Store,
+        git: &Git,
+        project: &Project,
+        record: &WorkspaceRecord,
+    ) -> Result<Result<(), String>, DriverError> {
+        let worktree = match git.existing_workspace(&slot(record))? {
+            Ok(Some(worktree)) => worktree,
+            Ok(None) => return Ok(Ok(())),
+            Err(refusal) => return Ok(Err(refusal.to_string())),
+        };
+        let marker = worktree.marker()?;
+        let Some(task) = marker.as_ref().and_then(|marker| marker.phase.task()) else {
+            let condition = worktree.condition()?;
+            let is_at_rest = condition.is_clean() && condition.head.branch().is_none();
+            let reason = "somebody works in it: leave it clean and with a detached HEAD";
+            return Ok(is_at_rest.then_some(()).ok_or_else(|| reason.to_owned()));
+        };
+        if let Some(reason) = self.in_use(store, task, record)? {
+            return Ok(Err(reason));
+        }
+        let released = git.release(&Release {
+            slot: slot(record),
+            task,
+            default: Some(&project.default_branch),
+        })?;
+        Ok(match released {
+            Released::Free { .. } | Released::Absent => Ok(()),
+            Released::Retired { obstacles, .. } => {
+                let obstacles: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+                Err(obstacles.join("; "))
+            }
+            Released::NotThatTasks { task } => Err(format!("it is task `{task}`'s")),
+            Released::Refused(refusal) => Err(refusal.to_string()),
+        })
+    }
+
+    /// Why somebody may still work in a workspace that is marked as this task's. One that the pool has
+    /// retired can be in use nevertheless: a rebuild may have left its task out.
+    fn in_use(
+        &self,
+        store: &Store,
+        task: &TaskId,
+        record: &WorkspaceRecord,
+    ) -> Result<Option<String>, DriverError> {
+        let stored = match store.require(task) {
+            Ok(stored) => stored,
+            Err(StoreError::UnknownTask { .. }) => {
+                return Ok(Some(format!(
+                    "it is the worktree of task `{task}`, which is not in the database: mend the \
+                     task's directory, then run `orange rebuild --move-aside`"
+                )));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut runs = stored.task.runs.values();
+        if runs.any(|run| !matches!(run.state, RunState::Ended { .. })) {
+            return Ok(Some(format!(
+                "an agent of task `{task}` runs: end it with `orange task cancel {task}`"
+            )));
+        }
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let directory = TaskDirectory::new(&self.home, &stored.task.project, task)?;
+        let file = directory.bound_file()?;
+        let is_bound = file.is_some_and(|file| real(&file).starts_with(real(&record.path)));
+        Ok(is_bound.then(|| {
+            format!("task `{task}` is bound to it: give it back with `orange task cancel {task}`")
+        }))
+    }
+}
+
+impl Collected {
+    /// Remembers what failed, so that everything else goes on.
+    fn note(
+        &mut self,
+        project: &Project,
+        workspace: Option<&WorkspaceName>,
+        done: Result<(), DriverError>,
+    ) {
+        if let Err(error) = done {
+            self.problems.push(Problem {
+                project: project.name.clone(),
+                workspace: workspace.cloned(),
+                reason: error.to_string(),
+            });
+        }
+    }
+}
+
+/// Rescues of tasks that have ended and that the default branch holds byte for byte.
+fn forget_merged(
+    store: &Store,
+    git: &Git,
+    project: &Project,
+    collected: &mut Collected,
+) -> Result<(), DriverError> {
+    let rescues = git.all_rescues()?;
+    if rescues.is_empty() {
+        return Ok(());
+    }
+    let base = git.base(&git.default_branch(Some(&project.default_branch))?)?;
+    for rescued in rescues {
+        // Another home may have tasks in the same repository.
+        let Ok(stored) = store.require(&rescued.about.task) else {
+            continue;
+        };
+        let over = pinned(&stored)?.is_terminal(&stored.task.status);
+        if !over || !git.holds_rescue(&rescued, &base)? {
+            continue;
+        }
+        if collected.confirmed {
+            git.forget_if_merged(&rescued, &base)?;
+        }
+        collected.merged_rescues.push(rescued.reference());
+    }
+    Ok(())
+}

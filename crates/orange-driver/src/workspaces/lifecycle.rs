@@ -1,0 +1,250 @@
+//! A task's worktree: reserved, checked out, bound, and given back.
+//!
+//! Invariant: nothing here deletes work. What is unsaved when a worktree is given back is in a
+//! rescue, and a worktree that cannot be made clean leaves the pool as it is.
+
+use orange_config::Project;
+use orange_config::clock;
+use orange_effects::git::{
+    Acquire, AcquireRefusal, Acquired, Acquisition, Freshness, Git, GitError, Ignored, Phase,
+    Release, Released, Slot, Worktree,
+};
+use orange_engine::Task;
+use orange_engine::effect::EffectOutcome;
+use orange_engine::input::{Cause, Observation};
+use orange_engine::names::{TaskId, WorkspaceName};
+use orange_store::{Store, StoreError, WorkspaceRecord};
+
+use super::prepare::Script;
+use super::restore::bring_back;
+use crate::Driver;
+use crate::perform::act::Failure;
+
+impl Driver {
+    /// Makes sure that the task has a worktree on its branch that can be worked in, with TASK.md.
+    pub(crate) fn acquire(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        restore: bool,
+    ) -> Result<EffectOutcome, Failure> {
+        let projects = self.projects().map_err(Failure::for_good)?;
+        let mut project = projects
+            .require(&task.project)
+            .map_err(Failure::for_good)?
+            .clone();
+        self.record_remote(&mut project).map_err(Failure::passing)?;
+        let workspace = match store.workspace_of(&task.id).map_err(Failure::passing)? {
+            Some(workspace) => workspace,
+            None => self.reserve(store, task, &project)?,
+        };
+        let _lock = self
+            .lock_workspace(&workspace.name)
+            .map_err(Failure::passing)?;
+        // A failure leaves the reservation: the next try, or a release, goes on from there.
+        let git = self.open_repository(&project).map_err(Failure::passing)?;
+        let acquired = check_out(store, &git, task, &project, &workspace)?;
+        let mut said = told(&acquired);
+        said.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
+        self.run_script(Script::Setup, task, &project, &workspace)?;
+        if restore {
+            said.extend(bring_back(&git, &task.id, &acquired)?);
+        }
+        let file = workspace.path.join(&project.task_file);
+        let mut bound = orange_store::bind(store, &task.id, &file, clock::now());
+        if let Err(StoreError::Occupied { .. }) = bound
+            && !acquired.is_task_file_tracked
+        {
+            let kept =
+                self.keep_what_was_left(&acquired.worktree, &workspace.name, &project.task_file);
+            if let Some(notice) = kept.map_err(Failure::passing)? {
+                said.push(notice);
+                bound = orange_store::bind(store, &task.id, &file, clock::now());
+            }
+        }
+        bound.map_err(|error| match error {
+            StoreError::Occupied { .. } => Failure::for_good(error),
+            error => Failure::passing(error),
+        })?;
+        for what in said {
+            self.notice(store, &task.id, what)?;
+        }
+        Ok(EffectOutcome::Bound(workspace.name))
+    }
+
+    /// Moves what an earlier task left in the place of the task's file, where nobody reads it any
+    /// more; what is to be said about it, if anything was there.
+    fn keep_what_was_left(
+        &self,
+        worktree: &Worktree<'_>,
+        workspace: &WorkspaceName,
+        file: &str,
+    ) -> Result<Option<String>, GitError> {
+        let left = Ignored {
+            path: file.into(),
+            bytes: 0,
+        };
+        let name = format!("{workspace}-{}", clock::now().millis());
+        let folder = self.home.set_aside().join(name);
+        let moved = worktree.set_aside(&[left], &folder)?;
+        let told = |_: &_| {
+            let kept = folder.join(file);
+            format!(
+                "an earlier task left something at `{file}` in {workspace}; it is kept at `{}`",
+                kept.display()
+            )
+        };
+        Ok(moved.first().map(told))
+    }
+
+    /// Lets a person know, whatever else comes of the effect.
+    fn notice(&self, store: &mut Store, task: &TaskId, what: String) -> Result<(), Failure> {
+        let noticed = Cause::Observation(Observation::Noticed { what });
+        self.step(store, task, &noticed).map_err(Failure::passing)?;
+        Ok(())
+    }
+
+    /// Tears down, takes TASK.md out, saves what is unsaved, and leaves the branch.
+    ///
+    /// The branch and its commits stay where they are. A worktree that cannot be made clean without
+    /// losing something is left as it is, and leaves the pool.
+    pub(crate) fn release(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        meant: Option<&WorkspaceName>,
+    ) -> Result<EffectOutcome, Failure> {
+        let held = store.workspace_of(&task.id).map_err(Failure::passing)?;
+        let held = held.filter(|held| meant.is_none_or(|meant| held.name == *meant));
+        let Some(workspace) = held else {
+            orange_store::release(store, &task.id, clock::now()).map_err(Failure::passing)?;
+            return Ok(EffectOutcome::Done);
+        };
+        let _lock = self
+            .lock_workspace(&workspace.name)
+            .map_err(Failure::passing)?;
+        let projects = self.projects().map_err(Failure::passing)?;
+        let project = projects.require(&task.project).map_err(Failure::passing)?;
+        let git = self.open_repository(project).map_err(Failure::passing)?;
+        self.tear_down(store, &git, task, project, &workspace)?;
+        orange_store::release(store, &task.id, clock::now()).map_err(Failure::passing)?;
+        let released = git.release(&Release {
+            slot: slot(&workspace),
+            task: &task.id,
+            default: Some(&project.default_branch),
+        });
+        match released.map_err(Failure::passing)? {
+            Released::Free { .. } | Released::Absent => {}
+            Released::Retired { .. } | Released::NotThatTasks { .. } | Released::Refused(_) => {
+                let retired = store.retire_workspace(&workspace.name);
+                retired.map_err(Failure::passing)?;
+            }
+        }
+        Ok(EffectOutcome::Done)
+    }
+
+    /// Runs the project's teardown in a worktree that is still the task's. That it fails keeps
+    /// nobody from getting the workspace back; it is said.
+    fn tear_down(
+        &self,
+        store: &mut Store,
+        git: &Git,
+        task: &Task,
+        project: &Project,
+        workspace: &WorkspaceRecord,
+    ) -> Result<(), Failure> {
+        let found = git.existing_workspace(&slot(workspace));
+        let Ok(Some(worktree)) = found.map_err(Failure::passing)? else {
+            return Ok(());
+        };
+        let marker = worktree.marker().map_err(Failure::passing)?;
+        let is_bound = marker
+            .is_some_and(|it| matches!(&it.phase, Phase::Bound { task: of, .. } if *of == task.id));
+        if is_bound {
+            let torn = self.run_script(Script::Teardown, task, project, workspace);
+            if let Err(failure) = torn {
+                self.notice(store, &task.id, failure.error)?;
+            }
+            for script in [Script::Setup, Script::Teardown] {
+                self.end_script(script, task)?;
+            }
+            let ended = self.end_left_running("gate", task);
+            ended.map_err(Failure::passing)?;
+        }
+        Ok(())
+    }
+}
+
+/// A workspace as git knows it.
+pub(crate) fn slot(workspace: &WorkspaceRecord) -> Slot<'_> {
+    Slot {
+        name: &workspace.name,
+        path: &workspace.path,
+    }
+}
+
+/// Brings the worktree onto the branch; one that exists is used, else it is made.
+///
+/// A place that something else is in leaves the pool, and the next try takes another.
+fn check_out<'git>(
+    store: &mut Store,
+    git: &'git Git,
+    task: &Task,
+    project: &Project,
+    workspace: &WorkspaceRecord,
+) -> Result<Acquired<'git>, Failure> {
+    let acquire = Acquire {
+        slot: slot(workspace),
+        task: &task.id,
+        branch: &task.branch,
+        default: Some(&project.default_branch),
+        task_file: &project.task_file,
+        excluded: &[],
+    };
+    let refusal = match git.acquire(&acquire) {
+        Ok(Acquisition::Acquired(acquired)) => return Ok(acquired),
+        Ok(Acquisition::Refused(refusal)) => refusal,
+        // No try will make the name a better one.
+        Err(error @ GitError::BadName { .. }) => return Err(Failure::for_good(error)),
+        Err(error) => return Err(Failure::passing(error)),
+    };
+    let unusable = matches!(
+        refusal,
+        AcquireRefusal::Slot(_)
+            | AcquireRefusal::Taken(_)
+            | AcquireRefusal::NotAtRest { .. }
+            | AcquireRefusal::NotReleased(_)
+    );
+    if unusable {
+        let retired = store.retire_workspace(&workspace.name);
+        retired.map_err(Failure::passing)?;
+        return Err(Failure::passing(refusal.hint()));
+    }
+    Err(Failure::for_good(refusal.hint()))
+}
+
+/// What a person should know about a worktree that was just checked out.
+fn told(acquired: &Acquired<'_>) -> Vec<String> {
+    let mut said = Vec::new();
+    if let Freshness::Stale(reason) = &acquired.freshness {
+        said.push(format!(
+            "the remote could not be asked, so the work starts from what was known of it: {reason}"
+        ));
+    }
+    if acquired.base.is_diverged {
+        let branch = &acquired.base.branch;
+        said.push(format!(
+            "`{branch}` here and at the remote have gone different ways; the work starts from the \
+             remote's"
+        ));
+    }
+    if let Some(first) = acquired.empty_submodules.first() {
+        said.push(format!(
+            "{} submodules are empty (`{}`); let `setup` in projects.json run `git submodule \
+             update --init`",
+            acquired.empty_submodules.len(),
+            first.to_string_lossy().escape_debug()
+        ));
+    }
+    said
+}

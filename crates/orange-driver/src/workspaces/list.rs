@@ -1,0 +1,150 @@
+//! The workspaces of a project: shown, and made ahead.
+
+use std::path::PathBuf;
+
+use orange_config::Project;
+use orange_effects::git::Git;
+use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
+use orange_store::{Store, StoreError, WorkspaceRecord, WorkspaceState};
+use serde::Serialize;
+
+use super::lifecycle::slot;
+use crate::{Driver, DriverError};
+
+/// A workspace of the pool, for who asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Pooled {
+    /// Its name.
+    pub name: WorkspaceName,
+    /// Its project.
+    pub project: ProjectName,
+    /// Its number within the project.
+    pub number: u32,
+    /// Its worktree.
+    pub path: PathBuf,
+    /// `free`, `reserved`, `bound` or `retired`.
+    pub state: &'static str,
+    /// The task that it is kept for or bound to.
+    pub task: Option<TaskId>,
+    /// What it adds to every port; a workspace of an older orange gets its number with its next task.
+    pub port_offset: Option<u32>,
+    /// Whether its worktree is on the disk.
+    pub is_made: bool,
+}
+
+impl Pooled {
+    fn of(record: WorkspaceRecord, port_offset: Option<u32>) -> Pooled {
+        let (state, task) = match &record.state {
+            WorkspaceState::Free => ("free", None),
+            WorkspaceState::Reserved(task) => ("reserved", Some(task.clone())),
+            WorkspaceState::Bound(task) => ("bound", Some(task.clone())),
+            WorkspaceState::Retired => ("retired", None),
+        };
+        Pooled {
+            state,
+            task,
+            port_offset,
+            is_made: record.path.join(".git").exists(),
+            name: record.name,
+            project: record.project,
+            number: record.number,
+            path: record.path,
+        }
+    }
+}
+
+impl Driver {
+    /// The workspaces of one project, or of all.
+    pub fn workspaces(&self, project: Option<&ProjectName>) -> Result<Vec<Pooled>, DriverError> {
+        let projects = self.meant_projects(project)?;
+        let store = match Store::open_read_only(&self.home) {
+            Ok(store) => store,
+            // Without a memory there is no pool yet.
+            Err(StoreError::Missing { .. }) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        };
+        let mut all = Vec::new();
+        for project in projects {
+            for record in store.workspaces(&project.name)? {
+                let offset = self.port_offset(&record.name)?;
+                all.push(Pooled::of(record, offset));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The project of a name, or every project.
+    pub(crate) fn meant_projects(
+        &self,
+        name: Option<&ProjectName>,
+    ) -> Result<Vec<Project>, DriverError> {
+        let projects = self.projects()?;
+        Ok(match name {
+            Some(name) => vec![projects.require(name)?.clone()],
+            None => projects.projects,
+        })
+    }
+
+    /// Makes worktrees ahead of their first use, so that the first tasks need not wait for them;
+    /// the whole pool when nobody says how many.
+    pub fn init_workspaces(
+        &self,
+        project: Option<&ProjectName>,
+        count: Option<u32>,
+    ) -> Result<Vec<Pooled>, DriverError> {
+        self.require_person("make workspaces ahead")?;
+        let project = self.project_for(project)?;
+        let size = self.settings(Some(&project))?.pool.size;
+        let asked = count.unwrap_or(size);
+        if asked > size {
+            return Err(DriverError::PoolTooSmall {
+                project: project.name,
+                asked,
+                size,
+            });
+        }
+        let mut store = self.store()?;
+        let git = self.open_repository(&project)?;
+        loop {
+            let all = store.workspaces(&project.name)?;
+            let usable = all.iter().filter(|it| it.state != WorkspaceState::Retired);
+            let missing = (asked as usize).saturating_sub(usable.count());
+            let last = all.iter().map(|it| it.number).max().unwrap_or(0);
+            if missing == 0 {
+                break;
+            }
+            self.add_to_pool(&mut store, &project, last + 1)?;
+        }
+        for record in store.workspaces(&project.name)? {
+            if record.state == WorkspaceState::Free {
+                self.make_ahead(&mut store, &git, &project, &record)?;
+            }
+        }
+        self.workspaces(Some(&project.name))
+    }
+
+    fn make_ahead(
+        &self,
+        store: &mut Store,
+        git: &Git,
+        project: &Project,
+        record: &WorkspaceRecord,
+    ) -> Result<(), DriverError> {
+        self.meanwhile.note(format!("making {}", record.name));
+        let _lock = self.lock_workspace(&record.name)?;
+        if !is_unchanged(store, record)? {
+            return Ok(());
+        }
+        let made = git.prepare(&slot(record), Some(&project.default_branch))?;
+        if made.is_err() {
+            // Something else is there; it is left alone, and the pool goes on without it.
+            store.retire_workspace(&record.name)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a workspace is what it was when it was listed; asked with its lock held.
+pub(crate) fn is_unchanged(store: &Store, record: &WorkspaceRecord) -> Result<bool, DriverError> {
+    Ok(store.workspaces(&record.project)?.contains(record))
+}

@@ -1,0 +1,141 @@
+//! Which workspace a task gets, kept by the commit that plans it.
+
+use orange_config::{Project, WhenFull};
+use orange_engine::Task;
+use orange_engine::effect::Effect;
+use orange_engine::event::{Event, Fact};
+use orange_engine::input::{Ask, Cause};
+use orange_engine::names::WorkspaceName;
+use orange_store::{Reservation, Store, WorkspaceRecord, WorkspaceState};
+
+use crate::perform::act::Failure;
+use crate::{Driver, DriverError};
+
+impl Driver {
+    /// The workspace that a plan needs to be kept for its task, if there is one.
+    ///
+    /// Without one the plan is recorded all the same: that the pool is exhausted is what acquiring
+    /// will say, and the workflow answers it. Where the settings want it refused, whoever asks is
+    /// told, and nothing is recorded.
+    pub(crate) fn workspace_to_reserve(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        events: &[Event],
+        cause: &Cause,
+    ) -> Result<Option<WorkspaceName>, DriverError> {
+        let mut events = events.iter();
+        let wants = events.any(|event| {
+            matches!(&event.fact, Fact::EffectPlanned(planned)
+                if matches!(planned.effect, Effect::AcquireWorkspace { .. }))
+        });
+        if !wants || store.workspace_of(&task.id)?.is_some() {
+            return Ok(None);
+        }
+        // A project that is not registered is a failure of acquiring, not of the decision.
+        let Ok(projects) = self.projects() else {
+            return Ok(None);
+        };
+        let Ok(project) = projects.require(&task.project) else {
+            return Ok(None);
+        };
+        // So are settings with a mistake.
+        let Ok(settings) = self.settings(Some(project)) else {
+            return Ok(None);
+        };
+        let found = self.candidate(store, project, settings.pool.size)?;
+        if found.is_none() && settings.pool.when_full == WhenFull::Refuse && is_refusable(cause) {
+            return Err(pool_full(store, task, settings.pool.size)?);
+        }
+        Ok(found)
+    }
+
+    /// A free workspace, or a new one while the pool has room; nothing when it is exhausted.
+    pub(crate) fn candidate(
+        &self,
+        store: &mut Store,
+        project: &Project,
+        pool_size: u32,
+    ) -> Result<Option<WorkspaceName>, DriverError> {
+        let all = store.workspaces(&project.name)?;
+        // A pool that was made smaller may have more free workspaces than it has room for.
+        let held = all.iter().filter(|it| {
+            matches!(
+                it.state,
+                WorkspaceState::Reserved(_) | WorkspaceState::Bound(_)
+            )
+        });
+        if held.count() >= pool_size as usize {
+            return Ok(None);
+        }
+        if let Some(free) = all.iter().find(|it| it.state == WorkspaceState::Free) {
+            return Ok(Some(free.name.clone()));
+        }
+        let number = all.iter().map(|it| it.number).max().unwrap_or(0) + 1;
+        self.add_to_pool(store, project, number).map(Some)
+    }
+
+    /// Adds a workspace to the pool, by name only; its worktree is made when it is needed.
+    pub(crate) fn add_to_pool(
+        &self,
+        store: &mut Store,
+        project: &Project,
+        number: u32,
+    ) -> Result<WorkspaceName, DriverError> {
+        let name = WorkspaceName::new(format!("{}--{number}", project.name));
+        let path = self.home.workspaces().join(name.as_str());
+        self.require_port_offset(&name)?;
+        store.add_workspace(&name, &project.name, number, &path)?;
+        Ok(name)
+    }
+
+    /// Keeps a workspace for a task whose plan could not: it began with this wish, or its first
+    /// workspace turned out to be unusable.
+    pub(crate) fn reserve(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        project: &Project,
+    ) -> Result<WorkspaceRecord, Failure> {
+        let settings = self.settings(Some(project)).map_err(Failure::for_good)?;
+        let size = settings.pool.size;
+        let next = |store: &mut Store| self.candidate(store, project, size);
+        while let Some(name) = next(store).map_err(Failure::passing)? {
+            let reserved = store.reserve_workspace(&name, &task.id);
+            if reserved.map_err(Failure::passing)? == Reservation::Reserved {
+                let found = store.workspace_of(&task.id).map_err(Failure::passing)?;
+                if let Some(found) = found {
+                    return Ok(found);
+                }
+            }
+        }
+        let name = &project.name;
+        Err(Failure::for_good(format!(
+            "all {size} workspaces of project `{name}` are in use; finish or cancel a task, raise \
+             `pool_size` in projects.json or `pool.size` in config.toml, or look with `orange workspace list`"
+        )))
+    }
+}
+
+/// Whether somebody waits for the answer who can be told; a line written by hand has nobody.
+fn is_refusable(cause: &Cause) -> bool {
+    match cause {
+        Cause::Request(request) => !matches!(request.ask, Ask::HandEdit { .. }),
+        Cause::Observation(_) => false,
+    }
+}
+
+/// Who has the workspaces that somebody else would need.
+fn pool_full(store: &Store, task: &Task, size: u32) -> Result<DriverError, DriverError> {
+    let all = store.workspaces(&task.project)?.into_iter();
+    let holders = all.filter_map(|it| match it.state {
+        WorkspaceState::Reserved(holder) | WorkspaceState::Bound(holder) => Some((it.name, holder)),
+        WorkspaceState::Free | WorkspaceState::Retired => None,
+    });
+    Ok(DriverError::PoolFull {
+        task: task.id.clone(),
+        project: task.project.clone(),
+        size,
+        holders: holders.collect(),
+    })
+}

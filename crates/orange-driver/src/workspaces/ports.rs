@@ -1,0 +1,82 @@
+//! What each workspace adds to every port, distinct within a home.
+//!
+//! The numbers are links in the folder of the pool, `.ports/<number>` to the workspace's name. A
+//! link is made whole or not at all and never over another, so two never get one number, and it
+//! stays when the database is lost.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, symlink};
+use std::path::PathBuf;
+
+use orange_config::reason;
+use orange_engine::names::WorkspaceName;
+
+use crate::{Driver, DriverError};
+
+/// How far apart the ports of two workspaces are.
+const PORTS: u32 = 100;
+
+impl Driver {
+    /// What a workspace adds to every port, if it has got a number yet; the person's own checkout
+    /// adds nothing.
+    pub(crate) fn port_offset(&self, name: &WorkspaceName) -> Result<Option<u32>, DriverError> {
+        let numbers = self.port_numbers()?;
+        let own = numbers.iter().filter(|(_, holder)| holder == name.as_str());
+        let own = own.map(|(number, _)| *number).min();
+        Ok(own.map(|number| number.saturating_mul(PORTS)))
+    }
+
+    /// The same, with a number that nobody else has if it has none.
+    pub(crate) fn require_port_offset(&self, name: &WorkspaceName) -> Result<u32, DriverError> {
+        let folder = self.ports();
+        let mut folders = DirBuilder::new();
+        let made = folders.recursive(true).mode(0o700).create(&folder);
+        made.map_err(|error| self.ports_failed(&error))?;
+        loop {
+            if let Some(offset) = self.port_offset(name)? {
+                return Ok(offset);
+            }
+            let taken = self.port_numbers()?;
+            let is_free = |number: &u32| taken.iter().all(|(it, _)| it != number);
+            let number = (1..=u32::MAX).find(is_free).unwrap_or(u32::MAX);
+            match symlink(name.as_str(), folder.join(number.to_string())) {
+                Ok(()) => {}
+                // Somebody else was faster; then the next one.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(self.ports_failed(&error)),
+            }
+        }
+    }
+
+    fn port_numbers(&self) -> Result<Vec<(u32, String)>, DriverError> {
+        let entries = match fs::read_dir(self.ports()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| self.ports_failed(&error))?,
+        };
+        let mut numbers = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| self.ports_failed(&error))?;
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| name.parse().ok());
+            // What somebody else put there counts for nobody, and its number is not given away.
+            if let Some(number) = number {
+                let holder = fs::read_link(entry.path()).unwrap_or_default();
+                numbers.push((number, holder.to_string_lossy().into_owned()));
+            }
+        }
+        Ok(numbers)
+    }
+
+    fn ports(&self) -> PathBuf {
+        self.home.workspaces().join(".ports")
+    }
+
+    fn ports_failed(&self, error: &io::Error) -> DriverError {
+        DriverError::File {
+            attempt: "keep the numbers of workspaces in",
+            path: self.ports(),
+            reason: reason(error),
+        }
+    }
+}

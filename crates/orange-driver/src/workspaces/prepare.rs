@@ -1,0 +1,172 @@
+//! Makes a worktree a working copy: included files, setup, and teardown.
+//!
+//! Scripts come from the person's own configuration, never from the repository. A script may be
+//! run twice, because whoever runs it may be killed; what an earlier try left running is ended
+//! first.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use orange_config::clock;
+use orange_config::{ORANGE_RUN_ID, Project};
+use orange_effects::command::Ending;
+use orange_effects::git::{Git, Worktree};
+use orange_effects::process::{self, ProcessError};
+use orange_engine::Task;
+use orange_engine::names::{RunId, TaskId};
+use orange_store::{TaskDirectory, WorkspaceRecord};
+
+use crate::facts::USUAL_TIMEOUT;
+use crate::perform::act::Failure;
+use crate::{Driver, DriverError, ids};
+
+/// How many names a message lists.
+const SHOWN: usize = 5;
+
+/// What the processes of a gate's command are called by.
+pub(crate) const GATE: &str = "gate";
+
+/// A script of a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Script {
+    /// Before a task's agents come.
+    Setup,
+    /// After they went.
+    Teardown,
+}
+
+impl Script {
+    fn name(self) -> &'static str {
+        match self {
+            Script::Setup => "setup",
+            Script::Teardown => "teardown",
+        }
+    }
+
+    fn command(self, project: &Project) -> (&[String], u64) {
+        let (command, timeout) = match self {
+            Script::Setup => (&project.setup, project.setup_timeout),
+            Script::Teardown => (&project.teardown, project.teardown_timeout),
+        };
+        (command, timeout.unwrap_or(USUAL_TIMEOUT))
+    }
+}
+
+impl Driver {
+    /// Copies what `.worktreeinclude` names; says what could not be copied.
+    pub(crate) fn include_files(
+        &self,
+        git: &Git,
+        project: &Project,
+        workspace: &WorkspaceRecord,
+        worktree: &Worktree<'_>,
+    ) -> Result<Option<String>, Failure> {
+        let checkout = git.worktree(&project.path).map_err(Failure::passing)?;
+        let incoming = self.home.incoming().join(workspace.name.as_str());
+        let included = worktree.include(&checkout, &incoming);
+        let left_out = included.map_err(Failure::passing)?.left_out;
+        if left_out.is_empty() {
+            return Ok(None);
+        }
+        let names: Vec<String> = left_out
+            .iter()
+            .take(SHOWN)
+            .map(|path| path.to_string_lossy().escape_debug().to_string())
+            .collect();
+        Ok(Some(format!(
+            "{} files of `.worktreeinclude` were not copied (`{}`): git does not ignore them on \
+             this branch, or a link is in the way",
+            left_out.len(),
+            names.join("`, `")
+        )))
+    }
+
+    /// Runs a script of the project in a workspace, its output in a log of the task.
+    pub(crate) fn run_script(
+        &self,
+        script: Script,
+        task: &Task,
+        project: &Project,
+        workspace: &WorkspaceRecord,
+    ) -> Result<(), Failure> {
+        let (command, seconds) = script.command(project);
+        if command.is_empty() {
+            return Ok(());
+        }
+        let (log, file) = self.script_log(script, task, command)?;
+        let run = self.end_script(script, task)?;
+        let finished = self
+            .own_command(task, command, workspace, script.name())
+            .map_err(Failure::passing)?
+            .variable(ORANGE_RUN_ID, run.as_str())
+            .timeout(Duration::from_secs(seconds))
+            .run_into(file);
+        let failed = |what: String| {
+            Failure::for_good(format!(
+                "the {} of project `{}` {what}; its output is in `{}`",
+                script.name(),
+                project.name,
+                log.display()
+            ))
+        };
+        match finished {
+            Ok(Ending::Code(0)) => Ok(()),
+            Ok(ending) => Err(failed(ending.to_string())),
+            Err(error) => Err(failed(format!("could not be run: {error}"))),
+        }
+    }
+
+    /// Ends what a script has left running; the run's id that its processes carry.
+    pub(crate) fn end_script(&self, script: Script, task: &Task) -> Result<RunId, Failure> {
+        let ended = self.end_left_running(script.name(), task);
+        ended.map_err(Failure::passing)
+    }
+
+    /// Ends what a command for a task has left running; the run's id that its processes carry.
+    pub(crate) fn end_left_running(&self, name: &str, task: &Task) -> Result<RunId, DriverError> {
+        let run = RunId::new(format!("{name}-{}-{}", task.id, self.short_hash()));
+        match process::end(&run, &[], &[], self.bounds.patience) {
+            Ok(_) | Err(ProcessError::Unsupported(_)) => Ok(run),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The task that a gate, a setup or a teardown runs for, by the id that its processes carry.
+    pub(crate) fn task_of_script(&self, run: &RunId) -> Option<TaskId> {
+        let names = [GATE, Script::Setup.name(), Script::Teardown.name()];
+        let rest = names
+            .iter()
+            .find_map(|name| run.as_str().strip_prefix(name)?.strip_prefix('-'))?;
+        let task = rest.strip_suffix(&self.short_hash())?.strip_suffix('-')?;
+        Some(TaskId::new(task))
+    }
+
+    /// Stands for this home: another one may have a task of the same id.
+    fn short_hash(&self) -> String {
+        let hash = ids::hash(&self.home.path().to_string_lossy());
+        hash.chars().take(12).collect()
+    }
+
+    fn script_log(
+        &self,
+        script: Script,
+        task: &Task,
+        command: &[String],
+    ) -> Result<(PathBuf, std::fs::File), Failure> {
+        let directory = TaskDirectory::new(&self.home, &task.project, &task.id);
+        let directory = directory.map_err(Failure::for_good)?;
+        let log = directory.path().join(format!("{}.log", script.name()));
+        let mut options = OpenOptions::new();
+        let opened = options.append(true).create(true).mode(0o600).open(&log);
+        let begun = opened.and_then(|mut file| {
+            let shown = format!("{command:?}").replace(char::is_control, " ");
+            writeln!(file, "== {} {shown}", clock::now())?;
+            Ok(file)
+        });
+        let failed = |error| Failure::passing(format!("cannot write `{}`: {error}", log.display()));
+        begun.map_err(failed).map(|file| (log.clone(), file))
+    }
+}

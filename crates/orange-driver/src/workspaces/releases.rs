@@ -1,0 +1,72 @@
+//! Tries again to give back what could not be given back.
+
+use orange_config::Project;
+use orange_engine::effect::Effect;
+use orange_engine::input::{Ask, Request};
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+use orange_store::{PendingMark, Store, TaskFilter};
+
+use crate::request::answer::Answer;
+use crate::request::ask::Asked;
+use crate::request::wait::Waiting;
+use crate::{Driver, DriverError};
+
+impl Driver {
+    /// Tries every release again that was given up; answers with whose they are. Somebody else
+    /// performs them.
+    pub fn retry_given_up_releases(&self) -> Result<Vec<TaskId>, DriverError> {
+        let mut retried = Vec::new();
+        let mut store = self.store()?;
+        for project in self.meant_projects(None)? {
+            self.retry_releases(&mut store, &project, Waiting::Not, &mut retried)?;
+        }
+        Ok(retried)
+    }
+
+    /// A terminal task must never keep a slot: what was given up is tried again.
+    pub(crate) fn retry_releases(
+        &self,
+        store: &mut Store,
+        project: &Project,
+        waiting: Waiting,
+        retried: &mut Vec<TaskId>,
+    ) -> Result<(), DriverError> {
+        for id in tasks_of(store, project)? {
+            let pending = store.pending(&id)?;
+            let is_stopped = pending.iter().any(|it| {
+                matches!(it.planned.effect, Effect::ReleaseWorkspace { .. })
+                    && matches!(it.mark, PendingMark::GivenUp | PendingMark::Stopped)
+            });
+            if !is_stopped {
+                continue;
+            }
+            let answer = self.ask(&Asked {
+                task: id.clone(),
+                request: Request {
+                    by: Role::Human,
+                    ask: Ask::RetryReleases,
+                    confirmed: false,
+                    message: None,
+                    head: None,
+                },
+                waiting,
+            })?;
+            // Somebody else may have seen to it meanwhile.
+            if !matches!(answer, Answer::Refused(_)) {
+                retried.push(id);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn tasks_of(store: &Store, project: &Project) -> Result<Vec<TaskId>, DriverError> {
+    let filter = TaskFilter {
+        project: Some(project.name.clone()),
+        status: None,
+    };
+    let listing = store.list(&filter)?;
+    let ids = listing.tasks.into_iter().map(|summary| summary.task.id);
+    Ok(ids.collect())
+}

@@ -1,0 +1,77 @@
+//! Renames a task's branch in its worktree, and its tmux session.
+
+use orange_engine::input::{Ask, Request};
+use orange_engine::names::{BranchName, TaskId};
+use orange_engine::role::Role;
+use orange_store::{Store, WorkspaceState};
+
+use crate::{Driver, DriverError};
+
+/// A branch that has another name now.
+pub(crate) struct RenamedBranch {
+    from: BranchName,
+    to: BranchName,
+}
+
+impl Driver {
+    /// Renames the branch in the task's worktree, where a request names one that does not exist.
+    ///
+    /// It happens before the decision, which is about the new branch. A process that dies in
+    /// between leaves what `git branch -m` would leave, and the same request then goes through.
+    pub(crate) fn rename_branch(
+        &self,
+        store: &Store,
+        id: &TaskId,
+        request: &Request,
+    ) -> Result<Option<RenamedBranch>, DriverError> {
+        let Ask::Amend {
+            branch: Some(to), ..
+        } = &request.ask
+        else {
+            return Ok(None);
+        };
+        let task = store.require(id)?.task;
+        let held = store.workspace_of(id)?;
+        let held = held.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
+        let may_ask = matches!(request.by, Role::Human | Role::Worker);
+        let Some(held) = held.filter(|_| may_ask && *to != task.branch) else {
+            return Ok(None);
+        };
+        let (project, git) = self.repository_of(&task)?;
+        let worktree = git.worktree(&held.path)?;
+        let is_on_it = worktree.branch()?.as_ref() == Some(&task.branch);
+        if !is_on_it || *to == project.default_branch || git.branch(to)?.is_some() {
+            return Ok(None);
+        }
+        worktree.rename_branch(&task.branch, to)?;
+        Ok(Some(RenamedBranch {
+            from: task.branch,
+            to: to.clone(),
+        }))
+    }
+
+    /// Takes a renaming back whose request was refused.
+    pub(crate) fn undo_rename(
+        &self,
+        store: &Store,
+        id: &TaskId,
+        renamed: &RenamedBranch,
+    ) -> Result<(), DriverError> {
+        let Some(held) = store.workspace_of(id)? else {
+            return Ok(());
+        };
+        let (_, git) = self.repository_of(&store.require(id)?.task)?;
+        let worktree = git.worktree(&held.path)?;
+        Ok(worktree.rename_branch(&renamed.to, &renamed.from)?)
+    }
+
+    /// Names the task's tmux session after its branch; repeating `update --branch` does it again.
+    pub(crate) fn rename_session(&self, store: &Store, id: &TaskId) -> Result<(), DriverError> {
+        let task = store.require(id)?.task;
+        if task.runs.is_empty() {
+            return Ok(());
+        }
+        let renamed = self.tmux.rename_session(id, &task.project, &task.branch);
+        Ok(renamed?)
+    }
+}

@@ -1,0 +1,117 @@
+//! A task's repository, and what gates ask about its branch.
+
+use orange_config::Project;
+use orange_effects::git::{AskFacts, Git, GitError};
+use orange_engine::Task;
+use orange_engine::input::GitFacts;
+use orange_engine::names::{BranchName, CommitId, TaskId};
+use orange_store::Store;
+
+use super::registered_remote::registered;
+use crate::step::Known;
+use crate::{Driver, DriverError};
+
+impl Driver {
+    /// The project of a task, and its repository as it is configured now.
+    pub(crate) fn repository_of(&self, task: &Task) -> Result<(Project, Git), DriverError> {
+        let projects = self.projects()?;
+        let project = projects.require(&task.project)?.clone();
+        let git = self.open_repository(&project)?;
+        Ok((project, git))
+    }
+
+    /// The repository of a project as it is configured now.
+    pub(crate) fn open_repository(&self, project: &Project) -> Result<Git, DriverError> {
+        let git = Git::open("git", &project.path, &self.environment)?;
+        Ok(registered(git, project))
+    }
+
+    /// The branch that a task's worktree is on, also while it is being rebased.
+    pub fn branch_of_worktree(&self, task: &TaskId) -> Result<BranchName, DriverError> {
+        let store = self.store()?;
+        let unknown = |reason: &str| DriverError::FactUnknown {
+            task: task.clone(),
+            what: "the branch",
+            reason: reason.to_owned(),
+        };
+        let held = store.workspace_of(task)?;
+        let held = held.ok_or_else(|| unknown("it has no workspace"))?;
+        let (_, git) = self.repository_of(&store.require(task)?.task)?;
+        let branch = git.worktree(&held.path)?.branch()?;
+        branch.ok_or_else(|| unknown("its worktree is on no branch"))
+    }
+
+    /// The commit of a task's repository that a text names; `HEAD` is the task's branch.
+    pub fn commit_named(&self, task: &TaskId, text: &str) -> Result<CommitId, DriverError> {
+        let store = Store::open_read_only(&self.home)?;
+        let task = store.require(task)?.task;
+        let (_, git) = self.repository_of(&task)?;
+        let rest = text.strip_prefix("HEAD").or(text.strip_prefix('@'));
+        let rest = rest.filter(|rest| rest.is_empty() || rest.starts_with(['~', '^']));
+        let about_branch = rest.map(|rest| format!("refs/heads/{}{rest}", task.branch));
+        let commit = git.commit_named(about_branch.as_deref().unwrap_or(text))?;
+        commit.ok_or_else(|| DriverError::CommitUnknown(text.to_owned()))
+    }
+
+    /// What is known about a branch and the task's worktree.
+    ///
+    /// A merge that goes to the remote is decided for what the remote has now; whether it could be
+    /// asked is the merge's own affair.
+    pub(crate) fn git_facts(
+        &self,
+        store: &Store,
+        task: &Task,
+        known: &Known,
+    ) -> Result<GitFacts, DriverError> {
+        let (project, git) = self.repository_of(task)?;
+        let branch = known.branch.as_ref().unwrap_or(&task.branch);
+        let submitted = task.submission.as_ref().map(|it| &it.commit);
+        let unknown = |what: &'static str, reason: String| DriverError::FactUnknown {
+            task: task.id.clone(),
+            what,
+            reason,
+        };
+        if known.merges && project.push {
+            git.fetch(&[&project.default_branch])?;
+        }
+        let ask = AskFacts {
+            branch,
+            default: &project.default_branch,
+            task_file: &project.task_file,
+            named: known.head.as_ref().or(submitted),
+        };
+        let Some(held) = store.workspace_of(&task.id)? else {
+            return told(git.facts(&ask), &unknown);
+        };
+        let worktree = git.worktree(&held.path)?;
+        let found = worktree.branch()?;
+        let is_elsewhere = found.as_ref() != Some(branch);
+        let on = found.map_or(String::from("no branch"), |found| format!("`{found}`"));
+        if is_elsewhere && *branch != task.branch {
+            let reason = format!(
+                "its worktree is on {on}; run `git switch {branch}` there first, or choose a name \
+                 that no branch has"
+            );
+            return Err(unknown("the branch", reason));
+        }
+        if is_elsewhere && git.branch(branch)?.is_none() {
+            let id = &task.id;
+            let reason = format!("its worktree is on {on}; run `orange task update {id} --branch`");
+            return Err(unknown("the branch", reason));
+        }
+        told(worktree.facts(&ask), &unknown)
+    }
+}
+
+/// A branch without a commit is an answer that instructs; anything else is git's failure.
+fn told(
+    facts: Result<GitFacts, GitError>,
+    unknown: &impl Fn(&'static str, String) -> DriverError,
+) -> Result<GitFacts, DriverError> {
+    facts.map_err(|error| match error {
+        GitError::NoCommit { branch } => {
+            unknown("the commit", format!("there is no branch `{branch}`"))
+        }
+        error => error.into(),
+    })
+}

@@ -1,0 +1,172 @@
+//! Unsaved work that was kept: listed, and brought back somewhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use orange_config::reason;
+use orange_effects::git::{Git, Operation, Rescued, RestoreRefusal, Restored};
+use orange_engine::names::{BranchName, CommitId, ProjectName, TaskId};
+use orange_store::{Store, StoreError, WorkspaceState};
+use serde::Serialize;
+
+use super::list::is_unchanged;
+use crate::{Driver, DriverError};
+
+/// A rescue, for who asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct KeptWork {
+    /// The task.
+    pub task: TaskId,
+    /// Its number within the task.
+    pub number: u32,
+    /// The ref that keeps it.
+    pub reference: String,
+    /// The commit that holds it.
+    pub commit: CommitId,
+    /// The branch that was checked out.
+    pub branch: Option<BranchName>,
+    /// The commit that it belongs to.
+    pub head: Option<CommitId>,
+    /// What was in progress: `rebase`, `merge` …
+    pub operations: Vec<Operation>,
+    /// The files that it changes; bytes that are no text are replaced.
+    pub paths: Vec<String>,
+    /// Whether it was brought back into a worktree.
+    pub is_brought_back: bool,
+}
+
+/// Where a rescue is to come back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// A new branch, one commit on top of the one that it belongs to.
+    Branch(BranchName),
+    /// A directory, which is made when it is missing.
+    Directory(PathBuf),
+    /// The task's own worktree.
+    Worktree,
+}
+
+impl Driver {
+    /// The rescues of a task, the oldest first. The project matters only for a task that the
+    /// store does not know any more.
+    pub fn rescues_of(
+        &self,
+        task: &TaskId,
+        project: Option<&ProjectName>,
+    ) -> Result<Vec<KeptWork>, DriverError> {
+        let git = self.repository_with(task, project)?;
+        let rescues = git.rescues(task)?;
+        rescues.iter().map(|it| shown(&git, it)).collect()
+    }
+
+    /// Brings a rescue back, overwriting nothing; the files that it changes. It stays kept.
+    pub fn restore(
+        &self,
+        task: &TaskId,
+        project: Option<&ProjectName>,
+        number: u32,
+        to: &Destination,
+    ) -> Result<Vec<String>, DriverError> {
+        let git = self.repository_with(task, project)?;
+        let rescued = git.rescued(task, number)?;
+        let refused = |reason: String, paths: &[PathBuf]| DriverError::NotRestored {
+            task: task.clone(),
+            number,
+            reason,
+            paths: texts(paths),
+        };
+        let restored = match to {
+            Destination::Branch(branch) => match git.restore_to_branch(&rescued, branch)? {
+                Ok(_) => Restored::Whole {
+                    paths: git.rescued_paths(&rescued)?,
+                },
+                Err(refusal) => Restored::Refused(refusal),
+            },
+            Destination::Directory(directory) => {
+                let directory = self.directory_at(directory)?;
+                git.restore_to_folder(&rescued, &directory)?
+            }
+            Destination::Worktree => {
+                let store = self.store()?;
+                let held = store.workspace_of(task)?;
+                let held = held.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
+                let missing = || refused(String::from("the task has no worktree now"), &[]);
+                let held = held.ok_or_else(missing)?;
+                let _lock = self.lock_workspace(&held.name)?;
+                // Who held the lock may have given the worktree to another task.
+                let worktree = git.worktree(&held.path)?;
+                let marker = worktree.marker()?;
+                let is_marked = marker.is_some_and(|it| it.phase.task() == Some(task));
+                if !is_marked || !is_unchanged(&store, &held)? {
+                    return Err(missing());
+                }
+                let restored = worktree.restore(&rescued)?;
+                if matches!(restored, Restored::Whole { .. }) {
+                    git.note_brought_back(&rescued)?;
+                }
+                restored
+            }
+        };
+        match restored {
+            Restored::Whole { paths } => Ok(texts(&paths)),
+            Restored::Refused(refusal) => {
+                let paths: &[PathBuf] = match &refusal {
+                    RestoreRefusal::Different(paths) => paths,
+                    RestoreRefusal::BranchExists(_) => &[],
+                };
+                Err(refused(refusal.to_string(), paths))
+            }
+        }
+    }
+
+    fn repository_with(
+        &self,
+        task: &TaskId,
+        project: Option<&ProjectName>,
+    ) -> Result<Git, DriverError> {
+        let known = match Store::open_read_only(&self.home) {
+            Ok(store) => match store.require(task) {
+                Ok(stored) => Some(stored.task.project),
+                // The repository may remember a task that the store has lost.
+                Err(StoreError::UnknownTask { .. }) if project.is_some() => None,
+                Err(error) => return Err(error.into()),
+            },
+            Err(StoreError::Missing { .. }) if project.is_some() => None,
+            Err(error) => return Err(error.into()),
+        };
+        let project = self.project_for(known.as_ref().or(project))?;
+        self.open_repository(&project)
+    }
+
+    /// A directory that is there, seen from where the asker stands.
+    fn directory_at(&self, named: &Path) -> Result<PathBuf, DriverError> {
+        let here = self.directory().unwrap_or(Path::new("/"));
+        let directory = here.join(named);
+        fs::create_dir_all(&directory).map_err(|error| DriverError::File {
+            attempt: "make the directory",
+            path: directory.clone(),
+            reason: reason(&error),
+        })?;
+        Ok(directory)
+    }
+}
+
+fn shown(git: &Git, rescued: &Rescued) -> Result<KeptWork, DriverError> {
+    let about = &rescued.about;
+    Ok(KeptWork {
+        task: about.task.clone(),
+        number: rescued.number,
+        reference: rescued.reference(),
+        commit: rescued.commit.clone(),
+        branch: about.branch.clone(),
+        head: about.head.clone(),
+        operations: about.operations.clone(),
+        paths: texts(&git.rescued_paths(rescued)?),
+        is_brought_back: git.brought_back(&about.task)?.contains(&rescued.number),
+    })
+}
+
+fn texts(paths: &[PathBuf]) -> Vec<String> {
+    let texts = paths.iter().map(|path| path.to_string_lossy().into_owned());
+    texts.collect()
+}
