@@ -14,8 +14,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::error::{StoreError, failed};
-use super::filesystem::{self, FileSystem};
 use super::migrations::{self, Schema};
+use crate::files::filesystem;
+use crate::files::filesystem::FileSystem;
 
 /// How long a writer waits for another; each holds the lock for milliseconds only.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(20);

@@ -6,13 +6,14 @@ use orange_engine::names::TaskId;
 use orange_engine::task::Workspace;
 use orange_engine::time::Timestamp;
 
+use super::Store;
 use super::error::StoreError;
-use super::import::{Wish, keep_stray, restore, wish};
 use super::open::make_private;
-use super::reading::{Look, Unknown, look};
-use super::task_directory::TaskDirectory;
-use super::task_file::{TaskFile, Text};
-use super::{Store, history, whole_file, wishes};
+use crate::files::import::{Wish, keep_stray, restore, wish};
+use crate::files::reading::{Look, Unknown, look};
+use crate::files::task_directory::TaskDirectory;
+use crate::files::task_file::{TaskFile, Text};
+use crate::files::{history, whole_file, wishes};
 use crate::steps::reached;
 
 /// How often the frontmatter is written again when agents write at the same time.

@@ -16,16 +16,19 @@ use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use orange_engine::task::{Task, Workspace};
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::Store;
 use super::error::{StoreError, failed};
-use super::history::{self, History};
-use super::imports::Import;
-use super::inbox::InboxEntry;
 use super::record::{derive, follow};
-use super::runs::RunRecord;
-use super::task_directory::TaskDirectory;
-use super::task_file::whereabouts;
-use super::{Store, events, imports, inbox, pending, runs, tasks, texts, whole_file, workspaces};
+use crate::files::history;
+use crate::files::history::History;
+use crate::files::task_directory::TaskDirectory;
+use crate::files::task_file::whereabouts;
+use crate::files::whole_file;
 use crate::steps::reached;
+use crate::tables::imports::Import;
+use crate::tables::inbox::InboxEntry;
+use crate::tables::runs::RunRecord;
+use crate::tables::{events, imports, inbox, pending, runs, tasks, texts, workspaces};
 
 /// What a rebuild restored, and what it could not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -16,10 +16,11 @@ use orange_engine::parking::Parking;
 use orange_engine::schedule::{Limits, Wait};
 use rusqlite::Connection;
 
+use super::Store;
 use super::error::StoreError;
-use super::task_directory::TaskDirectory;
-use super::workspaces::Reservation;
-use super::{Store, events, imports, parked, pending, queue, runs, tasks, texts, workspaces};
+use crate::files::task_directory::TaskDirectory;
+use crate::tables::workspaces::Reservation;
+use crate::tables::{events, imports, parked, pending, queue, runs, tasks, texts, workspaces};
 
 /// What is to be recorded, and the version it was decided for.
 #[derive(Clone, Copy, Debug)]

@@ -6,77 +6,35 @@
 //! when it is missing; only a merge moves one, forward, and only the default branch; and one is
 //! deleted only when the default branch contains it.
 
-mod acquire;
-mod acquire_refusal;
-mod base;
-mod call;
-mod caller;
-mod delete;
-mod diff;
-mod discover;
-mod disk;
-mod entry;
 mod error;
-mod exclude;
-mod extent;
-mod facts;
-mod forward;
-mod given;
-mod held;
-mod ignored;
-mod include;
-mod index;
-mod inner;
-mod interrupted;
-mod lock;
-mod look;
-mod marker;
 mod merge;
-mod merge_refusal;
-mod merge_result;
-mod name;
-mod operation;
-mod own;
-mod place;
 mod pool;
-mod push;
-mod refs;
-mod release;
-mod remote;
+mod repository;
 mod rescue;
-mod rescued;
-mod restore;
-mod returned;
-mod saved;
-mod settings;
-mod settings_text;
-mod settle;
-mod state;
-mod waiting;
 mod worktree;
 
-pub use acquire::{Acquire, Acquired, Acquisition};
-pub use acquire_refusal::AcquireRefusal;
-pub use base::{Base, Freshness};
-pub use delete::Deletion;
-pub use diff::{AskDiff, Difference, FileDifference, Part};
 pub use error::GitError;
-pub use extent::Extent;
-pub use facts::{AskFacts, Condition};
-pub use ignored::Ignored;
-pub use include::Included;
-pub use look::Head;
-pub use marker::{Marker, Phase};
+pub use merge::delete_branch::Deletion;
+pub use merge::diff::{AskDiff, Difference, FileDifference, Part};
+pub use merge::extent::Extent;
+pub use merge::push::Pushed;
+pub use merge::refusal::{MergeObstacle, MergeRefusal};
 pub use merge::{MergeBranch, Merging};
-pub use merge_refusal::{MergeObstacle, MergeRefusal};
-pub use name::{require_branch, usual_branch};
-pub use operation::Operation;
+pub use pool::acquire::{Acquire, Acquired, Acquisition};
+pub use pool::acquire_refusal::AcquireRefusal;
+pub use pool::marker::{Marker, Phase};
+pub use pool::release::{Obstacle, Release, Released};
 pub use pool::{Slot, SlotRefusal};
-pub use push::Pushed;
-pub use release::{Obstacle, Release, Released};
-pub use remote::{RemoteAddress, without_password};
-pub use rescued::{About, Rescued};
-pub use restore::{RestoreRefusal, Restored};
+pub use repository::base::{Base, Freshness};
+pub use repository::name::{require_branch, usual_branch};
+pub use repository::remote::{RemoteAddress, without_password};
+pub use rescue::rescued::{About, Rescued};
+pub use rescue::restore::{RestoreRefusal, Restored};
+pub use worktree::facts::{AskFacts, Condition};
+pub use worktree::ignored::Ignored;
+pub use worktree::include::Included;
+pub use worktree::operation::Operation;
+pub use worktree::status::Head;
 pub use worktree::{Listed, Worktree};
 
 use std::ffi::OsString;
@@ -84,11 +42,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use caller::{Caller, Timeouts};
+use crate::git::repository::caller::{Caller, Timeouts};
+use crate::git::repository::own::OwnDirectory;
+use crate::git::repository::remote::Registered;
+use crate::git::repository::settings::Settings;
 use orange_config::Environment;
-use own::OwnDirectory;
-use remote::Registered;
-use settings::Settings;
 
 /// A repository.
 ///
@@ -112,7 +70,7 @@ impl Git {
         environment: &Environment,
     ) -> Result<Self, GitError> {
         let caller = Caller::new(program.into(), environment);
-        let directory = match discover::git_directory(directory) {
+        let directory = match repository::discover::git_directory(directory) {
             Some(found) => found,
             None => caller.ask_for_directory(directory)?,
         };

@@ -9,9 +9,9 @@ use std::time::Duration;
 use orange_config::Environment;
 use orange_driver::Told;
 
-use super::driving::driver;
 use super::error::Error;
 use super::exit::Exit;
+use super::request::driving::driver;
 
 /// How much of the standard input is looked at.
 const LOOKED_AT: u64 = 1024 * 1024;

@@ -8,10 +8,10 @@ use orange_config::Environment;
 
 use super::error::Error;
 use super::exit::Exit;
+use super::hidden::{detach, exec_run, gather, perform};
 use super::{
-    Dashboard, agent_event, attention, completions, config, demo, detach, doctor, exec_run, gather,
-    harness, help, inbox, install, log, man, perform, project, rebuild, schema, serve, task, usage,
-    workflow, workspace,
+    Dashboard, agent_event, attention, completions, config, demo, doctor, harness, help, inbox,
+    install, log, man, project, rebuild, schema, serve, task, usage, workflow, workspace,
 };
 use crate::output::{Output, Text};
 

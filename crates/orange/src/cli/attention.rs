@@ -13,13 +13,13 @@ use orange_engine::names::ProjectName;
 use orange_engine::time::Timestamp;
 use serde::Serialize;
 
-use super::age::age;
-use super::attending::{Manner, attend};
-use super::driving::{driver, print};
+use super::answer::age::age;
+use super::answer::json::Answer;
+use super::answer::schemas::Shape;
 use super::error::Error;
 use super::exit::Exit;
-use super::json::Answer;
-use super::schemas::Shape;
+use super::request::attending::{Manner, attend};
+use super::request::driving::{driver, print};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
 /// How long one who follows rests between two looks.

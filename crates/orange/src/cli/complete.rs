@@ -12,8 +12,8 @@ use orange_driver::{Driver, Wanted};
 use orange_engine::language::load;
 use orange_engine::names::TaskId;
 
-use super::driving::driver;
 use super::help;
+use super::request::driving::driver;
 
 /// The variable by which the shell's script asks.
 pub const VARIABLE: &str = "COMPLETE";

@@ -6,10 +6,10 @@ use orange_config::Environment;
 
 use super::Dashboard;
 use super::arguments::{Arguments, Stopped};
-use super::driver_hints::hints;
-use super::driving::driver;
 use super::error::Error;
 use super::exit::Exit;
+use super::request::driver_hints::hints;
+use super::request::driving::driver;
 use crate::output::Output;
 
 /// Opens the dashboard for a person; where nobody sits at a terminal, prints the help.

@@ -24,10 +24,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::Dashboard;
-use super::driver_hints::hints;
 use super::error::Error;
 use super::exit::Exit;
-use super::interrupted::{Interrupted, Signal, Waited};
+use super::request::driver_hints::hints;
+use super::request::interrupted::{Interrupted, Signal, Waited};
 use super::task::matters;
 use crate::output::{Output, Style, Text};
 

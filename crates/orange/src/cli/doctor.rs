@@ -4,11 +4,11 @@ use orange_config::Environment;
 use orange_driver::{Checkup, Health};
 use serde::Serialize;
 
-use super::driving::driver;
+use super::answer::json::Answer;
+use super::answer::schemas::Shape;
 use super::error::Error;
 use super::exit::Exit;
-use super::json::Answer;
-use super::schemas::Shape;
+use super::request::driving::driver;
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
 /// The shape of its answer.

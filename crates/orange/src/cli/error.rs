@@ -11,14 +11,14 @@ use orange_engine::Refusal;
 use orange_engine::names::TaskId;
 use serde_json::json;
 
-use super::counted::counted;
+use super::answer::counted::counted;
+use super::answer::json::{Answer, ErrorBody};
+use super::answer::schemas::Shape;
 use super::demo::Stuck;
 use super::exit::Exit;
-use super::interrupted::Interrupted;
-use super::json::{Answer, ErrorBody};
+use super::request::interrupted::Interrupted;
+use super::request::{driver_error, driver_hints};
 use super::workflow::{Missing, ProblemBody};
-use super::{driver_error, driver_hints};
-use crate::cli::schemas::Shape;
 use crate::output::{Output, Paragraph, Style, Text};
 
 /// The shape of its answer.

@@ -5,12 +5,12 @@ use orange_config::clock;
 use orange_driver::Message;
 use serde::Serialize;
 
-use super::age::ago;
-use super::driving::{driver, meant};
+use super::answer::age::ago;
+use super::answer::json::Answer;
+use super::answer::schemas::Shape;
 use super::error::Error;
 use super::exit::Exit;
-use super::json::Answer;
-use crate::cli::schemas::Shape;
+use super::request::driving::{driver, meant};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -5,11 +5,11 @@ use orange_driver::{Lesson, Taught, Teaching};
 use orange_engine::names::HarnessName;
 use serde::Serialize;
 
-use super::driving::driver;
+use super::answer::json::Answer;
+use super::answer::schemas::Shape;
 use super::error::{Error, push_error};
 use super::exit::Exit;
-use super::json::Answer;
-use super::schemas::Shape;
+use super::request::driving::driver;
 use crate::output::{Alignment, Cell, Output, Style, Table, Text};
 
 /// The shape of its answer.

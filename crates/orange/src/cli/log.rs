@@ -11,13 +11,13 @@ use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::age::span;
-use super::attending::{Manner, attend};
-use super::driving::{driver, meant};
+use super::answer::age::span;
+use super::answer::json::Answer;
+use super::answer::schemas::Shape;
 use super::error::Error;
 use super::exit::Exit;
-use super::json::Answer;
-use super::schemas::Shape;
+use super::request::attending::{Manner, attend};
+use super::request::driving::{driver, meant};
 use crate::output::{Output, Style, Text};
 
 /// How long one who follows rests between two looks.

@@ -5,11 +5,11 @@ use orange_driver::Rebuilt;
 use orange_engine::names::{TaskId, WorkspaceName};
 use serde::Serialize;
 
-use super::driving::driver;
+use super::answer::json::Answer;
+use super::answer::schemas::Shape;
 use super::error::{Error, hint_paragraph};
 use super::exit::Exit;
-use super::json::Answer;
-use crate::cli::schemas::Shape;
+use super::request::driving::driver;
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::answer::json::Answer;
+use super::answer::schemas::{ALL, Shape};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::{ALL, Shape};
 use crate::output::{Output, Style, Text};
 
 /// Print the JSON Schemas of answers.

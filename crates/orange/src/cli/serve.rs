@@ -11,11 +11,11 @@ use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::driving::driver;
+use super::answer::json::Answer;
+use super::answer::schemas::Shape;
 use super::error::Error;
 use super::exit::Exit;
-use super::json::Answer;
-use super::schemas::Shape;
+use super::request::driving::driver;
 use crate::output::{Output, Style, Text};
 
 /// How long a supervisor that was asked to end may finish what it is doing.

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 const PAGE: &str = include_str!("../../../../docs/errors.md");
 
 const SOURCES: [&str; 4] = [
-    include_str!("../../src/cli/driver_error.rs"),
+    include_str!("../../src/cli/request/driver_error.rs"),
     include_str!("../../src/cli/error.rs"),
-    include_str!("../../../orange-config/src/examine.rs"),
+    include_str!("../../../orange-config/src/workflows/examine.rs"),
     include_str!("../../../orange-engine/src/language/problem.rs"),
 ];
 

@@ -7,11 +7,11 @@ use orange_driver::KnownHarness;
 use orange_engine::parking::{Parking, Reason};
 use serde::Serialize;
 
-use crate::cli::driving::driver;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::driving::driver;
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
 /// The shape of its answer.

@@ -5,12 +5,12 @@ use orange_engine::names::{HarnessName, TaskId};
 use orange_engine::parking::Parking;
 use serde::Serialize;
 
-use crate::cli::counted::counted;
-use crate::cli::driving::driver;
+use crate::cli::answer::counted::counted;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::driving::driver;
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

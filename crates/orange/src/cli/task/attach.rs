@@ -3,9 +3,9 @@
 use orange_config::Environment;
 use orange_engine::role::Role;
 
-use crate::cli::driving::{driver, meant};
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
+use crate::cli::request::driving::{driver, meant};
 use crate::output::{Output, Text};
 
 /// Look at an agent in its terminal.

@@ -6,11 +6,11 @@ use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 
-use crate::cli::confirming::{Consent, consent};
-use crate::cli::counted::counted;
-use crate::cli::driving::{Target, Wanted, answer, driver, meant, print};
+use crate::cli::answer::counted::counted;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
+use crate::cli::request::confirming::{Consent, consent};
+use crate::cli::request::driving::{Target, Wanted, answer, driver, meant, print};
 use crate::output::{Output, Text};
 
 /// Cancel a task.

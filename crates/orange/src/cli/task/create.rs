@@ -8,11 +8,11 @@ use orange_driver::{Answer, Begun, NewWork, Start, can_be_branch};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::task::{Queueing, Tuning};
 
-use crate::cli::attending::{Manner, attend};
-use crate::cli::driving::{Besides, Patience, driver, print, print_with};
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
-use crate::cli::interrupted::{Interrupted, Waited};
+use crate::cli::request::attending::{Manner, attend};
+use crate::cli::request::driving::{Besides, Patience, driver, print, print_with};
+use crate::cli::request::interrupted::{Interrupted, Waited};
 use crate::output::{Output, Style, Text};
 
 /// Create a task and start its work.

@@ -5,12 +5,12 @@ use orange_driver::{Driver, PutAway};
 use orange_engine::names::TaskId;
 use serde::Serialize;
 
-use crate::cli::confirming::{Consent, consent};
-use crate::cli::driving::{driver, meant};
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::confirming::{Consent, consent};
+use crate::cli::request::driving::{driver, meant};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -5,11 +5,11 @@ use orange_driver::{Difference, Part};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::driving::{driver, meant};
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::driving::{driver, meant};
 use crate::output::{Output, Style, Text};
 
 /// How many digits of a commit's name are shown; git knows it by them.

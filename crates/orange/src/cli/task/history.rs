@@ -6,11 +6,11 @@ use orange_engine::event::{Event, Fact};
 use orange_engine::history::told;
 use serde::Serialize;
 
-use crate::cli::driving::{driver, meant};
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::driving::{driver, meant};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

@@ -11,12 +11,12 @@ use orange_engine::names::{ProjectName, Status};
 use orange_engine::time::Timestamp;
 use serde::Serialize;
 
-use crate::cli::age::age;
-use crate::cli::driving::driver;
+use crate::cli::answer::age::age;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::driving::driver;
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
 /// The shape of its answer.

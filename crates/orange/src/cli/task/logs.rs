@@ -9,13 +9,13 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use crate::cli::attending::{Manner, attend};
-use crate::cli::driving::{driver, meant};
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::interrupted::{Interrupted, Waited};
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::attending::{Manner, attend};
+use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::interrupted::{Interrupted, Waited};
 use crate::output::{Output, Style, Text};
 
 /// How long to look away between two looks.

@@ -10,11 +10,11 @@ use orange_engine::input::Ask;
 use orange_engine::merged::Merged;
 use orange_engine::task::PendingState;
 
-use crate::cli::driving::{
-    Besides, Target, Wanted, answer, answer_unasked, driver, named_commit, print, print_with,
-};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
+use crate::cli::request::driving::{
+    Besides, Target, Wanted, answer, answer_unasked, driver, named_commit, print, print_with,
+};
 use crate::output::Output;
 
 /// Merge the reviewed commit.

@@ -8,12 +8,12 @@ use orange_engine::input::Ask;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use crate::cli::attending::{Manner, attend};
-use crate::cli::driving::{Target, Wanted, ask, driver};
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::attending::{Manner, attend};
+use crate::cli::request::driving::{Target, Wanted, ask, driver};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

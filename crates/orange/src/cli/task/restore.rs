@@ -7,12 +7,12 @@ use orange_driver::{Destination, DriverError, KeptWork};
 use orange_engine::names::{BranchName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::counted::counted;
-use crate::cli::driving::{driver, meant};
+use crate::cli::answer::counted::counted;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::driving::{driver, meant};
 use crate::output::{Output, Style, Text};
 
 /// The shape of an answer.

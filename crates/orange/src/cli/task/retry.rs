@@ -2,9 +2,9 @@
 
 use orange_config::Environment;
 
-use crate::cli::driving::{Target, driver, meant, print};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
+use crate::cli::request::driving::{Target, driver, meant, print};
 use crate::output::Output;
 
 /// Try again.

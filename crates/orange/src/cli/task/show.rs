@@ -10,16 +10,16 @@ use orange_engine::task::Run;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::age::ago;
-use crate::cli::delivery::undelivered;
-use crate::cli::doing::{ToldActivity, doing, told_activities};
-use crate::cli::driving::{driver, meant};
+use crate::cli::answer::age::ago;
+use crate::cli::answer::delivery::undelivered;
+use crate::cli::answer::doing::{ToldActivity, doing, told_activities};
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::results::told_results;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::results::told_results;
-use crate::cli::schemas::Shape;
-use crate::cli::waits::{ToldWait, told_waits};
+use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::waits::{ToldWait, told_waits};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

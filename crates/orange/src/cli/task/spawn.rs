@@ -5,9 +5,9 @@ use orange_driver::{Answer, Start};
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 
-use crate::cli::driving::{Besides, Target, Wanted, answer, driver, print, print_with};
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
+use crate::cli::request::driving::{Besides, Target, Wanted, answer, driver, print, print_with};
 use crate::cli::task::create::waiting_hint;
 use crate::output::{Output, Text};
 

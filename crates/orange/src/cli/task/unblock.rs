@@ -6,11 +6,11 @@ use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use serde::Serialize;
 
-use crate::cli::driving::{Target, Wanted, ask, driver};
+use crate::cli::answer::json::Answer as JsonAnswer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer as JsonAnswer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::driving::{Target, Wanted, ask, driver};
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

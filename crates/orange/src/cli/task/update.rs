@@ -4,9 +4,9 @@ use orange_config::Environment;
 use orange_engine::input::Ask;
 use orange_engine::names::{BranchName, Status};
 
-use crate::cli::driving::{Target, Wanted, ask, driver, meant, named_commit};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
+use crate::cli::request::driving::{Target, Wanted, ask, driver, meant, named_commit};
 use crate::output::Output;
 
 /// Change status, branch or workflow.

@@ -9,15 +9,15 @@ use orange_engine::way::Way;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::delivery::undelivered;
-use crate::cli::doing::{ToldActivity, doing, told_activities};
-use crate::cli::driving::{driver, meant};
+use crate::cli::answer::delivery::undelivered;
+use crate::cli::answer::doing::{ToldActivity, doing, told_activities};
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::waits::{ToldWait, told_waits};
 use crate::cli::task::show::{perform_hint, progress};
-use crate::cli::waits::{ToldWait, told_waits};
 use crate::output::{Output, Style, Text};
 
 /// What a command to run stands behind.

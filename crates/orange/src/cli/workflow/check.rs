@@ -12,12 +12,12 @@ use super::finding::{self, ProblemBody};
 use super::proof::{self, FindingBody};
 use super::target::{self, Target, resolve};
 use super::{Format, SourceBody};
-use crate::cli::attending::{Manner, attend};
-use crate::cli::counted::counted;
+use crate::cli::answer::counted::counted;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::attending::{Manner, attend};
 use crate::output::{Output, Paragraph, Style, Text};
 
 /// The shape of its answer.

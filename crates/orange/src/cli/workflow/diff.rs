@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use super::target::{Target, resolve_both};
 use super::{Format, SourceBody};
-use crate::cli::counted::counted;
+use crate::cli::answer::counted::counted;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
 use crate::output::{Output, Paragraph, Style, Text};
 
 /// The shape of its answer.

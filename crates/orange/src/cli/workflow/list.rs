@@ -4,11 +4,11 @@ use orange_config::{Environment, Examined, Home, Source, examine};
 use serde::Serialize;
 
 use super::{Format, SourceBody, target};
-use crate::cli::counted::counted;
+use crate::cli::answer::counted::counted;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
 use crate::output::{Alignment, Cell, Output, Style, Table, Text};
 
 /// The shape of its answer.

@@ -6,10 +6,10 @@ use orange_engine::shipped::{self, Shipped};
 use serde::Serialize;
 
 use super::Format;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

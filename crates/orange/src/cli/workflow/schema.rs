@@ -4,10 +4,10 @@ use orange_engine::language::schema::SCHEMA;
 use serde::Serialize;
 
 use super::Format;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
 use crate::output::Output;
 
 /// The shape of its answer.

@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::target::{Target, resolve};
 use super::{Format, SourceBody};
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
 use crate::output::Output;
 
 /// The shape of its answer.

@@ -4,14 +4,14 @@ use orange_config::Environment;
 use orange_driver::{Collected, IgnoredIn, Waiting};
 use orange_engine::names::ProjectName;
 
-use crate::cli::attending::{Manner, attend};
-use crate::cli::confirming::{Consent, consent};
-use crate::cli::counted::counted;
-use crate::cli::driving::driver;
+use crate::cli::answer::counted::counted;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::attending::{Manner, attend};
+use crate::cli::request::confirming::{Consent, consent};
+use crate::cli::request::driving::driver;
 use crate::output::{Output, Style, Text};
 
 /// The shape of its answer.

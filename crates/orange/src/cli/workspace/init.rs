@@ -6,12 +6,12 @@ use orange_engine::names::ProjectName;
 use serde::Serialize;
 
 use super::table;
-use crate::cli::attending::{Manner, attend};
-use crate::cli::driving::driver;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
+use crate::cli::request::attending::{Manner, attend};
+use crate::cli::request::driving::driver;
 use crate::output::Output;
 
 /// The shape of its answer.

@@ -24,11 +24,11 @@ use view::View;
 
 use super::target::{Target, resolve};
 use super::{Format, SourceBody};
-use crate::cli::counted::counted;
+use crate::cli::answer::counted::counted;
+use crate::cli::answer::json::Answer;
+use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
-use crate::cli::json::Answer;
-use crate::cli::schemas::Shape;
 use crate::output::Output;
 
 /// The shape of an answer.

@@ -1,0 +1,187 @@
+//! Every harness a name can mean.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::HarnessName;
+
+use crate::{Harness, HarnessError, Home, reason};
+
+/// The definitions that are compiled in: name and text.
+const SHIPPED: &[(&str, &str)] = &[
+    ("claude", include_str!("../../../../harnesses/claude.toml")),
+    ("codex", include_str!("../../../../harnesses/codex.toml")),
+    ("gemini", include_str!("../../../../harnesses/gemini.toml")),
+    (
+        "opencode",
+        include_str!("../../../../harnesses/opencode.toml"),
+    ),
+    ("pi", include_str!("../../../../harnesses/pi.toml")),
+];
+
+/// Which version of each is tested.
+const VERSIONS: &str = include_str!("../../../../harnesses/versions.toml");
+
+/// The largest definition.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// A name, and its harness or what is wrong with it.
+type Found = (String, Result<Harness, HarnessError>);
+
+/// The shipped harnesses, each replaced by the person's own of that name, and the others.
+///
+/// A definition with a mistake hides no other one: it is said when that harness is asked for.
+#[derive(Clone, Debug)]
+pub struct Harnesses {
+    found: Vec<Found>,
+    folder: PathBuf,
+}
+
+impl Harnesses {
+    /// Reads every definition. A home that does not exist has none.
+    pub fn load(home: &Home) -> Result<Self, HarnessError> {
+        Self::load_with(SHIPPED, &home.harnesses())
+    }
+
+    fn load_with(shipped: &[(&str, &str)], folder: &Path) -> Result<Self, HarnessError> {
+        let mut found: Vec<_> = own(folder)?;
+        for (name, text) in shipped {
+            if !found.iter().any(|(own, _)| own == name) {
+                let file = format!("harnesses/{name}.toml");
+                found.push(((*name).to_owned(), Harness::parse(&file, text)));
+            }
+        }
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(Self {
+            found,
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// The version of a shipped harness's program that is tested.
+    pub fn tested_version(name: &HarnessName) -> Option<&'static str> {
+        let mut lines = VERSIONS.lines();
+        let package = lines.find_map(|line| {
+            let value = line.strip_prefix(name.as_str())?.strip_prefix(" = \"")?;
+            value.strip_suffix('"')
+        });
+        Some(package?.rsplit_once('@')?.1)
+    }
+
+    /// Every name, with its harness or what is wrong with it.
+    pub fn all(&self) -> &[(String, Result<Harness, HarnessError>)] {
+        &self.found
+    }
+
+    /// The harness of this name.
+    pub fn require(&self, name: &HarnessName) -> Result<&Harness, HarnessError> {
+        let found = self.found.iter().find(|(found, _)| found == name.as_str());
+        match found {
+            Some((_, Ok(harness))) => Ok(harness),
+            Some((_, Err(error))) => Err(error.clone()),
+            None => Err(HarnessError::NotFound {
+                name: name.clone(),
+                names: self.found.iter().map(|(name, _)| name.clone()).collect(),
+                folder: self.folder.clone(),
+            }),
+        }
+    }
+}
+
+fn own(folder: &Path) -> Result<Vec<Found>, HarnessError> {
+    let unreadable = |path: &Path, error: &io::Error| HarnessError::Unreadable {
+        path: path.to_owned(),
+        reason: reason(error),
+    };
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|error| unreadable(folder, &error))?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| unreadable(folder, &error))?.path();
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        let is_definition = path.extension().is_some_and(|ending| ending == "toml");
+        // Editors keep hidden files beside the one they write.
+        if let Some(stem) = stem.filter(|stem| is_definition && !stem.starts_with('.')) {
+            let read = read(&path).map_err(|error| unreadable(&path, &error));
+            found.push((
+                stem.to_owned(),
+                read.and_then(|text| parse(&path, stem, &text)),
+            ));
+        }
+    }
+    Ok(found)
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    // Reading a pipe or a device could last for ever.
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    if metadata.len() > MAX_BYTES {
+        let message = format!("it has more than {MAX_BYTES} bytes");
+        return Err(io::Error::other(message));
+    }
+    fs::read_to_string(path)
+}
+
+/// Reads a definition in the home, which must be known by its own name.
+fn parse(path: &Path, stem: &str, text: &str) -> Result<Harness, HarnessError> {
+    let file = path.display().to_string();
+    let harness = Harness::parse(&file, text)?;
+    if harness.name.as_str() == stem {
+        return Ok(harness);
+    }
+    let named = |line: &str| line.trim_start().starts_with("name");
+    let line = text.lines().position(named).unwrap_or_default() + 1;
+    let name = &harness.name;
+    Err(HarnessError::Invalid {
+        file,
+        line,
+        message: format!("the file is `{stem}.toml`, but its `name` is `{name}`"),
+        hint: format!("write `name = \"{stem}\"`, or rename the file to `{name}.toml`"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "name = \"a\"\nbinary = \"shipped\"\n[args]\nfull = []";
+
+    #[test]
+    fn every_shipped_definition_is_one() {
+        for (name, text) in SHIPPED {
+            let harness = Harness::parse(name, text).unwrap();
+            assert_eq!(harness.name.as_str(), *name);
+            assert!(Harnesses::tested_version(&harness.name).is_some(), "{name}");
+            assert!(
+                !harness.ready.is_empty(),
+                "{name} asks for nothing at first?"
+            );
+        }
+    }
+
+    #[test]
+    fn the_persons_own_takes_the_place_of_the_shipped_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let shipped = [("a", TEXT)];
+        let binary = || {
+            let harnesses = Harnesses::load_with(&shipped, folder.path())?;
+            let harness = harnesses.require(&HarnessName::new("a"))?;
+            Ok::<String, HarnessError>(harness.binary.clone())
+        };
+        assert_eq!(binary().unwrap(), "shipped");
+        let own = folder.path().join("a.toml");
+        fs::write(&own, TEXT.replace("shipped", "own")).unwrap();
+        assert_eq!(binary().unwrap(), "own");
+        fs::write(&own, "name = 1").unwrap();
+        assert!(
+            binary().is_err(),
+            "a mistake does not bring the shipped one back unseen"
+        );
+    }
+}

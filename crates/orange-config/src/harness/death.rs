@@ -1,0 +1,203 @@
+//! What the deaths of a harness look like, as its definition says.
+
+use orange_engine::death::{Form, Meaning, Rule};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::Problem;
+use crate::settings::value::{Kind, Value};
+
+/// How long a quota is gone when nobody says.
+const USUAL_WAIT: u64 = 15 * 60;
+
+/// What `means` may say.
+const MEANINGS: [&str; 6] = [
+    "quota",
+    "login",
+    "overloaded",
+    "out_of_memory",
+    "missing_program",
+    "crash",
+];
+
+/// A `[[death]]` as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Death {
+    means: Spanned<String>,
+    #[serde(default)]
+    says: Vec<Spanned<String>>,
+    #[serde(default)]
+    exit: Vec<i32>,
+    #[serde(default)]
+    signal: Vec<i32>,
+    resets: Option<Vec<Spanned<String>>>,
+    wait: Option<Spanned<String>>,
+}
+
+/// The rule that it stands for.
+pub(crate) fn rule(written: Spanned<Death>) -> Result<Rule, Problem> {
+    let at = written.span();
+    let death = written.into_inner();
+    if death.says.is_empty() && death.exit.is_empty() && death.signal.is_empty() {
+        let message = "this `[[death]]` would fit every end of the program".to_owned();
+        let hint = "add `says = [\"...\"]`, `exit = [...]` or `signal = [...]`";
+        return Err((at, message, hint.to_owned()));
+    }
+    for text in &death.says {
+        if text.get_ref().trim().is_empty() {
+            let message = "an empty text stands in every line".to_owned();
+            let hint = "write words that the program says only then";
+            return Err((text.span(), message, hint.to_owned()));
+        }
+    }
+    let is_quota = death.means.get_ref() == "quota";
+    let stray = death.resets.as_ref().and_then(|it| it.first());
+    let stray = stray.map(|it| ("resets", it.span()));
+    let stray = stray.or_else(|| death.wait.as_ref().map(|it| ("wait", it.span())));
+    if let Some((key, at)) = stray.filter(|_| !is_quota) {
+        let message = format!("`{key}` is about a quota, and this death means something else");
+        return Err((at, message, format!("remove `{key}`")));
+    }
+    let resets = match &death.resets {
+        None => Form::ALL.to_vec(),
+        Some(forms) => forms.iter().map(form).collect::<Result<_, _>>()?,
+    };
+    let wait = death.wait.as_ref().map(seconds).transpose()?;
+    Ok(Rule {
+        means: meaning(&death.means, resets, wait.unwrap_or(USUAL_WAIT))?,
+        says: death.says.into_iter().map(Spanned::into_inner).collect(),
+        exits: death.exit,
+        signals: death.signal,
+    })
+}
+
+fn meaning(written: &Spanned<String>, resets: Vec<Form>, wait: u64) -> Result<Meaning, Problem> {
+    Ok(match written.get_ref().as_str() {
+        "quota" => Meaning::Quota { resets, wait },
+        "login" => Meaning::Login,
+        "overloaded" => Meaning::Overloaded,
+        "out_of_memory" => Meaning::OutOfMemory,
+        "missing_program" => Meaning::MissingProgram,
+        "crash" => Meaning::Crash,
+        other => {
+            let message = format!("`{}` is nothing that a death means", other.escape_debug());
+            let hint = format!("write one of {}", listed(MEANINGS.into_iter()));
+            return Err((written.span(), message, hint));
+        }
+    })
+}
+
+fn form(written: &Spanned<String>) -> Result<Form, Problem> {
+    let mut forms = Form::ALL.iter().copied();
+    let found = forms.find(|form| form.as_str() == written.get_ref());
+    found.ok_or_else(|| {
+        let message = format!("`{}` is no form of an instant", written.get_ref());
+        let names = Form::ALL.iter().map(|form| form.as_str());
+        (
+            written.span(),
+            message,
+            format!("write some of {}", listed(names)),
+        )
+    })
+}
+
+fn seconds(written: &Spanned<String>) -> Result<u64, Problem> {
+    match Kind::Duration.read(written.get_ref()) {
+        Some(Value::Duration(wait)) if wait.as_secs() > 0 => Ok(wait.as_secs()),
+        _ => {
+            let message = format!("`{}` is no span of time", written.get_ref());
+            let hint = "write a number and a unit, such as \"30s\", \"15m\" or \"5h\"";
+            Err((written.span(), message, hint.to_owned()))
+        }
+    }
+}
+
+fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Harness, HarnessError};
+
+    const START: &str = "name = \"a\"\nbinary = \"a\"\n[args]\nfull = []\n";
+
+    fn read(death: &str) -> Result<Vec<Rule>, HarnessError> {
+        Ok(Harness::parse("a.toml", &format!("{START}{death}"))?.deaths)
+    }
+
+    #[test]
+    fn a_rule_is_read_with_what_is_usual() {
+        let rules = read("[[death]]\nsays = [\"hit your limit\"]\nmeans = \"quota\"").unwrap();
+        let Meaning::Quota { resets, wait } = &rules[0].means else {
+            panic!("{rules:?}");
+        };
+        assert_eq!((resets.as_slice(), *wait), (Form::ALL, 900));
+        let rules = read(
+            "[[death]]\nsays = [\"x\"]\nexit = [0]\nmeans = \"quota\"\nresets = [\"clock\"]\n\
+             wait = \"5h\"\n[[death]]\nsignal = [6]\nmeans = \"out_of_memory\"",
+        );
+        let rules = rules.unwrap();
+        let expected = Meaning::Quota {
+            resets: vec![Form::Clock],
+            wait: 18_000,
+        };
+        assert_eq!(rules[0].means, expected);
+        assert_eq!(rules[0].exits, [0]);
+        assert_eq!(
+            (&rules[1].means, rules[1].signals[0]),
+            (&Meaning::OutOfMemory, 6)
+        );
+        assert_eq!(read("").unwrap(), []);
+    }
+
+    #[test]
+    fn every_meaning_that_is_offered_is_read() {
+        for means in MEANINGS {
+            read(&format!("[[death]]\nexit = [1]\nmeans = \"{means}\"")).unwrap();
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_line() {
+        for (death, line, told) in [
+            ("[[death]]\nmeans = \"quota\"", 5, "fit every end"),
+            (
+                "[[death]]\nsays = [\" \"]\nmeans = \"quota\"",
+                6,
+                "empty text",
+            ),
+            ("[[death]]\nexit = [1]\nmeans = \"tired\"", 7, "`tired`"),
+            (
+                "[[death]]\nexit = [1]\nmeans = \"login\"\nwait = \"1h\"",
+                8,
+                "`wait` is about a quota",
+            ),
+            (
+                "[[death]]\nexit = [1]\nmeans = \"quota\"\nresets = [\"moon\"]",
+                8,
+                "`moon`",
+            ),
+            (
+                "[[death]]\nexit = [1]\nmeans = \"quota\"\nwait = \"soon\"",
+                8,
+                "`soon`",
+            ),
+            ("[[death]]\nexit = [1]\nmeens = \"quota\"", 7, "meens"),
+        ] {
+            let Err(HarnessError::Invalid {
+                line: found,
+                message,
+                ..
+            }) = read(death)
+            else {
+                panic!("{death} was read");
+            };
+            assert_eq!(found, line, "{message}");
+            assert!(message.contains(told), "{message}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Files that an agent is given, in its worktree or beside it.
+
+use std::path::{Component, Path};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::Problem;
+
+/// A file that is written into the worktree before the agent starts, and that git ignores.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HarnessFile {
+    /// Where, from the root of the worktree.
+    pub path: String,
+    /// What it holds, below a first line that says who wrote it.
+    pub text: String,
+    /// Whether the agent does without it where something else is in its place.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+/// A file that each run is given in a folder of its own, outside of the worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunText {
+    /// Its name in that folder.
+    pub name: String,
+    /// What it holds.
+    pub text: String,
+}
+
+/// Refuses names that would leave the folder of the run.
+pub(crate) fn checked_names(files: Vec<Spanned<RunText>>) -> Result<Vec<RunText>, Problem> {
+    for file in &files {
+        let name = file.get_ref().name.as_str();
+        let is_letter = |it: char| it.is_ascii_alphanumeric() || "._-".contains(it);
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(is_letter) {
+            let message = format!("`{}` is no name of a file", name.escape_debug());
+            let hint = "write a name of letters, digits, `.`, `-` and `_`, such as `hooks.json`";
+            return Err((file.span(), message, hint.to_owned()));
+        }
+    }
+    Ok(files.into_iter().map(Spanned::into_inner).collect())
+}
+
+/// Refuses what would leave the worktree or change what git knows.
+pub(crate) fn checked(files: Vec<Spanned<HarnessFile>>) -> Result<Vec<HarnessFile>, Problem> {
+    for file in &files {
+        let path = file.get_ref().path.as_str();
+        let is_plain = |it: Component<'_>| matches!(it, Component::Normal(part) if part != ".git");
+        let is_letter = |it: char| it.is_ascii_alphanumeric() || "._-/".contains(it);
+        let is_fine = path.chars().all(is_letter) && Path::new(path).components().all(is_plain);
+        // A file at the root could be the task's own.
+        if !is_fine || !path.contains('/') || path.ends_with('/') {
+            let path = path.escape_debug();
+            let message = format!("`{path}` is no place for a file in a worktree");
+            let hint = "write a path below a folder of the agent's own, such as `.agent/rules.toml`, \
+                        of letters, digits, `.`, `-` and `_`";
+            return Err((file.span(), message, hint.to_owned()));
+        }
+    }
+    Ok(files.into_iter().map(Spanned::into_inner).collect())
+}

@@ -1,0 +1,321 @@
+//! A harness definition: how a coding agent is started.
+//!
+//! `harnesses/README.md` describes the file; this reads it.
+
+pub(crate) mod arguments;
+pub(crate) mod catalog;
+pub(crate) mod death;
+pub(crate) mod error;
+pub(crate) mod files;
+pub(crate) mod json_place;
+pub(crate) mod level;
+pub(crate) mod ready;
+pub(crate) mod result;
+pub(crate) mod skills;
+pub(crate) mod transcript;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::ops::Range;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_engine::activity::AgentEventKind;
+use orange_engine::death::Rule;
+use orange_engine::names::HarnessName;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{HarnessError, Readiness, ValueProblem, is_nested};
+use arguments::Values;
+use death::Death;
+use files::{HarnessFile, RunText, checked, checked_names};
+use level::{Level, LevelVariables, Levels, Lists, Manner};
+use result::{ResultPlaces, checked_result};
+use skills::checked_skills;
+use transcript::TranscriptError;
+
+/// A coding agent and how it is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Harness {
+    /// What workflows and people call it.
+    pub name: HarnessName,
+    /// An absolute path, or a name on the `PATH`.
+    pub binary: String,
+    interactive: Lists,
+    headless: Option<Lists>,
+    /// Variables it may see besides the usual ones; a `*` at the end stands for any ending.
+    pub pass: Vec<String>,
+    /// Variables that are set for it.
+    pub set: BTreeMap<String, String>,
+    set_at: BTreeMap<Level, BTreeMap<String, String>>,
+    /// What is written into the worktree for it.
+    pub files: Vec<HarnessFile>,
+    /// What each run is given in a folder of its own, outside of the worktree.
+    pub run_files: Vec<RunText>,
+    /// How its transcript says that a turn failed.
+    pub transcript_error: Option<TranscriptError>,
+    /// Where what it prints says what came of a headless run.
+    pub result: Option<ResultPlaces>,
+    /// What must have happened before it works unasked.
+    pub ready: Vec<Readiness>,
+    /// Where it keeps skills, as the definition writes it.
+    pub(super) skills: Option<String>,
+    /// What its deaths look like, and what they mean; the first that fits counts.
+    pub deaths: Vec<Rule>,
+    /// What it tells of itself by `orange agent-event`.
+    pub events: Vec<AgentEventKind>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: Spanned<String>,
+    binary: Spanned<String>,
+    args: Spanned<Levels>,
+    #[serde(default)]
+    environment: Variables,
+    #[serde(default)]
+    death: Vec<Spanned<Death>>,
+    #[serde(default)]
+    events: Vec<AgentEventKind>,
+    #[serde(default)]
+    files: Vec<Spanned<HarnessFile>>,
+    #[serde(default)]
+    run_files: Vec<Spanned<RunText>>,
+    transcript_error: Option<TranscriptError>,
+    result: Option<Spanned<ResultPlaces>>,
+    #[serde(default)]
+    ready: Vec<Readiness>,
+    skills: Option<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variables {
+    #[serde(default)]
+    pass: Vec<Spanned<String>>,
+    #[serde(default)]
+    set: LevelVariables,
+    #[serde(default)]
+    reduced: LevelVariables,
+    #[serde(default)]
+    review: LevelVariables,
+}
+
+/// A problem at a place in the text: what is wrong, and what to do about it.
+pub(super) type Problem = (Range<usize>, String, String);
+
+impl Harness {
+    /// Reads a definition; `file` is what messages call it.
+    pub fn parse(file: &str, text: &str) -> Result<Self, HarnessError> {
+        let invalid = |(at, message, hint): Problem| HarnessError::Invalid {
+            file: file.to_owned(),
+            line: line(text, at.start),
+            message,
+            hint,
+        };
+        let read: File = toml::from_str(text).map_err(|error| {
+            let message = error.message().trim().replace('\n', ", ");
+            let hint = "a definition has `name`, `binary`, and `[args]` with `full` or `reduced`; \
+                        `[environment]` may hold `pass` and `set`, `[[files]]` a `path` and a \
+                        `text`, and each `[[death]]` says what it `means`";
+            invalid((error.span().unwrap_or(0..0), message, hint.to_owned()))
+        })?;
+        Self::validated(read).map_err(invalid)
+    }
+
+    fn validated(read: File) -> Result<Self, Problem> {
+        if !is_name(read.name.get_ref()) {
+            let message = format!("`{}` is no name of a harness", read.name.get_ref());
+            let hint = "a name has lower-case letters, digits, `-` and `_`, and begins with a \
+                        letter or a digit";
+            return Err((read.name.span(), message, hint.to_owned()));
+        }
+        let binary = read.binary.get_ref();
+        if binary.is_empty() || binary.contains('\0') || is_relative(binary) {
+            let message = format!(
+                "`{}` does not say where the program is",
+                binary.escape_debug()
+            );
+            let hint = "write an absolute path, or a name without `/` that is on the PATH";
+            return Err((read.binary.span(), message, hint.to_owned()));
+        }
+        let (interactive, headless) = Levels::read(read.args)?;
+        let result = read.result.map(|it| checked_result(it, headless.is_some()));
+        let variables = read.environment;
+        let set_at = BTreeMap::from([
+            (Level::Reduced, checked_variables(variables.reduced)?),
+            (Level::Review, checked_variables(variables.review)?),
+        ]);
+        let mut pass = Vec::new();
+        for name in variables.pass {
+            check_variable(&name, true)?;
+            pass.push(name.into_inner());
+        }
+        Ok(Self {
+            name: HarnessName::new(read.name.get_ref()),
+            binary: read.binary.into_inner(),
+            interactive,
+            headless,
+            pass,
+            set: checked_variables(variables.set)?,
+            set_at,
+            files: checked(read.files)?,
+            run_files: checked_names(read.run_files)?,
+            transcript_error: read.transcript_error,
+            result: result.transpose()?,
+            ready: read.ready,
+            skills: read.skills.map(checked_skills).transpose()?,
+            deaths: read
+                .death
+                .into_iter()
+                .map(death::rule)
+                .collect::<Result<_, _>>()?,
+            events: read.events,
+        })
+    }
+
+    /// The program's arguments.
+    pub fn arguments(
+        &self,
+        manner: Manner,
+        level: Level,
+        values: &Values<'_>,
+    ) -> Result<Vec<OsString>, HarnessError> {
+        let arguments = self.lists(manner).of(level);
+        let arguments = arguments.map_err(|(level, table)| HarnessError::LevelMissing {
+            harness: self.name.clone(),
+            level,
+            table,
+        })?;
+        let filled = values.fill(arguments);
+        filled.map_err(|(what, problem)| HarnessError::ValueRefused {
+            harness: self.name.clone(),
+            what,
+            problem,
+        })
+    }
+
+    /// Variables that are set for it at this level: those of the level win.
+    pub fn variables(&self, level: Level) -> BTreeMap<&str, &str> {
+        let own = self.set_at.get(&level).into_iter().flatten();
+        let all = self.set.iter().chain(own);
+        all.map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect()
+    }
+
+    /// Whether it can be started for one prompt, after which it ends.
+    pub fn can_be_headless(&self) -> bool {
+        self.headless.is_some()
+    }
+
+    fn lists(&self, manner: Manner) -> &Lists {
+        let own = self
+            .headless
+            .as_ref()
+            .filter(|_| manner == Manner::Headless);
+        own.unwrap_or(&self.interactive)
+    }
+
+    /// Whether it can be given this when it is started so, whatever it may do.
+    pub fn takes(&self, manner: Manner, what: &str) -> bool {
+        self.lists(manner).take(what)
+    }
+
+    /// Refuses a value that this agent cannot be given, whatever it may do.
+    pub fn require_setting(&self, what: &'static str, value: &str) -> Result<(), HarnessError> {
+        let harness = self.name.clone();
+        let takes = |manner| self.takes(manner, what);
+        if !takes(Manner::Interactive) || !takes(Manner::Headless) {
+            return Err(HarnessError::NoSetting { harness, what });
+        }
+        let problem = if value.contains('\0') {
+            ValueProblem::HasNul
+        } else if value.starts_with('-') {
+            ValueProblem::LooksLikeFlag
+        } else {
+            return Ok(());
+        };
+        Err(HarnessError::ValueRefused {
+            harness,
+            what,
+            problem,
+        })
+    }
+
+    /// Where the program is, given the `PATH` it is looked for on.
+    pub fn locate(&self, path: Option<&OsStr>) -> Result<PathBuf, HarnessError> {
+        let missing = |reason| HarnessError::ProgramMissing {
+            harness: self.name.clone(),
+            binary: self.binary.clone(),
+            reason,
+        };
+        let binary = Path::new(&self.binary);
+        if binary.is_absolute() {
+            let found = is_program(binary).then(|| binary.to_owned());
+            return found.ok_or_else(|| missing("is no file that you may run"));
+        }
+        let folders = std::env::split_paths(path.unwrap_or_default());
+        // A relative folder on the PATH would mean another program in every directory.
+        let mut candidates = folders
+            .filter(|folder| folder.is_absolute())
+            .map(|folder| folder.join(binary));
+        let found = candidates.find(|candidate| is_program(candidate));
+        found.ok_or_else(|| missing("is not on the PATH"))
+    }
+}
+
+fn checked_variables(read: LevelVariables) -> Result<BTreeMap<String, String>, Problem> {
+    let mut set = BTreeMap::new();
+    for (name, value) in read {
+        check_variable(&name, false)?;
+        if value.get_ref().contains('\0') {
+            let message = format!("the value of `{}` holds a NUL character", name.get_ref());
+            let hint = "remove it: no program can be given one".to_owned();
+            return Err((value.span(), message, hint));
+        }
+        set.insert(name.into_inner(), value.into_inner());
+    }
+    Ok(set)
+}
+
+fn check_variable(name: &Spanned<String>, may_be_pattern: bool) -> Result<(), Problem> {
+    let text = name.get_ref().as_str();
+    let stem = match text.strip_suffix('*') {
+        Some(stem) if may_be_pattern => stem,
+        _ => text,
+    };
+    let is_letter = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    if stem.is_empty() || !stem.chars().all(is_letter) {
+        let message = format!("`{}` is no name of a variable", text.escape_debug());
+        let hint = "write a name of letters, digits and `_`; in `pass`, a `*` may end it";
+        return Err((name.span(), message, hint.to_owned()));
+    }
+    // What an agent's own definition says about it is not handed on from another one.
+    let is_own = !may_be_pattern && !text.starts_with("ORANGE_") && !text.starts_with("TMUX");
+    if is_nested(OsStr::new(text)) && !is_own {
+        let message = format!("`{text}` is set by orange or by agents, and never passed on");
+        return Err((name.span(), message, format!("remove `{text}`")));
+    }
+    Ok(())
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata()
+        .is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+fn is_relative(binary: &str) -> bool {
+    binary.contains('/') && !binary.starts_with('/')
+}
+
+/// Names are parts of file names, so that they are held to what every system can write.
+fn is_name(name: &str) -> bool {
+    let is_letter = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
+    name.starts_with(is_letter) && name.chars().all(|it| is_letter(it) || "-_".contains(it))
+}
+
+fn line(text: &str, at: usize) -> usize {
+    text.get(..at).unwrap_or_default().matches('\n').count() + 1
+}

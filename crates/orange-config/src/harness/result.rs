@@ -1,0 +1,207 @@
+//! What came of a headless run, read out of what it printed.
+//!
+//! An agent prints JSON values, one after the other; its definition says where each datum stands in
+//! them. It is read whenever somebody asks, and never decides a status: the run's own report does.
+
+use orange_engine::death::{Class, Rule, class};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Deserializer, Value};
+use toml::Spanned;
+
+use super::Problem;
+use super::json_place::Place;
+
+/// `[result]`: where each datum stands in what an agent prints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ResultPlaces {
+    /// Values that say that all went well.
+    succeeded: Vec<Place>,
+    /// Values that say that it failed; the keys lead to why.
+    failed: Vec<Place>,
+    /// Values that say that it goes on, whatever was said before.
+    goes_on: Vec<Place>,
+    /// What the agent said; the last one counts.
+    text: Vec<Place>,
+    /// Whether a text comes in pieces, in values that follow each other.
+    is_in_pieces: bool,
+    /// The conversation; the first one counts.
+    session_id: Vec<Place>,
+    /// Tokens that were read, all of them added up.
+    input_tokens: Vec<Place>,
+    /// Tokens that were written, all of them added up.
+    output_tokens: Vec<Place>,
+    /// What it cost in US dollars, all of it added up.
+    cost_usd: Vec<Place>,
+}
+
+/// What came of a headless run, as far as it printed it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RunResult {
+    /// How it ended, by its own word.
+    pub status: ResultStatus,
+    /// What the agent said last.
+    pub text: Option<String>,
+    /// How many tokens were read.
+    pub input_tokens: Option<u64>,
+    /// How many tokens were written.
+    pub output_tokens: Option<u64>,
+    /// What it cost in US dollars, as a decimal number.
+    pub cost_usd: Option<String>,
+    /// The conversation.
+    pub session_id: Option<String>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// What kind of failure that is.
+    pub error_class: Option<Class>,
+}
+
+/// How a headless run ended, by its own word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultStatus {
+    /// All went well.
+    Succeeded,
+    /// It says that it failed.
+    Failed,
+    /// It did not say: it runs, or was ended before it could.
+    Unclear,
+}
+
+impl ResultStatus {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ResultStatus::Succeeded => "succeeded",
+            ResultStatus::Failed => "failed",
+            ResultStatus::Unclear => "unclear",
+        }
+    }
+}
+
+/// Refuses places in what nobody keeps: an agent in its terminal prints a screen.
+pub(crate) fn checked_result(
+    written: Spanned<ResultPlaces>,
+    can_be_headless: bool,
+) -> Result<ResultPlaces, Problem> {
+    if can_be_headless {
+        return Ok(written.into_inner());
+    }
+    let message = "`[result]` is about headless runs, and there are no arguments for one";
+    let hint = "add `[args.headless]` with `full` or `reduced`, or remove `[result]`";
+    Err((written.span(), message.to_owned(), hint.to_owned()))
+}
+
+impl ResultPlaces {
+    /// Reads what was printed. `rules` say what kind of failure its words mean.
+    pub fn read(&self, printed: &[u8], rules: &[Rule]) -> RunResult {
+        let mut status = ResultStatus::Unclear;
+        let mut error = None;
+        let mut text: Option<String> = None;
+        let mut follows = false;
+        let mut session_id = None;
+        let (mut input, mut output, mut cost) = (None, None, None);
+        for value in (Printed { left: printed }) {
+            for (places, meant) in [
+                (&self.succeeded, ResultStatus::Succeeded),
+                (&self.failed, ResultStatus::Failed),
+                (&self.goes_on, ResultStatus::Unclear),
+            ] {
+                if places.iter().any(|place| place.fits(&value)) {
+                    status = meant;
+                    error = reasons(&self.failed, &value);
+                }
+            }
+            let said = first_text(&self.text, &value);
+            let is_piece = self.is_in_pieces && follows;
+            follows = said.is_some();
+            text = match (text, said) {
+                (Some(before), Some(said)) if is_piece => Some(before + &said),
+                (before, said) => said.or(before),
+            };
+            session_id = session_id.or_else(|| first_text(&self.session_id, &value));
+            add(&mut input, &self.input_tokens, &value);
+            add(&mut output, &self.output_tokens, &value);
+            let costs = numbers(&self.cost_usd, &value).filter_map(Value::as_f64);
+            for more in costs.filter(|it| *it >= 0.0) {
+                cost = Some(cost.unwrap_or(0.0) + more);
+            }
+        }
+        let error_class = (status == ResultStatus::Failed)
+            .then(|| class(rules, error.as_deref().unwrap_or_default()));
+        RunResult {
+            status,
+            text,
+            input_tokens: input,
+            output_tokens: output,
+            cost_usd: cost.map(dollars),
+            session_id,
+            error,
+            error_class,
+        }
+    }
+}
+
+fn first_text(places: &[Place], value: &Value) -> Option<String> {
+    places.iter().find_map(|place| place.text(value))
+}
+
+/// Why it failed, in all the words that there are for it.
+fn reasons(places: &[Place], value: &Value) -> Option<String> {
+    let reasons = places.iter().filter_map(|place| place.text(value));
+    let reasons: Vec<String> = reasons.collect();
+    (!reasons.is_empty()).then(|| reasons.join(": "))
+}
+
+fn numbers<'a>(places: &'a [Place], value: &'a Value) -> impl Iterator<Item = &'a Value> {
+    places.iter().flat_map(|place| place.found(value))
+}
+
+fn add(sum: &mut Option<u64>, places: &[Place], value: &Value) {
+    for more in numbers(places, value).filter_map(Value::as_u64) {
+        *sum = Some(sum.unwrap_or(0).saturating_add(more));
+    }
+}
+
+/// A sum down to a millionth: what agents print is no more exact.
+fn dollars(sum: f64) -> String {
+    let text = format!("{sum:.6}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    text.to_owned()
+}
+
+/// The JSON objects in what was printed, whether each has a line of its own or many.
+///
+/// What stands between them, such as a line of a log, is skipped, and so is one that is half
+/// written.
+struct Printed<'a> {
+    left: &'a [u8],
+}
+
+impl Iterator for Printed<'_> {
+    type Item = Value;
+
+    fn next(&mut self) -> Option<Value> {
+        loop {
+            self.left = self.left.trim_ascii_start();
+            if self.left.first()? == &b'{' {
+                let mut values = Deserializer::from_slice(self.left).into_iter();
+                match values.next() {
+                    Some(Ok(value)) => {
+                        self.left = self.left.get(values.byte_offset()..)?;
+                        return Some(value);
+                    }
+                    // Everything up to the end belongs to it, and more was to come.
+                    Some(Err(error)) if error.is_eof() => return None,
+                    _ => {}
+                }
+            }
+            let end = self.left.iter().position(|byte| *byte == b'\n')?;
+            self.left = self.left.get(end..)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,271 @@
+//! What agents print, as it was recorded, and what is read.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Harness;
+
+/// What each agent printed, in the version of `harnesses/versions.toml`, cut down.
+macro_rules! recorded {
+    ($name:literal) => {
+        include_str!(concat!("recorded/", $name, ".jsonl"))
+    };
+}
+
+macro_rules! shipped {
+    ($name:literal) => {{
+        let text = include_str!(concat!("../../../../../harnesses/", $name, ".toml"));
+        Harness::parse($name, text).unwrap()
+    }};
+}
+
+fn read(harness: &Harness, printed: &str) -> RunResult {
+    let places = harness.result.as_ref().unwrap();
+    places.read(printed.as_bytes(), &harness.deaths)
+}
+
+const SAID: &str = "It is done: \"quoted\".";
+
+#[test]
+fn what_agents_print_when_all_went_well_is_read() {
+    for (harness, printed, session, tokens, cost) in [
+        (
+            shipped!("claude"),
+            recorded!("claude-succeeded"),
+            "11111111-1111-4111-8111-111111111111",
+            (300, 60),
+            Some("0.0024"),
+        ),
+        (
+            shipped!("codex"),
+            recorded!("codex-succeeded"),
+            "01a1e107-1d1c-7293-b045-89a894a89ecf",
+            (300, 60),
+            None,
+        ),
+        (
+            shipped!("opencode"),
+            recorded!("opencode-succeeded"),
+            "ses_e1efa6ca8ffe5MSQ8h0StGny2D",
+            (300, 60),
+            Some("0"),
+        ),
+        (
+            shipped!("pi"),
+            recorded!("pi-succeeded"),
+            "11111111-1111-4111-8111-111111111111",
+            (300, 60),
+            Some("0.00042"),
+        ),
+        (
+            shipped!("gemini"),
+            recorded!("gemini-succeeded"),
+            "11111111-1111-4111-8111-111111111111",
+            (400, 80),
+            None,
+        ),
+    ] {
+        let expected = RunResult {
+            status: ResultStatus::Succeeded,
+            text: Some(String::from(SAID)),
+            input_tokens: Some(tokens.0),
+            output_tokens: Some(tokens.1),
+            cost_usd: cost.map(str::to_owned),
+            session_id: Some(session.to_owned()),
+            error: None,
+            error_class: None,
+        };
+        assert_eq!(read(&harness, printed), expected, "{}", harness.name);
+    }
+}
+
+#[test]
+fn what_agents_print_when_they_fail_has_a_class() {
+    for (harness, printed, class, said) in [
+        (
+            shipped!("claude"),
+            recorded!("claude-no-quota"),
+            Class::Quota,
+            "rate_limit_error: API Error: Request rejected (429)",
+        ),
+        (
+            shipped!("claude"),
+            recorded!("claude-no-login"),
+            Class::Login,
+            "authentication_error: Invalid API key",
+        ),
+        (
+            shipped!("codex"),
+            recorded!("codex-no-quota"),
+            Class::Quota,
+            "Quota exceeded. Check your plan",
+        ),
+        (
+            shipped!("codex"),
+            recorded!("codex-no-login"),
+            Class::Login,
+            "unexpected status 401 Unauthorized",
+        ),
+        // Without quota it tries for ever, and its plugin tells.
+        (
+            shipped!("opencode"),
+            recorded!("opencode-no-login"),
+            Class::Login,
+            "Incorrect API key provided.",
+        ),
+        (
+            shipped!("pi"),
+            recorded!("pi-no-quota"),
+            Class::Quota,
+            "429: {\"code\":\"insufficient_quota\"",
+        ),
+        (
+            shipped!("pi"),
+            recorded!("pi-no-login"),
+            Class::Login,
+            "401: {\"code\":\"invalid_api_key\"",
+        ),
+        (
+            shipped!("gemini"),
+            recorded!("gemini-no-quota"),
+            Class::Quota,
+            "[API Error: You have exhausted your daily quota",
+        ),
+        (
+            shipped!("gemini"),
+            recorded!("gemini-no-login"),
+            Class::Login,
+            "[API Error: {\"error\":{\"code\":400,\"message\":\"API key not valid.\"",
+        ),
+    ] {
+        let result = read(&harness, printed);
+        let name = &harness.name;
+        assert_eq!(result.status, ResultStatus::Failed, "{name}: {result:?}");
+        assert_eq!(result.error_class, Some(class), "{name}: {result:?}");
+        assert!(result.error.unwrap().starts_with(said), "{name}");
+        assert!(result.session_id.is_some(), "{name}");
+        // What it did before costs as well; codex counts a turn that failed nowhere.
+        let counts = name.as_str() != "codex";
+        assert_eq!(
+            result.output_tokens.is_some_and(|it| it > 0),
+            counts,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_recording_that_was_cut_anywhere_is_no_success() {
+    let harness = shipped!("claude");
+    let whole = recorded!("claude-succeeded");
+    let end = whole.trim_end().len();
+    for at in (0..end).filter(|at| whole.is_char_boundary(*at)) {
+        let result = read(&harness, &whole[..at]);
+        assert_eq!(result.status, ResultStatus::Unclear, "cut at {at}");
+        assert_eq!((result.text, result.output_tokens), (None, None));
+    }
+    assert_eq!(read(&harness, &whole[..end]).text.unwrap(), SAID);
+}
+
+fn places(text: &str) -> ResultPlaces {
+    toml::from_str(text).unwrap()
+}
+
+const PLACES: &str = r#"
+succeeded = [{ with = { is = "good" } }]
+failed = [{ with = { is = "bad" }, keys = ["kind"] }, { with = { is = "bad" }, keys = ["why"] }]
+goes_on = [{ with = { is = "again" } }]
+text = [{ keys = ["said", "*"] }]
+session_id = [{ keys = ["id"] }]
+input_tokens = [{ keys = ["in", "a"] }, { keys = ["in", "b"] }]
+cost_usd = [{ keys = ["cost"] }]
+"#;
+
+fn read_plain(printed: &str) -> RunResult {
+    places(PLACES).read(printed.as_bytes(), &[])
+}
+
+#[test]
+fn noise_between_values_and_values_of_many_lines_are_no_trouble() {
+    let printed = "starting { up\n{\"id\":\"a\"}\n{ not json\n[1, 2]\n\"in\"\n{\n  \"said\": [\n    \
+                   \"x\",\n    \"y {\"\n  ]\n}\n\u{1b}[?25h\n{\"in\":{\"a\":1,\"b\":2}} and so on\n\
+                   {\"in\":{\"a\":4}}{\"is\":\"good\"}\n{\"is\": \"ba";
+    let result = read_plain(printed);
+    assert_eq!(result.status, ResultStatus::Succeeded);
+    assert_eq!(result.session_id.as_deref(), Some("a"));
+    assert_eq!(result.text.as_deref(), Some("xy {"));
+    assert_eq!(result.input_tokens, Some(7));
+    assert_eq!(result.output_tokens, None);
+}
+
+#[test]
+fn nothing_printed_says_nothing() {
+    for printed in ["", "\n\n", "no JSON at all", "{", "{\"is\":", "[]", "null"] {
+        let result = read_plain(printed);
+        assert_eq!(result.status, ResultStatus::Unclear, "{printed}");
+        assert_eq!((result.error, result.error_class), (None, None));
+        assert_eq!((result.text, result.session_id), (None, None));
+    }
+    let bytes = b"{\"is\":\"\xff\"}\n{\"is\":\"good\"}";
+    let result = places(PLACES).read(bytes, &[]);
+    assert_eq!(result.status, ResultStatus::Succeeded);
+}
+
+#[test]
+fn the_last_word_counts() {
+    let bad = "{\"is\":\"bad\",\"kind\":\"k\",\"why\":\"w\"}";
+    let result = read_plain(bad);
+    assert_eq!(result.status, ResultStatus::Failed);
+    assert_eq!(result.error.as_deref(), Some("k: w"));
+    assert_eq!(result.error_class, Some(Class::Crash));
+    let result = read_plain(&format!("{bad}\n{{\"is\":\"again\"}}"));
+    assert_eq!((result.status, result.error), (ResultStatus::Unclear, None));
+    let result = read_plain(&format!("{bad}\n{{\"is\":\"again\"}}\n{{\"is\":\"good\"}}"));
+    assert_eq!(result.status, ResultStatus::Succeeded);
+    assert_eq!((result.error, result.error_class), (None, None));
+    let result = read_plain("{\"is\":\"bad\"}");
+    assert_eq!((result.status, result.error), (ResultStatus::Failed, None));
+    assert_eq!(result.error_class, Some(Class::Crash));
+}
+
+#[test]
+fn texts_that_come_in_pieces_are_put_together() {
+    let text = "text = [{ with = { by = \"a\" }, keys = [\"t\"] }]\nis_in_pieces = true";
+    let printed = "{\"by\":\"a\",\"t\":\"first\"}\n{\"by\":\"tool\"}\n{\"by\":\"a\",\"t\":\"one \"}\n\
+                   {\"by\":\"a\",\"t\":\"two\"}\n{\"by\":\"end\"}";
+    let in_pieces = places(text).read(printed.as_bytes(), &[]).text;
+    assert_eq!(in_pieces.as_deref(), Some("one two"));
+    let whole = places(&text.replace("true", "false")).read(printed.as_bytes(), &[]);
+    assert_eq!(whole.text.as_deref(), Some("two"));
+}
+
+#[test]
+fn costs_are_told_down_to_a_millionth() {
+    let cost = |printed: &str| read_plain(printed).cost_usd;
+    assert_eq!(cost("{\"cost\":0.1}{\"cost\":0.2}").as_deref(), Some("0.3"));
+    assert_eq!(cost("{\"cost\":12}").as_deref(), Some("12"));
+    assert_eq!(cost("{\"cost\":100.5}").as_deref(), Some("100.5"));
+    assert_eq!(cost("{\"cost\":0.0000004}").as_deref(), Some("0"));
+    assert_eq!(cost("{\"cost\":-1}{\"cost\":\"2\"}"), None);
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_printed_can_be_read(printed: Vec<u8>, pieces in "[\\[\\]{}\":,a1\n ]{0,200}") {
+        for harness in [shipped!("claude"), shipped!("gemini")] {
+            let places = harness.result.as_ref().unwrap();
+            places.read(&printed, &harness.deaths);
+        }
+        // What came before cannot be lost by what comes after.
+        let printed = format!("{{\"id\":\"a\"}}\n{pieces}");
+        prop_assert_eq!(read_plain(&printed).session_id.unwrap(), "a");
+    }
+
+    #[test]
+    fn lines_of_a_log_between_values_change_nothing(noise in "[a-z\\[(\"][^\n]{0,40}") {
+        let values = recorded!("pi-succeeded");
+        let harness = shipped!("pi");
+        let mixed = values.replace('\n', &format!("\n{noise}\n"));
+        prop_assert_eq!(read(&harness, &mixed), read(&harness, values));
+    }
+}

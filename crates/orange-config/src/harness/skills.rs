@@ -1,0 +1,81 @@
+//! Where an agent keeps its skills.
+
+use std::path::PathBuf;
+
+use toml::Spanned;
+
+use super::Problem;
+use super::ready::located;
+use crate::{Environment, Harness};
+
+impl Harness {
+    /// The folder of the person's skills for this agent; nothing when the definition names none, or
+    /// when nobody has a home.
+    pub fn skills(&self, environment: &Environment) -> Option<PathBuf> {
+        let folder = located(self.skills.as_deref()?, environment)?;
+        // One that is moved by a variable could be anywhere, seen from here.
+        folder.is_absolute().then_some(folder)
+    }
+}
+
+/// Refuses a folder that would be another one in every directory.
+pub(crate) fn checked_skills(folder: Spanned<String>) -> Result<String, Problem> {
+    let text = folder.get_ref();
+    let usual = match text.strip_prefix("${").and_then(|it| it.split_once(":-")) {
+        Some((_, usual)) if usual.contains('}') => usual,
+        Some(_) => "",
+        None => text,
+    };
+    let climbs = text.split('/').any(|part| part == "..");
+    if !(usual.starts_with("~/") || usual.starts_with("~}")) || climbs || text.contains('\0') {
+        let message = format!("`{}` is no place for skills", text.escape_debug());
+        let hint = "write a folder below `~`, such as `~/.agent/skills`, or \
+                    `${AGENT_HOME:-~/.agent}/skills` where a variable may move it";
+        return Err((folder.span(), message, hint.to_owned()));
+    }
+    Ok(folder.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn parsed(skills: &str) -> Result<Harness, String> {
+        let text =
+            format!("name = \"a\"\nbinary = \"a\"\nskills = {skills:?}\n[args]\nfull = []\n");
+        Harness::parse("a.toml", &text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_variable_moves_it_and_nothing_else_does() {
+        let harness = parsed("${AGENT_HOME:-~/.agent}/skills").unwrap();
+        let at = |pairs: &[(&str, &str)]| harness.skills(&Environment::of(pairs.iter().copied()));
+        let expected = |path: &str| Some(Path::new(path).to_owned());
+        assert_eq!(at(&[("HOME", "/ada")]), expected("/ada/.agent/skills"));
+        let moved = [("HOME", "/ada"), ("AGENT_HOME", "/opt")];
+        assert_eq!(at(&moved), expected("/opt/skills"));
+        assert_eq!(at(&[("AGENT_HOME", "here")]), None);
+        assert_eq!(at(&[]), None);
+        let plain = parsed("~/.agent/skills").unwrap();
+        let home = Environment::of([("HOME", "/ada")]);
+        assert_eq!(plain.skills(&home), expected("/ada/.agent/skills"));
+    }
+
+    #[test]
+    fn a_place_that_is_none_is_refused_with_its_line() {
+        for skills in [
+            "skills",
+            "/etc/skills",
+            "~",
+            "~/../x",
+            "${A:-~/b",
+            "${A:-b}/c",
+            "",
+        ] {
+            let error = parsed(skills).unwrap_err();
+            assert!(error.starts_with("a.toml:3: "), "{error}");
+        }
+    }
+}

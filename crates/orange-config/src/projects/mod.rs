@@ -1,0 +1,405 @@
+//! Registered projects: `projects.json`, a file a person may edit.
+//!
+//! What a person wrote stays byte for byte, keys that orange does not know among it: only what a
+//! command is about changes.
+
+pub(crate) mod text;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::{BranchName, HarnessName, ProjectName};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Home, WhenFull, reason};
+
+/// The longest name of a project.
+const LONGEST_NAME: usize = 64;
+
+/// Every registered project, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct Projects {
+    /// The projects.
+    #[serde(default)]
+    pub projects: Vec<Project>,
+    /// What else the file holds.
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+/// A repository that tasks are done in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct Project {
+    /// What people call it.
+    pub name: ProjectName,
+    /// The person's own checkout.
+    pub path: PathBuf,
+    /// The branch that work begins from and is merged into.
+    pub default_branch: BranchName,
+    /// The workflow of new tasks; the one of the settings when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
+    /// What new tasks are done with; what the settings say when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<HarnessName>,
+    /// What new tasks are reviewed with; what the settings say when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review_harness: Option<HarnessName>,
+    /// How many tasks can have a workspace at the same time; as the settings say when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool_size: Option<u32>,
+    /// What becomes of a start when all are in use; as the settings say when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when_full: Option<WhenFull>,
+    /// What the task's file is called in a worktree.
+    #[serde(default = "usual_task_file")]
+    pub task_file: String,
+    /// Whether a merge goes to the remote first.
+    #[serde(default)]
+    pub push: bool,
+    /// Where its remote is, without passwords: the remote is used only while the repository's
+    /// configuration says the same. Empty when there is none; recorded at first use when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+    /// Where pushes go, if that is another address than the remote's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub push_remote: Option<String>,
+    /// Whether a branch that was merged is deleted.
+    #[serde(default)]
+    pub delete_branch: bool,
+    /// What is run in a workspace once a task's branch is checked out: program and arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<String>,
+    /// How many seconds that may take; ten minutes when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_timeout: Option<u64>,
+    /// What is run in a workspace before it is given back: program and arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub teardown: Vec<String>,
+    /// How many seconds that may take; ten minutes when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub teardown_timeout: Option<u64>,
+    /// What else a person wrote about it.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+fn usual_task_file() -> String {
+    String::from("TASK.md")
+}
+
+/// Why projects could not be read or written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProjectsError {
+    /// The system says no.
+    #[error("cannot {attempt} `{}`: {reason}", .path.display())]
+    File {
+        /// What was attempted.
+        attempt: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What stood in the way.
+        reason: String,
+    },
+    /// A person made a mistake in it.
+    #[error("cannot read `{}`: {reason}", .path.display())]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with its line and column.
+        reason: String,
+    },
+    /// The name would not do as part of a path or of a session.
+    #[error("cannot register a project `{0}`: that is no name of a project")]
+    NameInvalid(String),
+    /// The name or the path is taken.
+    #[error("cannot register a project `{name}`: `{}` is registered as `{}`", .found.path.display(), .found.name)]
+    Exists {
+        /// The name that was asked for.
+        name: ProjectName,
+        /// What is there.
+        found: Box<Project>,
+    },
+    /// There is no such project.
+    #[error("cannot find project `{name}`: it is not registered")]
+    Unknown {
+        /// The name.
+        name: ProjectName,
+        /// The names there are.
+        names: Vec<ProjectName>,
+    },
+}
+
+impl Project {
+    /// A project with everything as usual.
+    pub fn new(name: ProjectName, path: PathBuf, default_branch: BranchName) -> Project {
+        Project {
+            name,
+            path,
+            default_branch,
+            workflow: None,
+            harness: None,
+            review_harness: None,
+            pool_size: None,
+            when_full: None,
+            task_file: usual_task_file(),
+            push: false,
+            remote: None,
+            push_remote: None,
+            delete_branch: false,
+            setup: Vec::new(),
+            setup_timeout: None,
+            teardown: Vec::new(),
+            teardown_timeout: None,
+            other: Map::new(),
+        }
+    }
+}
+
+impl Projects {
+    /// Reads the file; a home without one has no projects.
+    pub fn load(home: &Home) -> Result<Projects, ProjectsError> {
+        let path = home.projects();
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Projects::default()),
+            Err(error) => return Err(failed("read", &path, &error)),
+        };
+        serde_json::from_str(&text).map_err(|error| ProjectsError::Invalid {
+            path,
+            reason: error.to_string(),
+        })
+    }
+
+    /// The project of this name.
+    pub fn require(&self, name: &ProjectName) -> Result<&Project, ProjectsError> {
+        let found = self.projects.iter().find(|project| project.name == *name);
+        found.ok_or_else(|| ProjectsError::Unknown {
+            name: name.clone(),
+            names: self.names(),
+        })
+    }
+
+    /// Every name.
+    pub fn names(&self) -> Vec<ProjectName> {
+        let projects = self.projects.iter();
+        projects.map(|project| project.name.clone()).collect()
+    }
+
+    /// The project whose checkout holds a directory, the innermost one.
+    pub fn holding(&self, directory: &Path) -> Option<&Project> {
+        let holding = self.projects.iter();
+        holding
+            .filter(|project| directory.starts_with(&project.path))
+            .max_by_key(|project| project.path.components().count())
+    }
+
+    /// Adds a project to the file; one that is there with the same name and path stays as it is.
+    ///
+    /// Answers with the project as it is registered, and whether it is new.
+    pub fn add(home: &Home, project: Project) -> Result<(Project, bool), ProjectsError> {
+        require_name(project.name.as_str())?;
+        let path = home.projects();
+        let _lock = lock(home)?;
+        let projects = Projects::load(home)?;
+        let taken = |it: &&Project| it.name == project.name || it.path == project.path;
+        if let Some(found) = projects.projects.iter().find(taken) {
+            if found.name == project.name && found.path == project.path {
+                return Ok((found.clone(), false));
+            }
+            return Err(ProjectsError::Exists {
+                name: project.name,
+                found: Box::new(found.clone()),
+            });
+        }
+        let text = if path.exists() {
+            read(&path)?
+        } else {
+            String::from("{}\n")
+        };
+        let text = serde_json::to_value(&project)
+            .and_then(|project| text::with_project(&text, &project))
+            .map_err(|error| invalid(&path, &error))?;
+        write(&path, &text)?;
+        Ok((project, true))
+    }
+
+    /// Changes keys of a project in the file, and no other byte of it.
+    ///
+    /// Answers with the project as it is now. What the file would not read as is not written.
+    pub fn update(
+        home: &Home,
+        name: &ProjectName,
+        changes: &[(&'static str, Value)],
+    ) -> Result<Project, ProjectsError> {
+        let _lock = lock(home)?;
+        let index = Projects::load(home)?.index(name)?;
+        let path = home.projects();
+        let mut text = read(&path)?;
+        for (key, value) in changes {
+            text =
+                text::with_key(&text, index, key, value).map_err(|error| invalid(&path, &error))?;
+        }
+        let read: Projects = serde_json::from_str(&text).map_err(|error| invalid(&path, &error))?;
+        let project = read.require(name)?.clone();
+        write(&path, &text)?;
+        Ok(project)
+    }
+
+    /// Takes a project out of the file, and changes nothing else.
+    pub fn remove(home: &Home, name: &ProjectName) -> Result<Project, ProjectsError> {
+        let _lock = lock(home)?;
+        let projects = Projects::load(home)?;
+        let index = projects.index(name)?;
+        let path = home.projects();
+        let text = text::without(&read(&path)?, index);
+        let text = text.map_err(|error| invalid(&path, &error))?;
+        write(&path, &text)?;
+        Ok(projects.require(name)?.clone())
+    }
+
+    fn index(&self, name: &ProjectName) -> Result<usize, ProjectsError> {
+        let index = self.projects.iter().position(|it| it.name == *name);
+        index.ok_or_else(|| ProjectsError::Unknown {
+            name: name.clone(),
+            names: self.names(),
+        })
+    }
+}
+
+/// Whoever changes the file at the same moment waits; the lock ends with its holder.
+fn lock(home: &Home) -> Result<File, ProjectsError> {
+    let folder = home.path();
+    let mut folders = DirBuilder::new();
+    let made = folders.recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| failed("make the directory", folder, &error))?;
+    let beside = home.projects().with_extension("lock");
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&beside);
+    let lock = lock.and_then(|lock| lock.lock().map(|()| lock));
+    lock.map_err(|error| failed("lock", &beside, &error))
+}
+
+fn read(path: &Path) -> Result<String, ProjectsError> {
+    fs::read_to_string(path).map_err(|error| failed("read", path, &error))
+}
+
+/// Writes the file whole or not at all.
+fn write(path: &Path, text: &str) -> Result<(), ProjectsError> {
+    let hidden = path.with_file_name(".projects.json.new");
+    let written = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&hidden)
+        .and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&hidden, path));
+    written.map_err(|error| failed("write", path, &error))?;
+    // Some file systems cannot sync a folder; the file is there nevertheless.
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
+    Ok(())
+}
+
+fn invalid(path: &Path, error: &serde_json::Error) -> ProjectsError {
+    ProjectsError::Invalid {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    }
+}
+
+/// A name is part of paths, of session names and of commands.
+fn require_name(name: &str) -> Result<(), ProjectsError> {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
+    let starts = name.starts_with(|it: char| it.is_ascii_alphanumeric());
+    if starts && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(ProjectsError::NameInvalid(name.to_owned()))
+}
+
+fn failed(attempt: &'static str, path: &Path, error: &io::Error) -> ProjectsError {
+    ProjectsError::File {
+        attempt,
+        path: path.to_owned(),
+        reason: reason(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Environment;
+
+    fn home(folder: &Path) -> Home {
+        Home::resolve(&Environment::of([("ORANGE_HOME", folder.join("home"))])).unwrap()
+    }
+
+    fn coffee(path: &str) -> Project {
+        Project::new(
+            ProjectName::new("coffee"),
+            path.into(),
+            BranchName::new("main"),
+        )
+    }
+
+    #[test]
+    fn what_a_person_wrote_survives_a_rewrite() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = home(folder.path());
+        fs::create_dir(home.path()).unwrap();
+        let text = r#"{"note": [1], "projects": [{"name": "tea", "path": "/tea",
+            "default_branch": "main", "workflow": "minimal", "colour": "green"}]}"#;
+        fs::write(home.projects(), text).unwrap();
+        assert!(Projects::add(&home, coffee("/coffee")).unwrap().1);
+        assert!(!Projects::add(&home, coffee("/coffee")).unwrap().1);
+        let written: Value =
+            serde_json::from_str(&fs::read_to_string(home.projects()).unwrap()).unwrap();
+        assert_eq!(written["note"], serde_json::json!([1]));
+        assert_eq!(written["projects"][0]["colour"], "green");
+        assert_eq!(written["projects"][1]["name"], "coffee");
+        assert_eq!(Projects::load(&home).unwrap().projects[0].pool_size, None);
+    }
+
+    #[test]
+    fn a_name_or_a_path_is_registered_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = home(folder.path());
+        Projects::add(&home, coffee("/coffee")).unwrap();
+        let elsewhere = Projects::add(&home, coffee("/elsewhere"));
+        assert!(
+            matches!(elsewhere, Err(ProjectsError::Exists { .. })),
+            "{elsewhere:?}"
+        );
+        for bad in ["", "-a", "a/b", "a b", "..", "ä"] {
+            let mut project = coffee("/x");
+            project.name = ProjectName::new(bad);
+            assert!(Projects::add(&home, project).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_innermost_checkout_holds_a_directory() {
+        let mut inner = coffee("/a/b");
+        inner.name = ProjectName::new("inner");
+        let projects = Projects {
+            projects: vec![coffee("/a"), inner],
+            other: Map::new(),
+        };
+        let name = |path: &str| Some(projects.holding(Path::new(path))?.name.to_string());
+        assert_eq!(name("/a/b/c").as_deref(), Some("inner"));
+        assert_eq!(name("/a/bc").as_deref(), Some("coffee"));
+        assert_eq!(name("/ab"), None);
+    }
+}

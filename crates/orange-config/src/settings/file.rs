@@ -1,0 +1,264 @@
+//! Reads `config.toml`, with the line and column of every mistake.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use orange_engine::language::nearest;
+use serde::Serialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::keys::{KEYS, is_table, key};
+use super::value::Value;
+use crate::reason;
+
+/// The largest file that is read.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// Why the settings cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// The file is there and cannot be read.
+    #[error("cannot read `{}`: {reason}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What stood in the way.
+        reason: String,
+    },
+    /// The file has mistakes.
+    #[error("cannot read `{}`: {}", .path.display(), told(.problems))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Every mistake, in the order of the lines.
+        problems: Vec<SettingsProblem>,
+    },
+    /// A variable has a value that makes no sense.
+    #[error("cannot use `{value}` as `{variable}`: it must be {expected}")]
+    Variable {
+        /// The variable.
+        variable: &'static str,
+        /// What it says.
+        value: String,
+        /// What it may say.
+        expected: String,
+    },
+}
+
+/// A mistake at a place in the file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct SettingsProblem {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The column, in characters, counted from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// The key that was probably meant.
+    pub nearest: Option<String>,
+}
+
+fn told(problems: &[SettingsProblem]) -> String {
+    let told = problems.iter().map(|it| {
+        let (line, column, message) = (it.line, it.column, &it.message);
+        format!("line {line}, column {column}: {message}")
+    });
+    told.collect::<Vec<_>>().join("; ")
+}
+
+/// What a file says, by key: the value, and its line.
+pub(crate) type Given = BTreeMap<String, (Value, usize)>;
+
+/// Reads the file; a home without one says nothing.
+pub(crate) fn load(path: &Path) -> Result<Given, SettingsError> {
+    let unreadable = |error: &io::Error| SettingsError::Unreadable {
+        path: path.to_owned(),
+        reason: reason(error),
+    };
+    let text = match read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Given::new()),
+        text => text.map_err(|error| unreadable(&error))?,
+    };
+    parse(&text).map_err(|problems| SettingsError::Invalid {
+        path: path.to_owned(),
+        problems,
+    })
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    // Reading a pipe or a device could last for ever.
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(io::Error::other(format!(
+            "it has more than {MAX_BYTES} bytes"
+        )));
+    }
+    fs::read_to_string(path)
+}
+
+fn parse(text: &str) -> Result<Given, Vec<SettingsProblem>> {
+    let mut reading = Reading {
+        text,
+        given: Given::new(),
+        problems: Vec::new(),
+    };
+    let (table, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let message = error.message().trim().replace('\n', ", ");
+        reading.wrong(&error.span().unwrap_or(0..0), message, None);
+    }
+    // What could not be parsed would only be told once more.
+    if reading.problems.is_empty() {
+        reading.table("", table.get_ref());
+    }
+    if reading.problems.is_empty() {
+        return Ok(reading.given);
+    }
+    reading.problems.sort_by_key(|it| (it.line, it.column));
+    Err(reading.problems)
+}
+
+struct Reading<'text> {
+    text: &'text str,
+    given: Given,
+    problems: Vec<SettingsProblem>,
+}
+
+impl Reading<'_> {
+    fn table(&mut self, before: &str, table: &DeTable<'_>) {
+        for (name, value) in table {
+            let full = format!("{before}{}", name.get_ref());
+            match (key(&full), value.get_ref()) {
+                (Some(_), _) => self.leaf(&full, name.span(), value),
+                (None, DeValue::Table(inner)) if is_table(&full) => {
+                    self.table(&format!("{full}."), inner);
+                }
+                (None, _) if is_table(&full) => {
+                    let message = format!("`{full}` is a table: write `[{full}]`");
+                    self.wrong(&value.span(), message, None);
+                }
+                (None, _) => {
+                    let nearest = nearest_key(before, name.get_ref());
+                    self.wrong(&name.span(), format!("unknown key `{full}`"), nearest);
+                }
+            }
+        }
+    }
+
+    fn leaf(&mut self, full: &str, named: Range<usize>, value: &Spanned<DeValue<'_>>) {
+        let Some(key) = key(full) else { return };
+        let text = match value.get_ref() {
+            DeValue::String(text) if key.kind.is_text() => Some(text.to_string()),
+            DeValue::Integer(number) if !key.kind.is_text() && number.radix() == 10 => {
+                Some(number.as_str().to_owned())
+            }
+            DeValue::Boolean(is_on) if !key.kind.is_text() => Some(is_on.to_string()),
+            _ => None,
+        };
+        let read = text.and_then(|text| key.kind.read(&text));
+        if let Some(read) = read {
+            let (line, _) = self.place(named.start);
+            self.given.insert(full.to_owned(), (read, line));
+        } else {
+            let message = format!("`{full}` must be {}", key.kind.expected());
+            self.wrong(&value.span(), message, None);
+        }
+    }
+
+    fn wrong(&mut self, at: &Range<usize>, message: String, nearest: Option<String>) {
+        let (line, column) = self.place(at.start);
+        self.problems.push(SettingsProblem {
+            line,
+            column,
+            message,
+            nearest,
+        });
+    }
+
+    fn place(&self, at: usize) -> (usize, usize) {
+        let before = self.text.get(..at).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        (before.matches('\n').count() + 1, line.chars().count() + 1)
+    }
+}
+
+/// The key or table that was probably meant: one of the same table, else one from elsewhere.
+fn nearest_key(before: &str, name: &str) -> Option<String> {
+    let mut siblings: Vec<&str> = Vec::new();
+    for key in KEYS {
+        if let Some(rest) = key.name.strip_prefix(before) {
+            let sibling = rest.split('.').next().unwrap_or_default();
+            siblings.push(sibling);
+        }
+    }
+    if let Some(found) = nearest(name, siblings.into_iter().filter(|it| *it != "*")) {
+        return Some(format!("{before}{found}"));
+    }
+    let last = |full: &'static str| full.rsplit('.').next().unwrap_or_default();
+    let elsewhere = KEYS.iter().find(|key| last(key.name) == name);
+    elsewhere.map(|key| key.name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(text: &str) -> Vec<(usize, usize, String, Option<String>)> {
+        let problems = parse(text).unwrap_err().into_iter();
+        let told = |it: SettingsProblem| (it.line, it.column, it.message, it.nearest);
+        problems.map(told).collect()
+    }
+
+    #[test]
+    fn every_leaf_is_optional_and_known_by_its_line() {
+        assert_eq!(parse("").unwrap(), Given::new());
+        let text = "harness = \"a\"\n[limits]\nagents = 4\nharness.\"b.c\" = 2\n[limits.status]\n\
+                    working = 0\n[notify]\nbell = false\n";
+        let given = parse(text).unwrap();
+        assert_eq!(given["harness"], (Value::text("a"), 1));
+        assert_eq!(given["limits.agents"], (Value::Count(4), 3));
+        assert_eq!(given["limits.harness.b.c"], (Value::Count(2), 4));
+        assert_eq!(given["limits.status.working"], (Value::Count(0), 6));
+        assert_eq!(given["notify.bell"], (Value::Switch(false), 8));
+    }
+
+    #[test]
+    fn every_mistake_is_told_at_once_with_its_place() {
+        let text = "# ä\nharnes = \"a\"\nsize = 3\nlimits = 3\n[pool]\n  sise = 3\nsize = -1\n\
+                    when_full = \"wait\"\n[log]\nkeep = \"3\"\nnonsense = 1\n";
+        let expected = [
+            (2, 1, "unknown key `harnes`", Some("harness")),
+            (3, 1, "unknown key `size`", Some("pool.size")),
+            (4, 10, "`limits` is a table: write `[limits]`", None),
+            (6, 3, "unknown key `pool.sise`", Some("pool.size")),
+            (7, 8, "`pool.size` must be a number, 0 or larger", None),
+            (
+                8,
+                13,
+                "`pool.when_full` must be \"queue\" or \"refuse\"",
+                None,
+            ),
+            (10, 8, "`log.keep` must be a number, 0 or larger", None),
+            (11, 1, "unknown key `log.nonsense`", None),
+        ];
+        let expected = expected.map(|(line, column, message, nearest)| {
+            (line, column, message.to_owned(), nearest.map(str::to_owned))
+        });
+        assert_eq!(problems(text), expected);
+    }
+
+    #[test]
+    fn what_is_no_toml_is_told_with_its_place() {
+        let found = problems("a = 1\nb = = 2\n");
+        assert_eq!(found[0].0, 2, "{found:?}");
+        let found = problems("[pool]\nsize = 1\nsize = 2\n");
+        assert_eq!(found[0].0, 3, "{found:?}");
+    }
+}

@@ -1,0 +1,405 @@
+//! What holds in the end, and who said so.
+//!
+//! Precedence, stated once: a variable of the environment, then the project in `projects.json`,
+//! then `config.toml`, then what is built in.
+
+pub(crate) mod file;
+pub(crate) mod keys;
+pub(crate) mod value;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use orange_engine::names::{HarnessName, Status};
+use orange_engine::schedule::Limits;
+use serde::{Deserialize, Serialize};
+
+use super::{Environment, Home, Project};
+use file::{Given, SettingsError};
+use keys::{KEYS, Key};
+use value::Value;
+
+/// Everything that can be set, with nothing left to look up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What new tasks are done with.
+    pub harness: Option<HarnessName>,
+    /// What new tasks are reviewed with; the same when absent.
+    pub review_harness: Option<HarnessName>,
+    /// The workflow of new tasks.
+    pub workflow: String,
+    /// How much may happen at once.
+    pub limits: Limits,
+    /// The worktrees of a project.
+    pub pool: PoolSettings,
+    /// How often the supervisor looks.
+    pub supervisor: SupervisorSettings,
+    /// How a person is told.
+    pub notify: NotifySettings,
+    /// What the terminal's ground is; the terminal says so itself when absent.
+    pub ground: Option<Ground>,
+    /// What is written to `orange.log`.
+    pub log: LogSettings,
+    all: Vec<Setting>,
+}
+
+/// The worktrees of a project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolSettings {
+    /// How many tasks can have one at the same time.
+    pub size: u32,
+    /// What becomes of a start when none is free.
+    pub when_full: WhenFull,
+}
+
+/// What becomes of a start when nothing is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// It waits.
+    Queue,
+    /// It is refused.
+    Refuse,
+}
+
+/// How often the supervisor looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SupervisorSettings {
+    /// Between two looks at tmux.
+    pub tick: Duration,
+    /// Between two looks at everything.
+    pub sweep: Duration,
+    /// How many agents are started within a minute, at most.
+    pub start_rate: u32,
+}
+
+/// How a person is told that a task needs them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotifySettings {
+    /// By the desktop.
+    pub desktop: bool,
+    /// By the terminal's bell.
+    pub bell: bool,
+    /// By a message to this address.
+    pub webhook: Option<String>,
+}
+
+/// What a terminal writes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// Something dark.
+    Dark,
+    /// Something light.
+    Light,
+}
+
+/// What is written to `orange.log`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSettings {
+    /// Nothing less important than this.
+    pub level: LogLevel,
+    /// How many bytes it may have before a new one is begun.
+    pub max_size: u64,
+    /// How many older ones are kept.
+    pub keep: u32,
+}
+
+/// How important a line of the log is; the most important first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// Something failed for good.
+    Error,
+    /// Something failed and is tried again, or a person should look.
+    Warn,
+    /// What was decided and done.
+    Info,
+    /// What helps to understand the rest.
+    Debug,
+}
+
+/// A key, its value, and who said so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Setting {
+    /// Its tables and its name, joined by dots.
+    pub key: String,
+    /// Nothing when nobody said anything.
+    pub value: Option<Value>,
+    /// Who said so.
+    pub origin: SettingOrigin,
+}
+
+/// Who said what a setting is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SettingOrigin {
+    /// A variable of the environment.
+    Environment {
+        /// Which.
+        variable: &'static str,
+    },
+    /// A project in `projects.json`.
+    Project {
+        /// Its name.
+        project: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// `config.toml`.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+    },
+    /// orange itself.
+    BuiltIn,
+}
+
+impl Settings {
+    /// What holds in a project, or where no project is meant.
+    pub fn load(
+        home: &Home,
+        environment: &Environment,
+        project: Option<&Project>,
+    ) -> Result<Settings, SettingsError> {
+        let given = file::load(&home.settings())?;
+        let all = merged(home, environment, project, &given)?;
+        Ok(resolved(all))
+    }
+
+    /// Every key with its value, in the order of the documentation.
+    pub fn all(&self) -> &[Setting] {
+        &self.all
+    }
+}
+
+fn merged(
+    home: &Home,
+    environment: &Environment,
+    project: Option<&Project>,
+    given: &Given,
+) -> Result<Vec<Setting>, SettingsError> {
+    let in_file = |name: &str| {
+        let (value, line) = given.get(name)?;
+        let path = home.settings();
+        Some((value.clone(), SettingOrigin::File { path, line: *line }))
+    };
+    let mut all = Vec::new();
+    for key in KEYS {
+        if let Some(family) = key.name.strip_suffix('*') {
+            for name in given.keys().filter(|name| name.starts_with(family)) {
+                all.extend(in_file(name).map(|found| setting(name, Some(found))));
+            }
+            continue;
+        }
+        let in_project = project.and_then(|project| {
+            let origin = SettingOrigin::Project {
+                project: project.name.to_string(),
+                path: home.projects(),
+            };
+            Some(((key.project)(project)?, origin))
+        });
+        let found = in_environment(key, environment)?
+            .or(in_project)
+            .or_else(|| in_file(key.name));
+        let built_in = || Some(((key.built_in)()?, SettingOrigin::BuiltIn));
+        all.push(setting(key.name, found.or_else(built_in)));
+    }
+    Ok(all)
+}
+
+fn in_environment(
+    key: &Key,
+    environment: &Environment,
+) -> Result<Option<(Value, SettingOrigin)>, SettingsError> {
+    let Some(variable) = key.variable else {
+        return Ok(None);
+    };
+    let Some(text) = environment.variable(variable) else {
+        return Ok(None);
+    };
+    let text = text.to_string_lossy();
+    let value = key
+        .kind
+        .read(&text)
+        .ok_or_else(|| SettingsError::Variable {
+            variable,
+            value: text.into_owned(),
+            expected: key.kind.expected(),
+        })?;
+    Ok(Some((value, SettingOrigin::Environment { variable })))
+}
+
+fn setting(name: &str, found: Option<(Value, SettingOrigin)>) -> Setting {
+    let (value, origin) = found.unzip();
+    Setting {
+        key: name.to_owned(),
+        value,
+        origin: origin.unwrap_or(SettingOrigin::BuiltIn),
+    }
+}
+
+fn resolved(all: Vec<Setting>) -> Settings {
+    let value = |key: &str| all.iter().find(|it| it.key == key)?.value.clone();
+    let text = |key: &str| match value(key)? {
+        Value::Text(text) | Value::Url(text) => Some(text),
+        _ => None,
+    };
+    let count = |key: &str| match value(key)? {
+        Value::Count(count) => Some(count),
+        _ => None,
+    };
+    let duration = |key: &str| match value(key) {
+        Some(Value::Duration(duration)) => duration,
+        _ => Duration::default(),
+    };
+    let is_on = |key: &str| value(key) == Some(Value::Switch(true));
+    let family = |family: &str| {
+        let mut found = Vec::new();
+        for it in &all {
+            if let (Some(name), Some(Value::Count(count))) =
+                (it.key.strip_prefix(family), &it.value)
+            {
+                found.push((name.to_owned(), *count));
+            }
+        }
+        found.into_iter()
+    };
+    let size = match value("log.max_size") {
+        Some(Value::Size(size)) => size,
+        _ => 0,
+    };
+    Settings {
+        harness: text("harness").map(HarnessName::new),
+        review_harness: text("review_harness").map(HarnessName::new),
+        workflow: text("workflow").unwrap_or_default(),
+        limits: Limits {
+            agents: count("limits.agents"),
+            per_project: count("limits.per_project"),
+            harness: family("limits.harness.")
+                .map(|(name, count)| (HarnessName::new(name), count))
+                .collect(),
+            status: family("limits.status.")
+                .map(|(name, count)| (Status::new(name), count))
+                .collect(),
+            ..Limits::default()
+        },
+        pool: PoolSettings {
+            size: count("pool.size").unwrap_or_default(),
+            when_full: match text("pool.when_full").as_deref() {
+                Some("refuse") => WhenFull::Refuse,
+                _ => WhenFull::Queue,
+            },
+        },
+        supervisor: SupervisorSettings {
+            tick: duration("supervisor.tick"),
+            sweep: duration("supervisor.sweep"),
+            start_rate: count("supervisor.start_rate").unwrap_or_default(),
+        },
+        notify: NotifySettings {
+            desktop: is_on("notify.desktop"),
+            bell: is_on("notify.bell"),
+            webhook: text("notify.webhook"),
+        },
+        ground: match text("dashboard.ground").as_deref() {
+            Some("dark") => Some(Ground::Dark),
+            Some("light") => Some(Ground::Light),
+            _ => None,
+        },
+        log: LogSettings {
+            level: text("log.level").map_or(LogLevel::Info, |it| LogLevel::named(&it)),
+            max_size: size,
+            keep: count("log.keep").unwrap_or_default(),
+        },
+        all,
+    }
+}
+
+impl LogLevel {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogLevel::Error => "error",
+            LogLevel::Warn => "warn",
+            LogLevel::Info => "info",
+            LogLevel::Debug => "debug",
+        }
+    }
+
+    /// The level of this name; `info` where there is none.
+    fn named(name: &str) -> LogLevel {
+        match name {
+            "error" => LogLevel::Error,
+            "warn" => LogLevel::Warn,
+            "debug" => LogLevel::Debug,
+            _ => LogLevel::Info,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use orange_engine::names::{BranchName, ProjectName};
+
+    use super::*;
+    use crate::ORANGE_LOG;
+
+    fn project() -> Project {
+        let name = ProjectName::new("app");
+        Project::new(name, "/app".into(), BranchName::new("main"))
+    }
+
+    #[test]
+    fn nothing_written_means_what_is_built_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let environment = Environment::of([("ORANGE_HOME", folder.path().join("absent"))]);
+        let home = Home::resolve(&environment).unwrap();
+        let settings = Settings::load(&home, &environment, Some(&project())).unwrap();
+        assert_eq!(settings.workflow, "default");
+        assert_eq!(settings.harness, None);
+        assert_eq!(settings.limits, Limits::default());
+        assert_eq!(settings.pool.size, 8);
+        assert_eq!(settings.supervisor.tick, Duration::from_secs(2));
+        assert_eq!(settings.supervisor.sweep, Duration::from_secs(30));
+        assert_eq!(settings.log.max_size, 10_000_000);
+        assert_eq!(settings.log.level, LogLevel::Info);
+    }
+
+    #[test]
+    fn the_environment_wins_then_the_project_then_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "workflow = \"a\"\nharness = \"b\"\n[pool]\nsize = 2\nwhen_full = \"refuse\"\n\
+                    [log]\nlevel = \"warn\"\n[dashboard]\nground = \"light\"\n[limits.harness]\nb = 3\n[limits.status]\nx = 1\n";
+        fs::write(folder.path().join("config.toml"), text).unwrap();
+        let set = |level: &str| {
+            let path = folder.path().as_os_str().to_owned();
+            Environment::of([("ORANGE_HOME", path), (ORANGE_LOG, level.into())])
+        };
+        let home = Home::resolve(&set("")).unwrap();
+        let load =
+            |level: &str, project: Option<&Project>| Settings::load(&home, &set(level), project);
+        let settings = load("", None).unwrap();
+        assert_eq!(
+            (settings.pool.size, settings.log.level),
+            (2, LogLevel::Warn)
+        );
+        assert_eq!(settings.pool.when_full, WhenFull::Refuse);
+        assert_eq!(settings.ground, Some(Ground::Light));
+        assert_eq!(settings.limits.harness[&HarnessName::new("b")], 3);
+        assert_eq!(settings.limits.status[&Status::new("x")], 1);
+        let mut own = project();
+        own.workflow = Some("c".to_owned());
+        own.pool_size = Some(5);
+        let settings = load("debug", Some(&own)).unwrap();
+        assert_eq!(settings.workflow, "c");
+        assert_eq!(settings.harness, Some(HarnessName::new("b")));
+        assert_eq!(settings.pool.size, 5);
+        assert_eq!(settings.log.level, LogLevel::Debug);
+        assert!(matches!(
+            load("loud", None),
+            Err(SettingsError::Variable { .. })
+        ));
+    }
+}

@@ -1,0 +1,198 @@
+//! A value of `config.toml`: read from text, shown as text.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+/// What a value must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A name.
+    Name,
+    /// A number, 0 or larger.
+    Count,
+    /// A number and `ms`, `s`, `m` or `h`.
+    Duration,
+    /// A number and `KB`, `MB` or `GB`.
+    Size,
+    /// `true` or `false`.
+    Switch,
+    /// An address that begins with `http://` or `https://`.
+    Url,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+}
+
+/// A value that fits its kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A name, a word or an address.
+    Text(String),
+    /// A number.
+    Count(u32),
+    /// A span of time.
+    Duration(Duration),
+    /// So many bytes.
+    Size(u64),
+    /// Yes or no.
+    Switch(bool),
+    /// An address, of which only the host is shown: the rest is often a secret.
+    Url(String),
+}
+
+impl Value {
+    /// A name or a word.
+    pub(crate) fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+const DURATIONS: &[(&str, u64)] = &[("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
+const SIZES: &[(&str, u64)] = &[("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000)];
+
+impl Kind {
+    /// The value that a text stands for, if it fits.
+    pub(crate) fn read(self, text: &str) -> Option<Value> {
+        match self {
+            Kind::Name => {
+                let is_name = !text.is_empty() && !text.contains(char::is_control);
+                is_name.then(|| Value::text(text))
+            }
+            Kind::Count => text.parse().ok().map(Value::Count),
+            Kind::Duration => {
+                let millis = measured(text, DURATIONS)?;
+                Some(Value::Duration(Duration::from_millis(millis)))
+            }
+            Kind::Size => measured(text, SIZES).map(Value::Size),
+            Kind::Switch => text.parse().ok().map(Value::Switch),
+            Kind::Url => {
+                let host = host(text)?;
+                let is_plain = !text.contains(|it: char| it.is_control() || it.is_whitespace());
+                (is_plain && !host.is_empty()).then(|| Value::Url(text.to_owned()))
+            }
+            Kind::OneOf(words) => words.contains(&text).then(|| Value::text(text)),
+        }
+    }
+
+    /// Whether the file has it as a text in quotes.
+    pub(crate) fn is_text(self) -> bool {
+        !matches!(self, Kind::Count | Kind::Switch)
+    }
+
+    /// What a person should write.
+    pub fn expected(self) -> String {
+        match self {
+            Kind::Name => "a name, such as \"default\"".to_owned(),
+            Kind::Count => "a number, 0 or larger".to_owned(),
+            Kind::Duration => "a span of time, such as \"500ms\", \"2s\", \"5m\" or \"1h\"".into(),
+            Kind::Size => "a size, such as \"500KB\", \"10MB\" or \"1GB\"".to_owned(),
+            Kind::Switch => "true or false".to_owned(),
+            Kind::Url => "an address, such as \"https://example.org/hook\"".to_owned(),
+            Kind::OneOf(words) => {
+                let words: Vec<String> = words.iter().map(|it| format!("\"{it}\"")).collect();
+                words.join(" or ")
+            }
+        }
+    }
+}
+
+/// A number, larger than nothing, with its unit.
+fn measured(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let end = text.find(|it: char| !it.is_ascii_digit())?;
+    let (number, unit) = text.split_at(end);
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit)?;
+    let product = number.parse::<u64>().ok()?.checked_mul(*factor)?;
+    (product > 0).then_some(product)
+}
+
+/// The host of an address.
+fn host(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("https://");
+    let rest = rest.or_else(|| text.strip_prefix("http://"))?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    // What stands before `@` is a name and a password.
+    rest[..end].rsplit('@').next()
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Text(text) => formatter.write_str(text),
+            Value::Count(count) => write!(formatter, "{count}"),
+            Value::Duration(duration) => {
+                let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+                formatter.write_str(&in_units(millis, DURATIONS))
+            }
+            Value::Size(bytes) => formatter.write_str(&in_units(*bytes, SIZES)),
+            Value::Switch(is_on) => write!(formatter, "{is_on}"),
+            Value::Url(url) => {
+                let scheme = url.split(':').next().unwrap_or_default();
+                write!(formatter, "{scheme}://{}/…", host(url).unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// A number in the largest unit that it is a multiple of.
+fn in_units(number: u64, units: &[(&str, u64)]) -> String {
+    let fits = units
+        .iter()
+        .find(|(_, factor)| number.is_multiple_of(*factor));
+    let (unit, factor) = fits.copied().unwrap_or(("", 1));
+    format!("{}{unit}", number / factor)
+}
+
+impl schemars::JsonSchema for Value {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Value".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": ["string", "integer", "boolean"] })
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Count(count) => serializer.serialize_u32(*count),
+            Value::Switch(is_on) => serializer.serialize_bool(*is_on),
+            other => serializer.collect_str(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read_and_shown() {
+        for (kind, text) in [
+            (Kind::Duration, "500ms"),
+            (Kind::Duration, "90s"),
+            (Kind::Duration, "5m"),
+            (Kind::Duration, "1h"),
+            (Kind::Size, "10MB"),
+            (Kind::Size, "1500KB"),
+        ] {
+            assert_eq!(kind.read(text).unwrap().to_string(), text);
+        }
+        let minute = Kind::Duration.read("60s").unwrap();
+        assert_eq!(minute.to_string(), "1m");
+        for bad in ["", "5", "s", "0s", "-1s", "1 s", "1d", "99999999999999999h"] {
+            assert_eq!(Kind::Duration.read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_address_shows_no_secret() {
+        let url = "https://user:pass@hooks.example.org/T0/B0/secret?key=x";
+        let read = Kind::Url.read(url).unwrap();
+        assert_eq!(read.to_string(), "https://hooks.example.org/…");
+        for bad in ["ftp://a", "https://", "https:// a", "hooks.example.org"] {
+            assert_eq!(Kind::Url.read(bad), None, "{bad}");
+        }
+    }
+}

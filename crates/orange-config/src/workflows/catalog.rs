@@ -1,0 +1,116 @@
+//! Every workflow a name can mean.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use orange_engine::shipped;
+
+use crate::{Home, Origin, Source, reason};
+
+/// Shipped workflows first, each replaced by the person's own of that name; then the others.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    sources: Vec<Source>,
+}
+
+/// Why the workflows in the home could not be listed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot list the workflows in `{}`: {reason}", .path.display())]
+pub struct CatalogError {
+    /// The directory.
+    pub path: PathBuf,
+    /// What stood in the way.
+    pub reason: String,
+}
+
+impl Catalog {
+    /// Lists the workflows; their texts are not read. A home that does not exist has none.
+    pub fn load(home: &Home) -> Result<Self, CatalogError> {
+        let mut own = own(&home.workflows())?;
+        let mut sources = Vec::new();
+        for shipped in &shipped::ALL {
+            let (mut same, others) = own.into_iter().partition(|own| own.name == shipped.name);
+            own = others;
+            // A file that is not read as a workflow leaves the shipped one in force.
+            if !same.iter().any(Source::overrides_shipped) {
+                sources.push(Source {
+                    name: shipped.name.to_owned(),
+                    origin: Origin::Shipped(shipped),
+                });
+            }
+            sources.append(&mut same);
+        }
+        sources.append(&mut own);
+        Ok(Self { sources })
+    }
+
+    /// Every workflow.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// The workflow of this name.
+    pub fn named(&self, name: &str) -> Option<&Source> {
+        self.sources.iter().find(|source| source.name == name)
+    }
+
+    /// Every name, once.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for source in &self.sources {
+            if !names.contains(&source.name) {
+                names.push(source.name.clone());
+            }
+        }
+        names
+    }
+}
+
+/// The workflow files of a directory, in the order of their names.
+fn own(directory: &Path) -> Result<Vec<Source>, CatalogError> {
+    let failed = |error: io::Error| CatalogError {
+        path: directory.to_owned(),
+        reason: reason(&error),
+    };
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        if is_workflow(&path) {
+            paths.push(path);
+        }
+    }
+    // `x.yml` comes before `x.yaml`, so that it is what the name `x` means.
+    paths.sort_by_key(|path| (path.file_stem().map(OsStr::to_owned), !has_ending(path)));
+    Ok(paths.into_iter().map(own_source).collect())
+}
+
+fn own_source(path: PathBuf) -> Source {
+    let stem = path.file_stem().unwrap_or_default();
+    let name = stem.to_string_lossy().into_owned();
+    Source {
+        origin: Origin::Home {
+            overrides_shipped: has_ending(&path) && shipped::named(&name).is_some(),
+            path,
+        },
+        name,
+    }
+}
+
+/// Whether a person would take the file for a workflow; editors keep hidden ones beside it.
+fn is_workflow(path: &Path) -> bool {
+    let is_hidden = path
+        .file_name()
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    !is_hidden && (has_ending(path) || path.extension().is_some_and(|ending| ending == "yaml"))
+}
+
+/// Whether the file ends as a workflow in the home must.
+pub(crate) fn has_ending(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yml")
+}

@@ -1,0 +1,234 @@
+//! Writes a new workflow into the home, whole or not at all.
+//!
+//! The text is written and synced under a hidden name, which no list shows, and then gets its
+//! final name by a hard link, which fails where anything of that name exists. So no moment and no
+//! death of the process leaves half a file under the name, and nothing is ever overwritten.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use orange_engine::shipped::{self, Shipped};
+
+use crate::{Home, reason};
+
+/// The longest name that the language allows.
+const LONGEST_NAME: usize = 64;
+
+/// How many hidden files of killed processes are stepped over.
+const LEFTOVERS: usize = 100;
+
+/// Why a new workflow was not written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NewWorkflowError {
+    /// The language does not allow the name.
+    #[error("cannot start a workflow `{0}`: that is no name of a workflow")]
+    NameInvalid(String),
+    /// It would take the place of a shipped one.
+    #[error("cannot start a workflow `{0}`: it would take the place of the shipped one")]
+    NameShipped(String),
+    /// Something of the name is there.
+    #[error("cannot start a workflow `{name}`: `{}` exists", .path.display())]
+    Exists {
+        /// The name.
+        name: String,
+        /// What is there.
+        path: PathBuf,
+    },
+    /// The system says no.
+    #[error("cannot write into `{}`: {reason}", .path.display())]
+    NotWritten {
+        /// The directory.
+        path: PathBuf,
+        /// What stood in the way.
+        reason: String,
+    },
+}
+
+impl NewWorkflowError {
+    /// What to do about it; each stands alone.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            NewWorkflowError::NameInvalid(name) => {
+                let rule = format!(
+                    "a name has lower-case letters, digits, `-` and `_`, begins with a letter, and \
+                     has at most {LONGEST_NAME} characters"
+                );
+                let meant = meant(name).map(|name| format!("run `orange workflow new {name}`"));
+                meant.into_iter().chain([rule]).collect()
+            }
+            NewWorkflowError::NameShipped(name) => vec![format!(
+                "choose another name, such as `orange workflow new my-{name} --from {name}`"
+            )],
+            NewWorkflowError::Exists { name, .. } => vec![
+                format!("run `orange workflow show {name}` to see it"),
+                "choose another name; nothing is overwritten".to_owned(),
+            ],
+            NewWorkflowError::NotWritten { path, .. } => {
+                let look = format!("ls -ld {}", path.display());
+                vec![format!(
+                    "run `{look}`: it must be a directory you may write to"
+                )]
+            }
+        }
+    }
+}
+
+/// Writes a copy of a shipped workflow under a new name, and says where it is.
+pub fn new_workflow(home: &Home, name: &str, from: &Shipped) -> Result<PathBuf, NewWorkflowError> {
+    if !is_name(name) {
+        return Err(NewWorkflowError::NameInvalid(name.to_owned()));
+    }
+    if shipped::named(name).is_some() {
+        return Err(NewWorkflowError::NameShipped(name.to_owned()));
+    }
+    let folder = home.workflows();
+    let exists = |path: PathBuf| NewWorkflowError::Exists {
+        name: name.to_owned(),
+        path,
+    };
+    // A `.yaml` is listed under the same name, so both would be there.
+    let path = folder.join(format!("{name}.yml"));
+    for taken in [&path, &folder.join(format!("{name}.yaml"))] {
+        if fs::symlink_metadata(taken).is_ok() {
+            return Err(exists(taken.clone()));
+        }
+    }
+    let written = fs::create_dir_all(&folder)
+        .and_then(|()| write_new(&folder, &path, text(name, from).as_bytes()));
+    match written {
+        Ok(()) => Ok(path),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_file() => {
+            Err(exists(path))
+        }
+        Err(error) => Err(NewWorkflowError::NotWritten {
+            path: folder,
+            reason: reason(&error),
+        }),
+    }
+}
+
+/// Writes a file that does not exist yet.
+fn write_new(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (hidden, file) = create_hidden(folder, path)?;
+    let linked = fill(file, bytes).and_then(|()| fs::hard_link(&hidden, path));
+    // The file is there or it is not: a hidden one that stays, or a folder that some file systems
+    // cannot sync, changes nothing about that.
+    let _stays = fs::remove_file(&hidden);
+    let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
+    linked
+}
+
+/// A new file that no list shows, beside the one it will become.
+fn create_hidden(folder: &Path, path: &Path) -> io::Result<(PathBuf, File)> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    let mut number = 0;
+    loop {
+        let hidden = folder.join(format!(".{name}.{number}"));
+        match options.open(&hidden) {
+            Ok(file) => return Ok((hidden, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < LEFTOVERS => {
+                number += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn fill(mut file: File, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// The shipped text under the new name, below what to do with it.
+fn text(name: &str, from: &Shipped) -> String {
+    let header = format!(
+        "\
+# `{name}`: a workflow of your own, begun as a copy of the shipped `{from}`.
+#
+# What to change first: `description`, which `orange workflow list` shows; then `prompts`, which
+# agents are told; then `states` and `transitions`. Then remove these lines.
+#
+#   orange workflow check {name}     every problem, with line and column
+#   orange workflow graph {name}     what it looks like
+#   orange workflow diff {from} {name}     what you have changed so far
+#   orange workflow schema --help    an editor that completes and explains keys
+#
+# A task keeps the workflow it was created with: what you change concerns new tasks only.
+
+",
+        from = from.name,
+    );
+    // The one name that YAML would take for nothing at all.
+    let quotes = if name == "null" { "\"" } else { "" };
+    let lines = from.source.split_inclusive('\n').map(|line| {
+        if line.starts_with("name:") {
+            format!("name: {quotes}{name}{quotes}\n")
+        } else {
+            line.to_owned()
+        }
+    });
+    std::iter::once(header).chain(lines).collect()
+}
+
+/// Whether the language allows a name.
+fn is_name(text: &str) -> bool {
+    let is_part = |part: char| matches!(part, 'a'..='z' | '0'..='9' | '-' | '_');
+    text.len() <= LONGEST_NAME
+        && text.starts_with(|first: char| first.is_ascii_lowercase())
+        && text.chars().all(is_part)
+}
+
+/// The name that was probably meant: without an ending, in lower case.
+fn meant(typed: &str) -> Option<String> {
+    let lower = typed.to_lowercase();
+    let stem = lower
+        .strip_suffix(".yml")
+        .or_else(|| lower.strip_suffix(".yaml"));
+    let name = stem.unwrap_or(&lower).replace([' ', '.'], "-");
+    (is_name(&name) && shipped::named(&name).is_none()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use orange_engine::load;
+
+    use super::*;
+
+    #[test]
+    fn every_shipped_workflow_can_be_begun_from() {
+        for from in &shipped::ALL {
+            for name in ["mine", "null", "true", "y", "a-b_9"] {
+                let loaded = load(&text(name, from));
+                assert_eq!(loaded.problems, [], "{name} from {}", from.name);
+                let workflow = loaded.workflow.unwrap();
+                assert_eq!(workflow.name.as_str(), name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_language_has_the_same_rule_for_names() {
+        let long = "a".repeat(LONGEST_NAME);
+        let longer = "a".repeat(LONGEST_NAME + 1);
+        let minimal = &shipped::ALL[2];
+        for name in [
+            "a", "a-b", "a_b", "a1", "1a", "-a", "_a", "A", "aB", "ä", "a.b", "a b", "'a\"'",
+            &long, &longer,
+        ] {
+            let is_allowed = load(&text(name, minimal)).problems.is_empty();
+            assert_eq!(is_name(name), is_allowed, "{name}");
+        }
+        assert!(!is_name(""));
+    }
+
+    #[test]
+    fn what_was_meant_is_a_name() {
+        assert_eq!(meant("Mine.yml").as_deref(), Some("mine"));
+        assert_eq!(meant("my flow").as_deref(), Some("my-flow"));
+        assert_eq!(meant("../x"), None);
+        assert_eq!(meant("minimal.yml"), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! Where a workflow's text comes from, and reading it.
+
+use std::borrow::Cow;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use orange_engine::language::MAX_WORKFLOW_BYTES;
+use orange_engine::shipped::Shipped;
+
+use crate::reason;
+
+/// A workflow that somebody named, not read yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The name it is asked for by; for a file outside the home, its path.
+    pub name: String,
+    /// Where its text is.
+    pub origin: Origin,
+}
+
+/// Where a workflow's text is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// In the program.
+    Shipped(&'static Shipped),
+    /// In the home.
+    Home {
+        /// The file.
+        path: PathBuf,
+        /// Whether a shipped workflow has the same name.
+        overrides_shipped: bool,
+    },
+    /// In a file that was named by its path.
+    File(PathBuf),
+    /// On the standard input.
+    Stdin,
+}
+
+/// Why a text could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// A directory has no text.
+    #[error("it is a directory")]
+    Directory,
+    /// Reading a pipe or a device in the home could last for ever.
+    #[error("it is not a regular file")]
+    NotRegular,
+    /// No workflow is that large.
+    #[error("it has more than {MAX_WORKFLOW_BYTES} bytes, which no workflow may have")]
+    TooLarge,
+    /// The system says no.
+    #[error("{0}")]
+    System(String),
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        ReadError::System(reason(&error))
+    }
+}
+
+impl Source {
+    /// A file that was named by its path, if there is one.
+    pub fn file(path: &Path) -> Option<Self> {
+        let is_missing = fs::metadata(path).is_err_and(|error| {
+            matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            )
+        });
+        (!is_missing).then(|| Self {
+            name: path.display().to_string(),
+            origin: Origin::File(path.to_owned()),
+        })
+    }
+
+    /// The standard input.
+    pub fn stdin() -> Self {
+        Self {
+            name: "-".to_owned(),
+            origin: Origin::Stdin,
+        }
+    }
+
+    /// The file it is in.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.origin {
+            Origin::Home { path, .. } | Origin::File(path) => Some(path),
+            Origin::Shipped(_) | Origin::Stdin => None,
+        }
+    }
+
+    /// Whether it stands in for a shipped workflow.
+    pub fn overrides_shipped(&self) -> bool {
+        matches!(
+            self.origin,
+            Origin::Home {
+                overrides_shipped: true,
+                ..
+            }
+        )
+    }
+
+    /// Reads the text, byte for byte.
+    pub fn read(&self) -> Result<Cow<'static, [u8]>, ReadError> {
+        match &self.origin {
+            Origin::Shipped(shipped) => Ok(Cow::Borrowed(shipped.source.as_bytes())),
+            Origin::Stdin => read_bounded(io::stdin().lock()),
+            Origin::Home { path, .. } if !fs::metadata(path)?.is_file() => Err(if path.is_dir() {
+                ReadError::Directory
+            } else {
+                ReadError::NotRegular
+            }),
+            Origin::File(path) if path.is_dir() => Err(ReadError::Directory),
+            Origin::Home { path, .. } | Origin::File(path) => read_bounded(File::open(path)?),
+        }
+    }
+}
+
+/// Reads one byte more than a workflow may have, so that a device without end is refused.
+fn read_bounded(reader: impl Read) -> Result<Cow<'static, [u8]>, ReadError> {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(MAX_WORKFLOW_BYTES).unwrap_or(u64::MAX);
+    reader
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() > MAX_WORKFLOW_BYTES {
+        return Err(ReadError::TooLarge);
+    }
+    Ok(Cow::Owned(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_without_end_is_refused() {
+        assert_eq!(read_bounded(io::repeat(b'a')), Err(ReadError::TooLarge));
+        let largest = io::repeat(b'a').take(1024 * 1024);
+        assert_eq!(
+            read_bounded(largest).map(|bytes| bytes.len()),
+            Ok(1024 * 1024)
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! Deletes a branch that is contained elsewhere, and no other.
+
+use std::path::PathBuf;
+
+use orange_engine::names::{BranchName, CommitId};
+
+use crate::git::repository::name::branch_ref;
+use crate::git::{Git, GitError};
+
+/// What asking for a branch's deletion came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// It is deleted.
+    Deleted(CommitId),
+    /// There is none.
+    Absent,
+    /// It is the default branch.
+    IsDefault,
+    /// A worktree is on it.
+    CheckedOut(PathBuf),
+    /// It has commits that nothing else has.
+    NotContained(CommitId),
+    /// The remote says no, in its words.
+    Rejected(String),
+}
+
+impl Git {
+    /// Deletes a branch of this repository that the default branch contains.
+    pub fn delete_branch(
+        &self,
+        branch: &BranchName,
+        default: &BranchName,
+    ) -> Result<Deletion, GitError> {
+        if branch == default {
+            return Ok(Deletion::IsDefault);
+        }
+        let Some(commit) = self.branch(branch)? else {
+            return Ok(Deletion::Absent);
+        };
+        if let Some(path) = self.checked_out(branch)? {
+            return Ok(Deletion::CheckedOut(path));
+        }
+        let contained = match self.branch(default)? {
+            Some(default) => self.contains(&default, &commit)?,
+            None => false,
+        };
+        if !contained {
+            return Ok(Deletion::NotContained(commit));
+        }
+        let name = branch_ref(branch)?;
+        let delete = ["update-ref", "-d", &name, commit.as_str()];
+        self.call(delete).succeed()?;
+        Ok(Deletion::Deleted(commit))
+    }
+
+    /// Deletes the remote's branch if this repository has all of its commits.
+    pub fn delete_remote_branch(
+        &self,
+        branch: &BranchName,
+        default: &BranchName,
+    ) -> Result<Deletion, GitError> {
+        let name = branch_ref(branch)?;
+        let Some(remote) = self.remote()? else {
+            return Ok(Deletion::Absent);
+        };
+        let words = ["ls-remote", "--quiet", "--symref"];
+        let call = self.call_remote(words, &remote);
+        let call = call.and(["HEAD", &name]);
+        let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
+        let rows = || text.lines().filter_map(|line| line.split_once('\t'));
+        let is_their_default = rows().any(|row| row == (&*format!("ref: {name}"), "HEAD"));
+        if branch == default || is_their_default {
+            return Ok(Deletion::IsDefault);
+        }
+        // A pattern also fits names that end like it.
+        let Some((commit, _)) = rows().find(|(_, found)| *found == name) else {
+            return Ok(Deletion::Absent);
+        };
+        let commit = CommitId::new(commit);
+        if !self.is_kept(&commit, default)? {
+            return Ok(Deletion::NotContained(commit));
+        }
+        let words = self.push_nothing(&remote, branch, &commit)?;
+        Ok(words.map_or(Deletion::Deleted(commit), Deletion::Rejected))
+    }
+
+    /// Whether a branch or a tag of this repository, or the remote's default branch, has a commit.
+    fn is_kept(&self, commit: &CommitId, default: &BranchName) -> Result<bool, GitError> {
+        let object = format!("{commit}^{{commit}}");
+        let known = self.call(["rev-parse", "--verify", "--quiet", &object]);
+        if known.answer()?.is_none() {
+            return Ok(false);
+        }
+        let theirs = self.tips(default)?.theirs;
+        let ask = self.call(["rev-list", "--max-count=1", commit.as_str(), "--not"]);
+        let ask = ask.and(["--branches", "--tags"]);
+        let ask = ask.and(theirs.iter().map(CommitId::as_str));
+        Ok(ask.bytes()?.is_empty())
+    }
+}

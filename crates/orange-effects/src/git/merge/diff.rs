@@ -1,0 +1,264 @@
+//! What a branch has changed since it left the default branch.
+//!
+//! Everything is compared as objects and without attributes, so that whoever writes a branch
+//! cannot say how, or whether, its changes are shown. What is committed and what is not are two
+//! parts: a merge takes the first only.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::{BranchName, CommitId};
+
+use crate::git::repository::call::{Call, parts, path, zero_ended};
+use crate::git::worktree::place::Kind;
+use crate::git::worktree::status::Look;
+use crate::git::{Git, GitError, Worktree};
+
+/// How many new files that nobody committed are shown.
+const NEW_SHOWN: usize = 1000;
+
+/// How large such a file may be.
+const NEW_LARGEST: u64 = 8 * 1024 * 1024;
+
+/// Which difference is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct AskDiff<'a> {
+    /// The task's branch.
+    pub branch: &'a BranchName,
+    /// The default branch.
+    pub default: &'a BranchName,
+    /// The commits of the default branch and of the task's when they were last merged.
+    pub merged: Option<(&'a CommitId, &'a CommitId)>,
+    /// Whether only the sizes of the changes are told.
+    pub stat: bool,
+    /// Whether a terminal shows it in colour.
+    pub colour: bool,
+}
+
+/// What differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Where the branch left the default branch.
+    pub base: CommitId,
+    /// The branch's commit.
+    pub head: CommitId,
+    /// How many commits the branch has since.
+    pub commits: u64,
+    /// What they have changed.
+    pub committed: Part,
+    /// What is not committed; nothing when there is no such work.
+    pub uncommitted: Option<Part>,
+}
+
+/// One part of what differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The files, in the order of their paths.
+    pub files: Vec<FileDifference>,
+    /// The difference as git shows it.
+    pub text: Vec<u8>,
+    /// What is there and not shown: new files that are large or many, repositories, pipes.
+    pub left_out: Vec<PathBuf>,
+}
+
+/// How much a file differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDifference {
+    /// The file.
+    pub path: PathBuf,
+    /// Lines that are new; nothing for a file that has no lines.
+    pub added: Option<u64>,
+    /// Lines that are gone; nothing for a file that has no lines.
+    pub removed: Option<u64>,
+}
+
+/// No program that a configuration names runs, and no preference changes what a program reads.
+const PLAIN: [&str; 8] = [
+    "diff",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=dirty",
+    "--submodule=short",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--find-renames",
+];
+
+impl Git {
+    /// What the branch's commits have changed.
+    pub fn diff(&self, ask: &AskDiff<'_>) -> Result<Difference, GitError> {
+        let there = self.branch(ask.branch)?;
+        // A branch that was deleted once it was merged.
+        let merged = || ask.merged.map(|(_, head)| head.clone());
+        let head = there.or_else(merged).ok_or_else(|| GitError::NoCommit {
+            branch: ask.branch.to_string(),
+        })?;
+        self.committed(ask, head)
+    }
+
+    fn committed(&self, ask: &AskDiff<'_>, head: CommitId) -> Result<Difference, GitError> {
+        let base = self.fork(ask, &head)?;
+        let range = [base.to_string(), head.to_string()];
+        let differ = |options: &[&str]| self.call(PLAIN).working().and(options).and(&range);
+        Ok(Difference {
+            commits: self.count(&base, &head)?,
+            committed: part(ask, &differ)?,
+            uncommitted: None,
+            base,
+            head,
+        })
+    }
+
+    /// How many commits a range has.
+    pub(crate) fn count(&self, base: &CommitId, head: &CommitId) -> Result<u64, GitError> {
+        let range = format!("{base}..{head}");
+        let call = self.call(["rev-list", "--count", &range]);
+        let said = call.text()?;
+        said.parse().map_err(|_| call.garbled(said.as_bytes()))
+    }
+
+    /// The commit at which a branch left the default branch. Once that has all of it, this is
+    /// known from when it was merged.
+    pub(crate) fn fork(&self, ask: &AskDiff<'_>, head: &CommitId) -> Result<CommitId, GitError> {
+        let default = self.base(ask.default)?.commit;
+        let found = self.meeting(&default, head)?;
+        match ask.merged {
+            Some((base, _)) if found.as_ref() == Some(head) => {
+                Ok(self.meeting(base, head)?.unwrap_or_else(|| base.clone()))
+            }
+            _ => Ok(found.unwrap_or(default)),
+        }
+    }
+
+    fn meeting(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, GitError> {
+        let call = self.call(["merge-base", one.as_str(), other.as_str()]);
+        let found = call.answer()?;
+        let found = found.map(|found| String::from_utf8_lossy(&found).trim().to_owned());
+        Ok(found.map(CommitId::new))
+    }
+}
+
+impl Worktree<'_> {
+    /// What the branch's commits have changed, and beside it the work that nobody committed, new
+    /// files included.
+    pub fn diff(&self, ask: &AskDiff<'_>) -> Result<Difference, GitError> {
+        let look = self.look()?;
+        let head = look.head.commit().ok_or_else(|| GitError::NoCommit {
+            branch: ask.branch.to_string(),
+        })?;
+        let mut difference = self.git().committed(ask, head.clone())?;
+        if !look.is_clean() {
+            let folder = self.git().own.scratch()?;
+            let uncommitted = self.uncommitted(ask, &look, head, &folder);
+            let _left_for_later = fs::remove_dir_all(&folder);
+            difference.uncommitted = Some(uncommitted?);
+        }
+        Ok(difference)
+    }
+
+    /// Compares the files with HEAD by an index and objects that exist only meanwhile.
+    fn uncommitted(
+        &self,
+        ask: &AskDiff<'_>,
+        look: &Look,
+        head: &CommitId,
+        folder: &Path,
+    ) -> Result<Part, GitError> {
+        let (shown, left_out) = self.chosen(look)?;
+        let index = folder.join("index");
+        if let Some(bytes) = self.index_bytes()? {
+            fs::write(&index, bytes).map_err(GitError::system("write", &index))?;
+        }
+        self.show_hidden(&index, look)?;
+        let objects = folder.join("objects");
+        fs::create_dir(&objects).map_err(GitError::system("make", &objects))?;
+        // In quotes, because a colon would end the path.
+        let mut theirs =
+            crate::git::repository::call::quoted(&self.git().own.path().join("objects"));
+        theirs.pop();
+        let theirs = std::ffi::OsStr::from_bytes(&theirs);
+        let call = |words: &[&str]| {
+            let call = self.call_on(&index, words).working();
+            let call = call.variable("GIT_OBJECT_DIRECTORY", &objects);
+            call.variable("GIT_ALTERNATE_OBJECT_DIRECTORIES", theirs)
+        };
+        let for_now = ["-c", "core.fsync=none", "-c", "core.looseCompression=0"];
+        let update = ["update-index", "--add", "--remove", "--replace", "-z"];
+        let update = call(&for_now).and(update).and(["--stdin"]);
+        update.input(zero_ended(shown)).succeed()?;
+        let differ = |options: &[&str]| {
+            let call = call(&PLAIN)
+                .and(options)
+                .and(["--cached", head.as_str(), "--"]);
+            call.variable("GIT_ATTR_SOURCE", self.git().no_attributes())
+        };
+        let mut part = part(ask, &differ)?;
+        part.left_out = left_out;
+        Ok(part)
+    }
+
+    /// The paths that are compared, and what is not shown.
+    fn chosen<'l>(&self, look: &'l Look) -> Result<(Vec<&'l Path>, Vec<PathBuf>), GitError> {
+        let known: BTreeSet<&Path> = look.index.iter().map(|it| it.path.as_path()).collect();
+        let place = self.place()?;
+        let mut shown: Vec<&Path> = look.moved_submodules.iter().map(PathBuf::as_path).collect();
+        let mut left_out = look.repositories.clone();
+        let mut new = 0;
+        for path in look.changes.keys() {
+            let kind = place.kind(path).map_err(self.failed("look at", path))?;
+            let is_new = !known.contains(path.as_path()) && kind != Kind::Absent;
+            let is_large = || {
+                let found = fs::symlink_metadata(self.path().join(path));
+                found.is_ok_and(|found| found.len() > NEW_LARGEST)
+            };
+            new += usize::from(is_new);
+            if kind == Kind::Other || is_new && (new > NEW_SHOWN || is_large()) {
+                left_out.push(path.clone());
+            } else {
+                shown.push(path);
+            }
+        }
+        Ok((shown, left_out))
+    }
+}
+
+fn part(ask: &AskDiff<'_>, differ: &impl Fn(&[&str]) -> Call) -> Result<Part, GitError> {
+    Ok(Part {
+        files: files(differ)?,
+        text: text(ask, differ)?,
+        left_out: Vec::new(),
+    })
+}
+
+fn text(ask: &AskDiff<'_>, differ: &impl Fn(&[&str]) -> Call) -> Result<Vec<u8>, GitError> {
+    let colour = if ask.colour {
+        "--color=always"
+    } else {
+        "--color=never"
+    };
+    let shape = if ask.stat { "--stat" } else { "--patch" };
+    differ(&[colour, shape]).bytes()
+}
+
+fn files(differ: &impl Fn(&[&str]) -> Call) -> Result<Vec<FileDifference>, GitError> {
+    let call = differ(&["--numstat", "-z", "--no-renames"]);
+    let bytes = call.bytes()?;
+    let mut files = Vec::new();
+    for part in parts(&bytes) {
+        let mut fields = part.splitn(3, |byte| *byte == b'\t');
+        let (Some(added), Some(removed), Some(name)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            return Err(call.garbled(part));
+        };
+        let count = |field: &[u8]| String::from_utf8_lossy(field).parse().ok();
+        files.push(FileDifference {
+            path: path(name),
+            added: count(added),
+            removed: count(removed),
+        });
+    }
+    Ok(files)
+}

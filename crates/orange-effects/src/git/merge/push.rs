@@ -1,0 +1,84 @@
+//! Gives the remote a branch; it may say no.
+
+use orange_engine::names::{BranchName, CommitId};
+
+use crate::git::repository::name::branch_ref;
+use crate::git::repository::settings::Remote;
+use crate::git::{Git, GitError};
+
+/// What the remote said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// It has the branch's commit.
+    There,
+    /// There is no remote.
+    NoRemote,
+    /// It does not take it, in its words.
+    Rejected(String),
+}
+
+/// Options that switch off what a configuration may add to a push.
+const PLAIN: [&str; 6] = [
+    "push",
+    "--quiet",
+    "--no-verify",
+    "--no-signed",
+    "--no-follow-tags",
+    "--no-recurse-submodules",
+];
+
+impl Git {
+    /// Gives the remote what a branch has. Nothing that is there is replaced: it must be an
+    /// ancestor.
+    pub fn push_branch(&self, branch: &BranchName) -> Result<Pushed, GitError> {
+        let Some(remote) = self.remote()? else {
+            return Ok(Pushed::NoRemote);
+        };
+        let commit = self.branch(branch)?.ok_or_else(|| GitError::NoCommit {
+            branch: branch.to_string(),
+        })?;
+        Ok(match self.push_commit(&remote, &commit, branch)? {
+            None => Pushed::There,
+            Some(words) => Pushed::Rejected(words),
+        })
+    }
+
+    /// Gives the remote's branch a later commit, or says in its words why it does not take it.
+    pub(crate) fn push_commit(
+        &self,
+        remote: &Remote,
+        commit: &CommitId,
+        branch: &BranchName,
+    ) -> Result<Option<String>, GitError> {
+        let refspec = format!("{commit}:{}", branch_ref(branch)?);
+        self.push(&[], remote, &refspec)
+    }
+
+    /// Removes the remote's branch if it still has this commit.
+    pub(crate) fn push_nothing(
+        &self,
+        remote: &Remote,
+        branch: &BranchName,
+        expected: &CommitId,
+    ) -> Result<Option<String>, GitError> {
+        let name = branch_ref(branch)?;
+        let lease = format!("--force-with-lease={name}:{expected}");
+        self.push(&[lease.as_str()], remote, &format!(":{name}"))
+    }
+
+    fn push(
+        &self,
+        options: &[&str],
+        remote: &Remote,
+        refspec: &str,
+    ) -> Result<Option<String>, GitError> {
+        let words = PLAIN.iter().chain(options);
+        let call = self.call_remote(words, remote);
+        let words = call.and([refspec]).objection()?;
+        Ok(words.map(|words| {
+            let lines = words.lines().map(str::trim_end);
+            let lines: Vec<&str> = lines.filter(|it| !it.starts_with("hint:")).collect();
+            lines.join(" ")
+        }))
+    }
+}

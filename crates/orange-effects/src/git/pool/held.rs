@@ -1,0 +1,93 @@
+//! Files on their way out: moved aside, compared, and only then deleted.
+//!
+//! Moving is one step of the system, so nothing can be written to a path between the comparison
+//! and the deletion: what arrives at the path afterwards is another file, and stays. Whoever is
+//! killed in between leaves the file where [`Worktree::put_back`] finds it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::saved::Saved;
+use crate::git::worktree::disk::{Found, Keep};
+use crate::git::worktree::entry::Entry;
+use crate::git::{GitError, Worktree};
+
+/// Where files are on their way out, below the root: a move must stay on one file system.
+pub(crate) const HELD: &str = ".orange-held";
+
+impl Worktree<'_> {
+    /// Removes files that are exactly these; the paths of those that turned out to be different.
+    pub(crate) fn remove_proved(
+        &self,
+        proved: &BTreeMap<PathBuf, Entry>,
+    ) -> Result<BTreeSet<PathBuf>, GitError> {
+        let place = self.place()?;
+        let mut moved = BTreeSet::new();
+        let mut different = BTreeSet::new();
+        for path in proved.keys() {
+            let held = Path::new(HELD).join(path);
+            match place.rename(path, &held) {
+                Ok(true) => {
+                    moved.insert(held);
+                }
+                Ok(false) => {
+                    different.insert(path.clone());
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    place.remove_empty_parents(&held);
+                }
+                Err(error) => return Err(self.failed("move aside", path)(error)),
+            }
+        }
+        let found = self.on_disk(&moved, Keep::Hash)?;
+        for held in moved {
+            let path = held.strip_prefix(HELD).unwrap_or(&held).to_owned();
+            let entry = proved.get(&path).cloned();
+            if found.get(&held).cloned() == entry.map(Found::Entry) {
+                place.remove(&held).map_err(self.failed("remove", &held))?;
+                place.remove_empty_parents(&path);
+            } else {
+                let _occupied = place.rename(&held, &path);
+                different.insert(path);
+            }
+            place.remove_empty_parents(&held);
+        }
+        Ok(different)
+    }
+
+    /// Brings back what somebody who was killed had moved aside. Where something else is by now,
+    /// it goes if it is saved, and otherwise stays where it is and counts as a file like any other.
+    pub(crate) fn put_back(
+        &self,
+        saved: impl FnOnce() -> Result<Saved, GitError>,
+    ) -> Result<(), GitError> {
+        let place = self.place()?;
+        let held = place.files(Path::new(HELD));
+        let held: BTreeSet<PathBuf> = held
+            .map_err(self.failed("look into", Path::new(HELD)))?
+            .into_iter()
+            .collect();
+        let mut occupied = BTreeSet::new();
+        for file in held {
+            let path = file.strip_prefix(HELD).unwrap_or(&file);
+            if place.rename(&file, path).unwrap_or(false) {
+                place.remove_empty_parents(&file);
+            } else {
+                occupied.insert(file);
+            }
+        }
+        if occupied.is_empty() {
+            return Ok(());
+        }
+        let saved = saved()?;
+        for (file, found) in self.on_disk(&occupied, Keep::Hash)? {
+            let path = file.strip_prefix(HELD).unwrap_or(&file).to_owned();
+            let Found::Entry(entry) = found else { continue };
+            if saved.holds_held(self, &path, &file, &entry)? {
+                place.remove(&file).map_err(self.failed("remove", &file))?;
+                place.remove_empty_parents(&file);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! A checkout whose move to another commit was interrupted, made whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::CommitId;
+use serde::{Deserialize, Serialize};
+
+use super::saved::Saved;
+use crate::git::repository::call::{parts, path, zero_ended};
+use crate::git::worktree::disk::{Found, Keep};
+use crate::git::worktree::entry::Entry;
+use crate::git::worktree::place::Kind;
+use crate::git::worktree::status::is_file;
+use crate::git::{Git, GitError, MergeObstacle, Worktree};
+use crate::private_file;
+
+/// The note, in git's directory for the worktree.
+const NOTE: &str = "orange-forward.json";
+
+/// No note is larger.
+const LIMIT: u64 = 4096;
+
+/// Between which commits a checkout was on its way.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    from: CommitId,
+    to: CommitId,
+}
+
+impl Git {
+    /// The paths that two commits do not have alike.
+    pub(crate) fn changed_paths(
+        &self,
+        from: &CommitId,
+        to: &CommitId,
+    ) -> Result<Vec<PathBuf>, GitError> {
+        let words = ["diff-tree", "-r", "-z", "--name-only", "--no-renames"];
+        let call = self.call(words).and([from.as_str(), to.as_str(), "--"]);
+        Ok(parts(&call.bytes()?).map(path).collect())
+    }
+}
+
+impl Worktree<'_> {
+    /// Remembers what the files are about to become.
+    pub(crate) fn note_forward(&self, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
+        let path = self.directory().join(NOTE);
+        let (from, to) = (from.clone(), to.clone());
+        let bytes = serde_json::to_vec(&Note { from, to });
+        let bytes = bytes.map_err(|error| GitError::system("write", &path)(error.into()))?;
+        Ok(private_file::write(&path, &bytes)?)
+    }
+
+    /// The files are what the branch says.
+    pub(crate) fn forget_forward(&self) -> Result<(), GitError> {
+        let path = self.directory().join(NOTE);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(GitError::system("remove", &path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the files that an interrupted move was about what HEAD has, if all that is there in
+    /// their place is what one of the commits has. Anything else is somebody's, and stays.
+    pub(crate) fn recover(&self) -> Result<Option<MergeObstacle>, GitError> {
+        let path = self.directory().join(NOTE);
+        if fs::symlink_metadata(&path).is_err() {
+            return Ok(None);
+        }
+        let note = serde_json::from_slice::<Note>(&private_file::read(&path, LIMIT)?);
+        // A note that was not written whole was never acted upon.
+        let (Ok(Note { from, to }), Some(head)) = (note, self.head()?.commit().cloned()) else {
+            self.forget_forward()?;
+            return Ok(None);
+        };
+        // It may be the person's own checkout, and the lock that of a program nobody knows.
+        self.await_unlocked()?;
+        let git = self.git();
+        let held = || {
+            let saved = Saved::default().and_commit(git, &from)?;
+            saved.and_commit(git, &to)?.and_commit(git, &head)
+        };
+        self.put_back(held)?;
+        let saved = held()?;
+        let paths: BTreeSet<PathBuf> = git.changed_paths(&from, &to)?.into_iter().collect();
+        let found = self.on_disk(&paths, Keep::Hash)?;
+        let judged = saved.judge_found(self, &found, true)?;
+        let index = self.index()?;
+        let theirs = index.iter().filter(|it| paths.contains(&it.path));
+        let theirs = theirs.filter(|it| it.stage != 0 || !saved.in_commits(&it.path, &it.entry));
+        let mut files: BTreeSet<PathBuf> = theirs.map(|it| it.path.clone()).collect();
+        files.extend(judged.unproved);
+        if files.is_empty() {
+            files = self.rewrite(&head, &found, judged.proved)?;
+        }
+        if files.is_empty() {
+            self.forget_forward()?;
+            return Ok(None);
+        }
+        Ok(Some(MergeObstacle::Uncommitted {
+            checkout: self.path().to_owned(),
+            files: files.into_iter().collect(),
+        }))
+    }
+
+    /// Gives files that are saved, and their places in the index, what a commit has; the paths
+    /// that somebody has changed meanwhile.
+    fn rewrite(
+        &self,
+        commit: &CommitId,
+        found: &BTreeMap<PathBuf, Found>,
+        mut proved: BTreeMap<PathBuf, Entry>,
+    ) -> Result<BTreeSet<PathBuf>, GitError> {
+        let before = self.index_bytes()?;
+        let tree = self.git().tree(commit.as_str())?;
+        proved.retain(|path, entry| tree.get(path) != Some(entry));
+        let different = self.remove_proved(&proved)?;
+        if !different.is_empty() {
+            return Ok(different);
+        }
+        let nothing = self.git().no_id();
+        let mut lines = Vec::new();
+        let mut absent: Vec<&Path> = Vec::new();
+        let place = self.place()?;
+        for path in found.keys() {
+            let (mode, id) = match tree.get(path) {
+                Some(entry) => (entry.mode, entry.id.as_str()),
+                None => (0, nothing.as_str()),
+            };
+            lines.extend_from_slice(format!("{mode:o} {id} 0\t").as_bytes());
+            lines.extend_from_slice(path.as_os_str().as_bytes());
+            lines.push(0);
+            let kind = place.kind(path).map_err(self.failed("look at", path))?;
+            if kind == Kind::Absent && is_file(mode) {
+                absent.push(path);
+            }
+        }
+        let scratch = self.scratch()?;
+        let update = ["update-index", "-z", "--index-info"];
+        self.call_on(&scratch, update).input(lines).succeed()?;
+        if !self.swap_index(before.as_deref(), &scratch)? {
+            return Ok(found.keys().cloned().collect());
+        }
+        let write = self
+            .call(["checkout-index", "-u", "-q", "-z", "--stdin"])
+            .working();
+        // A file that appeared meanwhile is not replaced, and git says so by its code.
+        let _replaced_nothing = write.input(zero_ended(absent)).answer()?;
+        Ok(BTreeSet::new())
+    }
+}

@@ -1,0 +1,353 @@
+//! Workspaces of the pool: made once, recognised afterwards, never guessed.
+//!
+//! A worktree is ours when git has it on record at that place, the lock on it says so from its
+//! first moment, and our marker is in git's directory for it. Without the marker it was not
+//! finished: it is finished if it holds nothing, and otherwise left alone.
+
+pub(crate) mod acquire;
+pub(crate) mod acquire_refusal;
+pub(crate) mod held;
+pub(crate) mod interrupted;
+pub(crate) mod marker;
+pub(crate) mod release;
+pub(crate) mod saved;
+pub(crate) mod settle;
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::{BranchName, CommitId, WorkspaceName};
+
+use super::repository::name::folder_name;
+use super::worktree::is_same_place;
+use super::worktree::status::Look;
+use super::{Git, GitError, Listed, Marker, Phase, Worktree};
+use crate::git::pool::saved::Saved;
+use crate::private_file;
+
+/// The lock on our worktrees, so that neither git nor a person removes one by accident.
+const LOCK: &str = "a workspace of orange; look with `orange workspace list`";
+
+/// A place of the pool.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot<'a> {
+    /// `<project>--<n>`.
+    pub name: &'a WorkspaceName,
+    /// Its directory, which has that name.
+    pub path: &'a Path,
+}
+
+/// Why a directory cannot be used as a workspace. Nothing was touched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SlotRefusal {
+    /// Something else is there.
+    Occupied(PathBuf),
+    /// It is a worktree that somebody else made, or the workspace of another name.
+    NotOurs(PathBuf),
+    /// Something that git would wait for is where it expects a file.
+    NoFile(PathBuf),
+    /// It was ours, and is not a worktree of this repository any more.
+    Broken {
+        /// The directory.
+        path: PathBuf,
+        /// What does not fit.
+        reason: String,
+    },
+}
+
+impl fmt::Display for SlotRefusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SlotRefusal::Occupied(path) => {
+                write!(formatter, "something else is at `{}`", path.display())
+            }
+            SlotRefusal::NotOurs(path) => {
+                write!(
+                    formatter,
+                    "`{}` is somebody else's worktree",
+                    path.display()
+                )
+            }
+            SlotRefusal::NoFile(path) => {
+                let shown = path.to_string_lossy();
+                write!(formatter, "`{}` is no file", shown.escape_debug())
+            }
+            SlotRefusal::Broken { path, reason } => {
+                write!(
+                    formatter,
+                    "`{}` is no worktree any more: {reason}",
+                    path.display()
+                )
+            }
+        }
+    }
+}
+
+/// What is found at a place.
+enum There {
+    Nothing,
+    Unfinished,
+    Gone { record: PathBuf },
+    Ready,
+    Refused(SlotRefusal),
+}
+
+impl Git {
+    /// The workspace at a place, made if there is none; its files are those of `at` then.
+    pub(super) fn workspace(
+        &self,
+        slot: &Slot<'_>,
+        listed: &[Listed],
+        at: &CommitId,
+    ) -> Result<Result<Worktree<'_>, SlotRefusal>, GitError> {
+        let path = slot.real_path()?;
+        match self.there(slot.name, &path, listed)? {
+            There::Refused(refusal) => return Ok(Err(refusal)),
+            There::Ready => {}
+            There::Gone { record } => bring_back(&path, &record)?,
+            There::Nothing => self.make(slot.name, &path, at)?,
+            There::Unfinished => {
+                self.forget(&path)?;
+                self.make(slot.name, &path, at)?;
+            }
+        }
+        let worktree = self.worktree(&path)?;
+        worktree.refill()?;
+        Ok(Ok(worktree))
+    }
+
+    /// Looks at a workspace that is there, finished and nobody's. Whatever stands in the way of that
+    /// is found again, and told, by who takes it.
+    pub(super) fn look_ahead(&self, slot: &Slot<'_>) -> Option<Look> {
+        let path = slot.real_path().ok()?;
+        let listed = self.worktrees().ok()?;
+        let there = self.there(slot.name, &path, &listed).ok()?;
+        let worktree = self.worktree(&path).ok()?;
+        let marker = worktree.marker().ok()??;
+        let is_idle = matches!(there, There::Ready)
+            && marker.phase == Phase::Idle
+            && !marker.is_refilling
+            && !worktree.is_locked();
+        is_idle.then(|| worktree.look_at_rest().ok())?
+    }
+
+    /// Makes the workspace at a place ahead of its first use, if there is none.
+    pub fn prepare(
+        &self,
+        slot: &Slot<'_>,
+        default: Option<&BranchName>,
+    ) -> Result<Result<(), SlotRefusal>, GitError> {
+        let base = self.base(&self.default_branch(default)?)?;
+        let made = self.workspace(slot, &self.worktrees()?, &base.commit)?;
+        Ok(made.map(drop))
+    }
+
+    /// The workspace at a place, if it is there and finished; one whose directory somebody deleted
+    /// is brought back from its index.
+    pub fn existing_workspace(
+        &self,
+        slot: &Slot<'_>,
+    ) -> Result<Result<Option<Worktree<'_>>, SlotRefusal>, GitError> {
+        let path = slot.real_path()?;
+        match self.there(slot.name, &path, &self.worktrees()?)? {
+            There::Refused(refusal) => return Ok(Err(refusal)),
+            There::Nothing | There::Unfinished => return Ok(Ok(None)),
+            There::Ready => {}
+            There::Gone { record } => bring_back(&path, &record)?,
+        }
+        let worktree = self.worktree(&path)?;
+        worktree.refill()?;
+        Ok(Ok(Some(worktree)))
+    }
+
+    fn there(
+        &self,
+        name: &WorkspaceName,
+        path: &Path,
+        listed: &[Listed],
+    ) -> Result<There, GitError> {
+        let mut listed = listed.iter();
+        let listed = listed.find(|listed| is_same_place(&listed.path, path));
+        let kind = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            kind => Some(kind.map_err(GitError::system("look at", path))?),
+        };
+        let refused =
+            |refusal: fn(PathBuf) -> SlotRefusal| There::Refused(refusal(path.to_owned()));
+        match (listed, kind) {
+            (None, None) => Ok(There::Nothing),
+            (None, Some(kind)) if kind.is_dir() && names(path)?.is_empty() => Ok(There::Nothing),
+            (None, Some(_)) => Ok(refused(SlotRefusal::Occupied)),
+            (Some(_), Some(kind)) if !kind.is_dir() => Ok(refused(SlotRefusal::Occupied)),
+            (Some(listed), Some(_)) => self.registered(name, path, listed),
+            (Some(listed), None) => {
+                let Some(record) = self.record_at(path)? else {
+                    return Ok(refused(SlotRefusal::NotOurs));
+                };
+                let is_marked = Marker::read(&record)?.is_some();
+                Ok(match (is_locked_by_us(listed), is_marked) {
+                    (true, true) => There::Gone { record },
+                    (true, false) => There::Unfinished,
+                    (false, _) => refused(SlotRefusal::NotOurs),
+                })
+            }
+        }
+    }
+
+    /// What a worktree is that git has on record, and whose directory is there.
+    fn registered(
+        &self,
+        name: &WorkspaceName,
+        path: &Path,
+        listed: &Listed,
+    ) -> Result<There, GitError> {
+        let is_empty = names(path)?.iter().all(|it| it == ".git") && !path.join(".git").is_dir();
+        let worktree = match self.worktree(path) {
+            Ok(worktree) => worktree,
+            Err(GitError::NotThatWorktree { path, reason }) => {
+                let record = self.record_at(&path)?.filter(|_| is_locked_by_us(listed));
+                return Ok(match record.filter(|_| is_empty) {
+                    None => There::Refused(SlotRefusal::Broken { path, reason }),
+                    Some(record) if Marker::read(&record)?.is_some() => There::Gone { record },
+                    Some(_) => There::Unfinished,
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        let has_index = worktree.directory().join("index").exists();
+        Ok(match worktree.marker()? {
+            Some(marker) if marker.workspace == *name => There::Ready,
+            None if is_locked_by_us(listed) && is_empty && !has_index => There::Unfinished,
+            _ => There::Refused(SlotRefusal::NotOurs(path.to_owned())),
+        })
+    }
+
+    fn make(&self, name: &WorkspaceName, path: &Path, at: &CommitId) -> Result<(), GitError> {
+        let words = [
+            "worktree",
+            "add",
+            "--quiet",
+            "--detach",
+            "--no-checkout",
+            "--lock",
+        ];
+        let call = self.call_recording(words).and(["--reason", LOCK, "--"]);
+        let call = call.working();
+        call.and([path.as_os_str(), at.as_str().as_ref()])
+            .succeed()?;
+        let marker = Marker {
+            workspace: name.clone(),
+            phase: Phase::Idle,
+            is_refilling: true,
+        };
+        marker.write(self.worktree(path)?.directory())
+    }
+
+    /// Forgets a worktree that was not finished and holds nothing.
+    fn forget(&self, path: &Path) -> Result<(), GitError> {
+        let failed = GitError::system("remove", path);
+        let entry = path.join(".git");
+        if fs::symlink_metadata(&entry).is_ok_and(|it| it.is_file()) {
+            fs::remove_file(&entry).map_err(&failed)?;
+        }
+        match fs::remove_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // Not empty: something appeared in it just now.
+            removed => removed.map_err(&failed)?,
+        }
+        let call = self.call_recording(["worktree", "remove", "--force", "--force", "--"]);
+        call.and([path]).succeed()
+    }
+
+    /// Git's own directory for a worktree that should be at a path.
+    fn record_at(&self, path: &Path) -> Result<Option<PathBuf>, GitError> {
+        let records = self.directory().join("worktrees");
+        let entries = match fs::read_dir(&records) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            entries => entries.map_err(GitError::system("read", &records))?,
+        };
+        for entry in entries.flatten() {
+            let Ok(text) = fs::read(entry.path().join("gitdir")) else {
+                continue;
+            };
+            let place = entry
+                .path()
+                .join(super::repository::call::path(text.trim_ascii_end()));
+            if place
+                .parent()
+                .is_some_and(|place| is_same_place(place, path))
+            {
+                return Ok(Some(entry.path()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Worktree<'_> {
+    /// Finishes filling the directory from the index, if that was begun.
+    fn refill(&self) -> Result<(), GitError> {
+        let Some(mut marker) = self.marker()?.filter(|marker| marker.is_refilling) else {
+            return Ok(());
+        };
+        self.require_unlocked()?;
+        if !self.directory().join("index").exists() {
+            self.call(["read-tree", "--reset", "HEAD"]).succeed()?;
+        }
+        let look = self.look()?;
+        // Whoever was killed while filling left half a file; what is somebody's stays.
+        let judged = Saved::default().and_index(&look).judge(self, &look)?;
+        self.remove_proved(&judged.proved)?;
+        self.fill()?;
+        marker.is_refilling = false;
+        marker.write(self.directory())
+    }
+}
+
+impl Slot<'_> {
+    /// The directory, with the folder of the pool made and its links resolved.
+    fn real_path(&self) -> Result<PathBuf, GitError> {
+        let name = folder_name(self.name)?;
+        if self.path.file_name() != Some(name.as_ref()) || self.path.is_relative() {
+            return Err(GitError::BadName {
+                what: "a workspace's directory",
+                value: self.path.display().to_string(),
+                reason: "it is no absolute path that ends in the workspace's name",
+            });
+        }
+        let folder = private_file::make_folder(self.path)?;
+        let folder = folder
+            .canonicalize()
+            .map_err(GitError::system("open", folder))?;
+        Ok(folder.join(name))
+    }
+}
+
+fn is_locked_by_us(listed: &Listed) -> bool {
+    listed.locked.as_deref() == Some(LOCK)
+}
+
+fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>, GitError> {
+    let failed = GitError::system("look into", folder);
+    let entries = fs::read_dir(folder).map_err(&failed)?;
+    entries
+        .map(|entry| Ok(entry.map_err(&failed)?.file_name()))
+        .collect()
+}
+
+/// Makes the directory of a workspace again that somebody deleted by hand.
+fn bring_back(path: &Path, record: &Path) -> Result<(), GitError> {
+    let failed = GitError::system("make", path);
+    if let Some(mut marker) = Marker::read(record)? {
+        marker.is_refilling = true;
+        marker.write(record)?;
+    }
+    fs::create_dir_all(path).map_err(&failed)?;
+    let mut entry = b"gitdir: ".to_vec();
+    entry.extend_from_slice(record.as_os_str().as_bytes());
+    entry.push(b'\n');
+    fs::write(path.join(".git"), entry).map_err(&failed)
+}

@@ -1,0 +1,224 @@
+//! What commits hold, so that a copy on the disk may go.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::CommitId;
+
+use crate::git::rescue::rescued::Content;
+use crate::git::worktree::disk::{Found, Keep};
+use crate::git::worktree::entry::{Entry, LINK, Tree};
+use crate::git::worktree::status::Look;
+use crate::git::{Git, GitError, Rescued, Worktree};
+
+/// What `git add --intent-to-add` puts into the index: a file without a byte.
+const NOTHING: [&str; 2] = [
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+];
+
+/// Contents that are kept elsewhere than in the worktree.
+#[derive(Default)]
+pub(crate) struct Saved {
+    /// Byte for byte, as a rescue keeps them.
+    exact: Vec<Tree>,
+    /// What a rescue keeps of the index.
+    staged: Vec<Tree>,
+    unmerged: BTreeSet<(PathBuf, u8, Entry)>,
+    /// As git writes them to the disk, filters and line ends applied; with the commit's id, if it
+    /// is one whose attributes may have been in force.
+    commits: Vec<(Option<CommitId>, Tree)>,
+}
+
+/// What a look means, given what is saved.
+pub(crate) struct Judged {
+    /// What is on the disk and saved, byte for byte as it was when it was judged.
+    pub proved: BTreeMap<PathBuf, Entry>,
+    /// What nobody holds.
+    pub unproved: BTreeSet<PathBuf>,
+}
+
+impl Saved {
+    /// With everything that a commit holds.
+    pub fn and_commit(mut self, git: &Git, commit: &CommitId) -> Result<Self, GitError> {
+        let tree = git.tree(commit.as_str())?;
+        self.commits.push((Some(commit.clone()), tree));
+        Ok(self)
+    }
+
+    /// With everything that the index holds; for a worktree that is filled from it.
+    pub fn and_index(mut self, look: &Look) -> Self {
+        let resolved = look.index.iter().filter(|it| it.stage == 0);
+        let entries = resolved.map(|it| (it.path.clone(), it.entry.clone()));
+        self.commits.push((None, entries.collect()));
+        self
+    }
+
+    /// With everything that a rescue holds.
+    pub fn and_rescue(mut self, rescued: &Rescued, content: &Content) -> Self {
+        self.exact.push(content.work.clone());
+        self.staged.push(content.index.clone());
+        self.unmerged.extend(content.unmerged.iter().cloned());
+        let head = rescued.about.head.clone();
+        self.commits.push((head, content.before.clone()));
+        self
+    }
+
+    fn holds_exactly(&self, path: &Path, entry: &Entry) -> bool {
+        self.exact.iter().any(|tree| tree.get(path) == Some(entry))
+    }
+
+    fn holds_staged(&self, path: &Path, stage: u8, entry: &Entry) -> bool {
+        if stage != 0 {
+            let known = (path.to_owned(), stage, entry.clone());
+            return self.unmerged.contains(&known);
+        }
+        let commits = self.commits.iter().map(|(_, tree)| tree);
+        let mut trees = self.staged.iter().chain(commits).chain(&self.exact);
+        NOTHING.contains(&&*entry.id) || trees.any(|tree| tree.get(path) == Some(entry))
+    }
+
+    /// Whether one of the commits has exactly this at a path.
+    pub fn in_commits(&self, path: &Path, entry: &Entry) -> bool {
+        let mut trees = self.commits.iter().map(|(_, tree)| tree);
+        trees.any(|tree| tree.get(path) == Some(entry))
+    }
+
+    /// Judges everything that a look found to differ.
+    pub fn judge(&self, worktree: &Worktree<'_>, look: &Look) -> Result<Judged, GitError> {
+        let paths = look.paths();
+        let found = worktree.on_disk(&paths, Keep::Hash)?;
+        let mut judged = self.judge_found(worktree, &found, true)?;
+        let staged = look.index.iter().filter(|it| paths.contains(&it.path));
+        let lost = staged.filter(|it| !self.holds_staged(&it.path, it.stage, &it.entry));
+        judged.unproved.extend(lost.map(|it| it.path.clone()));
+        judged
+            .proved
+            .retain(|path, _| !judged.unproved.contains(path));
+        Ok(judged)
+    }
+
+    /// Judges what is on the disk; the beginning of a file counts as that file if one may have been
+    /// killed while writing it.
+    pub fn judge_found(
+        &self,
+        worktree: &Worktree<'_>,
+        found: &BTreeMap<PathBuf, Found>,
+        beginnings: bool,
+    ) -> Result<Judged, GitError> {
+        let mut judged = Judged {
+            proved: BTreeMap::new(),
+            unproved: BTreeSet::new(),
+        };
+        let mut uncertain = Vec::new();
+        for (path, found) in found {
+            match found {
+                // The files in it are judged one by one.
+                Found::Absent | Found::Folder => {}
+                Found::Other => {
+                    judged.unproved.insert(path.clone());
+                }
+                Found::Entry(entry) if self.holds_exactly(path, entry) => {
+                    judged.proved.insert(path.clone(), entry.clone());
+                }
+                Found::Entry(entry) => uncertain.push((path.as_path(), entry)),
+            }
+        }
+        for (path, entry) in uncertain {
+            if self.holds_as_written(worktree, path, entry, beginnings)? {
+                judged.proved.insert(path.to_owned(), entry.clone());
+            } else {
+                judged.unproved.insert(path.to_owned());
+            }
+        }
+        Ok(judged)
+    }
+
+    /// Whether a file is what git writes for a commit, or the beginning of it.
+    fn holds_as_written(
+        &self,
+        worktree: &Worktree<'_>,
+        path: &Path,
+        entry: &Entry,
+        beginnings: bool,
+    ) -> Result<bool, GitError> {
+        let mut trees = self.commits.iter().map(|(_, tree)| tree);
+        if trees.all(|tree| !tree.contains_key(path)) {
+            return Ok(false);
+        }
+        if entry.mode == LINK || self.in_commits(path, entry) {
+            return Ok(self.in_commits(path, entry));
+        }
+        let mode = entry.mode;
+        // A switch changes the attributes of files that it does not write.
+        let earlier = self
+            .commits
+            .iter()
+            .filter_map(|(commit, _)| commit.as_ref());
+        for attributes_of in [None]
+            .into_iter()
+            .chain(earlier.map(|it| Some(it.as_str())))
+        {
+            let id = worktree.as_added(&[path], attributes_of)?.pop();
+            let id = id.unwrap_or_default();
+            if self.in_commits(path, &Entry { mode, id }) {
+                return Ok(true);
+            }
+        }
+        if !beginnings {
+            return Ok(false);
+        }
+        let full = worktree.path().join(path);
+        let bytes = fs::read(&full).map_err(GitError::system("read", &full))?;
+        // What was read must be what was hashed.
+        let read = worktree
+            .call(["hash-object", "--stdin"])
+            .input(bytes.clone())
+            .text()?;
+        if read != entry.id {
+            return Ok(false);
+        }
+        for committed in self.commits.iter().filter_map(|(_, tree)| tree.get(path)) {
+            if worktree
+                .as_written(path, &committed.id)?
+                .starts_with(&bytes)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether something that was moved aside from a path is held.
+    pub fn holds_held(
+        &self,
+        worktree: &Worktree<'_>,
+        path: &Path,
+        held: &Path,
+        entry: &Entry,
+    ) -> Result<bool, GitError> {
+        if self.holds_exactly(path, entry) || self.in_commits(path, entry) {
+            return Ok(true);
+        }
+        if entry.mode == LINK {
+            return Ok(false);
+        }
+        let mut as_path = std::ffi::OsString::from("--path=");
+        as_path.push(path);
+        let call = worktree.call(["hash-object"]).and([as_path]);
+        let id = call.and(["--"]).and([held]).text()?;
+        let mode = entry.mode;
+        Ok(self.in_commits(path, &Entry { mode, id }))
+    }
+}
+
+impl Worktree<'_> {
+    /// A blob as git would write it to this path.
+    pub(crate) fn as_written(&self, path: &Path, id: &str) -> Result<Vec<u8>, GitError> {
+        let mut as_path = std::ffi::OsString::from("--path=");
+        as_path.push(path);
+        let call = self.call(["cat-file", "--filters"]).and([as_path]);
+        call.and([id]).bytes()
+    }
+}

@@ -1,0 +1,138 @@
+//! Makes a worktree what its HEAD says, removing only what is saved.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::CommitId;
+
+use super::saved::Saved;
+use crate::git::repository::call::zero_ended;
+use crate::git::worktree::entry::{Indexed, REPOSITORY};
+use crate::git::worktree::place::Kind;
+use crate::git::worktree::status::{Head, Look, is_file};
+use crate::git::{GitError, Worktree};
+
+/// How it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// Every file is as HEAD has it.
+    Clean,
+    /// These are saved nowhere, and untouched.
+    Unproved(BTreeSet<PathBuf>),
+    /// These could not be brought to what HEAD has, and are untouched.
+    Stuck(BTreeSet<PathBuf>),
+}
+
+impl Worktree<'_> {
+    /// Takes HEAD off its branch; the branch, the index and the files stay as they are.
+    pub(crate) fn detach(&self, head: &Head, otherwise: &CommitId) -> Result<CommitId, GitError> {
+        let commit = match head {
+            Head::Detached(commit) => return Ok(commit.clone()),
+            Head::Branch { commit, .. } => commit.as_ref().unwrap_or(otherwise),
+        };
+        let why = ["-m", "orange: leave the branch"];
+        let call = self.call(["update-ref", "--no-deref"]).and(why);
+        call.and(["HEAD", commit.as_str()]).succeed()?;
+        match self.head()? {
+            Head::Detached(now) if now == *commit => Ok(now),
+            _ => Err(GitError::Changing(self.path().to_owned())),
+        }
+    }
+
+    /// Makes index and files those of HEAD, which is at `commit`. Also what the last look showed.
+    pub(crate) fn settle(
+        &self,
+        commit: &CommitId,
+        saved: impl FnOnce() -> Result<Saved, GitError>,
+    ) -> Result<(Settled, Look), GitError> {
+        self.require_unlocked()?;
+        let index = self.index_bytes()?;
+        let look = self.look()?;
+        if look.changes.is_empty() {
+            return Ok((verdict(&look), look));
+        }
+        let judged = saved()?.judge(self, &look)?;
+        if !judged.unproved.is_empty() {
+            return Ok((Settled::Unproved(judged.unproved), look));
+        }
+        let different = self.remove_proved(&judged.proved)?;
+        if !different.is_empty() {
+            return Ok((Settled::Unproved(different), look));
+        }
+        let scratch = self.scratch()?;
+        self.show_hidden(&scratch, &look)?;
+        let reset = ["read-tree", "--reset", commit.as_str()];
+        self.call_on(&scratch, reset).succeed()?;
+        if !self.swap_index(index.as_deref(), &scratch)? {
+            return Ok((Settled::Stuck(look.paths()), look));
+        }
+        self.fill()?;
+        let look = self.look()?;
+        Ok((verdict(&look), look))
+    }
+
+    /// Writes the files that the index has and the disk lacks; nothing that is there is replaced.
+    pub(crate) fn fill(&self) -> Result<(), GitError> {
+        let index = self.index()?;
+        let place = self.place()?;
+        let mut missing: Vec<&Path> = Vec::new();
+        let expected = |it: &&Indexed| it.stage == 0 && !it.is_skipped;
+        for indexed in index.iter().filter(expected) {
+            let path = indexed.path.as_path();
+            if place.kind(path).map_err(self.failed("look at", path))? != Kind::Absent {
+                continue;
+            }
+            if is_file(indexed.entry.mode) {
+                missing.push(path);
+            } else if indexed.entry.mode == REPOSITORY {
+                // A submodule that nobody has filled is an empty directory, else it counts as gone.
+                let made = place.make_folder(path);
+                made.map_err(self.failed("make", path))?;
+            }
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let call = self
+            .call(["checkout-index", "-u", "-q", "-z", "--stdin"])
+            .working();
+        // A file that appeared meanwhile is not replaced, and git says so by its code.
+        let _replaced_nothing = call.input(zero_ended(missing)).answer()?;
+        Ok(())
+    }
+
+    /// Lets git look again at files that somebody told it not to look at.
+    pub(crate) fn show_hidden(&self, index: &Path, look: &Look) -> Result<(), GitError> {
+        let hidden = look
+            .index
+            .iter()
+            .filter(|it| look.changes.contains_key(&it.path));
+        let (mut assumed, mut skipped) = (Vec::new(), Vec::new());
+        for indexed in hidden {
+            if indexed.is_hidden {
+                assumed.push(indexed.path.as_path());
+            }
+            if indexed.is_skipped {
+                skipped.push(indexed.path.as_path());
+            }
+        }
+        for (flag, paths) in [
+            ("--no-assume-unchanged", assumed),
+            ("--no-skip-worktree", skipped),
+        ] {
+            if !paths.is_empty() {
+                let call = self.call_on(index, ["update-index", flag, "-z", "--stdin"]);
+                call.input(zero_ended(paths)).succeed()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn verdict(look: &Look) -> Settled {
+    if look.is_clean() {
+        return Settled::Clean;
+    }
+    let others = look.repositories.iter().chain(&look.moved_submodules);
+    Settled::Stuck(look.changes.keys().chain(others).cloned().collect())
+}

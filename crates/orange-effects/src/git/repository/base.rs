@@ -1,0 +1,207 @@
+//! Where work starts: the freshest commit of the default branch.
+
+use orange_engine::names::{BranchName, CommitId};
+
+use super::name::branch_ref;
+use super::refs::Refs;
+use crate::git::{Git, GitError};
+
+/// What asking the remote came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Freshness {
+    /// There is no remote to ask.
+    NoRemote,
+    /// It was asked just now.
+    Fresh,
+    /// It could not be asked, and why; what was known before is used.
+    Stale(String),
+}
+
+/// The commit that work starts from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// The default branch.
+    pub branch: BranchName,
+    /// Its commit: that of the remote, or of this repository if it contains the remote's.
+    pub commit: CommitId,
+    /// Whether both have commits that the other lacks; the remote's is taken then.
+    pub is_diverged: bool,
+}
+
+/// What the default branch is, here and at the remote.
+#[derive(Debug)]
+pub(crate) struct Tips {
+    /// The freshest.
+    pub base: Base,
+    /// The commit of this repository's branch.
+    pub local: Option<CommitId>,
+    /// The commit of the remote's branch, as it was last known.
+    pub theirs: Option<CommitId>,
+}
+
+impl Tips {
+    /// The commit that a merge adds to: what this repository has, or what it can be forwarded to.
+    pub fn target(&self) -> &CommitId {
+        let own = self.local.as_ref().filter(|_| self.base.is_diverged);
+        own.unwrap_or(&self.base.commit)
+    }
+}
+
+impl Git {
+    /// The default branch: as configured, as the remote says, or the usual one that exists.
+    pub fn default_branch(&self, configured: Option<&BranchName>) -> Result<BranchName, GitError> {
+        if let Some(configured) = configured {
+            branch_ref(configured)?;
+            return Ok(configured.clone());
+        }
+        let said = self
+            .call(["config", "--get", "init.defaultBranch"])
+            .answer()?;
+        let said = said.map(|said| String::from_utf8_lossy(&said).trim().to_owned());
+        let usual = said.into_iter();
+        let usual = usual.chain(["main", "master"].map(str::to_owned));
+        let usual: Vec<BranchName> = usual.map(BranchName::new).collect();
+        let mut names: Vec<String> = Vec::new();
+        for branch in &usual {
+            names.extend(self.names_of(branch).unwrap_or_default());
+        }
+        let remote = self.remote_name();
+        let head = remote.as_ref();
+        let head = head.map(|remote| format!("refs/remotes/{remote}/HEAD"));
+        names.extend(head.clone());
+        let refs = self.refs(&names)?;
+        let said = head.and_then(|head| refs.targets.get(&head).cloned());
+        let prefix = format!("refs/remotes/{}/", remote.unwrap_or_default());
+        if let Some(name) = said.as_deref().and_then(|said| said.strip_prefix(&prefix)) {
+            return Ok(BranchName::new(name));
+        }
+        for branch in usual {
+            let names = self.names_of(&branch).unwrap_or_default();
+            if names.iter().any(|name| refs.commits.contains_key(name)) {
+                return Ok(branch);
+            }
+        }
+        Err(GitError::NoDefaultBranch(self.directory().to_owned()))
+    }
+
+    /// Asks the remote about these branches, within the bound for the network. No branch of this
+    /// repository moves: whatever the configuration says, only what is known of the remote does.
+    pub fn fetch(&self, branches: &[&BranchName]) -> Result<Freshness, GitError> {
+        let remote = match self.remote() {
+            Ok(Some(remote)) => remote,
+            Ok(None) => return Ok(Freshness::NoRemote),
+            Err(error) => return Ok(Freshness::Stale(error.to_string())),
+        };
+        let name = &remote.name;
+        let mut refspecs = Vec::new();
+        for branch in branches {
+            branch_ref(branch)?;
+            // A pattern, because it may fit nothing: the branch need not exist there.
+            refspecs.push(format!(
+                "+refs/heads/{branch}*:refs/remotes/{name}/{branch}*"
+            ));
+        }
+        let words = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-prune",
+            "--no-recurse-submodules",
+            "--no-auto-maintenance",
+            "--no-write-fetch-head",
+            "--refmap=",
+        ];
+        let call = self.call_remote(words, &remote).and(refspecs);
+        Ok(match call.succeed() {
+            Ok(()) => Freshness::Fresh,
+            Err(error) => Freshness::Stale(error.to_string()),
+        })
+    }
+
+    /// The commit to start from, of what is known now.
+    pub fn base(&self, default: &BranchName) -> Result<Base, GitError> {
+        Ok(self.tips(default)?.base)
+    }
+
+    /// The same, and what it is in each place.
+    pub(crate) fn tips(&self, default: &BranchName) -> Result<Tips, GitError> {
+        self.tips_in(&self.refs(&self.names_of(default)?)?, default)
+    }
+
+    /// The commit of a branch of this repository.
+    pub fn branch(&self, branch: &BranchName) -> Result<Option<CommitId>, GitError> {
+        let name = branch_ref(branch)?;
+        Ok(self
+            .refs(std::slice::from_ref(&name))?
+            .commits
+            .remove(&name))
+    }
+
+    /// The commit to start from; and the commit of a branch, first of this repository and then as
+    /// the remote was last known to have it.
+    pub(crate) fn base_and_branch(
+        &self,
+        default: &BranchName,
+        branch: &BranchName,
+    ) -> Result<(Base, [Option<CommitId>; 2]), GitError> {
+        let wanted = self.names_of(branch)?;
+        let mut refs = self.refs(&[self.names_of(default)?, wanted.clone()].concat())?;
+        let base = self.tips_in(&refs, default)?.base;
+        let mut found = wanted.iter().map(|name| refs.commits.remove(name));
+        let local = found.next().flatten();
+        Ok((base, [local, found.next().flatten()]))
+    }
+
+    /// A branch's refs: that of this repository, then that of the remote.
+    fn names_of(&self, branch: &BranchName) -> Result<Vec<String>, GitError> {
+        let mut names = vec![branch_ref(branch)?];
+        let remote = self.remote_name();
+        names.extend(remote.map(|remote| format!("refs/remotes/{remote}/{branch}")));
+        Ok(names)
+    }
+
+    fn tips_in(&self, refs: &Refs, default: &BranchName) -> Result<Tips, GitError> {
+        let names = self.names_of(default)?;
+        let mut found = names.iter().map(|name| refs.commits.get(name).cloned());
+        let (local, theirs) = (found.next().flatten(), found.next().flatten());
+        let (commit, is_diverged) = match (local.clone(), theirs.clone()) {
+            (None, None) => {
+                let branch = default.to_string();
+                return Err(GitError::NoCommit { branch });
+            }
+            (Some(only), None) | (None, Some(only)) => (only, false),
+            (Some(local), Some(theirs)) if local == theirs => (local, false),
+            (Some(local), Some(theirs)) => {
+                if self.contains(&theirs, &local)? {
+                    (theirs, false)
+                } else if self.contains(&local, &theirs)? {
+                    (local, false)
+                } else {
+                    (theirs, true)
+                }
+            }
+        };
+        let branch = default.clone();
+        let base = Base {
+            branch,
+            commit,
+            is_diverged,
+        };
+        Ok(Tips {
+            base,
+            local,
+            theirs,
+        })
+    }
+
+    /// Whether a commit has another one among its ancestors, or is it.
+    pub(crate) fn contains(&self, newer: &CommitId, older: &CommitId) -> Result<bool, GitError> {
+        let words = [
+            "merge-base",
+            "--is-ancestor",
+            older.as_str(),
+            newer.as_str(),
+        ];
+        Ok(self.call(words).answer()?.is_some())
+    }
+}

@@ -1,0 +1,336 @@
+//! Calls git with a known environment and none of the repository's settings.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use orange_engine::time::Timestamp;
+
+use super::caller::{IDENTITY, Variables};
+use super::settings::{Remote, Setting};
+use crate::command::{Ending, Finished, Invocation};
+use crate::git::{Git, GitError, Worktree};
+
+/// One call of git.
+pub(crate) struct Call {
+    invocation: Invocation,
+    /// How long it may take if it is known to be long.
+    work: Duration,
+}
+
+impl Git {
+    /// A call about the repository as a whole; no attributes apply.
+    pub(crate) fn call<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
+        self.call_as_of(self.no_attributes(), words)
+    }
+
+    /// The tree to take attributes from so that there are none.
+    pub(crate) fn no_attributes(&self) -> &'static str {
+        if self.id_digits() == 64 {
+            "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+        } else {
+            "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+        }
+    }
+
+    /// The same, with the attributes of a commit; a git before 2.41 finds none.
+    pub(crate) fn call_as_of<A: AsRef<OsStr>>(
+        &self,
+        commit: &str,
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        let mut variables = self.caller.variables(&[]);
+        self.place(&mut variables, self.directory());
+        variables.insert("GIT_ATTR_SOURCE".into(), commit.into());
+        // Without a worktree git looks for files where it is called: here are none.
+        self.caller.invoke(variables, self.own.path()).and(words)
+    }
+
+    /// The same, in the name of the user, as their own configuration has it unless another name
+    /// is given, at a given time.
+    pub(crate) fn call_by_person<A: AsRef<OsStr>>(
+        &self,
+        at: Timestamp,
+        identity: &[Setting],
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        let mut variables = self.caller.variables(identity);
+        self.place(&mut variables, self.directory());
+        for (name, _) in IDENTITY {
+            variables.remove(OsStr::new(name));
+        }
+        let date = format!("@{} +0000", at.millis().div_euclid(1000));
+        for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+            variables.insert(name.into(), date.clone().into());
+        }
+        // A name that is made up of the machine's is nobody's.
+        let known = ["-c", "user.useConfigOnly=true"];
+        self.caller
+            .invoke(variables, self.own.path())
+            .and(known)
+            .and(words)
+    }
+
+    /// A call about git's records of worktrees, whose places follow from the repository's own
+    /// directory. It reads the repository's configuration, and runs nothing that is named there.
+    pub(crate) fn call_recording<A: AsRef<OsStr>>(
+        &self,
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        let mut variables = self.caller.variables(&[]);
+        variables.insert("GIT_DIR".into(), self.directory().into());
+        self.caller.invoke(variables, self.directory()).and(words)
+    }
+
+    /// Lets git work in a directory of the repository's, and share ours with all others.
+    fn place(&self, variables: &mut Variables, directory: &Path) {
+        variables.insert("GIT_DIR".into(), directory.into());
+        variables.insert("GIT_COMMON_DIR".into(), self.own.path().into());
+    }
+
+    /// The names for which the user's own configuration has something in a section.
+    pub(crate) fn users_names(&self, section: &str) -> Result<BTreeSet<String>, GitError> {
+        let pattern = format!("^{section}\\..*\\.");
+        let call = self.call(["config", "--name-only", "-z", "--get-regexp", &pattern]);
+        let said = call.answer()?.unwrap_or_default();
+        let name = |part: &[u8]| {
+            let key = String::from_utf8_lossy(part).into_owned();
+            let (name, _) = key.split_once('.')?.1.rsplit_once('.')?;
+            Some(name.to_owned())
+        };
+        Ok(parts(&said).filter_map(name).collect())
+    }
+
+    /// A call that talks to the remote, within the bound for the network.
+    pub(crate) fn call_remote<A: AsRef<OsStr>>(
+        &self,
+        words: impl IntoIterator<Item = A>,
+        remote: &Remote,
+    ) -> Call {
+        let mut settings = remote.settings();
+        if remote.uses_ssh() && !self.has_ssh_command() {
+            let quiet = ("core.sshCommand", "ssh -oBatchMode=yes");
+            settings.push((quiet.0.to_owned(), quiet.1.to_owned()));
+        }
+        let mut variables = self.caller.variables(&settings);
+        self.place(&mut variables, self.directory());
+        // A remote may be a path, which is meant as seen from the checkout.
+        let above = self.directory().parent();
+        let above = above.filter(|_| self.directory().ends_with(".git"));
+        let call = self
+            .caller
+            .invoke(variables, above.unwrap_or(self.directory()));
+        let call = call.and(words).and(["--", &remote.name]);
+        call.timeout(self.network_timeout())
+    }
+
+    fn has_ssh_command(&self) -> bool {
+        let call = self.call(["config", "--get", "core.sshCommand"]);
+        matches!(call.answer(), Ok(Some(_)))
+    }
+
+    /// How long the network may take.
+    pub(crate) fn network_timeout(&self) -> Duration {
+        self.caller.timeouts.network
+    }
+}
+
+impl Worktree<'_> {
+    /// A call in the worktree, which cannot mean any other.
+    pub(crate) fn call<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
+        self.invoke(&[], words)
+    }
+
+    /// The same, allowed to note in the index what it has found out, if nobody else has it locked.
+    pub(crate) fn call_noting<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
+        self.invoke(&[("GIT_OPTIONAL_LOCKS", "1".as_ref())], words)
+    }
+
+    /// The same, on another index.
+    pub(crate) fn call_on<A: AsRef<OsStr>>(
+        &self,
+        index: &Path,
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        self.invoke(&[("GIT_INDEX_FILE", index.as_os_str())], words)
+    }
+
+    /// The same, with the attributes of a commit; a git before 2.41 takes those of the worktree.
+    pub(crate) fn call_as_of<A: AsRef<OsStr>>(
+        &self,
+        commit: &str,
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        self.invoke(&[("GIT_ATTR_SOURCE", commit.as_ref())], words)
+    }
+
+    fn invoke<A: AsRef<OsStr>>(
+        &self,
+        more: &[(&str, &OsStr)],
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        let git = self.git();
+        let mut variables = git.caller.variables(self.told());
+        git.place(&mut variables, self.directory());
+        variables.insert("GIT_WORK_TREE".into(), self.path().into());
+        for (name, value) in more {
+            variables.insert((*name).into(), (*value).into());
+        }
+        git.caller.invoke(variables, self.path()).and(words)
+    }
+}
+
+impl Call {
+    pub fn new(invocation: Invocation, work: Duration) -> Self {
+        Self { invocation, work }
+    }
+
+    pub fn and<A: AsRef<OsStr>>(self, words: impl IntoIterator<Item = A>) -> Self {
+        self.with(|it| it.arguments(words))
+    }
+
+    pub fn input(self, input: impl Into<Vec<u8>>) -> Self {
+        self.with(|it| it.input(input))
+    }
+
+    pub fn variable(self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.with(|it| it.variable(name, value))
+    }
+
+    pub fn timeout(self, timeout: Duration) -> Self {
+        self.with(|it| it.timeout(timeout))
+    }
+
+    /// For what reads or writes many files: it may take longer than a look.
+    pub fn working(self) -> Self {
+        let work = self.work;
+        self.timeout(work)
+    }
+
+    fn with(self, change: impl FnOnce(Invocation) -> Invocation) -> Self {
+        let Self { invocation, work } = self;
+        Self {
+            invocation: change(invocation),
+            work,
+        }
+    }
+
+    /// What it printed, if it succeeded.
+    pub fn bytes(&self) -> Result<Vec<u8>, GitError> {
+        self.whole(self.invocation.require_success()?)
+    }
+
+    /// How it ended, whatever that is.
+    pub fn finish(&self) -> Result<Finished, GitError> {
+        let finished = self.invocation.run()?;
+        if finished.stdout.is_cut {
+            return Err(GitError::TooLong(self.invocation.to_string()));
+        }
+        Ok(finished)
+    }
+
+    /// The error for an ending that the caller does not accept.
+    pub fn failed(&self, finished: Finished) -> GitError {
+        self.invocation.failed(finished).into()
+    }
+
+    /// What it printed, or nothing if it said no with code 1.
+    pub fn answer(&self) -> Result<Option<Vec<u8>>, GitError> {
+        let finished = self.invocation.run()?;
+        match finished.ending {
+            Ending::Code(0) => self.whole(finished).map(Some),
+            Ending::Code(1) => Ok(None),
+            _ => Err(self.invocation.failed(finished).into()),
+        }
+    }
+
+    /// Nothing if it succeeded, or its words if it said no with code 1.
+    pub fn objection(&self) -> Result<Option<String>, GitError> {
+        let finished = self.invocation.run()?;
+        match finished.ending {
+            Ending::Code(0) => Ok(None),
+            Ending::Code(1) => {
+                let words = String::from_utf8_lossy(&finished.stderr.bytes);
+                Ok(Some(words.trim().to_owned()))
+            }
+            _ => Err(self.invocation.failed(finished).into()),
+        }
+    }
+
+    /// Succeeds or fails.
+    pub fn succeed(&self) -> Result<(), GitError> {
+        self.bytes().map(drop)
+    }
+
+    /// The one line it printed.
+    pub fn text(&self) -> Result<String, GitError> {
+        let bytes = self.bytes()?;
+        let text = String::from_utf8(bytes).map_err(|error| self.garbled(error.as_bytes()))?;
+        Ok(text.trim_end_matches('\n').to_owned())
+    }
+
+    /// The path it printed.
+    pub fn path(&self) -> Result<PathBuf, GitError> {
+        let mut bytes = self.bytes()?;
+        if bytes.pop() != Some(b'\n') || bytes.is_empty() {
+            return Err(self.garbled(&bytes));
+        }
+        Ok(OsString::from_vec(bytes).into())
+    }
+
+    /// An answer that makes no sense.
+    pub fn garbled(&self, answer: &[u8]) -> GitError {
+        let answer = String::from_utf8_lossy(answer);
+        GitError::Garbled {
+            call: self.invocation.to_string(),
+            answer: answer.escape_debug().take(200).collect(),
+        }
+    }
+
+    fn whole(&self, finished: Finished) -> Result<Vec<u8>, GitError> {
+        if finished.stdout.is_cut {
+            return Err(GitError::TooLong(self.invocation.to_string()));
+        }
+        Ok(finished.stdout.bytes)
+    }
+}
+
+/// The parts of an answer in which every part is ended by a zero byte.
+pub(crate) fn parts(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes
+        .strip_suffix(b"\0")
+        .into_iter()
+        .flat_map(|bytes| bytes.split(|byte| *byte == 0))
+}
+
+/// A path as git gives it with `-z`.
+pub(crate) fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+/// Paths as git reads them with `-z`.
+pub(crate) fn zero_ended<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for path in paths {
+        bytes.extend_from_slice(path.as_os_str().as_bytes());
+        bytes.push(0);
+    }
+    bytes
+}
+
+/// A path in quotes, for the calls that read one path per line.
+pub(crate) fn quoted(path: &Path) -> Vec<u8> {
+    let mut quoted = vec![b'"'];
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                quoted.push(*byte);
+            }
+            byte => quoted.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
+        }
+    }
+    quoted.extend_from_slice(b"\"\n");
+    quoted
+}

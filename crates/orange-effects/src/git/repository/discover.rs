@@ -1,0 +1,41 @@
+//! Which repository a directory belongs to.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::caller::Caller;
+use crate::git::GitError;
+
+/// Git's directory of a checkout, where that is plain to see: it is in the checkout itself, shared
+/// with nobody above it, and both are the person's own. Nothing where git has to be asked.
+pub(crate) fn git_directory(checkout: &Path) -> Option<PathBuf> {
+    let found = checkout.join(".git");
+    let user = rustix::process::geteuid().as_raw();
+    for folder in [checkout, &found] {
+        let kind = fs::symlink_metadata(folder).ok()?;
+        if !kind.is_dir() || kind.uid() != user {
+            return None;
+        }
+    }
+    let is_there = |name: &str| fs::symlink_metadata(found.join(name)).is_ok();
+    let is_whole = ["HEAD", "config", "objects", "refs"]
+        .into_iter()
+        .all(is_there);
+    if !is_whole || is_there("commondir") {
+        return None;
+    }
+    found.canonicalize().ok()
+}
+
+impl Caller {
+    /// The same by git's own search, upwards from a directory.
+    pub(crate) fn ask_for_directory(&self, directory: &Path) -> Result<PathBuf, GitError> {
+        let ask = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+        let found = self.discovering(directory).and(ask).path();
+        found.map_err(|error| GitError::NotARepository {
+            path: directory.to_owned(),
+            reason: error.to_string(),
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! What refs say: from git's files where they tell, else from git.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use orange_engine::names::{BranchName, CommitId};
+
+use super::own::read_file;
+use crate::git::{Git, GitError};
+
+/// Where refs are that have no file of their own.
+const PACKED: &str = "packed-refs";
+
+/// Neither that nor the file of a ref is larger.
+const LIMIT: u64 = 1024 * 1024 * 1024;
+
+/// What is known of some refs.
+#[derive(Debug, Default)]
+pub(crate) struct Refs {
+    pub commits: BTreeMap<String, CommitId>,
+    pub targets: BTreeMap<String, String>,
+}
+
+impl Git {
+    /// Looks at refs by their full names; those that do not exist are not in the answer.
+    pub(crate) fn refs(&self, names: &[String]) -> Result<Refs, GitError> {
+        match self.refs_in_files(names) {
+            Some(refs) => Ok(refs),
+            None => self.refs_by_git(names),
+        }
+    }
+
+    fn refs_by_git(&self, names: &[String]) -> Result<Refs, GitError> {
+        let format = "--format=%(refname)%00%(objectname)%00%(symref)%00";
+        let call = self.call(["for-each-ref", format]).and(names);
+        let text = String::from_utf8_lossy(&call.bytes()?).into_owned();
+        let parts: Vec<&str> = text.split('\0').map(str::trim).collect();
+        let mut refs = Refs::default();
+        for row in parts.chunks_exact(3) {
+            let [name, commit, target] = row else {
+                continue;
+            };
+            // A name also stands for everything below it.
+            if names.iter().any(|wanted| wanted == name) {
+                refs.commits
+                    .insert((*name).to_owned(), CommitId::new(commit));
+                if !target.is_empty() {
+                    refs.targets
+                        .insert((*name).to_owned(), (*target).to_owned());
+                }
+            }
+        }
+        Ok(refs)
+    }
+
+    /// The same in git's own order: a ref's file, and then the packed ones, which are written
+    /// before such a file goes away. Nothing where they leave a doubt.
+    fn refs_in_files(&self, names: &[String]) -> Option<Refs> {
+        if !self.settings.has_plain_files() {
+            return None;
+        }
+        let mut refs = Refs::default();
+        let mut missing: Vec<&str> = Vec::new();
+        for name in names {
+            match read_if_there(&self.directory().join(name)).ok()? {
+                None => missing.push(name),
+                Some(text) => {
+                    let id = self.id_in(&text)?;
+                    refs.commits.insert(name.clone(), id);
+                }
+            }
+        }
+        if missing.is_empty() {
+            return Some(refs);
+        }
+        let packed = self.packed()?;
+        for line in packed.lines() {
+            if let Some((id, name)) = line.split_once(' ')
+                && missing.contains(&name)
+            {
+                let id = self.id_in(id.as_bytes())?;
+                refs.commits.insert(name.to_owned(), id);
+            }
+        }
+        Some(refs)
+    }
+
+    /// Whether there is certainly no ref below a name that ends in `/`.
+    pub(crate) fn has_no_ref_below(&self, prefix: &str) -> bool {
+        let is_empty = || {
+            let folder = self.directory().join(prefix);
+            let is_gone = fs::symlink_metadata(folder)
+                .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+            let packed = self.packed().filter(|_| is_gone)?;
+            let mut names = packed.lines().filter_map(|line| line.split_once(' '));
+            Some(!names.any(|(_, name)| name.starts_with(prefix)))
+        };
+        self.settings.has_plain_files() && is_empty() == Some(true)
+    }
+
+    fn packed(&self) -> Option<String> {
+        let packed = read_if_there(&self.directory().join(PACKED)).ok()?;
+        String::from_utf8(packed.unwrap_or_default()).ok()
+    }
+
+    /// The branch and the commit that a HEAD names, of which it has one; nothing in doubt.
+    pub(crate) fn head_in_file(
+        &self,
+        directory: &Path,
+    ) -> Option<(Option<BranchName>, Option<CommitId>)> {
+        if !self.settings.has_plain_files() {
+            return None;
+        }
+        let text = read_file(&directory.join("HEAD"), LIMIT).ok()??;
+        if let Some(id) = self.id_in(&text) {
+            return Some((None, Some(id)));
+        }
+        let text = std::str::from_utf8(&text).ok()?.trim_end();
+        let name = text.strip_prefix("ref: refs/heads/")?;
+        Some((Some(BranchName::new(name)), None))
+    }
+
+    fn id_in(&self, text: &[u8]) -> Option<CommitId> {
+        let text = std::str::from_utf8(text.trim_ascii_end()).ok()?;
+        let is_id = text.len() == self.id_digits() && text.bytes().all(|it| it.is_ascii_hexdigit());
+        is_id.then(|| CommitId::new(text))
+    }
+}
+
+/// What a file holds; nothing when there is none, or a folder with refs of longer names.
+fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    if path.is_dir() {
+        return Ok(None);
+    }
+    match read_file(path, LIMIT) {
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
+        read => read,
+    }
+}

@@ -1,0 +1,133 @@
+//! The remote, used only at the address that was registered.
+//!
+//! Agents can write the configuration that says where a remote is. What it said when the project
+//! was registered is recorded, without passwords; while it says anything else, the remote is
+//! neither asked nor given anything.
+
+use std::fmt;
+
+use super::settings::Remote;
+use crate::git::{Git, GitError};
+
+/// Where a remote is; no password is part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteAddress {
+    /// Where it is asked.
+    pub fetch: String,
+    /// Where pushes go, if that is elsewhere.
+    pub push: Option<String>,
+}
+
+impl fmt::Display for RemoteAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "`{}`", self.fetch)?;
+        match &self.push {
+            Some(push) => write!(formatter, " (pushes to `{push}`)"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What was recorded about a project's remote.
+#[derive(Clone, Debug)]
+pub(crate) struct Registered {
+    project: String,
+    address: Option<RemoteAddress>,
+}
+
+impl RemoteAddress {
+    fn of(remote: &Remote) -> Self {
+        Self {
+            fetch: without_password(&remote.url),
+            push: remote.push_url.as_deref().map(without_password),
+        }
+    }
+}
+
+impl Git {
+    /// With what is recorded about the remote of a project, which may be that there is none.
+    #[must_use]
+    pub fn with_registered_remote(mut self, project: &str, address: Option<RemoteAddress>) -> Self {
+        let project = project.to_owned();
+        self.registered = Some(Registered { project, address });
+        if self.remote().is_err() {
+            // Objects that are missing here are not looked for elsewhere either.
+            let told = &mut self.caller.told;
+            told.retain(|(key, _)| !key.starts_with("remote."));
+        }
+        self
+    }
+
+    /// Where the repository's configuration says that the remote is, without passwords.
+    pub fn remote_address(&self) -> Option<RemoteAddress> {
+        self.settings.remote().as_ref().map(RemoteAddress::of)
+    }
+
+    /// The name under which what is known of the remote is kept.
+    pub(crate) fn remote_name(&self) -> Option<String> {
+        self.settings.remote().map(|remote| remote.name)
+    }
+
+    /// The remote, if there is one; an error while it is another than the registered one.
+    pub(crate) fn remote(&self) -> Result<Option<Remote>, GitError> {
+        let remote = self.settings.remote();
+        let now = remote.as_ref().map(RemoteAddress::of);
+        let Some(registered) = self.registered.as_ref().filter(|it| it.address != now) else {
+            return Ok(remote);
+        };
+        let told = |address: &Option<RemoteAddress>| match address {
+            Some(address) => address.to_string(),
+            None => String::from("that there is none"),
+        };
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+        let mut accept = format!("orange project update {} --remote ", registered.project);
+        accept += &quoted(now.as_ref().map_or("", |it| it.fetch.as_str()));
+        if let Some(push) = now.as_ref().and_then(|it| it.push.as_deref()) {
+            accept += " --push-remote ";
+            accept += &quoted(push);
+        }
+        Err(GitError::RemoteChanged {
+            configured: told(&now),
+            registered: told(&registered.address),
+            accept,
+        })
+    }
+}
+
+/// An address without the password in it; a name that goes with a password goes too, because many
+/// tokens are given as names.
+pub fn without_password(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return address.to_owned();
+    };
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (host, path) = rest.split_at(end);
+    let Some((user, host)) = host.rsplit_once('@') else {
+        return address.to_owned();
+    };
+    let name = user.split(':').next().unwrap_or_default();
+    if scheme.contains("ssh") && !name.is_empty() {
+        return format!("{scheme}://{name}@{host}{path}");
+    }
+    format!("{scheme}://{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_password_is_kept() {
+        for (address, kept) in [
+            ("https://ada:secret@host/a.git", "https://host/a.git"),
+            ("https://ghp_token@host:8/a", "https://host:8/a"),
+            ("https://host/a@b", "https://host/a@b"),
+            ("ssh://git:x@host/a", "ssh://git@host/a"),
+            ("git@host:a/b.git", "git@host:a/b.git"),
+            ("/srv/a.git", "/srv/a.git"),
+            ("https://host", "https://host"),
+        ] {
+            assert_eq!(without_password(address), kept);
+        }
+    }
+}

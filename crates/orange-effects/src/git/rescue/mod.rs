@@ -1,0 +1,269 @@
+//! Saves everything that is unsaved in a worktree as one commit.
+//!
+//! The commit's tree is the worktree, byte for byte and without filters. Its parents are HEAD, a
+//! commit of the index, and, while something is in progress, a commit of that state. Worktree and
+//! index are only read. The ref is written last, after a second look has found every byte in it.
+
+pub(crate) mod rescued;
+pub(crate) mod restore;
+pub(crate) mod returned;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::{CommitId, TaskId};
+
+use super::repository::name::task_part;
+use super::worktree::disk::{Found, Keep};
+use super::worktree::entry::{Entry, FILE};
+use super::worktree::status::Look;
+use super::{About, GitError, Operation, Rescued, Worktree};
+use crate::git::rescue::rescued::{STAGES, STATE};
+
+/// How often a worktree that changes is looked at again before that is an error.
+const ROUNDS: usize = 3;
+
+/// The commits that a commit is on top of.
+type Parents = Vec<String>;
+
+impl Worktree<'_> {
+    /// Saves what is unsaved under `refs/orange/rescue/<task>/<n>`; nothing when all is saved.
+    ///
+    /// Unsaved is what is uncommitted, staged or untracked, an operation in progress, and a commit
+    /// that nothing but HEAD holds. What the newest rescue of the task holds already is not saved
+    /// twice. Ignored files are not saved, and repositories inside cannot be: whoever removes
+    /// anything looks at [`Worktree::condition`] first, as [`super::Git::release`] does.
+    pub fn rescue(&self, task: &TaskId) -> Result<Option<Rescued>, GitError> {
+        self.rescue_from(task, self.look()?)
+    }
+
+    /// The same, beginning with a look that was just made.
+    pub(super) fn rescue_from(
+        &self,
+        task: &TaskId,
+        mut look: Look,
+    ) -> Result<Option<Rescued>, GitError> {
+        task_part(task)?;
+        for _round in 0..ROUNDS {
+            if !self.is_unsaved(&look)? {
+                return Ok(None);
+            }
+            let found = self.on_disk(&look.paths(), Keep::Write)?;
+            let unsavable =
+                |(path, found): (&PathBuf, &Found)| (*found == Found::Other).then(|| path.clone());
+            if let Some(path) = found.iter().find_map(unsavable) {
+                return Err(GitError::NotSaved {
+                    reference: self.path().display().to_string(),
+                    reason: format!("`{}` is no file", path.display()),
+                });
+            }
+            let about = About {
+                task: task.clone(),
+                branch: look
+                    .head
+                    .branch()
+                    .cloned()
+                    .or_else(|| Operation::branch_in(self.directory())),
+                head: look.head.commit().cloned(),
+                operations: look.operations.clone(),
+            };
+            let (commit, parents) = self.commit_of(&look, &found, &about)?;
+            let again = self.look()?;
+            if self.holds_everything(&look, &again, &found, &commit)? {
+                let rescued = Rescued::new(commit, about, parents);
+                return self.git().keep_rescue(rescued).map(Some);
+            }
+            look = again;
+        }
+        Err(GitError::Changing(self.path().to_owned()))
+    }
+
+    /// Whether there is anything that only this worktree holds.
+    pub(super) fn is_unsaved(&self, look: &Look) -> Result<bool, GitError> {
+        let is_unsaved = !look.changes.is_empty() || !look.operations.is_empty();
+        Ok(is_unsaved || self.is_adrift(&look.head)?)
+    }
+
+    fn commit_of(
+        &self,
+        look: &Look,
+        found: &BTreeMap<PathBuf, Found>,
+        about: &About,
+    ) -> Result<(CommitId, Parents), GitError> {
+        let scratch = self.scratch()?;
+        let unmerged = look.changes.iter().filter(|(_, change)| change.is_unmerged);
+        let unmerged: Vec<&Path> = unmerged.map(|(path, _)| path.as_path()).collect();
+        self.put(&scratch, unmerged.iter().map(|path| (*path, None)))?;
+        let index = self.call_on(&scratch, ["write-tree"]).text()?;
+        let files = found.iter().map(|(path, found)| match found {
+            Found::Entry(entry) => (path.as_path(), Some(entry)),
+            _ => (path.as_path(), None),
+        });
+        self.put(&scratch, files)?;
+        let tree = self.call_on(&scratch, ["write-tree"]).text()?;
+
+        let head: Parents = about.head.iter().map(ToString::to_string).collect();
+        let index = self.commit_tree(&index, &head, "orange: the index")?;
+        let mut parents = head;
+        parents.push(index);
+        if !look.operations.is_empty() || !unmerged.is_empty() {
+            parents.push(self.commit_state(look, &scratch)?);
+        }
+        let _kept = fs::remove_file(&scratch);
+        let commit = self.commit_tree(&tree, &parents, &about.message()?)?;
+        Ok((CommitId::new(commit), parents))
+    }
+
+    /// Commits the files of operations in progress and the stages of unresolved paths; commits that
+    /// they name become parents, so that git keeps them.
+    fn commit_state(&self, look: &Look, scratch: &Path) -> Result<String, GitError> {
+        let names = Operation::state_in(self.directory());
+        let files: Vec<PathBuf> = names
+            .iter()
+            .map(|name| self.directory().join(name))
+            .collect();
+        let mut entries: BTreeMap<PathBuf, Entry> = BTreeMap::new();
+        let ids = self.write_files(&files)?;
+        for (name, id) in names.iter().zip(ids) {
+            entries.insert(Path::new(STATE).join(name), Entry { mode: FILE, id });
+        }
+        for indexed in look.index.iter().filter(|it| it.stage != 0) {
+            let stage = Path::new(STAGES).join(indexed.stage.to_string());
+            entries.insert(stage.join(&indexed.path), indexed.entry.clone());
+        }
+        let parents = self.commits_named_in(&files)?;
+        let _absent = fs::remove_file(scratch);
+        let entries = entries
+            .iter()
+            .map(|(path, entry)| (path.as_path(), Some(entry)));
+        self.put(scratch, entries)?;
+        let tree = self.call_on(scratch, ["write-tree"]).text()?;
+        self.commit_tree(&tree, &parents, "orange: what was in progress")
+    }
+
+    /// The commits that files of git's name by their ids, and those that a bisection marked.
+    fn commits_named_in(&self, files: &[PathBuf]) -> Result<Parents, GitError> {
+        let mut words = BTreeSet::new();
+        for file in files {
+            let bytes = fs::read(file).map_err(GitError::system("read", file))?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let is_id = |word: &&str| {
+                matches!(word.len(), 40 | 64) && word.bytes().all(|it| it.is_ascii_hexdigit())
+            };
+            words.extend(text.split_whitespace().filter(is_id).map(str::to_owned));
+        }
+        let marked = self.call(["for-each-ref", "--format=%(objectname)", "refs/bisect"]);
+        words.extend(marked.text()?.lines().map(str::to_owned));
+        let kinds = self.kinds(&words)?;
+        let commits = kinds.into_iter().filter(|(_, kind)| kind == "commit");
+        Ok(commits.map(|(id, _)| id).collect())
+    }
+
+    /// What the repository has under these ids; `missing` when it has nothing.
+    fn kinds(&self, ids: &BTreeSet<String>) -> Result<Vec<(String, String)>, GitError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut input: Vec<u8> = Vec::new();
+        for id in ids {
+            input.extend_from_slice(id.as_bytes());
+            input.push(b'\n');
+        }
+        let call = self.call(["cat-file", "--batch-check"]).input(input);
+        let text = call.text()?;
+        let kind = |line: &str| line.split(' ').nth(1).map(str::to_owned);
+        let kinds: Vec<String> = text.lines().filter_map(kind).collect();
+        if kinds.len() != ids.len() {
+            return Err(call.garbled(text.as_bytes()));
+        }
+        Ok(ids.iter().cloned().zip(kinds).collect())
+    }
+
+    /// Whether a second look finds what the first found, and all of it in the commit.
+    fn holds_everything(
+        &self,
+        first: &Look,
+        second: &Look,
+        found: &BTreeMap<PathBuf, Found>,
+        commit: &CommitId,
+    ) -> Result<bool, GitError> {
+        let is_same = second.changes == first.changes
+            && second.index == first.index
+            && second.head == first.head
+            && second.operations == first.operations;
+        if !is_same || self.on_disk(&second.paths(), Keep::Hash)? != *found {
+            return Ok(false);
+        }
+        let tree = self.git().tree(commit.as_str())?;
+        let mut ids = BTreeSet::new();
+        for (path, found) in found {
+            let kept = tree.get(path);
+            let is_kept = match found {
+                Found::Entry(entry) => kept == Some(entry),
+                _ => kept.is_none(),
+            };
+            if !is_kept {
+                return Err(not_saved(
+                    commit,
+                    format!("`{}` is not in it", path.display()),
+                ));
+            }
+            ids.extend(kept.map(|entry| entry.id.clone()));
+        }
+        let missing = self
+            .kinds(&ids)?
+            .into_iter()
+            .find(|(_, kind)| kind != "blob");
+        match missing {
+            Some((id, _)) => Err(not_saved(commit, format!("`{id}` is missing"))),
+            None => Ok(true),
+        }
+    }
+
+    /// Sets or removes paths of an index that is not the worktree's.
+    fn put<'p>(
+        &self,
+        index: &Path,
+        entries: impl Iterator<Item = (&'p Path, Option<&'p Entry>)>,
+    ) -> Result<(), GitError> {
+        let nothing = self.git().no_id();
+        let mut input = Vec::new();
+        for (path, entry) in entries {
+            let line = match entry {
+                Some(entry) => format!("{:06o} {} 0\t", entry.mode, entry.id),
+                None => format!("0 {nothing} 0\t"),
+            };
+            input.extend_from_slice(line.as_bytes());
+            input.extend_from_slice(path.as_os_str().as_bytes());
+            input.push(0);
+        }
+        if input.is_empty() {
+            return Ok(());
+        }
+        let call = self.call_on(index, ["update-index", "-z", "--index-info"]);
+        call.input(input).succeed()
+    }
+
+    fn commit_tree(
+        &self,
+        tree: &str,
+        parents: &[String],
+        message: &str,
+    ) -> Result<String, GitError> {
+        let mut call = self.call(["commit-tree", tree]);
+        let mut seen = BTreeSet::new();
+        for parent in parents.iter().filter(|parent| seen.insert(parent.as_str())) {
+            call = call.and(["-p", parent]);
+        }
+        call.input(message).text()
+    }
+}
+
+fn not_saved(commit: &CommitId, reason: String) -> GitError {
+    GitError::NotSaved {
+        reference: commit.to_string(),
+        reason,
+    }
+}

@@ -1,0 +1,381 @@
+//! Brings a rescue back, overwriting nothing that differs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::{BranchName, CommitId};
+
+use super::rescued::Content;
+use crate::git::pool::saved::Saved;
+use crate::git::repository::name::branch_ref;
+use crate::git::worktree::disk::{Found, Keep};
+use crate::git::worktree::entry::{Entry, Indexed, LINK, REPOSITORY, Tree};
+use crate::git::worktree::place::{Kind, Place};
+use crate::git::{Git, GitError, Rescued, Worktree};
+
+/// Where files are before they are in their place, below the root.
+const NEW: &str = ".orange-new";
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Restored {
+    /// Every byte of it is back.
+    Whole {
+        /// The paths that it changes.
+        paths: Vec<PathBuf>,
+    },
+    /// It is not, and nothing has changed.
+    Refused(RestoreRefusal),
+}
+
+/// Why a rescue cannot come back there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RestoreRefusal {
+    /// These are neither what the rescue holds nor what it started from.
+    Different(Vec<PathBuf>),
+    /// The branch exists, and is something else.
+    BranchExists(BranchName),
+}
+
+impl fmt::Display for RestoreRefusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RestoreRefusal::Different(paths) => {
+                let first = paths.first().map(|path| path.to_string_lossy());
+                let first = first.unwrap_or_default();
+                let first = first.escape_debug();
+                write!(
+                    formatter,
+                    "{} of its files are others by now (`{first}`)",
+                    paths.len()
+                )
+            }
+            RestoreRefusal::BranchExists(branch) => write!(formatter, "branch `{branch}` exists"),
+        }
+    }
+}
+
+/// What the index has at a path, by stage.
+type Stages<'a> = BTreeSet<(u8, &'a Entry)>;
+
+/// What is to be done at a path.
+struct Step {
+    remove: Option<Entry>,
+    write: Option<Entry>,
+}
+
+impl Worktree<'_> {
+    /// Brings a rescue back into the worktree: files, and what was staged or unresolved.
+    ///
+    /// A path changes only if it is what the rescue started from. What was in progress does not
+    /// come back; the rescue keeps its files.
+    pub fn restore(&self, rescued: &Rescued) -> Result<Restored, GitError> {
+        let git = self.git();
+        self.require_unlocked()?;
+        let content = git.content(rescued)?;
+        let saved = Saved::default().and_rescue(rescued, &content);
+        self.put_back(|| Ok(Saved::default().and_rescue(rescued, &content)))?;
+        git.tidy_new(&self.place()?, self.path(), &content.work)?;
+        let paths = content.paths();
+        let steps = self.steps(&saved, &paths, &content.work)?;
+        let staged = staged(&self.index()?, &content);
+        let (steps, staged) = match (steps, staged) {
+            (Ok(steps), Ok(staged)) => (steps, staged),
+            (steps, staged) => {
+                let one = steps.err().unwrap_or_default().into_iter();
+                let all: BTreeSet<PathBuf> = one.chain(staged.err().unwrap_or_default()).collect();
+                let refusal = RestoreRefusal::Different(all.into_iter().collect());
+                return Ok(Restored::Refused(refusal));
+            }
+        };
+        self.perform(&steps)?;
+        if !staged.is_empty() {
+            let call = self.call(["update-index", "-z", "--index-info"]);
+            call.input(staged).succeed()?;
+        }
+        self.call(["update-index", "-q", "--refresh"]).answer()?;
+        let work = &content.work;
+        let found = self.on_disk(&paths, Keep::Hash)?;
+        let is_back = |(path, found): (&PathBuf, &Found)| match found {
+            Found::Entry(entry) => work.get(path) == Some(entry),
+            Found::Absent => !work.contains_key(path),
+            // A repository inside, or a directory where a file was.
+            Found::Folder => work.get(path).is_none_or(|it| it.mode == REPOSITORY),
+            Found::Other => false,
+        };
+        if found.iter().all(is_back) {
+            Ok(Restored::Whole {
+                paths: paths.into_iter().collect(),
+            })
+        } else {
+            Err(GitError::Changing(self.path().to_owned()))
+        }
+    }
+
+    /// What is to be done on the disk, or the paths that differ.
+    fn steps(
+        &self,
+        saved: &Saved,
+        paths: &BTreeSet<PathBuf>,
+        work: &Tree,
+    ) -> Result<Result<BTreeMap<PathBuf, Step>, Vec<PathBuf>>, GitError> {
+        let place = self.place()?;
+        let found = self.on_disk(paths, Keep::Hash)?;
+        let proved = saved.judge_found(self, &found, false)?.proved;
+        let goes = |path: &Path| proved.contains_key(path) && !work.contains_key(path);
+        let mut steps = BTreeMap::new();
+        let mut different = Vec::new();
+        for (path, found) in &found {
+            let wanted = work.get(path).filter(|it| it.mode != REPOSITORY);
+            let is_free = match found {
+                Found::Entry(entry) if Some(entry) == wanted => continue,
+                Found::Absent | Found::Folder if wanted.is_none() => continue,
+                Found::Entry(_) => proved.contains_key(path),
+                Found::Absent => {
+                    let mut above = path.ancestors().skip(1);
+                    let is_in_the_way = |it: &Path| {
+                        let is_file = matches!(place.kind(it), Ok(Kind::Entry(_) | Kind::Other));
+                        is_file && !goes(it)
+                    };
+                    !above.any(|it| !it.as_os_str().is_empty() && is_in_the_way(it))
+                }
+                Found::Folder => {
+                    let inside = place.files(path).map_err(self.failed("look into", path))?;
+                    !inside.is_empty() && inside.iter().all(|file| goes(file))
+                }
+                Found::Other => false,
+            };
+            if is_free {
+                let step = Step {
+                    remove: proved.get(path).cloned(),
+                    write: wanted.cloned(),
+                };
+                steps.insert(path.clone(), step);
+            } else {
+                different.push(path.clone());
+            }
+        }
+        Ok(if different.is_empty() {
+            Ok(steps)
+        } else {
+            Err(different)
+        })
+    }
+
+    /// First everything that goes, because a file may come where a directory was.
+    fn perform(&self, steps: &BTreeMap<PathBuf, Step>) -> Result<(), GitError> {
+        let place = self.place()?;
+        let removed = steps.iter();
+        let removed = removed.filter_map(|(path, step)| Some((path.clone(), step.remove.clone()?)));
+        let different = self.remove_proved(&removed.collect())?;
+        if !different.is_empty() {
+            return Err(GitError::Changing(self.path().to_owned()));
+        }
+        for (path, step) in steps {
+            if let Some(entry) = &step.write {
+                self.git().write_entry(&place, path, entry)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Git {
+    /// Makes a branch of a rescue: one commit on top of the commit that it belonged to.
+    pub fn restore_to_branch(
+        &self,
+        rescued: &Rescued,
+        branch: &BranchName,
+    ) -> Result<Result<CommitId, RestoreRefusal>, GitError> {
+        let name = branch_ref(branch)?;
+        let tree = format!("{}^{{tree}}", rescued.commit);
+        let head = rescued.about.head.as_ref();
+        if let Some(there) = self.branch(branch)? {
+            let same = self
+                .call(["rev-parse", &tree, &format!("{there}^{{tree}}")])
+                .text()?;
+            let is_same = same
+                .split_once('\n')
+                .is_some_and(|(one, other)| one == other);
+            let parents = self.call(["rev-list", "--max-count=1", "--parents", there.as_str()]);
+            let parents = parents.text()?;
+            let is_on_top = parents.split(' ').nth(1) == head.map(CommitId::as_str);
+            return Ok(if is_same && is_on_top {
+                Ok(there)
+            } else {
+                Err(RestoreRefusal::BranchExists(branch.clone()))
+            });
+        }
+        let mut call = self.call(["commit-tree", &tree]);
+        if let Some(head) = head {
+            call = call.and(["-p", head.as_str()]);
+        }
+        let message = format!("Unsaved work of task {}\n", rescued.about.task);
+        let commit = CommitId::new(call.input(message).text()?);
+        let nothing = self.no_id();
+        let call = self.call(["update-ref", "-m", "orange: restore", &name]);
+        call.and([commit.as_str(), &nothing]).succeed()?;
+        Ok(Ok(commit))
+    }
+
+    /// Writes the files that a rescue changes into a directory, where nothing is replaced.
+    pub fn restore_to_folder(
+        &self,
+        rescued: &Rescued,
+        folder: &Path,
+    ) -> Result<Restored, GitError> {
+        let place = Place::open(folder).map_err(GitError::system("open", folder))?;
+        let content = self.content(rescued)?;
+        let work = &content.work;
+        if let Some(path) = work.keys().find(|path| is_gits(path)) {
+            let reason = format!("it holds `{}`, which git never writes", path.display());
+            return Err(rescued.about.unreadable(&reason));
+        }
+        self.tidy_new(&place, folder, work)?;
+        let paths: Vec<PathBuf> = content.paths().into_iter().collect();
+        let mut missing = Vec::new();
+        let mut different = Vec::new();
+        for path in &paths {
+            let Some(entry) = work.get(path).filter(|it| it.mode != REPOSITORY) else {
+                continue;
+            };
+            let kind = place
+                .kind(path)
+                .map_err(GitError::system("look at", path))?;
+            match kind {
+                Kind::Absent => missing.push((path, entry)),
+                Kind::Entry(mode) if mode == entry.mode => {
+                    let content = content_at(&place, folder, path, entry.mode)?;
+                    if content != self.blob(&entry.id)? {
+                        different.push(path.clone());
+                    }
+                }
+                _ => different.push(path.clone()),
+            }
+        }
+        if !different.is_empty() {
+            return Ok(Restored::Refused(RestoreRefusal::Different(different)));
+        }
+        for (path, entry) in missing {
+            self.write_entry(&place, path, entry)?;
+        }
+        Ok(Restored::Whole { paths })
+    }
+
+    /// Removes what somebody who was killed had not yet moved to its place, if it is of the rescue.
+    fn tidy_new(&self, place: &Place, root: &Path, work: &Tree) -> Result<(), GitError> {
+        let new = Path::new(NEW);
+        let failed = GitError::system("tidy", &root.join(new));
+        for file in place.files(new).map_err(&failed)? {
+            let path = file.strip_prefix(new).unwrap_or(&file);
+            let (Some(entry), Kind::Entry(mode)) =
+                (work.get(path), place.kind(&file).map_err(&failed)?)
+            else {
+                continue;
+            };
+            let content = content_at(place, root, &file, mode)?;
+            if self.blob(&entry.id)?.starts_with(&content) {
+                place.remove(&file).map_err(&failed)?;
+                place.remove_empty_parents(&file);
+            }
+        }
+        Ok(())
+    }
+
+    fn blob(&self, id: &str) -> Result<Vec<u8>, GitError> {
+        self.call(["cat-file", "blob", id]).bytes()
+    }
+
+    /// Writes a file or link where nothing is, byte for byte as it was saved.
+    fn write_entry(&self, place: &Place, path: &Path, entry: &Entry) -> Result<(), GitError> {
+        let content = self.blob(&entry.id)?;
+        // Written aside and moved, so that whoever is killed leaves no half a file in its place.
+        let aside = Path::new(NEW).join(path);
+        let failed = GitError::system("write", path);
+        place
+            .create(&aside, entry.mode, &content)
+            .map_err(&failed)?;
+        let is_moved = place.rename(&aside, path).map_err(&failed)?;
+        if !is_moved {
+            let _tidied = place.remove(&aside);
+        }
+        place.remove_empty_parents(&aside);
+        is_moved
+            .then_some(())
+            .ok_or_else(|| failed(std::io::ErrorKind::AlreadyExists.into()))
+    }
+}
+
+/// Whether a path is in a directory of git's, which no worktree that was rescued can have held.
+/// Some file systems do not tell upper from lower case.
+fn is_gits(path: &Path) -> bool {
+    let mut names = path.components().map(std::path::Component::as_os_str);
+    names.any(|name| name.eq_ignore_ascii_case(".git"))
+}
+
+fn content_at(place: &Place, root: &Path, path: &Path, mode: u32) -> Result<Vec<u8>, GitError> {
+    let full = root.join(path);
+    let read = if mode == LINK {
+        place.read_link(path)
+    } else {
+        fs::read(&full)
+    };
+    read.map_err(GitError::system("read", &full))
+}
+
+/// What is to be said to the index, or the paths that differ in it.
+fn staged(index: &[Indexed], content: &Content) -> Result<Vec<u8>, Vec<PathBuf>> {
+    let before = &content.before;
+    let mut now: BTreeMap<&Path, Stages<'_>> = BTreeMap::new();
+    for indexed in index {
+        let stages = now.entry(indexed.path.as_path()).or_default();
+        stages.insert((indexed.stage, &indexed.entry));
+    }
+    let mut wanted: BTreeMap<&Path, Stages<'_>> = BTreeMap::new();
+    let all: BTreeSet<&PathBuf> = before.keys().chain(content.index.keys()).collect();
+    let differs = |path: &&PathBuf| before.get(*path) != content.index.get(*path);
+    for path in all.into_iter().filter(differs) {
+        let entry = content.index.get(path).map(|entry| (0, entry));
+        wanted.insert(path.as_path(), entry.into_iter().collect());
+    }
+    for (path, stage, entry) in &content.unmerged {
+        let stages = wanted.entry(path.as_path()).or_default();
+        stages.insert((*stage, entry));
+    }
+    let mut input = Vec::new();
+    let mut different = Vec::new();
+    for (path, stages) in wanted {
+        let was: Stages<'_> = before.get(path).map(|it| (0, it)).into_iter().collect();
+        let is_now = now.remove(path).unwrap_or_default();
+        if is_now == stages {
+            continue;
+        }
+        if is_now != was {
+            different.push(path.to_owned());
+            continue;
+        }
+        let digits = was
+            .iter()
+            .chain(&stages)
+            .next()
+            .map_or(40, |(_, it)| it.id.len());
+        let nothing = "0".repeat(digits);
+        let mut line = |text: String| {
+            input.extend_from_slice(text.as_bytes());
+            input.extend_from_slice(path.as_os_str().as_bytes());
+            input.push(0);
+        };
+        line(format!("0 {nothing} 0\t"));
+        for (stage, entry) in stages {
+            line(format!("{:06o} {} {stage}\t", entry.mode, entry.id));
+        }
+    }
+    if different.is_empty() {
+        Ok(input)
+    } else {
+        Err(different)
+    }
+}

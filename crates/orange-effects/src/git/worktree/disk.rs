@@ -1,0 +1,135 @@
+//! What the files of a worktree are, by their hashes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::entry::{Entry, LINK};
+use super::place::{Kind, Place};
+use crate::git::repository::call::{Call, quoted};
+use crate::git::{GitError, Worktree};
+
+/// How often files that change under our hands are looked at again.
+const LOOKS: usize = 3;
+
+/// What is on the disk at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    Absent,
+    Entry(Entry),
+    Folder,
+    Other,
+}
+
+/// Whether contents are also put into the repository.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Hash,
+    Write,
+}
+
+impl Worktree<'_> {
+    /// What is on the disk at these paths, byte for byte: no filter changes anything.
+    pub(crate) fn on_disk(
+        &self,
+        paths: &BTreeSet<PathBuf>,
+        keep: Keep,
+    ) -> Result<BTreeMap<PathBuf, Found>, GitError> {
+        let place = self.place()?;
+        let mut looks = 1;
+        loop {
+            match self.look_at(&place, paths, keep) {
+                // A file that went between two looks is none that cannot be read.
+                Err(_) if looks < LOOKS => looks += 1,
+                found => return found,
+            }
+        }
+    }
+
+    fn look_at(
+        &self,
+        place: &Place,
+        paths: &BTreeSet<PathBuf>,
+        keep: Keep,
+    ) -> Result<BTreeMap<PathBuf, Found>, GitError> {
+        let mut found = BTreeMap::new();
+        let mut files = Vec::new();
+        for path in paths {
+            let kind = place.kind(path).map_err(self.failed("look at", path))?;
+            let seen = match kind {
+                Kind::Absent => Found::Absent,
+                Kind::Folder => Found::Folder,
+                Kind::Other => Found::Other,
+                Kind::Entry(LINK) => {
+                    let target = place.read_link(path);
+                    let target = target.map_err(self.failed("read the link", path))?;
+                    let call = self
+                        .call(writing(&["hash-object", "--stdin"], keep))
+                        .input(target);
+                    let id = call.text()?;
+                    Found::Entry(Entry { mode: LINK, id })
+                }
+                Kind::Entry(mode) => {
+                    files.push((path, mode));
+                    continue;
+                }
+            };
+            found.insert(path.clone(), seen);
+        }
+        let words = ["hash-object", "--no-filters", "--stdin-paths"];
+        let call = self.call(writing(&words, keep));
+        let ids = hashes(call, files.iter().map(|(path, _)| path.as_path()))?;
+        for ((path, mode), id) in files.into_iter().zip(ids) {
+            found.insert(path.clone(), Found::Entry(Entry { mode, id }));
+        }
+        Ok(found)
+    }
+
+    /// What git would make of these files if they were added: filters and line ends are undone.
+    /// Which of them apply is what the worktree says, or what a commit said that it was on.
+    pub(crate) fn as_added(
+        &self,
+        files: &[&Path],
+        attributes_of: Option<&str>,
+    ) -> Result<Vec<String>, GitError> {
+        let words = ["hash-object", "--stdin-paths"];
+        let call = match attributes_of {
+            None => self.call(words),
+            Some(commit) => self.call_as_of(commit, words),
+        };
+        hashes(call, files.iter().copied())
+    }
+
+    /// Puts files from anywhere into the repository.
+    pub(crate) fn write_files(&self, files: &[PathBuf]) -> Result<Vec<String>, GitError> {
+        let call = self.call(["hash-object", "-w", "--no-filters", "--stdin-paths"]);
+        hashes(call, files.iter().map(PathBuf::as_path))
+    }
+}
+
+fn writing<'a>(words: &[&'a str], keep: Keep) -> Vec<&'a str> {
+    let mut words = words.to_vec();
+    if keep == Keep::Write {
+        words.push("-w");
+    }
+    words
+}
+
+fn hashes<'a>(call: Call, files: impl Iterator<Item = &'a Path>) -> Result<Vec<String>, GitError> {
+    let mut count = 0;
+    let mut input = Vec::new();
+    for file in files {
+        input.extend(quoted(file));
+        count += 1;
+    }
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let call = call.input(input).working();
+    let text = call.text()?;
+    let ids: Vec<String> = text.lines().map(str::to_owned).collect();
+    if ids.len() == count {
+        Ok(ids)
+    } else {
+        Err(call.garbled(text.as_bytes()))
+    }
+}

@@ -1,0 +1,101 @@
+//! What a commit, the index or the disk has at a path.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::git::repository::call::{Call, parts, path};
+use crate::git::{Git, GitError};
+
+/// A regular file.
+pub(crate) const FILE: u32 = 0o100_644;
+/// A file that can be executed.
+pub(crate) const EXECUTABLE: u32 = 0o100_755;
+/// A symbolic link.
+pub(crate) const LINK: u32 = 0o120_000;
+/// A repository inside, of which only the commit is known.
+pub(crate) const REPOSITORY: u32 = 0o160_000;
+
+/// Kind and content, the content by its hash.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Entry {
+    pub mode: u32,
+    pub id: String,
+}
+
+/// Every path of a commit.
+pub(crate) type Tree = BTreeMap<PathBuf, Entry>;
+
+/// A path of the index, in one of its stages.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Indexed {
+    pub path: PathBuf,
+    pub entry: Entry,
+    /// 0, or 1 to 3 while a merge is not resolved.
+    pub stage: u8,
+    /// Whether somebody told git not to look at the file.
+    pub is_hidden: bool,
+    /// Whether the file is not expected on the disk.
+    pub is_skipped: bool,
+}
+
+impl Git {
+    /// Every path of a commit or tree.
+    pub(crate) fn tree(&self, commit: &str) -> Result<Tree, GitError> {
+        let call = self.call(["ls-tree", "-r", "-z", "--full-tree", commit]);
+        let bytes = call.bytes()?;
+        let mut tree = Tree::new();
+        for part in parts(&bytes) {
+            let (fields, path) = split(&call, part)?;
+            let [mode, _kind, id] = fields[..] else {
+                return Err(call.garbled(part));
+            };
+            tree.insert(path, entry(&call, mode, id)?);
+        }
+        Ok(tree)
+    }
+}
+
+/// Reads `git ls-files -z --stage -v`.
+pub(crate) fn indexed(call: &Call) -> Result<Vec<Indexed>, GitError> {
+    let bytes = call.bytes()?;
+    let mut index = Vec::new();
+    for part in parts(&bytes) {
+        let (fields, path) = split(call, part)?;
+        let [tag, mode, id, stage] = fields[..] else {
+            return Err(call.garbled(part));
+        };
+        index.push(Indexed {
+            path,
+            entry: entry(call, mode, id)?,
+            stage: stage.parse().map_err(|_| call.garbled(part))?,
+            is_hidden: tag.starts_with(|it: char| it.is_ascii_lowercase()),
+            is_skipped: tag.eq_ignore_ascii_case("s"),
+        });
+    }
+    Ok(index)
+}
+
+/// Splits `fields<TAB>path`.
+fn split<'a>(call: &Call, part: &'a [u8]) -> Result<(Vec<&'a str>, PathBuf), GitError> {
+    let garbled = || call.garbled(part);
+    let tab = part.iter().position(|byte| *byte == b'\t');
+    let (fields, rest) = part
+        .split_at_checked(tab.ok_or_else(garbled)?)
+        .ok_or_else(garbled)?;
+    let fields = std::str::from_utf8(fields).map_err(|_| garbled())?;
+    let name = rest.get(1..).filter(|name| !name.is_empty());
+    Ok((fields.split(' ').collect(), path(name.ok_or_else(garbled)?)))
+}
+
+fn entry(call: &Call, mode: &str, id: &str) -> Result<Entry, GitError> {
+    let mode = u32::from_str_radix(mode, 8).map_err(|_| call.garbled(mode.as_bytes()))?;
+    // Old repositories have files that a group may write; the disk never says so.
+    let mode = match mode {
+        0o100_664 => FILE,
+        mode => mode,
+    };
+    Ok(Entry {
+        mode,
+        id: id.to_owned(),
+    })
+}

@@ -1,0 +1,105 @@
+//! Files that an agent is given in its worktree.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use orange_config::HarnessFile;
+
+use super::entry::FILE;
+use super::place::{Kind, Place};
+use crate::git::{Git, GitError};
+
+/// What each such file says first. One that does not is somebody else's, and stays.
+const MARK: &str = "Written by orange. What is changed here is lost.\n";
+
+/// No such file is larger.
+const LARGEST: u64 = 256 * 1024;
+
+impl Git {
+    /// Makes sure that the worktree holds these files, and that git ignores them. A file of that
+    /// name which orange did not write is not touched, and stands in the way of one that is needed.
+    /// Whether all of them are there.
+    pub fn give(&self, worktree: &Path, files: &[HarnessFile]) -> Result<bool, GitError> {
+        if files.is_empty() {
+            return Ok(true);
+        }
+        let paths: Vec<&str> = files.iter().map(|it| it.path.as_str()).collect();
+        self.exclude(&paths)?;
+        let place = Place::open(worktree).map_err(GitError::system("open", worktree))?;
+        let mut are_all_there = true;
+        for file in files {
+            let path = Path::new(&file.path);
+            match give(&place, path, &marked(path, &file.text)) {
+                Err(_) if file.optional => are_all_there = false,
+                given => given.map_err(GitError::system("write", &worktree.join(path)))?,
+            }
+        }
+        Ok(are_all_there)
+    }
+}
+
+/// The text below the mark, as a comment of its kind of file.
+fn marked(path: &Path, text: &str) -> String {
+    let is_json = path.extension().is_some_and(|it| it == "json");
+    let sign = if is_json { "//" } else { "#" };
+    format!("{sign} {MARK}{text}")
+}
+
+fn give(place: &Place, path: &Path, text: &str) -> io::Result<()> {
+    if place.kind(path)? != Kind::Absent {
+        let mut found = String::new();
+        let file = place.open_file(path).map_err(|_| in_the_way())?;
+        file.take(LARGEST).read_to_string(&mut found)?;
+        if found == text {
+            return Ok(());
+        }
+        // A life that ended while it wrote leaves the beginning of one of ours.
+        let mark = marked(path, "");
+        if !found.starts_with(&mark) && !mark.starts_with(&found) {
+            return Err(in_the_way());
+        }
+        place.remove(path)?;
+    }
+    place.create(path, FILE, text.as_bytes())
+}
+
+fn in_the_way() -> io::Error {
+    io::Error::other("something that orange did not write is there; move it away")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_orange_did_not_write_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let place = Place::open(root.path()).unwrap();
+        let read = |path: &Path| fs::read_to_string(root.path().join(path)).unwrap();
+        let path = Path::new(".agent/rules");
+        let [one, two] = ["one", "two"].map(|text| marked(path, text));
+        assert!(one.starts_with("# Written"), "{one}");
+        assert!(marked(Path::new("a/b.json"), "{}").starts_with("// Written"));
+        for text in [&one, &one, &two] {
+            give(&place, path, text).unwrap();
+            assert_eq!(&read(path), text);
+        }
+        for torn in ["", "# Written"] {
+            fs::write(root.path().join(path), torn).unwrap();
+            give(&place, path, &one).unwrap();
+            assert_eq!(read(path), one);
+        }
+        fs::write(root.path().join(path), "mine").unwrap();
+        assert!(give(&place, path, &one).is_err());
+        assert_eq!(read(path), "mine");
+        symlink(outside.path(), root.path().join("door")).unwrap();
+        assert!(give(&place, Path::new("door/rules"), &one).is_err());
+        symlink("/etc/hostname", root.path().join(".agent/link")).unwrap();
+        assert!(give(&place, Path::new(".agent/link"), &one).is_err());
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,202 @@
+//! Copies what `.worktreeinclude` names from the person's checkout into a worktree.
+//!
+//! Only files that git ignores on both sides are copied, so that no secret can be committed by
+//! accident. Nothing is replaced, and no link is followed on either side.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Component, Path, PathBuf};
+
+use super::entry::LINK;
+use super::place::{Kind, Place};
+use crate::git::repository::call::{parts, path, zero_ended};
+use crate::git::{GitError, Worktree};
+
+/// The file that names them, in the syntax of `.gitignore`, at the root of the checkout.
+const FILE: &str = ".worktreeinclude";
+
+/// Under which name a copy is made before it is moved to its place.
+const COPY: &str = "copy";
+
+/// What was copied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Included {
+    /// The files that are new in the worktree.
+    pub copied: Vec<PathBuf>,
+    /// What is named and was not copied: not ignored in the worktree, behind a link, a link that
+    /// leads outside, or no file.
+    pub left_out: Vec<PathBuf>,
+}
+
+impl Worktree<'_> {
+    /// Copies what the checkout's `.worktreeinclude` names; `incoming` is a directory on the
+    /// worktree's disk that nobody else uses.
+    ///
+    /// Repeating it is safe: what is there stays as it is, and a copy that was cut short by a
+    /// death never reached its place.
+    pub fn include(&self, checkout: &Worktree<'_>, incoming: &Path) -> Result<Included, GitError> {
+        let from = checkout.place()?;
+        let list = Path::new(FILE);
+        let kind = from.kind(list).map_err(checkout.failed("look at", list))?;
+        if !matches!(kind, Kind::Entry(mode) if mode != LINK) {
+            return Ok(Included::default());
+        }
+        let mut patterns = OsString::from("--exclude-from=");
+        patterns.push(checkout.path().join(list));
+        let call = checkout.call(["ls-files", "-z", "--others", "--ignored"]);
+        let named = call.and([patterns]).bytes()?;
+        let named: BTreeSet<PathBuf> = parts(&named).map(path).collect();
+        let named = checkout.ignored(&named)?;
+        let to = self.place()?;
+        let mut included = Included::default();
+        let mut wanted = BTreeSet::new();
+        for path in named {
+            let failed = self.failed("look at", &path);
+            if is_behind_something(&to, &path).map_err(&failed)? {
+                included.left_out.push(path);
+            } else if to.kind(&path).map_err(&failed)? == Kind::Absent {
+                wanted.insert(path);
+            }
+        }
+        let ignored = self.ignored(&wanted)?;
+        let exposed = wanted.difference(&ignored).cloned();
+        included.left_out.extend(exposed);
+        if ignored.is_empty() {
+            return Ok(included);
+        }
+        let incoming = Incoming::open(incoming)?;
+        for path in ignored {
+            let copied = incoming.copy(&from, &to, &path);
+            if copied.map_err(self.failed("copy", &path))? {
+                included.copied.push(path);
+            } else {
+                included.left_out.push(path);
+            }
+        }
+        Ok(included)
+    }
+
+    /// Those of the paths that git ignores here.
+    fn ignored(&self, paths: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, GitError> {
+        if paths.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        // This command takes no literal paths; none is taken for a pattern if it begins like this.
+        let dotted: Vec<PathBuf> = paths.iter().map(|it| Path::new(".").join(it)).collect();
+        let input = zero_ended(dotted.iter().map(PathBuf::as_path));
+        let call = self.call(["--no-literal-pathspecs", "check-ignore", "-z", "--stdin"]);
+        let said = call.input(input).answer()?.unwrap_or_default();
+        let said = parts(&said).map(|part| path(part.strip_prefix(b"./").unwrap_or(part)));
+        let said: BTreeSet<PathBuf> = said.collect();
+        Ok(paths.intersection(&said).cloned().collect())
+    }
+}
+
+/// The directory through which copies arrive whole.
+struct Incoming {
+    path: PathBuf,
+    place: Place,
+}
+
+impl Incoming {
+    fn open(path: &Path) -> Result<Self, GitError> {
+        let failed = GitError::system("make", path);
+        fs::create_dir_all(path).map_err(&failed)?;
+        let place = Place::open(path).map_err(&failed)?;
+        // Whoever was killed left the beginning of a copy; the file itself is in the checkout.
+        place.remove(Path::new(COPY)).map_err(&failed)?;
+        Ok(Self {
+            path: path.to_owned(),
+            place,
+        })
+    }
+
+    /// Copies one file or link; whether it could be.
+    fn copy(&self, from: &Place, to: &Place, path: &Path) -> io::Result<bool> {
+        match from.kind(path)? {
+            Kind::Entry(LINK) => {
+                let target = from.read_link(path)?;
+                if !stays_inside(path, Path::new(OsStr::from_bytes(&target))) {
+                    return Ok(false);
+                }
+                to.create(path, LINK, &target)?;
+                Ok(true)
+            }
+            Kind::Entry(_) => {
+                let mut source = from.open_file(path)?;
+                let mode = source.metadata()?.permissions().mode() & 0o777;
+                let copy = self.path.join(COPY);
+                let mut options = OpenOptions::new();
+                let mut file = options
+                    .write(true)
+                    .create_new(true)
+                    .mode(0o600)
+                    .open(copy)?;
+                if !is_cloned(&source, &file) {
+                    io::copy(&mut source, &mut file)?;
+                }
+                file.set_permissions(fs::Permissions::from_mode(mode))?;
+                let moved = to.take_in(&self.place, Path::new(COPY), path)?;
+                if !moved {
+                    self.place.remove(Path::new(COPY))?;
+                }
+                Ok(moved)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// Lets both files share their blocks, where the file system can.
+#[cfg(target_os = "linux")]
+fn is_cloned(source: &File, copy: &File) -> bool {
+    rustix::fs::ioctl_ficlone(copy, source).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_cloned(_source: &File, _copy: &File) -> bool {
+    false
+}
+
+/// Whether something that is no directory stands on the way to a path.
+fn is_behind_something(place: &Place, path: &Path) -> io::Result<bool> {
+    for above in path.ancestors().skip(1) {
+        if above.as_os_str().is_empty() {
+            continue;
+        }
+        if matches!(place.kind(above)?, Kind::Entry(_) | Kind::Other) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a link at a path leads to somewhere below the same root, read as it is written.
+fn stays_inside(path: &Path, target: &Path) -> bool {
+    let mut depth = path.components().count().saturating_sub(1);
+    for component in target.components() {
+        match component {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            _ => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_that_leads_outside_is_recognised() {
+        let inside = |path: &str, target: &str| stays_inside(Path::new(path), Path::new(target));
+        assert!(inside("a/b", "c") && inside("a/b", "../c") && inside("a", "./b/../c"));
+        assert!(!inside("a", "../b") && !inside("a/b", "../../c") && !inside("a", "/etc/passwd"));
+    }
+}

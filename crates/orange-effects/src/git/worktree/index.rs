@@ -1,0 +1,67 @@
+//! The index as a file: copied to try, replaced only if unchanged.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::git::repository::own::read_file;
+use crate::git::{GitError, Worktree};
+
+/// The copy, in git's directory for the worktree.
+const SCRATCH: &str = "orange-scratch-index";
+
+/// No index is larger.
+const LIMIT: u64 = 4 * 1024 * 1024 * 1024;
+
+impl Worktree<'_> {
+    /// The index, byte for byte; a worktree that was never filled has none.
+    pub(crate) fn index_bytes(&self) -> Result<Option<Vec<u8>>, GitError> {
+        let path = self.directory().join("index");
+        read_file(&path, LIMIT).map_err(GitError::system("read", &path))
+    }
+
+    /// A copy of the index.
+    pub(crate) fn scratch(&self) -> Result<PathBuf, GitError> {
+        self.copy_of_index(SCRATCH)
+    }
+
+    /// A copy of the index under a name that nobody else uses now.
+    pub(crate) fn copy_of_index(&self, name: &str) -> Result<PathBuf, GitError> {
+        let scratch = self.directory().join(name);
+        let locked = self.directory().join(format!("{name}.lock"));
+        for leftover in [&scratch, &locked] {
+            // Nobody else uses the name; whoever did was killed.
+            let _absent = fs::remove_file(leftover);
+        }
+        if let Some(bytes) = self.index_bytes()? {
+            let copied = fs::write(&scratch, bytes);
+            copied.map_err(GitError::system("copy the index to", &scratch))?;
+        }
+        Ok(scratch)
+    }
+
+    /// Puts another index in the place of one that has not changed since it was read; whether it
+    /// did. What somebody stages meanwhile stays staged: git's own lock is held for the comparison.
+    pub(crate) fn swap_index(
+        &self,
+        expected: Option<&[u8]>,
+        scratch: &Path,
+    ) -> Result<bool, GitError> {
+        let lock = self.directory().join("index.lock");
+        let taken = OpenOptions::new().write(true).create_new(true).open(&lock);
+        match taken {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            taken => taken.map_err(GitError::system("lock", &lock))?,
+        };
+        let swapped = self.index_bytes().and_then(|now| {
+            let is_same = now.as_deref() == expected;
+            if is_same {
+                let index = self.directory().join("index");
+                fs::rename(scratch, &index).map_err(GitError::system("replace", &index))?;
+            }
+            Ok(is_same)
+        });
+        fs::remove_file(&lock).map_err(GitError::system("unlock", &lock))?;
+        swapped
+    }
+}

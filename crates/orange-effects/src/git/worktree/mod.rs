@@ -1,0 +1,282 @@
+//! The worktrees of a repository, and one that is proved to be.
+
+pub(crate) mod disk;
+pub(crate) mod entry;
+pub(crate) mod facts;
+pub(crate) mod given;
+pub(crate) mod ignored;
+pub(crate) mod include;
+pub(crate) mod index;
+pub(crate) mod nested;
+pub(crate) mod operation;
+pub(crate) mod pipes;
+pub(crate) mod place;
+pub(crate) mod state;
+pub(crate) mod status;
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::BranchName;
+
+use super::repository::call::{parts, path};
+use super::repository::own::read_file;
+use super::repository::settings::{Setting, Settings};
+use super::{Git, GitError, Operation};
+use crate::git::worktree::place::Place;
+
+/// No record of a place is larger.
+const LIMIT: u64 = 64 * 1024;
+
+/// A worktree, as git has it on record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Where it is, or was.
+    pub path: PathBuf,
+    /// The branch it is on, or which a rebase in it is about.
+    pub branch: Option<BranchName>,
+    /// Why it is locked, if it is.
+    pub locked: Option<String>,
+}
+
+/// A directory that is a worktree of that repository: both sides say so.
+#[derive(Clone, Debug)]
+pub struct Worktree<'a> {
+    git: &'a Git,
+    path: PathBuf,
+    directory: PathBuf,
+    /// What it says in addition to the repository's settings.
+    settings: Settings,
+    told: Vec<Setting>,
+}
+
+impl Git {
+    /// The root of the worktree that a directory is in, whose ever it is.
+    pub fn top(&self, directory: &Path) -> Result<PathBuf, GitError> {
+        let ask = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
+        self.caller.discovering(directory).and(ask).path()
+    }
+
+    /// Every worktree on record, the main one first.
+    pub fn worktrees(&self) -> Result<Vec<Listed>, GitError> {
+        let mut found = match self.worktrees_in_files() {
+            Some(found) => found,
+            None => self.worktrees_by_git()?,
+        };
+        // While it is rebased or bisected, a branch is checked out although HEAD is detached.
+        for listed in found.iter_mut().filter(|it| it.branch.is_none()) {
+            if let Ok(directory) = self.record_of(&listed.path) {
+                listed.branch = Operation::branch_in(&directory);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The same as git reads its records; nothing where they leave a doubt.
+    fn worktrees_in_files(&self) -> Option<Vec<Listed>> {
+        let main = self.directory.parent();
+        let main = main.filter(|_| self.directory.ends_with(".git"))?;
+        let mut found = Vec::new();
+        let entries = match fs::read_dir(self.directory.join("worktrees")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            entries => Some(entries.ok()?),
+        };
+        for entry in entries.into_iter().flatten() {
+            let record = entry.ok()?.path();
+            // One that says no place is being made, or is broken, and git does not list it.
+            let Some(place) = read_file(&record.join("gitdir"), LIMIT).ok()? else {
+                continue;
+            };
+            let place = record.join(path(place.trim_ascii_end()));
+            if !place.ends_with(".git") {
+                return None;
+            }
+            let locked = read_file(&record.join("locked"), LIMIT).ok()?;
+            let locked = locked.map(|it| String::from_utf8_lossy(&it).trim().to_owned());
+            found.push(Listed {
+                path: place.parent()?.to_owned(),
+                branch: self.head_in_file(&record)?.0,
+                locked,
+            });
+        }
+        found.sort_by(|one, other| one.path.cmp(&other.path));
+        let main = Listed {
+            path: main.to_owned(),
+            branch: self.head_in_file(&self.directory)?.0,
+            locked: None,
+        };
+        found.insert(0, main);
+        Some(found)
+    }
+
+    fn worktrees_by_git(&self) -> Result<Vec<Listed>, GitError> {
+        let call = self.call_recording(["worktree", "list", "--porcelain", "-z"]);
+        let bytes = call.bytes()?;
+        let mut found: Vec<Listed> = Vec::new();
+        for part in parts(&bytes).filter(|part| !part.is_empty()) {
+            let space = part.iter().position(|byte| *byte == b' ');
+            let (word, rest) = part.split_at(space.unwrap_or(part.len()));
+            let rest = rest.get(1..).unwrap_or_default();
+            if word == b"worktree" {
+                found.push(Listed {
+                    path: path(rest),
+                    branch: None,
+                    locked: None,
+                });
+                continue;
+            }
+            let last = found.last_mut().ok_or_else(|| call.garbled(part))?;
+            let text = String::from_utf8_lossy(rest);
+            match word {
+                b"branch" => {
+                    let name = text.strip_prefix("refs/heads/").unwrap_or(&text);
+                    last.branch = Some(BranchName::new(name));
+                }
+                b"locked" => last.locked = Some(text.into_owned()),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Where a branch is checked out, if anywhere.
+    pub fn checked_out(&self, branch: &BranchName) -> Result<Option<PathBuf>, GitError> {
+        let found = self.worktrees()?.into_iter();
+        let mut found = found.filter(|listed| listed.branch.as_ref() == Some(branch));
+        Ok(found.next().map(|listed| listed.path))
+    }
+
+    /// The worktree at a directory, if the directory and git's record name each other.
+    pub fn worktree(&self, path: &Path) -> Result<Worktree<'_>, GitError> {
+        let wrong = |reason: &str| GitError::NotThatWorktree {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let real = path
+            .canonicalize()
+            .map_err(|_| wrong("there is no such directory"))?;
+        let directory = self.record_of(&real)?;
+        let settings = if self.settings.has_worktree_settings() {
+            Settings::read(&directory.join("config.worktree"))?
+        } else {
+            Settings::default()
+        };
+        Ok(Worktree {
+            git: self,
+            path: real,
+            directory,
+            told: settings.carried(),
+            settings: self.settings.clone().and(settings),
+        })
+    }
+
+    /// A directory that was proved to be this repository's in another way.
+    pub(super) fn assumed_worktree(&self, path: &Path) -> Worktree<'_> {
+        Worktree {
+            git: self,
+            path: path.to_owned(),
+            directory: self.directory.clone(),
+            settings: self.settings.clone(),
+            told: Vec::new(),
+        }
+    }
+
+    /// Git's own directory for the worktree at a path.
+    fn record_of(&self, path: &Path) -> Result<PathBuf, GitError> {
+        let wrong = |reason: &str| GitError::NotThatWorktree {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let entry = path.join(".git");
+        let kind = fs::symlink_metadata(&entry).map_err(|_| wrong("it has no `.git`"))?;
+        if kind.is_dir() {
+            let real = entry.canonicalize();
+            let real = real.map_err(|_| wrong("its `.git` cannot be read"))?;
+            let is_main = self.directory.canonicalize().is_ok_and(|own| own == real);
+            return is_main
+                .then(|| self.directory.clone())
+                .ok_or_else(|| wrong("it is a repository of its own"));
+        }
+        if !kind.is_file() {
+            return Err(wrong("its `.git` is no file"));
+        }
+        let text = read_file(&entry, LIMIT).ok().flatten();
+        let text = text.ok_or_else(|| wrong("its `.git` cannot be read"))?;
+        let target = text.strip_prefix(b"gitdir: ").unwrap_or_default();
+        let target = path.join(super::repository::call::path(target.trim_ascii_end()));
+        let target = target.canonicalize();
+        let target = target.map_err(|_| wrong("its `.git` names what does not exist"))?;
+        let records = self.directory.join("worktrees").canonicalize();
+        if records.ok().as_deref() != target.parent() {
+            return Err(wrong("it belongs to another repository"));
+        }
+        let back = read_file(&target.join("gitdir"), LIMIT).ok().flatten();
+        let back = back.ok_or_else(|| wrong("git has no record of its place"))?;
+        let back = target.join(super::repository::call::path(back.trim_ascii_end()));
+        let is_same = back.canonicalize().ok() == entry.canonicalize().ok();
+        is_same
+            .then_some(target)
+            .ok_or_else(|| wrong("git has it on record at another place"))
+    }
+}
+
+impl<'a> Worktree<'a> {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Git's own directory for it.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(super) fn git(&self) -> &'a Git {
+        self.git
+    }
+
+    /// What its configuration and the repository's say.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Gives a branch that this worktree is on another name, which no branch has.
+    pub fn rename_branch(&self, from: &BranchName, to: &BranchName) -> Result<(), GitError> {
+        let rename = ["branch", "-m", "--", from.as_str(), to.as_str()];
+        self.call(rename).succeed()
+    }
+
+    /// What git is told of its own configuration.
+    pub(super) fn told(&self) -> &[Setting] {
+        &self.told
+    }
+
+    /// Its files.
+    pub(super) fn place(&self) -> Result<Place, GitError> {
+        Place::open(&self.path).map_err(GitError::system("open", &self.path))
+    }
+
+    /// Turns what the system says about one of its files into an error.
+    pub(super) fn failed(
+        &self,
+        verb: &'static str,
+        file: &Path,
+    ) -> impl Fn(io::Error) -> GitError + use<> {
+        GitError::system(verb, &self.path.join(file))
+    }
+}
+
+/// Whether two paths are the same place, as far as they exist.
+pub(super) fn is_same_place(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| match path.canonicalize() {
+        Ok(real) => real,
+        // The directory may be gone; the one it was in tells.
+        Err(_) => match (path.parent().map(Path::canonicalize), path.file_name()) {
+            (Some(Ok(parent)), Some(name)) => parent.join(name),
+            _ => path.to_owned(),
+        },
+    };
+    real(one).as_os_str().as_bytes() == real(other).as_os_str().as_bytes()
+}

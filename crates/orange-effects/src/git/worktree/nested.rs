@@ -1,0 +1,95 @@
+//! Repositories inside a worktree, of which a snapshot would save nothing.
+
+use std::path::{Path, PathBuf};
+
+use super::place::Kind;
+use super::status::Look;
+use crate::git::{Git, GitError, Worktree};
+
+/// How deep submodules are followed; deeper ones count as dirty.
+const DEEPEST: usize = 8;
+
+impl Worktree<'_> {
+    /// The submodules with work of their own in them; what cannot be looked at counts as one.
+    pub(crate) fn dirty_submodules(&self, look: &Look) -> Result<Vec<PathBuf>, GitError> {
+        self.dirty_below(look, DEEPEST)
+    }
+
+    /// The submodules that nobody has filled.
+    pub(crate) fn empty_submodules(&self, look: &Look) -> Result<Vec<PathBuf>, GitError> {
+        let place = self.place()?;
+        let mut empty = Vec::new();
+        for submodule in look.submodules() {
+            let path = &submodule.path;
+            let names = place.names(path).map_err(self.failed("look into", path))?;
+            if names.is_empty() {
+                empty.push(path.clone());
+            }
+        }
+        Ok(empty)
+    }
+
+    fn dirty_below(&self, look: &Look, depth: usize) -> Result<Vec<PathBuf>, GitError> {
+        let place = self.place()?;
+        let mut dirty = look.moved_submodules.clone();
+        for submodule in look.submodules() {
+            let path = &submodule.path;
+            let names = place.names(path).map_err(self.failed("look into", path))?;
+            let is_empty = names.is_empty();
+            let kind = place.kind(path).map_err(self.failed("look at", path))?;
+            if kind == Kind::Absent || (kind == Kind::Folder && is_empty) || dirty.contains(path) {
+                continue;
+            }
+            let inside = self.path().join(path);
+            let is_clean = names.iter().any(|name| name == ".git")
+                && self.is_clean_inside(&inside, &submodule.entry.id, depth);
+            if !is_clean {
+                dirty.push(path.clone());
+            }
+        }
+        Ok(dirty)
+    }
+
+    fn is_clean_inside(&self, path: &Path, commit: &str, depth: usize) -> bool {
+        let look = || -> Result<bool, GitError> {
+            let git = self.git().inside(path)?;
+            let inner = git.assumed_worktree(path);
+            let look = inner.look()?;
+            Ok(look.is_clean()
+                && look.operations.is_empty()
+                && look
+                    .head
+                    .commit()
+                    .is_some_and(|head| head.as_str() == commit)
+                && depth > 0
+                && inner.dirty_below(&look, depth - 1)?.is_empty())
+        };
+        look().unwrap_or(false)
+    }
+}
+
+impl Git {
+    /// The repository of a submodule, with its own programs switched off.
+    fn inside(&self, path: &Path) -> Result<Git, GitError> {
+        let ask = ["--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
+        let ask = ["rev-parse", "--path-format=absolute"]
+            .into_iter()
+            .chain(ask);
+        let call = self.caller.discovering(path).and(ask);
+        let said = call.bytes()?;
+        let mut lines = said
+            .split(|byte| *byte == b'\n')
+            .map(crate::git::repository::call::path);
+        let mut line = || lines.next().ok_or_else(|| call.garbled(&said));
+        let (top, directory, common) = (line()?, line()?, line()?);
+        // One that shares its settings with others is none that a clone would have made.
+        let is_own = path.canonicalize().is_ok_and(|real| real == top) && directory == common;
+        if !is_own {
+            return Err(GitError::NotThatWorktree {
+                path: path.to_owned(),
+                reason: "it is no repository of its own".to_owned(),
+            });
+        }
+        Git::open_at(self.caller.clone(), directory)
+    }
+}

@@ -1,0 +1,44 @@
+//! One word for everything that a worktree holds.
+
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+
+use sha2::{Digest as _, Sha256};
+
+use super::disk::{Found, Keep};
+use crate::git::{GitError, Worktree};
+
+impl Worktree<'_> {
+    /// A word that is another one as soon as a commit, the index or a file is another; ignored
+    /// files do not count.
+    pub fn state(&self) -> Result<String, GitError> {
+        let look = self.look()?;
+        let found = self.on_disk(&look.paths(), Keep::Hash)?;
+        let mut hash = Sha256::new();
+        let mut add = |part: &[u8]| {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        };
+        add(format!("{:?}", look.head).as_bytes());
+        for indexed in &look.index {
+            add(indexed.path.as_os_str().as_bytes());
+            add(&[indexed.stage]);
+            add(indexed.entry.id.as_bytes());
+        }
+        for (path, found) in &found {
+            add(path.as_os_str().as_bytes());
+            let held = match found {
+                Found::Entry(entry) => format!("{:o} {}", entry.mode, entry.id),
+                Found::Absent => String::from("absent"),
+                Found::Folder => String::from("folder"),
+                Found::Other => String::from("other"),
+            };
+            add(held.as_bytes());
+        }
+        let mut digits = String::new();
+        for byte in hash.finalize() {
+            let _never_fails = write!(digits, "{byte:02x}");
+        }
+        Ok(digits)
+    }
+}

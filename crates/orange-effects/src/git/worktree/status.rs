@@ -1,0 +1,335 @@
+//! One look at a worktree: HEAD, index, and everything that is unsaved.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use orange_engine::names::{BranchName, CommitId};
+
+use super::entry::{EXECUTABLE, FILE, Indexed, LINK, REPOSITORY, indexed};
+use super::place::Kind;
+use crate::git::pool::held::HELD;
+use crate::git::repository::call::{Call, parts, path};
+use crate::git::{GitError, Operation, Worktree};
+
+/// How git is asked for everything that differs.
+const STATUS: &[&str] = &[
+    "status",
+    "--porcelain=v2",
+    "--branch",
+    "-z",
+    "--untracked-files=all",
+    "--ignored=no",
+    "--no-renames",
+    // What is inside a submodule is looked at with its own configuration.
+    "--ignore-submodules=dirty",
+];
+
+/// What HEAD is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// On a branch, which may have no commit yet.
+    Branch {
+        /// The branch.
+        name: BranchName,
+        /// Its commit.
+        commit: Option<CommitId>,
+    },
+    /// On a commit, and no branch follows.
+    Detached(CommitId),
+}
+
+impl Head {
+    /// The commit.
+    pub fn commit(&self) -> Option<&CommitId> {
+        match self {
+            Head::Branch { commit, .. } => commit.as_ref(),
+            Head::Detached(commit) => Some(commit),
+        }
+    }
+
+    /// The branch, if it is on one.
+    pub fn branch(&self) -> Option<&BranchName> {
+        match self {
+            Head::Branch { name, .. } => Some(name),
+            Head::Detached(_) => None,
+        }
+    }
+}
+
+/// How a path differs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// The index differs from HEAD.
+    pub is_staged: bool,
+    /// The disk differs from the index, or the index does not know the file.
+    pub is_on_disk: bool,
+    /// A merge left it unresolved.
+    pub is_unmerged: bool,
+}
+
+/// What one look shows.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    pub head: Head,
+    pub index: Vec<Indexed>,
+    /// Files that differ; ignored ones do not count.
+    pub changes: BTreeMap<PathBuf, Change>,
+    /// Repositories inside that the index does not know.
+    pub repositories: Vec<PathBuf>,
+    /// Submodules whose commit differs.
+    pub moved_submodules: Vec<PathBuf>,
+    pub operations: Vec<Operation>,
+}
+
+impl Look {
+    /// Whether every file is as HEAD has it, ignored ones aside.
+    pub fn is_clean(&self) -> bool {
+        self.changes.is_empty() && self.repositories.is_empty() && self.moved_submodules.is_empty()
+    }
+
+    /// Whether HEAD is at a commit, on no branch, and all is as that commit has it.
+    pub fn is_at(&self, commit: &CommitId) -> bool {
+        self.is_clean() && self.operations.is_empty() && self.head == Head::Detached(commit.clone())
+    }
+
+    /// The paths that differ.
+    pub fn paths(&self) -> BTreeSet<PathBuf> {
+        self.changes.keys().cloned().collect()
+    }
+
+    /// Whether the index has a file of this name at the root.
+    pub fn has(&self, file: &str) -> bool {
+        self.index.iter().any(|it| it.path.as_os_str() == file)
+    }
+
+    /// The submodules that the index knows.
+    pub fn submodules(&self) -> impl Iterator<Item = &Indexed> {
+        let index = self.index.iter();
+        index.filter(|it| it.entry.mode == REPOSITORY && it.stage == 0)
+    }
+}
+
+impl Worktree<'_> {
+    /// What HEAD is.
+    pub fn head(&self) -> Result<Head, GitError> {
+        let call = self.call(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
+        let said = call.text();
+        if let Ok(text) = &said {
+            let (commit, name) = text
+                .split_once('\n')
+                .ok_or_else(|| call.garbled(text.as_bytes()))?;
+            let commit = CommitId::new(commit);
+            return Ok(match name.strip_prefix("refs/heads/") {
+                Some(name) => Head::Branch {
+                    name: BranchName::new(name),
+                    commit: Some(commit),
+                },
+                None => Head::Detached(commit),
+            });
+        }
+        // A branch without a commit has no answer to that; that it has none must be said too.
+        let ask = self.call(["symbolic-ref", "HEAD"]);
+        let full = ask.text()?;
+        let is_there = self
+            .call(["show-ref", "--verify", "--quiet", &full])
+            .answer()?;
+        match (full.strip_prefix("refs/heads/"), said) {
+            (Some(name), Err(_)) if is_there.is_none() => Ok(Head::Branch {
+                name: BranchName::new(name),
+                commit: None,
+            }),
+            (_, Err(error)) => Err(error),
+            (_, Ok(_)) => Err(ask.garbled(full.as_bytes())),
+        }
+    }
+
+    /// What HEAD is after it was put on a branch at a commit; git is asked only where the file
+    /// does not tell.
+    pub(crate) fn head_at(
+        &self,
+        reference: &str,
+        branch: &BranchName,
+        commit: &CommitId,
+    ) -> Result<Head, GitError> {
+        let text = fs::read(self.directory().join("HEAD")).unwrap_or_default();
+        if text.trim_ascii_end() != format!("ref: {reference}").as_bytes() {
+            return self.head();
+        }
+        Ok(Head::Branch {
+            name: branch.clone(),
+            commit: Some(commit.clone()),
+        })
+    }
+
+    /// Whether HEAD is still what a look showed; what cannot be told is not.
+    pub(crate) fn is_head(&self, head: &Head) -> bool {
+        match (self.git().head_in_file(self.directory()), head) {
+            (Some((None, Some(now))), Head::Detached(then)) => now == *then,
+            _ => false,
+        }
+    }
+
+    /// What the index has.
+    pub(crate) fn index(&self) -> Result<Vec<Indexed>, GitError> {
+        indexed(&self.call(["ls-files", "-z", "--stage", "-v"]))
+    }
+
+    /// Looks at everything; nothing is written, not even the index.
+    pub(crate) fn look(&self) -> Result<Look, GitError> {
+        self.look_by(|words| self.call(words))
+    }
+
+    /// The same in a worktree in which nobody else works: git may note in the index which files it
+    /// has found unchanged, so that the next look need not read them.
+    pub(crate) fn look_at_rest(&self) -> Result<Look, GitError> {
+        self.look_by(|words| self.call_noting(words))
+    }
+
+    fn look_by(&self, ask: impl Fn(&[&str]) -> Call) -> Result<Look, GitError> {
+        self.require_files()?;
+        let call = ask(STATUS);
+        let (index, status) = thread::scope(|scope| {
+            let index = scope.spawn(|| self.index());
+            let status = call.bytes();
+            (index.join(), status)
+        });
+        let index = index.map_err(|_| GitError::Changing(self.path().to_owned()))?;
+        let mut look = Look {
+            // Read below.
+            head: Head::Detached(CommitId::new("")),
+            index: index?,
+            changes: BTreeMap::new(),
+            repositories: Vec::new(),
+            moved_submodules: Vec::new(),
+            operations: Operation::found_in(self.directory()),
+        };
+        let status = status.map_err(|error| self.held_by(error))?;
+        self.read_status(&mut look, &call, &status)?;
+        self.find_hidden(&mut look)?;
+        self.find_held(&mut look)?;
+        Ok(look)
+    }
+
+    fn read_status(&self, look: &mut Look, call: &Call, bytes: &[u8]) -> Result<(), GitError> {
+        look.head = match head_in(bytes) {
+            Some(head) => head,
+            // A branch may be called like the word for none, so the file itself must say it.
+            None => match self.detached_in(bytes) {
+                Some(commit) => Head::Detached(commit),
+                None => self.head()?,
+            },
+        };
+        for part in parts(bytes).filter(|part| !part.starts_with(b"#")) {
+            let count = match part.first() {
+                Some(b'?') => 2,
+                Some(b'1') => 9,
+                Some(b'u') => 11,
+                _ => return Err(call.garbled(part)),
+            };
+            let fields: Vec<&[u8]> = part.splitn(count, |byte| *byte == b' ').collect();
+            let name = fields.last().filter(|_| fields.len() == count);
+            let name = *name.ok_or_else(|| call.garbled(part))?;
+            let codes = fields.get(1).copied().unwrap_or_default();
+            let is_submodule = fields.get(2).is_some_and(|field| field.starts_with(b"S"));
+            if let Some(folder) = name.strip_suffix(b"/") {
+                look.repositories.push(path(folder));
+            } else if count == 2 {
+                let change = look.changes.entry(path(name)).or_default();
+                change.is_on_disk = true;
+            } else if is_submodule {
+                look.moved_submodules.push(path(name));
+            } else {
+                let is_unmerged = count == 11;
+                let differs = |at: usize| codes.get(at).is_some_and(|code| *code != b'.');
+                let change = look.changes.entry(path(name)).or_default();
+                change.is_unmerged |= is_unmerged;
+                change.is_staged |= is_unmerged || differs(0);
+                change.is_on_disk |= is_unmerged || differs(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// The commit of a detached HEAD, if git's status and HEAD itself say the same.
+    fn detached_in(&self, status: &[u8]) -> Option<CommitId> {
+        let mut lines = parts(status).filter_map(|part| part.strip_prefix(b"# branch.oid "));
+        let said = std::str::from_utf8(lines.next()?).ok()?;
+        let text = fs::read(self.directory().join("HEAD")).ok()?;
+        (text.trim_ascii_end() == said.as_bytes()).then(|| CommitId::new(said))
+    }
+
+    /// Finds changes of files that git was told not to look at.
+    fn find_hidden(&self, look: &mut Look) -> Result<(), GitError> {
+        let place = self.place()?;
+        let mut files = Vec::new();
+        let mut changed = Vec::new();
+        for indexed in look.index.iter().filter(|it| it.is_hidden || it.is_skipped) {
+            if indexed.entry.mode == REPOSITORY || indexed.stage != 0 {
+                continue;
+            }
+            let path = &indexed.path;
+            let kind = place.kind(path).map_err(self.failed("look at", path))?;
+            match kind {
+                Kind::Absent if indexed.is_skipped => {}
+                Kind::Entry(mode) if mode == indexed.entry.mode && mode != LINK => {
+                    files.push(indexed);
+                }
+                _ => changed.push(path.clone()),
+            }
+        }
+        let paths: Vec<&Path> = files.iter().map(|it| it.path.as_path()).collect();
+        let ids = self.as_added(&paths, None)?;
+        let differing = files.iter().zip(ids).filter(|(it, id)| it.entry.id != *id);
+        changed.extend(differing.map(|(it, _)| it.path.clone()));
+        for path in changed {
+            look.changes.entry(path).or_default().is_on_disk = true;
+        }
+        Ok(())
+    }
+
+    /// What was moved aside is unsaved work, even if some pattern ignores its place.
+    fn find_held(&self, look: &mut Look) -> Result<(), GitError> {
+        let held = Path::new(HELD);
+        let files = self.place()?.files(held);
+        for file in files.map_err(self.failed("look into", held))? {
+            look.changes.entry(file).or_default().is_on_disk = true;
+        }
+        Ok(())
+    }
+
+    /// Whether HEAD's commit is in no branch, no tag and no rescue.
+    pub(crate) fn is_adrift(&self, head: &Head) -> Result<bool, GitError> {
+        let Head::Detached(commit) = head else {
+            return Ok(false);
+        };
+        let ask = self.call(["rev-list", "--max-count=1", commit.as_str(), "--not"]);
+        let ask = ask.and([
+            "--branches",
+            "--tags",
+            "--remotes",
+            "--glob=refs/orange/rescue",
+        ]);
+        Ok(!ask.bytes()?.is_empty())
+    }
+}
+
+/// Whether a mode is that of a file or a link.
+pub(crate) fn is_file(mode: u32) -> bool {
+    matches!(mode, FILE | EXECUTABLE | LINK)
+}
+
+/// What the header of `git status` says about HEAD, if that is certain.
+fn head_in(status: &[u8]) -> Option<Head> {
+    let line = |word: &str| {
+        let mut lines = parts(status).filter_map(|part| part.strip_prefix(word.as_bytes()));
+        lines.next().and_then(|rest| std::str::from_utf8(rest).ok())
+    };
+    let (commit, name) = (line("# branch.oid ")?, line("# branch.head ")?);
+    let is_certain = !commit.starts_with('(') && !name.starts_with('(');
+    is_certain.then(|| Head::Branch {
+        name: BranchName::new(name),
+        commit: Some(CommitId::new(commit)),
+    })
+}

@@ -1,0 +1,208 @@
+//! The copy of a task's events: one line each in `history.jsonl`.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use orange_engine::Task;
+use orange_engine::event::Event;
+use orange_engine::names::TaskId;
+use serde::{Deserialize, Serialize};
+
+use super::task_directory::TaskDirectory;
+use super::whole_file;
+use crate::Store;
+use crate::error::StoreError;
+use crate::steps::reached;
+use crate::tables::events::RecordedEvent;
+
+/// One line: an event, and the commit that brought it.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Line {
+    pub(crate) sequence: u64,
+    #[serde(flatten)]
+    pub(crate) event: Event,
+}
+
+/// Appends what the file does not have yet; whoever calls holds the lock of the task's files.
+///
+/// Where to go on is read from the file itself, so it does not matter after which line an earlier
+/// process was killed. A line that was cut short is cut off.
+pub(crate) fn append(store: &Store, directory: &TaskDirectory) -> Result<(), StoreError> {
+    let path = directory.history();
+    let failed = |error: io::Error| StoreError::file("append to", &path, &error);
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .map_err(failed)?;
+    let Some(end) = find_end(&mut file).map_err(failed)? else {
+        return rewrite(store, directory);
+    };
+    require_recorded(store, directory, &end)?;
+    let new = store.events(directory.task(), end.version())?;
+    if new.is_empty() && end.offset == end.length {
+        return Ok(());
+    }
+    let text = lines(directory.task(), new)?;
+    let append = |file: &mut File| {
+        file.set_len(end.offset)?;
+        file.seek(SeekFrom::Start(end.offset))?;
+        // In two parts, so that the tests can die in the middle of a line.
+        let (head, tail) = text.as_bytes().split_at(text.len() / 2);
+        file.write_all(head)?;
+        reached("half of the new lines are written");
+        file.write_all(tail)?;
+        reached("the new lines are written");
+        file.sync_data()
+    };
+    append(&mut file).map_err(failed)
+}
+
+impl Store {
+    /// Refuses to go on when the history of a task knows events that the database has lost.
+    ///
+    /// A database whose last commits are gone, because its log was deleted or an old copy was put
+    /// back, would record other events under the same versions. The file is read before the
+    /// database: a line is written only after its event was committed, so a commit in between does
+    /// no harm. A file that cannot be read says nothing; the next projection reports it.
+    pub fn require_same_history(&self, task: &Task) -> Result<(), StoreError> {
+        let directory = TaskDirectory::new(&self.home, &task.project, &task.id)?;
+        let file = File::open(directory.history());
+        let end = file.and_then(|mut file| find_end(&mut file));
+        match end {
+            Ok(Some(end)) => require_recorded(self, &directory, &end),
+            Ok(None) | Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Compares the last event of a history with the one of that version in the database.
+fn require_recorded(store: &Store, directory: &TaskDirectory, end: &End) -> Result<(), StoreError> {
+    let Some(event) = &end.event else {
+        return Ok(());
+    };
+    let (task, path) = (directory.task().clone(), directory.history());
+    match store.event(&task, event.version)? {
+        Some(recorded) if recorded == *event => Ok(()),
+        Some(_) => Err(StoreError::HistoryDiffers {
+            task,
+            path,
+            version: event.version,
+        }),
+        None => Err(StoreError::HistoryAhead {
+            database: store.require(&task)?.task.version,
+            task,
+            path,
+            file: event.version,
+        }),
+    }
+}
+
+/// Writes the whole file again; the damaged one is kept beside it.
+fn rewrite(store: &Store, directory: &TaskDirectory) -> Result<(), StoreError> {
+    let path = directory.history();
+    whole_file::rename(&path, &path.with_extension("jsonl.damaged"))?;
+    let text = lines(directory.task(), store.events(directory.task(), 0)?)?;
+    whole_file::write(&path, text.as_bytes(), 0o600)
+}
+
+fn lines(task: &TaskId, events: Vec<RecordedEvent>) -> Result<String, StoreError> {
+    let mut text = String::new();
+    for RecordedEvent {
+        sequence, event, ..
+    } in events
+    {
+        let line = serde_json::to_string(&Line { sequence, event })
+            .map_err(|error| StoreError::json("an event", task, &error))?;
+        text.push_str(&line);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// Where a history ends.
+struct End {
+    /// The event of its last whole line.
+    event: Option<Event>,
+    /// Where that line ends.
+    offset: u64,
+    /// Where the file ends.
+    length: u64,
+}
+
+impl End {
+    /// The version of the last event; 0 when there is none.
+    fn version(&self) -> u64 {
+        self.event.as_ref().map_or(0, |event| event.version)
+    }
+}
+
+/// Finds the last whole line; `None` when it is not an event.
+fn find_end(file: &mut File) -> io::Result<Option<End>> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let mut window = 64 * 1024;
+    loop {
+        let start = length.saturating_sub(window);
+        file.seek(SeekFrom::Start(start))?;
+        let mut tail = Vec::new();
+        file.read_to_end(&mut tail)?;
+        let last = tail.iter().rposition(|byte| *byte == b'\n');
+        let whole = tail.get(..last.unwrap_or(0)).unwrap_or_default();
+        let previous = whole.iter().rposition(|byte| *byte == b'\n');
+        if start > 0 && previous.is_none() {
+            window *= 4;
+            continue;
+        }
+        let Some(last) = last else {
+            return Ok(Some(End {
+                event: None,
+                offset: 0,
+                length,
+            }));
+        };
+        let line = whole
+            .get(previous.map_or(0, |at| at + 1)..)
+            .unwrap_or_default();
+        let offset = start + u64::try_from(last).unwrap_or_default() + 1;
+        let line: Result<Line, _> = serde_json::from_slice(line);
+        return Ok(line.ok().map(|line| End {
+            event: Some(line.event),
+            offset,
+            length,
+        }));
+    }
+}
+
+/// A history as it is read back.
+pub(crate) struct History {
+    pub(crate) lines: Vec<Line>,
+    /// Whether the last line was cut short and left out.
+    pub(crate) torn: bool,
+}
+
+/// Reads a whole history; only its last line may be damaged.
+pub(crate) fn read(path: &Path) -> Result<History, String> {
+    let text = std::fs::read(path).map_err(|error| orange_config::reason(&error))?;
+    let mut history = History {
+        lines: Vec::new(),
+        torn: false,
+    };
+    let mut rest = text.split_inclusive(|byte| *byte == b'\n').peekable();
+    let mut number = 0;
+    while let Some(line) = rest.next() {
+        number += 1;
+        match serde_json::from_slice(line) {
+            // A line without its end was still being written, even if what is there reads well.
+            Ok(line_read) if line.ends_with(b"\n") => history.lines.push(line_read),
+            _ if rest.peek().is_none() => history.torn = true,
+            Ok(_) => {}
+            Err(error) => return Err(format!("line {number}: {error}")),
+        }
+    }
+    Ok(history)
+}

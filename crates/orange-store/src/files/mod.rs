@@ -1,0 +1,16 @@
+//! The files of a task: TASK.md, history, what agents told.
+
+pub(crate) mod agent_events;
+pub(crate) mod exchange;
+pub(crate) mod filesystem;
+pub(crate) mod history;
+pub(crate) mod import;
+pub(crate) mod placement;
+pub(crate) mod reading;
+pub(crate) mod replaced;
+pub(crate) mod settling;
+pub(crate) mod task_directory;
+pub(crate) mod task_file;
+pub(crate) mod trash;
+pub(crate) mod whole_file;
+pub(crate) mod wishes;

@@ -1,0 +1,138 @@
+//! Moves TASK.md into a worktree and back.
+
+use std::fs;
+use std::path::Path;
+
+use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
+
+use super::import::last_text;
+use super::reading;
+use super::reading::{Look, look};
+use super::task_directory::TaskDirectory;
+use super::task_file::TaskFile;
+use super::whole_file;
+use crate::Store;
+use crate::error::StoreError;
+use crate::steps::reached;
+
+/// What came of taking TASK.md out of a worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Released {
+    /// It was in no worktree.
+    NotBound,
+    /// It was copied back, byte for byte.
+    CopiedBack,
+    /// It was gone from the worktree; the last import took its place.
+    Restored,
+}
+
+/// Moves TASK.md to a path in a worktree and leaves a link in the task directory.
+///
+/// Repeating it is safe, also after it was killed. A file that is there already and is not ours
+/// is refused: the repository may have a TASK.md of its own.
+pub fn bind(
+    store: &mut Store,
+    task: &TaskId,
+    path: &Path,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mut file = open(store, task, now, "move TASK.md into the worktree")?;
+    if file.bound {
+        if file.live == path {
+            return Ok(());
+        }
+        return Err(StoreError::BoundElsewhere {
+            task: task.clone(),
+            wanted: path.to_owned(),
+            path: file.live,
+        });
+    }
+    let binding = file.directory.binding();
+    // The mark is made while the place is empty, so what is found there later is our own copy.
+    let begun = fs::read_link(&binding).is_ok_and(|target| target == path);
+    if !begun {
+        if fs::symlink_metadata(path).is_ok() || reading::is_behind_link(path) {
+            return Err(StoreError::Occupied {
+                task: task.clone(),
+                path: path.to_owned(),
+            });
+        }
+        whole_file::write_link(&binding, path)?;
+    }
+    let text = match look(&file.live) {
+        Look::Text(document) => document.text().to_owned(),
+        Look::Missing => last_text(store, &file.directory)?,
+        Look::Unknown(unknown) => {
+            return Err(StoreError::Unsettled {
+                path: file.live,
+                reason: unknown.to_string(),
+            });
+        }
+    };
+    whole_file::write(path, text.as_bytes(), 0o644)?;
+    reached("the copy is in the worktree");
+    // From here on the file in the worktree is the one that counts.
+    whole_file::rename(&binding, &file.directory.bound())?;
+    whole_file::sync_directory_of(&binding)?;
+    path.clone_into(&mut file.live);
+    file.bound = true;
+    file.recover()
+}
+
+/// Moves TASK.md back into the task directory and takes it out of the worktree.
+///
+/// Repeating it is safe, also after it was killed. Only when it has returned may the workspace be
+/// given to another task.
+pub fn release(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Released, StoreError> {
+    let mut file = open(store, task, now, "take TASK.md out of the worktree")?;
+    let directory = file.directory.clone();
+    if !file.bound {
+        // A bind that was killed may have left its copy behind.
+        if fs::symlink_metadata(directory.binding()).is_ok() {
+            whole_file::rename(&directory.binding(), &directory.releasing())?;
+            file.recover()?;
+        }
+        return Ok(Released::NotBound);
+    }
+    // Whoever wrote it is gone by now, so whatever it holds is what it holds.
+    let found = reading::read(&file.live);
+    let content = match found {
+        Ok(Some(content)) if !content.is_empty() => Some(content),
+        Ok(None) => {
+            return Err(StoreError::Unsettled {
+                path: file.live,
+                reason: String::from("it is being written"),
+            });
+        }
+        _ => None,
+    };
+    let (content, released) = match content {
+        Some(content) => (content, Released::CopiedBack),
+        None => (
+            last_text(store, &directory)?.into_bytes(),
+            Released::Restored,
+        ),
+    };
+    whole_file::write(&directory.task_file(), &content, 0o600)?;
+    whole_file::write_link(&directory.releasing(), &file.live)?;
+    // From here on the file in the task directory is the one that counts.
+    whole_file::remove(&directory.bound())?;
+    whole_file::sync_directory_of(&directory.bound())?;
+    reached("the file is back");
+    file.live = directory.task_file();
+    file.bound = false;
+    file.recover()?;
+    Ok(released)
+}
+
+fn open(
+    store: &Store,
+    task: &TaskId,
+    now: Timestamp,
+    attempt: &'static str,
+) -> Result<TaskFile, StoreError> {
+    let stored = store.require(task)?.task;
+    let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
+    TaskFile::open(&directory, now, attempt)
+}

@@ -1,0 +1,279 @@
+//! Files that were replaced, named by what they held at that moment.
+//!
+//! The name carries everything that is needed to tell what was written since, so a process can
+//! die between any two steps: there is no second record that could disagree.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use orange_engine::time::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use super::exchange::KEPT;
+use super::whole_file;
+use crate::error::StoreError;
+use crate::tables::texts;
+
+/// Stands for a hash that is not known.
+const NONE: &str = "-";
+
+/// A file that was replaced and may still be written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Replaced {
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    pub(crate) mark: Mark,
+}
+
+/// What the name of a replaced file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Which one it is.
+    pub(crate) number: u64,
+    /// By how many imports it was read again.
+    pub(crate) reads: u64,
+    /// When it was replaced, in seconds since the epoch.
+    pub(crate) at: i64,
+    /// What is known of it already: so many bytes.
+    pub(crate) length: usize,
+    /// The fingerprint of those bytes; nothing when none are known.
+    pub(crate) known: Option<String>,
+    /// The fingerprint of the text that took its place.
+    pub(crate) ours: Option<String>,
+    /// The fingerprint of the body of that text; while the live one has it, nobody wrote to it.
+    pub(crate) body: Option<String>,
+    /// More of it is being brought over; nothing at most times.
+    pub(crate) over: Option<Over>,
+}
+
+/// What is being brought over to the live file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Over {
+    /// The number under which the live file is replaced for it.
+    pub(crate) number: u64,
+    /// How many bytes are known once that has happened.
+    pub(crate) length: usize,
+}
+
+/// Where replaced files are kept, and how their names begin there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Shelf {
+    pub(crate) directory: PathBuf,
+    pub(crate) prefix: String,
+}
+
+/// A short hash, long enough to tell two texts of a task apart.
+pub(crate) fn fingerprint(content: &[u8]) -> String {
+    Print::of(content).digits()
+}
+
+/// A fingerprint in the making, so that a longer text costs only what was added.
+#[derive(Clone, Debug)]
+pub(crate) struct Print(Sha256);
+
+impl Print {
+    /// Of a content.
+    pub(crate) fn of(content: &[u8]) -> Print {
+        Print(Sha256::new_with_prefix(content))
+    }
+
+    /// And what follows it.
+    pub(crate) fn extend(&mut self, content: &[u8]) {
+        self.0.update(content);
+    }
+
+    /// The fingerprint.
+    pub(crate) fn digits(&self) -> String {
+        let hash = self.0.clone().finalize();
+        let (short, _) = hash.split_at(8);
+        texts::digits(short)
+    }
+}
+
+impl Mark {
+    /// The mark of a file of which nothing is known.
+    pub(crate) fn new(number: u64, now: Timestamp) -> Mark {
+        Mark {
+            number,
+            reads: 0,
+            at: now.millis() / 1000,
+            length: 0,
+            known: None,
+            ours: None,
+            body: None,
+            over: None,
+        }
+    }
+
+    /// The file name without the prefix of its shelf.
+    fn name(&self) -> String {
+        let Mark {
+            number,
+            reads,
+            at,
+            length,
+            ..
+        } = self;
+        let known = self.known.as_deref().unwrap_or(NONE);
+        let ours = self.ours.as_deref().unwrap_or(NONE);
+        let body = self.body.as_deref().unwrap_or(NONE);
+        let over = self.over.map_or_else(String::new, |over| {
+            format!(".{}-{}", over.number, over.length)
+        });
+        format!("{number:08}.{reads}.{at}.{length}.{known}.{ours}.{body}{over}")
+    }
+
+    fn read(name: &str) -> Option<Mark> {
+        let name = name.strip_suffix(KEPT).unwrap_or(name);
+        let parts: Vec<&str> = name.split('.').collect();
+        let [number, reads, at, length, known, ours, body, over @ ..] = parts.as_slice() else {
+            return None;
+        };
+        let over = match over {
+            [] => None,
+            [over] => {
+                let (number, length) = over.split_once('-')?;
+                Some(Over {
+                    number: number.parse().ok()?,
+                    length: length.parse().ok()?,
+                })
+            }
+            _ => return None,
+        };
+        let print = |text: &str| (text != NONE).then(|| text.to_owned());
+        Some(Mark {
+            number: number.parse().ok()?,
+            reads: reads.parse().ok()?,
+            at: at.parse().ok()?,
+            length: length.parse().ok()?,
+            known: print(known),
+            ours: print(ours),
+            body: print(body),
+            over,
+        })
+    }
+
+    /// The mark of a file whose whole content is known.
+    pub(crate) fn knowing(self, content: &[u8]) -> Mark {
+        Mark {
+            length: content.len(),
+            known: Some(fingerprint(content)),
+            over: None,
+            ..self
+        }
+    }
+}
+
+impl Shelf {
+    /// The replaced files on it, in order.
+    pub(crate) fn files(&self) -> Result<Vec<Replaced>, StoreError> {
+        let failed = |error: io::Error| StoreError::file("list", &self.directory, &error);
+        let entries = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(failed)?,
+        };
+        let mut files = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(failed)?.path();
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            if let Some(mark) = name.strip_prefix(&self.prefix).and_then(Mark::read) {
+                files.push(Replaced { path, mark });
+            }
+        }
+        files.sort_by_key(|file| file.mark.number);
+        Ok(files)
+    }
+
+    /// Where a file with this mark is kept.
+    pub(crate) fn place(&self, mark: &Mark) -> PathBuf {
+        self.directory
+            .join(format!("{}{}", self.prefix, mark.name()))
+    }
+}
+
+impl Replaced {
+    /// The file with another mark.
+    pub(crate) fn remark(&self, shelf: &Shelf, mark: Mark) -> Result<Replaced, StoreError> {
+        let path = shelf.place(&mark);
+        whole_file::rename(&self.path, &path)?;
+        Ok(Replaced { path, mark })
+    }
+}
+
+/// What a replaced file says that is not known yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// Nothing.
+    Nothing,
+    /// This stands behind what was known.
+    Appended(Vec<u8>),
+    /// Somebody wrote it anew.
+    Rewritten(Vec<u8>),
+}
+
+/// Compares a replaced file with its mark; `None` when it cannot be read now.
+pub(crate) fn news(path: &Path, mark: &Mark) -> Option<News> {
+    let content = super::reading::read(path).ok().flatten()?;
+    let print = Some(fingerprint(&content));
+    // A process that died before the exchange left its own new text under this name.
+    if print == mark.known || print == mark.ours {
+        return Some(News::Nothing);
+    }
+    if content.iter().all(u8::is_ascii_whitespace) {
+        return Some(News::Nothing);
+    }
+    let (head, tail) = content.split_at_checked(mark.length).unwrap_or_default();
+    if !tail.is_empty() && mark.known == Some(fingerprint(head)) {
+        return Some(News::Appended(tail.to_vec()));
+    }
+    Some(News::Rewritten(content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_reads_back() {
+        let mark = Mark::new(7, Timestamp::from_millis(5000));
+        let over = Some(Over {
+            number: 8,
+            length: 9,
+        });
+        let bringing = Mark {
+            over,
+            ..mark.clone()
+        };
+        for mark in [mark.clone(), mark.knowing(b"abc"), bringing] {
+            assert_eq!(Mark::read(&mark.name()), Some(mark.clone()));
+            assert_eq!(Mark::read(&format!("{}{KEPT}", mark.name())), Some(mark));
+        }
+        assert_eq!(Mark::read("TASK.md"), None);
+        assert_eq!(Mark::read(".00000001.orange-new"), None);
+    }
+
+    #[test]
+    fn what_was_written_since_is_told_from_what_was_known() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let mark = Mark {
+            ours: Some(fingerprint(b"ours")),
+            ..Mark::new(1, Timestamp::default()).knowing(b"known\n")
+        };
+        let table: [(&[u8], News); 6] = [
+            (b"known\n", News::Nothing),
+            (b"ours", News::Nothing),
+            (b"", News::Nothing),
+            (b"known\nmore\n", News::Appended(b"more\n".to_vec())),
+            (b"other\n", News::Rewritten(b"other\n".to_vec())),
+            (b"kn", News::Rewritten(b"kn".to_vec())),
+        ];
+        for (content, expected) in table {
+            fs::write(&path, content).unwrap();
+            assert_eq!(news(&path, &mark), Some(expected));
+        }
+        assert_eq!(news(&directory.path().join("none"), &mark), None);
+    }
+}

@@ -1,0 +1,259 @@
+//! Brings over what agents wrote to files that were replaced.
+//!
+//! An agent that had TASK.md open when it was replaced goes on writing to the old file. What was
+//! appended there is appended to the live one; a text that was written anew takes its place when
+//! nobody has written to it since. Everything else is kept as an import of its own.
+
+use std::fs;
+use std::path::Path;
+
+use orange_engine::document::MAX_DOCUMENT_BYTES;
+
+use super::reading::{Look, judge, look};
+use super::replaced::{Mark, News, Over, Replaced, Shelf, fingerprint, news};
+use super::task_file::{TaskFile, Text, body_at};
+use super::whole_file;
+use crate::error::StoreError;
+use crate::steps::reached;
+
+/// A replaced file is read again by so many imports.
+const READS: u64 = 2;
+
+/// And kept for so many seconds at the least: some agents have a file open for long.
+const REST: i64 = 60;
+
+/// How often settling starts over when agents keep writing.
+const ROUNDS: usize = 4;
+
+/// Remembers a text that cannot be brought into the file.
+pub(crate) type Keep<'a> = dyn FnMut(&str) -> Result<(), StoreError> + 'a;
+
+impl TaskFile {
+    /// Brings over what was written to replaced files, until there is no more of it.
+    ///
+    /// When agents keep writing to them, the rest is left for the next time.
+    pub(crate) fn settle(&self, keep: &mut Keep<'_>) -> Result<(), StoreError> {
+        for _ in 0..ROUNDS {
+            if !self.bring_over(self.replaced_files()?, keep)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings over what was written to these files; answers whether there was anything.
+    pub(crate) fn bring_over(
+        &self,
+        files: Vec<Replaced>,
+        keep: &mut Keep<'_>,
+    ) -> Result<bool, StoreError> {
+        let mut changed = false;
+        let mut appended = Vec::new();
+        for file in files {
+            let last_chance = file.mark.reads + 1 >= READS;
+            match news(&file.path, &file.mark) {
+                None | Some(News::Nothing) => {}
+                Some(News::Rewritten(content)) => {
+                    changed |= self.adopt(&file, &content, last_chance, keep)?;
+                }
+                Some(News::Appended(mut tail)) => {
+                    // A line in the making is left for the next time, if there is one.
+                    if !last_chance {
+                        tail.truncate(whole_lines(&tail));
+                    }
+                    if !tail.is_empty() {
+                        appended.push((file, tail));
+                    }
+                }
+            }
+        }
+        changed |= self.append(&appended, keep)?;
+        Ok(changed)
+    }
+
+    /// Appends to the live file what was appended to those it replaced.
+    fn append(
+        &self,
+        appended: &[(Replaced, Vec<u8>)],
+        keep: &mut Keep<'_>,
+    ) -> Result<bool, StoreError> {
+        if appended.is_empty() {
+            return Ok(false);
+        }
+        let text: String = appended
+            .iter()
+            .map(|(_, tail)| String::from_utf8_lossy(tail))
+            .collect();
+        let mut announced = Vec::new();
+        let brought_over = match look(&self.live) {
+            Look::Text(live) if live.text().len() + text.len() < MAX_DOCUMENT_BYTES => {
+                announced = self.announce(appended)?;
+                let gap = if live.text().ends_with('\n') {
+                    ""
+                } else {
+                    "\n"
+                };
+                let new = Text {
+                    text: &format!("{}{gap}{text}", live.text()),
+                    body_at: body_at(&live),
+                };
+                self.replace(live.text(), &new)?.is_some()
+            }
+            _ => false,
+        };
+        // Another replacement may get the number that was announced, and would answer for this one.
+        if !brought_over {
+            announced = announced
+                .into_iter()
+                .map(|(file, tail)| Ok((called_off(&file)?, tail)))
+                .collect::<Result<_, StoreError>>()?;
+        }
+        let appended = if announced.is_empty() {
+            appended
+        } else {
+            &announced
+        };
+        for (file, tail) in appended {
+            if !brought_over {
+                // Kept as it is, unless it will be looked at once more.
+                if file.mark.reads + 1 < READS {
+                    continue;
+                }
+                keep(&String::from_utf8_lossy(tail))?;
+                reached("a stray text is kept");
+            }
+            let mut content = fs::read(&file.path)
+                .map_err(|error| StoreError::file("read", &file.path, &error))?;
+            content.truncate(file.mark.length + tail.len());
+            file.remark(&shelf_of(file), file.mark.clone().knowing(&content))?;
+        }
+        Ok(brought_over)
+    }
+
+    /// Says in the names of the files what is about to be brought over: the same words may stand
+    /// in the live file already, so its text cannot tell whether that has happened.
+    fn announce(
+        &self,
+        appended: &[(Replaced, Vec<u8>)],
+    ) -> Result<Vec<(Replaced, Vec<u8>)>, StoreError> {
+        let number = self.next_number()?;
+        let mut announced = Vec::new();
+        for (file, tail) in appended {
+            let length = file.mark.length + tail.len();
+            let mark = Mark {
+                over: Some(Over { number, length }),
+                ..file.mark.clone()
+            };
+            announced.push((file.remark(&shelf_of(file), mark)?, tail.clone()));
+            reached("what is brought over is announced");
+        }
+        Ok(announced)
+    }
+
+    /// Finds out what became of everything that a process announced before it died.
+    ///
+    /// This comes before anything else that replaces a file and could take the announced number.
+    pub(crate) fn resolve_announced(&self) -> Result<(), StoreError> {
+        let all = self.replaced_files()?;
+        for file in all.iter().filter(|file| file.mark.over.is_some()) {
+            resolve(file, &all)?;
+        }
+        Ok(())
+    }
+
+    /// Lets a text take the place of the one we wrote, when nobody has changed that since.
+    fn adopt(
+        &self,
+        file: &Replaced,
+        content: &[u8],
+        last_chance: bool,
+        keep: &mut Keep<'_>,
+    ) -> Result<bool, StoreError> {
+        let adopted = match (judge(content), look(&self.live)) {
+            (Look::Text(new), Look::Text(live)) => {
+                let unchanged = file.mark.body == Some(fingerprint(live.body().as_bytes()));
+                let known = live.text() == new.text();
+                let text = Text::from(&new);
+                known || unchanged && self.replace(live.text(), &text)?.is_some()
+            }
+            // A text in the making is left for the next time, if there is one.
+            _ if !last_chance => return Ok(false),
+            _ => false,
+        };
+        if !adopted {
+            keep(&String::from_utf8_lossy(content))?;
+            reached("a stray text is kept");
+        }
+        file.remark(&shelf_of(file), file.mark.clone().knowing(content))?;
+        Ok(true)
+    }
+
+    /// Counts an import, and forgets the replaced files that were read often enough.
+    ///
+    /// Files that were replaced during this import are not counted.
+    pub(crate) fn count_import(&self, before: u64) -> Result<(), StoreError> {
+        for file in self.replaced_files()? {
+            if file.mark.number >= before {
+                continue;
+            }
+            let mut mark = file.mark.clone();
+            mark.reads += 1;
+            let rested = self.now.millis() / 1000 - mark.at >= REST;
+            if mark.reads < READS {
+                file.remark(&shelf_of(&file), mark)?;
+            } else if rested && news(&file.path, &file.mark) == Some(News::Nothing) {
+                whole_file::remove(&file.path)?;
+                reached("a replaced file is forgotten");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Finds out what became of what a process announced in the name of a file.
+fn resolve(file: &Replaced, all: &[Replaced]) -> Result<(), StoreError> {
+    let Some(over) = file.mark.over else {
+        return Ok(());
+    };
+    let mut made = all.iter().filter(|it| it.mark.number == over.number);
+    // Before the exchange it holds the new text, afterwards the old one.
+    let is_new = |it: &Replaced| {
+        let content = fs::read(&it.path).unwrap_or_default();
+        it.mark.ours == Some(fingerprint(&content))
+    };
+    let has_happened = made.clone().next().is_some() && !made.any(is_new);
+    if !has_happened {
+        called_off(file)?;
+        return Ok(());
+    }
+    let mut content =
+        fs::read(&file.path).map_err(|error| StoreError::file("read", &file.path, &error))?;
+    content.truncate(over.length);
+    file.remark(&shelf_of(file), file.mark.clone().knowing(&content))?;
+    Ok(())
+}
+
+/// The file without an announcement.
+fn called_off(file: &Replaced) -> Result<Replaced, StoreError> {
+    let mark = Mark {
+        over: None,
+        ..file.mark.clone()
+    };
+    file.remark(&shelf_of(file), mark)
+}
+
+/// The shelf on which a replaced file is.
+fn shelf_of(file: &Replaced) -> Shelf {
+    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+    let prefix = name.rfind(".orange-").map_or(0, |at| at + ".orange-".len());
+    Shelf {
+        directory: file.path.parent().unwrap_or(Path::new("/")).to_owned(),
+        prefix: name.get(..prefix).unwrap_or_default().to_owned(),
+    }
+}
+
+/// How many bytes of a text are whole lines.
+fn whole_lines(text: &[u8]) -> usize {
+    let last = text.iter().rposition(|byte| *byte == b'\n');
+    last.map_or(0, |at| at + 1)
+}

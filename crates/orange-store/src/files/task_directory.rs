@@ -1,0 +1,197 @@
+//! The directory of a task, what is in it, and its lock.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use orange_config::Home;
+use orange_config::clock::Deadline;
+use orange_engine::names::{ProjectName, RunId, TaskId};
+
+use crate::error::StoreError;
+use crate::open::make_private;
+
+/// How long somebody else may have the files; nobody needs longer than a few file operations.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The directory of one task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskDirectory {
+    task: TaskId,
+    path: PathBuf,
+    below_home: PathBuf,
+}
+
+/// The right to change the files of a task; it ends with its holder, however that ends.
+#[derive(Debug)]
+pub(crate) struct FileLock {
+    _file: File,
+}
+
+impl TaskDirectory {
+    /// The directory of a task; names that would lead elsewhere are refused.
+    pub fn new(
+        home: &Home,
+        project: &ProjectName,
+        task: &TaskId,
+    ) -> Result<TaskDirectory, StoreError> {
+        require_plain("project", project.as_str())?;
+        require_plain("task", task.as_str())?;
+        let path = home.tasks().join(project.as_str()).join(task.as_str());
+        Ok(TaskDirectory {
+            task: task.clone(),
+            below_home: home.relative(&path).to_owned(),
+            path,
+        })
+    }
+
+    /// The task.
+    pub fn task(&self) -> &TaskId {
+        &self.task
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory as seen from the home.
+    pub(crate) fn below_home(&self) -> &Path {
+        &self.below_home
+    }
+
+    /// TASK.md: the file itself, or a link to it while a workspace is bound.
+    pub fn task_file(&self) -> PathBuf {
+        self.path.join("TASK.md")
+    }
+
+    /// What happened, one event per line.
+    pub fn history(&self) -> PathBuf {
+        self.path.join("history.jsonl")
+    }
+
+    /// The text of the workflow.
+    pub fn workflow(&self) -> PathBuf {
+        self.path.join("workflow.yml")
+    }
+
+    /// The text that was imported last.
+    pub fn imported(&self) -> PathBuf {
+        self.path.join("imported.md")
+    }
+
+    /// The messages.
+    pub fn inbox(&self) -> PathBuf {
+        self.path.join("inbox.json")
+    }
+
+    /// The directories of the runs.
+    pub fn runs(&self) -> PathBuf {
+        self.path.join("runs")
+    }
+
+    /// The directory of a run.
+    pub fn run(&self, run: &RunId) -> Result<PathBuf, StoreError> {
+        require_plain("run", run.as_str())?;
+        Ok(self.runs().join(run.as_str()))
+    }
+
+    /// Files that were replaced and may still be written to.
+    pub(crate) fn replaced(&self) -> PathBuf {
+        self.path.join("replaced")
+    }
+
+    /// The link that says where the file is while a workspace is bound.
+    pub(crate) fn bound(&self) -> PathBuf {
+        self.path.join(".bound")
+    }
+
+    /// Where TASK.md is while a workspace is bound.
+    pub fn bound_file(&self) -> Result<Option<PathBuf>, StoreError> {
+        let link = self.bound();
+        match fs::read_link(&link) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::file("read", &link, &error)),
+        }
+    }
+
+    /// A status that was written by hand and is not decided yet.
+    pub(crate) fn wish(&self) -> PathBuf {
+        self.path.join(".wish")
+    }
+
+    /// The link that says where the file is going.
+    pub(crate) fn binding(&self) -> PathBuf {
+        self.path.join(".binding")
+    }
+
+    /// The link that says which file is to be taken out of a worktree.
+    pub(crate) fn releasing(&self) -> PathBuf {
+        self.path.join(".releasing")
+    }
+
+    /// Makes the directory, and waits for the right to change what is in it.
+    ///
+    /// Nobody holds it for longer than a few file operations take.
+    pub(crate) fn lock(&self, attempt: &'static str) -> Result<FileLock, StoreError> {
+        make_private(&self.path)?;
+        let path = self.path.join(".lock");
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| StoreError::file("open", &path, &error))?;
+        let mut taken = Ok(());
+        Deadline::after(PATIENCE).wait_for(|| {
+            taken = file.try_lock();
+            !matches!(taken, Err(TryLockError::WouldBlock))
+        });
+        match taken {
+            Ok(()) => Ok(FileLock { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(StoreError::Busy { attempt, path }),
+            Err(TryLockError::Error(error)) => Err(StoreError::file("lock", &path, &error)),
+        }
+    }
+}
+
+/// A name that is one visible part of a path.
+fn require_plain(what: &'static str, name: &str) -> Result<(), StoreError> {
+    let plain = !name.is_empty()
+        && name.len() <= 255
+        && !name.starts_with('.')
+        && !name.contains(['/', '\0', '\n', '\r']);
+    if plain {
+        return Ok(());
+    }
+    Err(StoreError::BadName {
+        what,
+        name: name.chars().take(80).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orange_config::Environment;
+
+    #[test]
+    fn names_cannot_lead_out_of_the_home() {
+        let environment = Environment::of([("ORANGE_HOME", PathBuf::from("/home/o"))]);
+        let home = Home::resolve(&environment).unwrap();
+        let directory = |project: &str, task: &str| {
+            TaskDirectory::new(&home, &ProjectName::new(project), &TaskId::new(task))
+        };
+        let found = directory("coffee", "k3f9").unwrap();
+        assert_eq!(found.path(), Path::new("/home/o/tasks/coffee/k3f9"));
+        assert_eq!(found.below_home(), Path::new("tasks/coffee/k3f9"));
+        for bad in ["", ".", "..", "a/b", "/a", ".git", "a\0b", "a\nb"] {
+            assert!(directory("coffee", bad).is_err(), "{bad:?}");
+            assert!(directory(bad, "k3f9").is_err(), "{bad:?}");
+        }
+    }
+}

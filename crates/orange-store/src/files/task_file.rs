@@ -1,0 +1,298 @@
+//! The one TASK.md of a task: its place and its text.
+//!
+//! Invariants. There is one physical file: in the worktree while `.bound` says so, else in the
+//! task directory. A text is only ever put in the place of one that was read before, the old file
+//! is kept, and what was written to it meanwhile is brought over. Everything here holds the lock
+//! of the task's files, and every step can be the last one: `recover` goes on from there.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use orange_engine::document::Document;
+use orange_engine::time::Timestamp;
+
+use super::exchange::exchange;
+use super::reading;
+use super::replaced::{Mark, Print, Replaced, Shelf, fingerprint};
+use super::task_directory::{FileLock, TaskDirectory};
+use super::whole_file;
+use crate::error::StoreError;
+use crate::open::make_private;
+use crate::steps::reached;
+
+/// How often a moment is looked for in which nobody writes; one takes a fraction of a millisecond.
+const ATTEMPTS: usize = 50;
+
+/// The file of a task, with the right to change it.
+#[derive(Debug)]
+pub(crate) struct TaskFile {
+    pub(crate) directory: TaskDirectory,
+    /// Where the physical file is.
+    pub(crate) live: PathBuf,
+    /// Whether it is in a worktree.
+    pub(crate) bound: bool,
+    /// The time.
+    pub(crate) now: Timestamp,
+    _lock: FileLock,
+}
+
+impl TaskFile {
+    /// Locks the files of a task and finishes what a killed process left half done.
+    pub(crate) fn open(
+        directory: &TaskDirectory,
+        now: Timestamp,
+        attempt: &'static str,
+    ) -> Result<TaskFile, StoreError> {
+        let lock = directory.lock(attempt)?;
+        make_private(&directory.replaced())?;
+        let (live, bound) = whereabouts(directory);
+        let mut file = TaskFile {
+            directory: directory.clone(),
+            live,
+            bound,
+            now,
+            _lock: lock,
+        };
+        file.resolve_announced()?;
+        file.recover()?;
+        Ok(file)
+    }
+
+    /// Finishes a release that was begun, and repairs the link of a bound file.
+    pub(crate) fn recover(&mut self) -> Result<(), StoreError> {
+        if !reading::is_behind_link(&self.live) {
+            whole_file::remove(&whole_file::temporary(&self.live))?;
+        }
+        if self.bound {
+            // Left by a release that was killed before it counted.
+            whole_file::remove(&self.directory.releasing())?;
+            return self.repair_link();
+        }
+        if let Ok(left_behind) = fs::read_link(self.directory.releasing()) {
+            self.take_out(&left_behind)?;
+            whole_file::remove(&self.directory.releasing())?;
+        }
+        Ok(())
+    }
+
+    /// Makes TASK.md in the task directory a link to the file in the worktree.
+    ///
+    /// A regular file there is what a bind left, or what an editor saved over the link; either way
+    /// it is kept and read again like any replaced file.
+    fn repair_link(&self) -> Result<(), StoreError> {
+        let link = self.directory.task_file();
+        if fs::read_link(&link).is_ok_and(|target| target == self.live) {
+            return Ok(());
+        }
+        if let Ok(Some(content)) = reading::read(&link) {
+            let text_of = |path: &Path| reading::read(path).ok().flatten();
+            let mut mark = Mark::new(self.next_number()?, self.now);
+            if text_of(&self.live).as_ref() == Some(&content) {
+                mark = mark.knowing(&content);
+            }
+            // It may take the place of a text that was imported, never of one that was not.
+            let imported = text_of(&self.directory.imported());
+            mark.body = imported.and_then(|text| body_print(&text));
+            let kept = self.shelf().place(&mark);
+            // A second name first, so that the link takes the place of the file in one step.
+            fs::hard_link(&link, &kept).map_err(|error| StoreError::file("keep", &link, &error))?;
+            reached("the file beside the link is kept");
+        }
+        whole_file::write_link(&link, &self.live)
+    }
+
+    /// Takes a file out of a worktree; what it says beyond the live one is read again later.
+    fn take_out(&self, left_behind: &Path) -> Result<(), StoreError> {
+        if reading::is_behind_link(left_behind) {
+            return Ok(());
+        }
+        whole_file::remove(&whole_file::temporary(left_behind))?;
+        for beside in shelf_beside(left_behind).files()? {
+            // Brought over twice is better than never.
+            let mark = Mark {
+                over: None,
+                ..beside.mark
+            };
+            self.shelve(&beside.path, &mark)?;
+        }
+        let Ok(Some(content)) = reading::read(left_behind) else {
+            // A file that is not there is out already. A link holds nothing; anything else is not
+            // ours to remove.
+            return if left_behind.is_symlink() {
+                whole_file::remove(left_behind)
+            } else {
+                Ok(())
+            };
+        };
+        let live = reading::read(&self.live).ok().flatten().unwrap_or_default();
+        let mark = Mark::new(self.next_number()?, self.now);
+        let mark = if content.starts_with(&live) {
+            mark.knowing(&live)
+        } else {
+            mark
+        };
+        self.shelve(left_behind, &mark)
+    }
+
+    /// Moves a file onto the shelf of the task directory, over the border of a file system too.
+    fn shelve(&self, path: &Path, mark: &Mark) -> Result<(), StoreError> {
+        let place = self.shelf().place(mark);
+        match fs::rename(path, &place) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                let content =
+                    fs::read(path).map_err(|error| StoreError::file("read", path, &error))?;
+                whole_file::write(&place, &content, 0o600)?;
+                whole_file::remove(path)?;
+            }
+            moved => moved.map_err(|error| StoreError::file("move", path, &error))?,
+        }
+        reached("a file is on the shelf");
+        Ok(())
+    }
+
+    /// Puts a new text in the place of one that was just read.
+    ///
+    /// What is appended to the old one until the last moment is appended to the new one too.
+    /// `None` when the old one is no longer there; then nothing happened.
+    pub(crate) fn replace(
+        &self,
+        old: &str,
+        new: &Text<'_>,
+    ) -> Result<Option<Replaced>, StoreError> {
+        let failed = |error: &io::Error| StoreError::file("replace", &self.live, error);
+        let Ok(found) = fs::symlink_metadata(&self.live) else {
+            return Ok(None);
+        };
+        let mut shelf = self.shelf();
+        // Names can be exchanged within one file system only.
+        let same = fs::metadata(&shelf.directory).is_ok_and(|shelf| shelf.dev() == found.dev());
+        if !same {
+            shelf = shelf_beside(&self.live);
+        }
+        let unnamed = shelf.directory.join(format!("{}new", shelf.prefix));
+        whole_file::write_synced(&unnamed, new.text.as_bytes(), found.mode() & 0o777)?;
+        reached("a new text is written");
+        let number = self.next_number()?;
+        let mut known = old.as_bytes().to_vec();
+        let body = new.text.get(new.body_at..).unwrap_or_default();
+        let mut prints = [old, new.text, body].map(|text| Print::of(text.as_bytes()));
+        for _ in 0..ATTEMPTS {
+            let before = reading::stamp(&self.live);
+            let Ok(Some(now)) = reading::read(&self.live) else {
+                continue;
+            };
+            let Some(tail) = now.strip_prefix(known.as_slice()) else {
+                break;
+            };
+            if !tail.is_empty() {
+                whole_file::append(&unnamed, tail)?;
+                for print in &mut prints {
+                    print.extend(tail);
+                }
+                known = now;
+            }
+            let [of_old, of_new, of_body] = prints.each_ref().map(|print| Some(print.digits()));
+            let mark = Mark {
+                length: known.len(),
+                known: of_old,
+                ours: of_new,
+                body: of_body,
+                ..Mark::new(number, self.now)
+            };
+            let path = shelf.place(&mark);
+            whole_file::rename(&unnamed, &path)?;
+            if reading::stamp(&self.live) != before {
+                whole_file::rename(&path, &unnamed)?;
+                continue;
+            }
+            match exchange(&path, &self.live) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    whole_file::remove(&path)?;
+                    return Ok(None);
+                }
+                exchanged => exchanged.map_err(|error| failed(&error))?,
+            }
+            // What was written at once is on the disk; what was appended since may not be.
+            if known.len() > old.len() {
+                whole_file::sync(&self.live)?;
+            }
+            whole_file::sync_directory_of(&self.live)?;
+            return Ok(Some(Replaced { path, mark }));
+        }
+        whole_file::remove(&unnamed)?;
+        Ok(None)
+    }
+
+    /// Every replaced file, in order.
+    pub(crate) fn replaced_files(&self) -> Result<Vec<Replaced>, StoreError> {
+        let mut files = self.shelf().files()?;
+        if self.bound && !reading::is_behind_link(&self.live) {
+            files.extend(shelf_beside(&self.live).files()?);
+        }
+        files.sort_by_key(|file| file.mark.number);
+        Ok(files)
+    }
+
+    /// A number that no replaced file has.
+    pub(crate) fn next_number(&self) -> Result<u64, StoreError> {
+        let last = self.replaced_files()?.last().map(|file| file.mark.number);
+        Ok(last.map_or(1, |last| last + 1))
+    }
+
+    fn shelf(&self) -> Shelf {
+        Shelf {
+            directory: self.directory.replaced(),
+            prefix: String::new(),
+        }
+    }
+}
+
+/// Where the physical file of a task is, and whether that is in a worktree.
+///
+/// Only our own link counts: one that somebody put in the place of TASK.md could lead anywhere,
+/// and what it leads to would be written to.
+pub(crate) fn whereabouts(directory: &TaskDirectory) -> (PathBuf, bool) {
+    let own = directory.task_file();
+    match fs::read_link(directory.bound()) {
+        Ok(target) => (target, true),
+        Err(_) => (own, false),
+    }
+}
+
+/// The shelf beside a file in a worktree on another file system; git ignores it with the file.
+fn shelf_beside(live: &Path) -> Shelf {
+    let name = live.file_name().unwrap_or_default().to_string_lossy();
+    Shelf {
+        directory: live.parent().unwrap_or(Path::new("/")).to_owned(),
+        prefix: format!(".{name}.orange-"),
+    }
+}
+
+/// The fingerprint of what a document says below its frontmatter.
+fn body_print(content: &[u8]) -> Option<String> {
+    let document = Document::parse(content).ok()?;
+    Some(fingerprint(document.body().as_bytes()))
+}
+
+/// A text to put in the place of another, and where its body begins.
+#[derive(Debug)]
+pub(crate) struct Text<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) body_at: usize,
+}
+
+impl<'a> From<&'a Document> for Text<'a> {
+    fn from(document: &'a Document) -> Text<'a> {
+        Text {
+            text: document.text(),
+            body_at: body_at(document),
+        }
+    }
+}
+
+/// Where the body of a document begins.
+pub(crate) fn body_at(document: &Document) -> usize {
+    document.text().len() - document.body().len()
+}

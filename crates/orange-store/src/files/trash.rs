@@ -1,0 +1,65 @@
+//! Moves the directory of a deleted task away, and back.
+//!
+//! Nothing is removed. Both ways may be repeated, also after they were killed: what is there
+//! already stays there, and a name that is taken gets a number.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use orange_engine::names::TaskId;
+
+use super::task_directory::TaskDirectory;
+use super::whole_file;
+use crate::Store;
+use crate::error::StoreError;
+use crate::open::make_private;
+
+/// How many directories of one task there may be.
+const MOST: u32 = 1000;
+
+/// Moves the directory of a task into the trash; answers with where it is.
+pub fn put_away(store: &Store, task: &TaskId) -> Result<Option<PathBuf>, StoreError> {
+    let (directory, folder) = places(store, task)?;
+    if !directory.path().exists() {
+        return Ok(latest(&folder, task));
+    }
+    let _lock = directory.lock("move the task into the trash")?;
+    make_private(&folder)?;
+    let mut names = names(&folder, task);
+    let free = names.find(|path| fs::symlink_metadata(path).is_err());
+    let free = free.unwrap_or_else(|| folder.join(task.as_str()));
+    whole_file::rename(directory.path(), &free)?;
+    whole_file::sync_directory_of(&free)?;
+    Ok(Some(free))
+}
+
+/// Moves the directory of a task back out of the trash, unless there is one already.
+pub fn take_back(store: &Store, task: &TaskId) -> Result<(), StoreError> {
+    let (directory, folder) = places(store, task)?;
+    if directory.path().exists() {
+        return Ok(());
+    }
+    let Some(found) = latest(&folder, task) else {
+        return Ok(());
+    };
+    make_private(directory.path().parent().unwrap_or(Path::new("/")))?;
+    whole_file::rename(&found, directory.path())?;
+    whole_file::sync_directory_of(directory.path())
+}
+
+fn places(store: &Store, task: &TaskId) -> Result<(TaskDirectory, PathBuf), StoreError> {
+    let project = store.require(task)?.task.project;
+    let directory = TaskDirectory::new(&store.home, &project, task)?;
+    Ok((directory, store.home.trash().join(project.as_str())))
+}
+
+fn names(folder: &Path, task: &TaskId) -> impl Iterator<Item = PathBuf> {
+    let first = folder.join(task.as_str());
+    let numbered = |number| first.with_file_name(format!("{task}-{number}"));
+    let numbered: Vec<PathBuf> = (2..=MOST).map(numbered).collect();
+    std::iter::once(first).chain(numbered)
+}
+
+fn latest(folder: &Path, task: &TaskId) -> Option<PathBuf> {
+    names(folder, task).take_while(|path| path.exists()).last()
+}

@@ -1,0 +1,67 @@
+//! A status written by hand, kept until it is decided.
+//!
+//! A projection takes it out of TASK.md. It is in a file of its own from before that moment until
+//! whoever decides has recorded the answer, so that no death in between makes it vanish.
+
+use std::fs;
+use std::io;
+
+use orange_engine::event::Fact;
+use orange_engine::names::TaskId;
+
+use super::import::Wish;
+use super::task_directory::TaskDirectory;
+use super::whole_file;
+use crate::Store;
+use crate::error::StoreError;
+use crate::steps::reached;
+
+/// Keeps a wish that is about to be overwritten; whoever calls holds the lock of the task's files.
+pub(crate) fn keep(directory: &TaskDirectory, wish: &Wish) -> Result<(), StoreError> {
+    let json = serde_json::to_vec(wish);
+    let json = json.map_err(|error| StoreError::json("a wish", directory.task(), &error))?;
+    whole_file::write(&directory.wish(), &json, 0o600)?;
+    reached("a wish is kept");
+    Ok(())
+}
+
+impl Store {
+    /// The wish that was taken out of TASK.md and that nobody has decided yet.
+    pub fn kept_wish(&self, task: &TaskId) -> Result<Option<Wish>, StoreError> {
+        read(&self.directory_of(task)?)
+    }
+
+    /// Forgets a wish that was decided; another one that was kept meanwhile stays.
+    pub fn forget_wish(&self, task: &TaskId, decided: &Wish) -> Result<(), StoreError> {
+        let directory = self.directory_of(task)?;
+        let _lock = directory.lock("forget a status that was written by hand")?;
+        if read(&directory)?.as_ref() == Some(decided) {
+            whole_file::remove(&directory.wish())?;
+        }
+        Ok(())
+    }
+
+    /// Whether a wish was refused before: its author would see another version since then.
+    pub fn is_rejected(&self, task: &TaskId, wish: &Wish) -> Result<bool, StoreError> {
+        let since = self.events(task, wish.version)?;
+        Ok(since.iter().any(|recorded| {
+            matches!(&recorded.event.fact, Fact::EditRejected { to, .. } if *to == wish.to)
+        }))
+    }
+
+    fn directory_of(&self, task: &TaskId) -> Result<TaskDirectory, StoreError> {
+        let stored = self.require(task)?.task;
+        TaskDirectory::new(&self.home, &stored.project, task)
+    }
+}
+
+fn read(directory: &TaskDirectory) -> Result<Option<Wish>, StoreError> {
+    let path = directory.wish();
+    let bytes = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => bytes.map_err(|error| StoreError::file("read", &path, &error))?,
+    };
+    let wish = serde_json::from_slice(&bytes);
+    wish.map(Some)
+        .map_err(|error| StoreError::json("a wish", directory.task(), &error))
+}

@@ -1,0 +1,186 @@
+//! The event table: what happened, in order.
+
+use orange_engine::event::{Event, Fact};
+use orange_engine::names::{Status, TaskId};
+use orange_engine::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use crate::Store;
+use crate::error::{StoreError, failed};
+
+/// An event with whose it is and which commit brought it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedEvent {
+    /// The task.
+    pub task: TaskId,
+    /// The number of the commit.
+    pub sequence: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+impl Store {
+    /// The events of a task with a version above this one, in order.
+    pub fn events(&self, task: &TaskId, after: u64) -> Result<Vec<RecordedEvent>, StoreError> {
+        of_task(&self.connection, task, after)
+    }
+
+    /// The event of a task that has this version.
+    pub(crate) fn event(&self, task: &TaskId, version: u64) -> Result<Option<Event>, StoreError> {
+        let sql = "SELECT task, sequence, event FROM events WHERE task = ?1 AND version = ?2";
+        let found = self
+            .connection
+            .query_row(sql, params![task.as_str(), version], raw)
+            .optional()
+            .map_err(failed("read an event"))?;
+        Ok(found.map(recorded).transpose()?.map(|found| found.event))
+    }
+
+    /// When something happened to a task last.
+    pub fn last_event_at(&self, task: &TaskId) -> Result<Option<Timestamp>, StoreError> {
+        let sql = "SELECT task, sequence, event FROM events WHERE task = ?1
+                   ORDER BY version DESC LIMIT 1";
+        let found = self
+            .connection
+            .query_row(sql, [task.as_str()], raw)
+            .optional()
+            .map_err(failed("read an event"))?;
+        Ok(found.map(recorded).transpose()?.map(|found| found.event.at))
+    }
+
+    /// The events of all tasks from commits after this one, in order.
+    pub fn events_since(&self, sequence: u64) -> Result<Vec<RecordedEvent>, StoreError> {
+        let sql = "SELECT task, sequence, event FROM events WHERE sequence > ?1
+                   ORDER BY sequence, task, version";
+        let mut statement = self
+            .connection
+            .prepare(sql)
+            .map_err(failed("read events"))?;
+        let rows = statement
+            .query_map([sequence], raw)
+            .map_err(failed("read events"))?;
+        rows.map(|row| recorded(row.map_err(failed("read events"))?))
+            .collect()
+    }
+}
+
+/// Something because of which a person should look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raised {
+    /// The task.
+    pub task: TaskId,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What; the reason of the task ends with it.
+    pub told: String,
+    /// Whether it is an effect that was given up.
+    pub is_given_up: bool,
+}
+
+impl Store {
+    /// What happened to the tasks that a person should look at, the latest first.
+    pub fn raised(&self) -> Result<Vec<Raised>, StoreError> {
+        let attempt = "read why somebody should look";
+        let sql = "SELECT task, sequence, event FROM events
+                   WHERE task IN (SELECT task FROM task_rows WHERE attention <> '[]')
+                   AND event ->> 'type' IN ('attention.raised', 'effect.given_up')
+                   ORDER BY task, version DESC";
+        let mut statement = self.connection.prepare(sql).map_err(failed(attempt))?;
+        let rows = statement.query_map([], raw).map_err(failed(attempt))?;
+        let mut raised = Vec::new();
+        for row in rows {
+            let found = recorded(row.map_err(failed(attempt))?)?;
+            let (told, is_given_up) = match found.event.fact {
+                Fact::AttentionRaised { reason } => (reason, false),
+                Fact::EffectGivenUp { error, .. } => (error, true),
+                _ => continue,
+            };
+            raised.push(Raised {
+                task: found.task,
+                at: found.event.at,
+                told,
+                is_given_up,
+            });
+        }
+        Ok(raised)
+    }
+
+    /// The status that a task had at a version; nothing for a version it never had.
+    pub(crate) fn status_at(
+        &self,
+        task: &TaskId,
+        version: u64,
+    ) -> Result<Option<Status>, StoreError> {
+        let sql = "SELECT task, sequence, event FROM events
+                   WHERE task = ?1 AND version <= ?2
+                   AND event ->> 'type' IN ('status.changed', 'task.created')
+                   AND EXISTS (SELECT 1 FROM events WHERE task = ?1 AND version = ?2)
+                   ORDER BY version DESC LIMIT 1";
+        let found = self
+            .connection
+            .query_row(sql, params![task.as_str(), version], raw)
+            .optional()
+            .map_err(failed("read events"))?;
+        let found = found.map(recorded).transpose()?;
+        Ok(found.and_then(|found| match found.event.fact {
+            Fact::StatusChanged(changed) => Some(changed.to),
+            Fact::TaskCreated(created) => Some(created.status),
+            _ => None,
+        }))
+    }
+}
+
+/// The events of a task with a version above this one, in order.
+pub(crate) fn of_task(
+    connection: &Connection,
+    task: &TaskId,
+    after: u64,
+) -> Result<Vec<RecordedEvent>, StoreError> {
+    let sql = "SELECT task, sequence, event FROM events WHERE task = ?1 AND version > ?2
+               ORDER BY version";
+    let mut statement = connection.prepare(sql).map_err(failed("read events"))?;
+    let rows = statement
+        .query_map(params![task.as_str(), after], raw)
+        .map_err(failed("read events"))?;
+    rows.map(|row| recorded(row.map_err(failed("read events"))?))
+        .collect()
+}
+
+fn raw(row: &Row<'_>) -> rusqlite::Result<(String, u64, String)> {
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+}
+
+fn recorded((task, sequence, event): (String, u64, String)) -> Result<RecordedEvent, StoreError> {
+    let task = TaskId::new(task);
+    let event = serde_json::from_str(&event)
+        .map_err(|error| StoreError::json("an event", &task, &error))?;
+    Ok(RecordedEvent {
+        task,
+        sequence,
+        event,
+    })
+}
+
+/// Appends an event; its version is taken once.
+pub(crate) fn append(
+    connection: &Connection,
+    task: &TaskId,
+    sequence: u64,
+    event: &Event,
+) -> Result<(), StoreError> {
+    let json =
+        serde_json::to_string(event).map_err(|error| StoreError::json("an event", task, &error))?;
+    connection
+        .execute(
+            "INSERT INTO events (task, version, sequence, at, event) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                task.as_str(),
+                event.version,
+                sequence,
+                event.at.to_string(),
+                json
+            ],
+        )
+        .map_err(failed("append an event"))?;
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Imported documents: who brought which text, whole.
+
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+use orange_engine::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::texts;
+use crate::Store;
+use crate::error::{StoreError, failed};
+
+/// A text to remember.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import<'a> {
+    /// The version of the task with it.
+    pub version: u64,
+    /// On whose call it was read.
+    pub by: Role,
+    /// Whether the call asked for a status.
+    pub asked: bool,
+    /// Whether it was found in a file that had been replaced.
+    pub stray: bool,
+    /// The whole text.
+    pub text: &'a str,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A text that is remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredImport {
+    /// The version of the task with it.
+    pub version: u64,
+    /// On whose call it was read.
+    pub by: Role,
+    /// Whether the call asked for a status.
+    pub asked: bool,
+    /// Whether it was found in a file that had been replaced.
+    pub stray: bool,
+    /// The hash of the whole text.
+    pub hash: String,
+    /// The whole text.
+    pub text: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+const SELECT: &str = "SELECT version, by_role, asked, stray, imports.hash, texts.text, at
+                      FROM imports JOIN texts ON texts.hash = imports.hash WHERE task = ?1";
+
+impl Store {
+    /// Every import of a task, in order.
+    pub fn imports(&self, task: &TaskId) -> Result<Vec<StoredImport>, StoreError> {
+        let sql = format!("{SELECT} ORDER BY imports.id");
+        let attempt = "read imports";
+        let mut statement = self.connection.prepare(&sql).map_err(failed(attempt))?;
+        let rows = statement
+            .query_map([task.as_str()], stored)
+            .map_err(failed(attempt))?;
+        rows.map(|row| row.map_err(failed(attempt))).collect()
+    }
+
+    /// The latest import of the task's own file: what it is restored from.
+    pub fn last_import(&self, task: &TaskId) -> Result<Option<StoredImport>, StoreError> {
+        let sql = format!("{SELECT} AND stray = 0 ORDER BY imports.id DESC LIMIT 1");
+        self.connection
+            .query_row(&sql, [task.as_str()], stored)
+            .optional()
+            .map_err(failed("read the last import"))
+    }
+
+    /// Remembers a text that belongs to no decision, so that it is not lost.
+    pub fn keep_import(&mut self, task: &TaskId, import: &Import<'_>) -> Result<(), StoreError> {
+        let writing = self.write("keep a text")?;
+        insert(&writing.transaction, task, import)?;
+        writing.commit()?;
+        Ok(())
+    }
+}
+
+fn stored(row: &Row<'_>) -> rusqlite::Result<StoredImport> {
+    let by: String = row.get(1)?;
+    let text: Vec<u8> = row.get(5)?;
+    let at: String = row.get(6)?;
+    Ok(StoredImport {
+        version: row.get(0)?,
+        by: Role::named(&by),
+        asked: row.get(2)?,
+        stray: row.get(3)?,
+        hash: row.get(4)?,
+        text: String::from_utf8_lossy(&text).into_owned(),
+        at: Timestamp::parse(&at).unwrap_or_default(),
+    })
+}
+
+/// Writes an import, also of a text that is known already.
+pub(crate) fn insert(
+    connection: &Connection,
+    task: &TaskId,
+    import: &Import<'_>,
+) -> Result<(), StoreError> {
+    let hash = texts::keep(connection, import.text)?;
+    connection
+        .execute(
+            "INSERT INTO imports (task, version, by_role, asked, stray, hash, at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                task.as_str(),
+                import.version,
+                import.by.as_str(),
+                import.asked,
+                import.stray,
+                hash,
+                import.at.to_string(),
+            ],
+        )
+        .map_err(failed("write an import"))?;
+    Ok(())
+}

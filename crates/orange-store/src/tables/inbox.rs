@@ -1,0 +1,245 @@
+//! Messages that wait for an agent until it reads them.
+
+use orange_engine::effect::EffectId;
+use orange_engine::names::{RunId, TaskId};
+use orange_engine::role::Role;
+use orange_engine::time::Timestamp;
+use rusqlite::{Connection, Row, params};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::error::{StoreError, failed};
+
+/// A message to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMessage<'a> {
+    /// To whom.
+    pub to: Role,
+    /// From whom.
+    pub from: Role,
+    /// What.
+    pub text: &'a str,
+    /// The effect that writes it; a second write for the same effect changes nothing.
+    pub effect: Option<EffectId>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A message that was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct InboxEntry {
+    /// Its number.
+    pub id: u64,
+    /// To whom.
+    pub to: Role,
+    /// From whom.
+    pub from: Role,
+    /// What.
+    pub text: String,
+    /// The effect that wrote it.
+    pub effect: Option<EffectId>,
+    /// When it was written.
+    pub written_at: Timestamp,
+    /// When it was read.
+    pub read_at: Option<Timestamp>,
+    /// How far it has come until then.
+    #[serde(default, flatten)]
+    pub delivery: Delivery,
+}
+
+/// How far a message has come on its way to being read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct Delivery {
+    /// The run in which a line about it was typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed_run: Option<RunId>,
+    /// When it was typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub typed_at: Option<Timestamp>,
+    /// When that line was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_at: Option<Timestamp>,
+    /// When the agent showed that it took it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_at: Option<Timestamp>,
+    /// What stands in the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A message that nobody has read, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadMessage {
+    /// The task.
+    pub task: TaskId,
+    /// The message.
+    pub entry: InboxEntry,
+}
+
+const COLUMNS: &str = "id, to_role, from_role, text, effect, written_at, read_at, typed_run,
+    typed_at, told_at, confirmed_at, problem";
+
+impl Store {
+    /// Writes a message and answers with its number.
+    pub fn write_message(
+        &mut self,
+        task: &TaskId,
+        message: &NewMessage<'_>,
+    ) -> Result<u64, StoreError> {
+        let writing = self.write("write a message")?;
+        let id = writing
+            .transaction
+            .query_row(
+                "INSERT INTO inbox (task, to_role, from_role, text, effect, written_at)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (task, effect) DO UPDATE SET effect = excluded.effect RETURNING id",
+                params![
+                    task.as_str(),
+                    message.to.as_str(),
+                    message.from.as_str(),
+                    message.text,
+                    message.effect.map(|effect| effect.0),
+                    message.at.to_string(),
+                ],
+                |row| row.get(0),
+            )
+            .map_err(failed("write a message"))?;
+        writing.commit()?;
+        Ok(id)
+    }
+
+    /// The messages of a task in order, read ones included.
+    pub fn inbox(&self, task: &TaskId) -> Result<Vec<InboxEntry>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM inbox WHERE task = ?1 ORDER BY id");
+        let attempt = "read the inbox";
+        let mut statement = self.connection.prepare(&sql).map_err(failed(attempt))?;
+        let rows = statement
+            .query_map([task.as_str()], entry)
+            .map_err(failed(attempt))?;
+        rows.map(|row| row.map_err(failed(attempt))).collect()
+    }
+
+    /// What nobody has read, of all tasks that are there.
+    pub fn all_unread(&self) -> Result<Vec<UnreadMessage>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, task FROM inbox WHERE read_at IS NULL
+             AND task IN (SELECT task FROM task_rows) ORDER BY id"
+        );
+        let attempt = "read what is unread";
+        let mut statement = self.connection.prepare(&sql).map_err(failed(attempt))?;
+        let unread = |row: &Row<'_>| {
+            let task: String = row.get(12)?;
+            let (task, entry) = (TaskId::new(task), entry(row)?);
+            Ok(UnreadMessage { task, entry })
+        };
+        let rows = statement.query_map([], unread).map_err(failed(attempt))?;
+        rows.map(|row| row.map_err(failed(attempt))).collect()
+    }
+
+    /// Notes how far a message has come.
+    pub fn set_delivery(&mut self, id: u64, delivery: &Delivery) -> Result<(), StoreError> {
+        let writing = self.write_note("note how far a message has come")?;
+        let at = |at: Option<Timestamp>| at.map(|at| at.to_string());
+        writing
+            .transaction
+            .execute(
+                "UPDATE inbox SET typed_run = ?2, typed_at = ?3, told_at = ?4, confirmed_at = ?5,
+                     problem = ?6 WHERE id = ?1 AND read_at IS NULL",
+                params![
+                    id,
+                    delivery.typed_run.as_ref().map(RunId::as_str),
+                    at(delivery.typed_at),
+                    at(delivery.told_at),
+                    at(delivery.confirmed_at),
+                    delivery.problem,
+                ],
+            )
+            .map_err(failed("note how far a message has come"))?;
+        writing.commit()?;
+        Ok(())
+    }
+
+    /// Notes that a role has read everything up to a message; answers with how many were new.
+    pub fn mark_read(
+        &mut self,
+        task: &TaskId,
+        to: &Role,
+        up_to: u64,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let writing = self.write("note that messages were read")?;
+        let read = writing
+            .transaction
+            .execute(
+                "UPDATE inbox SET read_at = ?4, problem = NULL
+                 WHERE task = ?1 AND to_role = ?2 AND id <= ?3 AND read_at IS NULL",
+                params![task.as_str(), to.as_str(), up_to, now.to_string()],
+            )
+            .map_err(failed("note that messages were read"))?;
+        writing.commit()?;
+        Ok(read)
+    }
+}
+
+/// Writes an entry back as it was; it gets another number only if its own is taken, as by what was
+/// written while its directory was away.
+pub(crate) fn restore(
+    connection: &Connection,
+    task: &TaskId,
+    entry: &InboxEntry,
+) -> Result<(), StoreError> {
+    let delivery = &entry.delivery;
+    let at = |at: Option<Timestamp>| at.map(|at| at.to_string());
+    connection
+        .execute(
+            "INSERT INTO inbox (task, to_role, from_role, text, effect, written_at, read_at,
+                 typed_run, typed_at, told_at, confirmed_at, problem, id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9, ?10, ?11, ?12, ?13,
+                 (SELECT CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE id = ?8) THEN NULL ELSE ?8 END))",
+            params![
+                task.as_str(),
+                entry.to.as_str(),
+                entry.from.as_str(),
+                entry.text,
+                entry.effect.map(|effect| effect.0),
+                entry.written_at.to_string(),
+                at(entry.read_at),
+                entry.id,
+                delivery.typed_run.as_ref().map(RunId::as_str),
+                at(delivery.typed_at),
+                at(delivery.told_at),
+                at(delivery.confirmed_at),
+                delivery.problem,
+            ],
+        )
+        .map_err(failed("restore a message"))?;
+    Ok(())
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<InboxEntry> {
+    let to: String = row.get(1)?;
+    let from: String = row.get(2)?;
+    let effect: Option<u64> = row.get(4)?;
+    let written_at: String = row.get(5)?;
+    let instant = |column: usize| -> rusqlite::Result<Option<Timestamp>> {
+        let text: Option<String> = row.get(column)?;
+        Ok(text.and_then(|text| Timestamp::parse(&text).ok()))
+    };
+    let typed_run: Option<String> = row.get(7)?;
+    Ok(InboxEntry {
+        id: row.get(0)?,
+        to: Role::named(&to),
+        from: Role::named(&from),
+        text: row.get(3)?,
+        effect: effect.map(EffectId),
+        written_at: Timestamp::parse(&written_at).unwrap_or_default(),
+        read_at: instant(6)?,
+        delivery: Delivery {
+            typed_run: typed_run.map(RunId::new),
+            typed_at: instant(8)?,
+            told_at: instant(9)?,
+            confirmed_at: instant(10)?,
+            problem: row.get(11)?,
+        },
+    })
+}

@@ -1,0 +1,16 @@
+//! The tables of the database, one file each.
+
+pub(crate) mod events;
+pub(crate) mod gate_commands;
+pub(crate) mod imports;
+pub(crate) mod inbox;
+pub(crate) mod notified;
+pub(crate) mod parked;
+pub(crate) mod pending;
+pub(crate) mod queue;
+pub(crate) mod rows;
+pub(crate) mod run_processes;
+pub(crate) mod runs;
+pub(crate) mod tasks;
+pub(crate) mod texts;
+pub(crate) mod workspaces;

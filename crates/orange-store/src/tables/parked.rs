@@ -1,0 +1,157 @@
+//! Harnesses on which nothing is started for now.
+//!
+//! A row is written in the transaction that records the death which tells, and looked at in the one
+//! that begins a start: a start is either before the death, or it waits. Rows say something about
+//! the world, not about a task, so that a rebuild forgets them; the next death tells again.
+
+use orange_engine::event::{Event, Fact};
+use orange_engine::names::{HarnessName, TaskId};
+use orange_engine::parking::{Parking, Reason};
+use orange_engine::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use crate::Store;
+use crate::error::{StoreError, failed};
+
+impl Store {
+    /// Every harness on which nothing is started at this instant.
+    pub fn parked(&self, now: Timestamp) -> Result<Vec<Parking>, StoreError> {
+        parked(&self.connection, now)
+    }
+
+    /// Ends the parking of a harness; what it was, if it was parked. Every task with something
+    /// pending counts as changed, so that who watches looks at it again.
+    pub fn unpark(
+        &mut self,
+        harness: &HarnessName,
+        now: Timestamp,
+    ) -> Result<Option<Parking>, StoreError> {
+        let attempt = || failed("unpark a harness");
+        let writing = self.write("unpark a harness")?;
+        let connection = &writing.transaction;
+        let Some(parking) = holding(connection, harness, now)? else {
+            return Ok(None);
+        };
+        connection
+            .execute("DELETE FROM parked WHERE harness = ?1", [harness.as_str()])
+            .map_err(attempt())?;
+        // What was put off without having failed is looked at now.
+        connection
+            .execute(
+                "UPDATE pending SET next_try_at = NULL WHERE attempts = 0 AND state = 'waiting'",
+                [],
+            )
+            .map_err(attempt())?;
+        connection
+            .execute(
+                "UPDATE tasks SET sequence = ?1 WHERE id IN
+                     (SELECT task FROM pending WHERE state = 'waiting')",
+                [writing.sequence],
+            )
+            .map_err(attempt())?;
+        writing.commit()?;
+        Ok(Some(parking))
+    }
+}
+
+/// Every harness on which nothing is started at this instant.
+pub(crate) fn parked(connection: &Connection, now: Timestamp) -> Result<Vec<Parking>, StoreError> {
+    let attempt = || failed("look for parked harnesses");
+    let sql = "SELECT harness, reason, since, until, said FROM parked ORDER BY harness";
+    let mut statement = connection.prepare(sql).map_err(attempt())?;
+    let found = statement.query_map([], read).map_err(attempt())?;
+    let found: Result<Vec<Parking>, _> = found.collect();
+    let mut found = found.map_err(attempt())?;
+    found.retain(|parking| parking.holds(now));
+    Ok(found)
+}
+
+/// What keeps a harness from being used at this instant.
+pub(crate) fn holding(
+    connection: &Connection,
+    harness: &HarnessName,
+    now: Timestamp,
+) -> Result<Option<Parking>, StoreError> {
+    let all = parked(connection, now)?;
+    Ok(all.into_iter().find(|parking| parking.harness == *harness))
+}
+
+/// Parks the harness of a run whose death tells so; the parking, if it is a new one.
+pub(crate) fn note(
+    connection: &Connection,
+    task: &TaskId,
+    event: &Event,
+) -> Result<Option<Parking>, StoreError> {
+    let Fact::RunEnded {
+        run,
+        evidence,
+        said,
+        ..
+    } = &event.fact
+    else {
+        return Ok(None);
+    };
+    if !evidence.is_the_harnesses() {
+        return Ok(None);
+    }
+    let sql = "SELECT harness FROM runs WHERE task = ?1 AND id = ?2";
+    let harness = connection
+        .query_row(sql, [task.as_str(), run.as_str()], |row| {
+            row.get::<_, String>(0)
+        })
+        .optional()
+        .map_err(failed("park a harness"))?;
+    let Some(harness) = harness.map(HarnessName::new) else {
+        return Ok(None);
+    };
+    let Some(told) = Parking::after(&harness, evidence, said.as_ref(), event.at) else {
+        return Ok(None);
+    };
+    let before = holding(connection, &harness, event.at)?;
+    let is_new = before.is_none();
+    let parking = match before {
+        Some(before) => before.and(told),
+        None => told,
+    };
+    // One that has ended before it was recorded keeps nobody from anything.
+    if !parking.holds(event.at) {
+        return Ok(None);
+    }
+    write(connection, &parking)?;
+    Ok(is_new.then_some(parking))
+}
+
+fn write(connection: &Connection, parking: &Parking) -> Result<(), StoreError> {
+    connection
+        .execute(
+            "INSERT OR REPLACE INTO parked (harness, reason, since, until, said)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                parking.harness.as_str(),
+                parking.reason.as_str(),
+                parking.since.to_string(),
+                parking.until.map(|until| until.to_string()),
+                parking.said,
+            ],
+        )
+        .map_err(failed("park a harness"))?;
+    Ok(())
+}
+
+/// One that does not read back holds for a person to end: nothing is started by mistake.
+fn read(row: &Row<'_>) -> rusqlite::Result<Parking> {
+    let reason: String = row.get(1)?;
+    let mut reasons = Reason::ALL.into_iter();
+    let instant = |text: &str| Timestamp::parse(text).ok();
+    let since: String = row.get(2)?;
+    let until: Option<String> = row.get(3)?;
+    Ok(Parking {
+        harness: HarnessName::new(row.get::<_, String>(0)?),
+        reason: reasons
+            .find(|it| it.as_str() == reason)
+            .unwrap_or(Reason::Login),
+        since: instant(&since).unwrap_or_default(),
+        until: until.as_deref().and_then(instant),
+        said: row.get(4)?,
+    })
+}

@@ -1,0 +1,367 @@
+//! Effects that are not done, with what performers note about them.
+//!
+//! Whether an effect waits, was given up or was stopped follows from the events. That it was
+//! started, how often it was tried and when to try again are notes: losing them repeats a look at
+//! the world, except for an effect of the class *at most once*, which is marked before it starts.
+
+use std::collections::BTreeMap;
+
+use orange_engine::Task;
+use orange_engine::effect::{Effect, EffectClass, EffectId, PlannedEffect};
+use orange_engine::event::{Event, Fact};
+use orange_engine::language::hooks::OnError;
+use orange_engine::names::TaskId;
+use orange_engine::parking::Parking;
+use orange_engine::task::PendingState;
+use orange_engine::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::parked;
+use crate::Store;
+use crate::error::{StoreError, failed};
+
+/// An effect that is not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// Whose it is.
+    pub task: TaskId,
+    /// What is to be done.
+    pub planned: PlannedEffect,
+    /// How far it has come.
+    pub mark: PendingMark,
+    /// How often it failed since it was planned or retried.
+    pub attempts: u32,
+    /// Not to be tried before.
+    pub next_try_at: Option<Timestamp>,
+    /// The latest error.
+    pub error: Option<String>,
+}
+
+/// How far an effect has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PendingMark {
+    /// It waits for its turn.
+    Waiting,
+    /// A performer began.
+    Started {
+        /// Who, in the performer's own words.
+        by: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// It failed for good.
+    GivenUp,
+    /// An earlier one of its plan failed.
+    Stopped,
+}
+
+/// The answer to a performer that wants to begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// Go on.
+    Go,
+    /// It began before and its end is not known; it happens at most once, so show it.
+    Interrupted {
+        /// Who began.
+        by: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// It starts an agent, and nothing is started on that harness for now.
+    Parked(Parking),
+    /// It is done, cancelled, given up or stopped: nothing is to be performed.
+    NotWaiting,
+}
+
+const COLUMNS: &str = "task, planned, state, attempts, next_try_at, started_at, started_by, error";
+
+impl Store {
+    /// The effects of a task that are not done, in order.
+    pub fn pending(&self, task: &TaskId) -> Result<Vec<Pending>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM pending WHERE task = ?1 ORDER BY effect");
+        select(&self.connection, &sql, &[&task.as_str()])
+    }
+
+    /// The effects of all tasks that can be performed now, in order within each task.
+    ///
+    /// One that waits for its next try holds back the later ones of its task, unless its failure
+    /// would not stop them either.
+    pub fn due(&self, now: Timestamp) -> Result<Vec<Pending>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM pending WHERE state IN ('waiting', 'started')
+             ORDER BY task, effect"
+        );
+        let all = select(&self.connection, &sql, &[])?;
+        let mut held_back: Option<TaskId> = None;
+        let mut due = Vec::new();
+        for pending in all {
+            if held_back.as_ref() == Some(&pending.task) {
+                continue;
+            }
+            if pending.next_try_at.is_none_or(|next| next <= now) {
+                due.push(pending);
+            } else if pending.planned.on_error == OnError::Stop {
+                held_back = Some(pending.task);
+            }
+        }
+        Ok(due)
+    }
+
+    /// Notes that a performer begins; `by` says which one.
+    pub fn start_effect(
+        &mut self,
+        task: &TaskId,
+        effect: EffectId,
+        by: &str,
+        now: Timestamp,
+    ) -> Result<Start, StoreError> {
+        let attempt = "note that an effect begins";
+        let found = one(&self.connection, task, effect)?;
+        let is_repeatable =
+            found.is_some_and(|it| it.planned.effect.class() == EffectClass::Convergent);
+        let writing = if is_repeatable {
+            self.write_note(attempt)?
+        } else {
+            self.write(attempt)?
+        };
+        let connection = &writing.transaction;
+        let Some(pending) = one(connection, task, effect)? else {
+            return Ok(Start::NotWaiting);
+        };
+        match pending.mark {
+            PendingMark::GivenUp | PendingMark::Stopped => return Ok(Start::NotWaiting),
+            PendingMark::Started { by, at }
+                if pending.planned.effect.class() == EffectClass::AtMostOnce =>
+            {
+                return Ok(Start::Interrupted { by, at });
+            }
+            PendingMark::Waiting | PendingMark::Started { .. } => {}
+        }
+        // A start that somebody began may have happened, which must be found out.
+        if let (Effect::Spawn(spawn), PendingMark::Waiting) =
+            (&pending.planned.effect, &pending.mark)
+            && let Some(parking) = parked::holding(connection, &spawn.harness, now)?
+        {
+            return Ok(Start::Parked(parking));
+        }
+        connection
+            .execute(
+                "UPDATE pending SET state = 'started', started_at = ?3, started_by = ?4
+                 WHERE task = ?1 AND effect = ?2",
+                params![task.as_str(), effect.0, now.to_string(), by],
+            )
+            .map_err(failed(attempt))?;
+        writing.commit()?;
+        Ok(Start::Go)
+    }
+
+    /// Lets an effect wait until then, although nothing about it has failed.
+    pub fn put_off(
+        &mut self,
+        task: &TaskId,
+        effect: EffectId,
+        reason: &str,
+        until: Timestamp,
+    ) -> Result<(), StoreError> {
+        let writing = self.write_note("put an effect off")?;
+        writing
+            .transaction
+            .execute(
+                "UPDATE pending SET state = 'waiting', error = ?3, next_try_at = ?4,
+                     started_at = NULL, started_by = NULL
+                 WHERE task = ?1 AND effect = ?2 AND state IN ('waiting', 'started')",
+                params![task.as_str(), effect.0, reason, until.to_string()],
+            )
+            .map_err(failed("put an effect off"))?;
+        writing.commit()?;
+        Ok(())
+    }
+
+    /// Notes a failed try and when the next one is; answers with how many have failed.
+    ///
+    /// `None` when the effect no longer waits.
+    pub fn note_failed_try(
+        &mut self,
+        task: &TaskId,
+        effect: EffectId,
+        error: &str,
+        next_try_at: Timestamp,
+    ) -> Result<Option<u32>, StoreError> {
+        let writing = self.write("note a failed try")?;
+        let attempts = writing
+            .transaction
+            .query_row(
+                "UPDATE pending SET state = 'waiting', attempts = attempts + 1, error = ?3,
+                     next_try_at = ?4, started_at = NULL, started_by = NULL
+                 WHERE task = ?1 AND effect = ?2 AND state IN ('waiting', 'started')
+                 RETURNING attempts",
+                params![task.as_str(), effect.0, error, next_try_at.to_string()],
+                |row| row.get(0),
+            )
+            .optional()
+            .map_err(failed("note a failed try"))?;
+        writing.commit()?;
+        Ok(attempts)
+    }
+}
+
+/// What each pending effect of a task does.
+pub(crate) fn planned(
+    connection: &Connection,
+    task: &TaskId,
+) -> Result<BTreeMap<EffectId, PlannedEffect>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM pending WHERE task = ?1 ORDER BY effect");
+    let all = select(connection, &sql, &[&task.as_str()])?;
+    Ok(all
+        .into_iter()
+        .map(|pending| (pending.planned.id, pending.planned))
+        .collect())
+}
+
+/// Makes the rows of a task agree with what its events made of it.
+pub(crate) fn keep(
+    connection: &Connection,
+    task: &Task,
+    events: &[Event],
+) -> Result<(), StoreError> {
+    let retried: Vec<EffectId> = events
+        .iter()
+        .filter_map(|event| match event.fact {
+            Fact::EffectRetried { effect } => Some(effect),
+            _ => None,
+        })
+        .collect();
+    for gone in planned(connection, &task.id)?.into_keys() {
+        if task.pending_effect(gone).is_none() || retried.contains(&gone) {
+            connection
+                .execute(
+                    "DELETE FROM pending WHERE task = ?1 AND effect = ?2",
+                    params![task.id.as_str(), gone.0],
+                )
+                .map_err(failed("forget an effect"))?;
+        }
+    }
+    for pending in &task.pending {
+        let json = serde_json::to_string(&pending.planned)
+            .map_err(|error| StoreError::json("an effect", &task.id, &error))?;
+        let (state, error) = match &pending.state {
+            PendingState::Waiting => ("waiting", None),
+            PendingState::GivenUp { error } => ("given_up", Some(error)),
+            PendingState::Stopped => ("stopped", None),
+        };
+        let class = match pending.planned.effect.class() {
+            EffectClass::Convergent => "convergent",
+            EffectClass::AtMostOnce => "at_most_once",
+        };
+        // A performer's mark survives a commit that says nothing about the effect.
+        connection
+            .execute(
+                "INSERT INTO pending (task, effect, planned, class, state, error)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+                 ON CONFLICT (task, effect) DO UPDATE SET
+                     state = CASE WHEN excluded.state = 'waiting' AND state = 'started'
+                                  THEN 'started' ELSE excluded.state END,
+                     error = coalesce(excluded.error, error)",
+                params![
+                    task.id.as_str(),
+                    pending.planned.id.0,
+                    json,
+                    class,
+                    state,
+                    error
+                ],
+            )
+            .map_err(failed("write an effect"))?;
+    }
+    Ok(())
+}
+
+/// Takes what must not happen twice for begun: whether it was is known to the lost database alone.
+pub(crate) fn suspect(
+    connection: &Connection,
+    task: &TaskId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    connection
+        .execute(
+            "UPDATE pending SET state = 'started', started_at = ?2,
+                 started_by = 'a process before the rebuild'
+             WHERE task = ?1 AND class = 'at_most_once' AND state = 'waiting'",
+            params![task.as_str(), now.to_string()],
+        )
+        .map_err(failed("restore what is pending"))?;
+    Ok(())
+}
+
+fn one(
+    connection: &Connection,
+    task: &TaskId,
+    effect: EffectId,
+) -> Result<Option<Pending>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM pending WHERE task = ?1 AND effect = ?2");
+    Ok(select(connection, &sql, &[&task.as_str(), &effect.0])?.pop())
+}
+
+fn select(
+    connection: &Connection,
+    sql: &str,
+    parameters: &[&dyn rusqlite::ToSql],
+) -> Result<Vec<Pending>, StoreError> {
+    let attempt = "read pending effects";
+    let mut statement = connection.prepare(sql).map_err(failed(attempt))?;
+    let rows = statement
+        .query_map(parameters, RawPending::read)
+        .map_err(failed(attempt))?;
+    rows.map(|row| row.map_err(failed(attempt))?.pending())
+        .collect()
+}
+
+struct RawPending {
+    task: String,
+    planned: String,
+    state: String,
+    attempts: u32,
+    next_try_at: Option<String>,
+    started_at: Option<String>,
+    started_by: Option<String>,
+    error: Option<String>,
+}
+
+impl RawPending {
+    fn read(row: &Row<'_>) -> rusqlite::Result<RawPending> {
+        Ok(RawPending {
+            task: row.get(0)?,
+            planned: row.get(1)?,
+            state: row.get(2)?,
+            attempts: row.get(3)?,
+            next_try_at: row.get(4)?,
+            started_at: row.get(5)?,
+            started_by: row.get(6)?,
+            error: row.get(7)?,
+        })
+    }
+
+    fn pending(self) -> Result<Pending, StoreError> {
+        let task = TaskId::new(self.task);
+        let planned = serde_json::from_str(&self.planned)
+            .map_err(|error| StoreError::json("an effect", &task, &error))?;
+        let instant = |text: Option<String>| text.and_then(|text| Timestamp::parse(&text).ok());
+        let mark = match self.state.as_str() {
+            "started" => PendingMark::Started {
+                by: self.started_by.unwrap_or_default(),
+                at: instant(self.started_at).unwrap_or_default(),
+            },
+            "given_up" => PendingMark::GivenUp,
+            "stopped" => PendingMark::Stopped,
+            _ => PendingMark::Waiting,
+        };
+        Ok(Pending {
+            task,
+            planned,
+            mark,
+            attempts: self.attempts,
+            next_try_at: instant(self.next_try_at),
+            error: self.error,
+        })
+    }
+}

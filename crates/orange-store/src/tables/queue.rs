@@ -1,0 +1,259 @@
+//! Who waits and who is under way, for the order of starts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use orange_config::clock;
+use orange_engine::language::load;
+use orange_engine::language::workflow::Kind;
+use orange_engine::names::{HarnessName, TaskId};
+use orange_engine::schedule::{Limits, Place, Standing, Wait, in_the_way};
+use orange_engine::{Task, Workflow};
+use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
+
+use super::{parked, tasks, texts};
+use crate::Store;
+use crate::error::{StoreError, failed};
+
+/// Reads where tasks stand, thousands of them in a row.
+struct Reader<'a> {
+    connection: &'a Connection,
+    load: Statement<'a>,
+    /// By the hash of their text; one that cannot be read is nothing.
+    workflows: BTreeMap<String, Option<Workflow>>,
+}
+
+impl Store {
+    /// Every task that has not ended, with what it waits for, all as of one commit.
+    pub fn standings(&self) -> Result<Vec<Standing>, StoreError> {
+        let snapshot = self.connection.unchecked_transaction();
+        let snapshot = snapshot.map_err(failed("look at the queue"))?;
+        standings(&snapshot)
+    }
+
+    /// Where a task stands, with what it comes after; nothing for one that is not there, or whose
+    /// workflow cannot be read.
+    pub fn standing(&self, task: &TaskId) -> Result<Option<(Standing, Vec<Standing>)>, StoreError> {
+        let snapshot = self.connection.unchecked_transaction();
+        let snapshot = snapshot.map_err(failed("look at the queue"))?;
+        let mut reader = Reader::new(&snapshot)?;
+        let Some(own) = reader.standing(task)? else {
+            return Ok(None);
+        };
+        let mut dependencies = Vec::new();
+        for after in &own.after {
+            dependencies.extend(reader.standing(after)?);
+        }
+        Ok(Some((own, dependencies)))
+    }
+
+    /// Every task that may take up a place of a limit: all but those that only wait in a queue, or
+    /// have ended and left nothing behind.
+    pub fn holders(&self) -> Result<Vec<Standing>, StoreError> {
+        let attempt = || failed("look at the queue");
+        let snapshot = self.connection.unchecked_transaction();
+        let snapshot = snapshot.map_err(attempt())?;
+        let mut reader = Reader::new(&snapshot)?;
+        let mut ids = BTreeSet::new();
+        let mut collect = |sql: &str, values: &[&str]| -> rusqlite::Result<()> {
+            let mut statement = snapshot.prepare(sql)?;
+            for found in statement.query_map(rusqlite::params_from_iter(values), id)? {
+                ids.insert(found?);
+            }
+            Ok(())
+        };
+        collect(
+            "SELECT task FROM workspaces WHERE task IS NOT NULL
+             UNION SELECT task FROM pending
+             UNION SELECT task FROM task_rows WHERE runs <> '{}'",
+            &[],
+        )
+        .map_err(attempt())?;
+        for (status, hash) in statuses(&snapshot).map_err(attempt())? {
+            let workflow = reader.workflow(&hash)?;
+            let mut states = workflow.iter().flat_map(|it| it.states.iter());
+            let state = states.find(|state| state.name.as_str() == status);
+            let is_idle = state.is_some_and(|it| matches!(it.kind, Kind::Queued | Kind::Terminal));
+            if !is_idle {
+                let sql = "SELECT task FROM task_rows WHERE status = ?1 AND workflow_hash = ?2";
+                collect(sql, &[&status, &hash]).map_err(attempt())?;
+            }
+        }
+        let mut holders = Vec::new();
+        for task in ids {
+            holders.extend(reader.standing(&task)?);
+        }
+        Ok(holders)
+    }
+
+    /// The tasks that come after this one.
+    pub fn dependents(&self, task: &TaskId) -> Result<Vec<Standing>, StoreError> {
+        let sql = "SELECT task FROM dependencies WHERE after = ?1 ORDER BY task";
+        self.standings_found(sql, task)
+    }
+
+    /// The harnesses that any task names.
+    pub fn harnesses_in_use(&self) -> Result<BTreeSet<HarnessName>, StoreError> {
+        let attempt = || failed("look which harnesses are in use");
+        let mut found = BTreeSet::new();
+        for field in ["$.harness", "$.review_harness"] {
+            // From one name to the next by the index, however many tasks have the same.
+            let sql = format!(
+                "WITH RECURSIVE names (name) AS (
+                     SELECT min(json_extract(snapshot, '{field}')) FROM tasks
+                     UNION ALL
+                     SELECT (SELECT min(json_extract(snapshot, '{field}')) FROM tasks
+                             WHERE json_extract(snapshot, '{field}') > names.name)
+                     FROM names WHERE names.name IS NOT NULL)
+                 SELECT name FROM names WHERE name IS NOT NULL"
+            );
+            let mut statement = self.connection.prepare(&sql).map_err(attempt())?;
+            let names = statement.query_map([], |row| row.get::<_, String>(0));
+            for name in names.map_err(attempt())? {
+                found.insert(HarnessName::new(name.map_err(attempt())?));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The tasks that are a part of this one.
+    pub fn children(&self, parent: &TaskId) -> Result<Vec<Standing>, StoreError> {
+        let sql = "SELECT id FROM tasks WHERE parent = ?1 ORDER BY id";
+        self.standings_found(sql, parent)
+    }
+
+    fn standings_found(&self, sql: &str, related: &TaskId) -> Result<Vec<Standing>, StoreError> {
+        let attempt = || failed("look for related tasks");
+        let mut statement = self.connection.prepare(sql).map_err(attempt())?;
+        let ids = statement
+            .query_map([related.as_str()], id)
+            .map_err(attempt())?;
+        let ids: Result<Vec<TaskId>, _> = ids.collect();
+        let mut reader = Reader::new(&self.connection)?;
+        let mut found = Vec::new();
+        for id in ids.map_err(attempt())? {
+            found.extend(reader.standing(&id)?);
+        }
+        Ok(found)
+    }
+}
+
+/// The statuses that tasks are in, each with its workflow; from one to the next by the index,
+/// however many tasks are in the same.
+fn statuses(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    let sql = "SELECT status, workflow_hash FROM task_rows
+               WHERE (status, workflow_hash) > (?1, ?2)
+               ORDER BY status, workflow_hash LIMIT 1";
+    let mut next = connection.prepare(sql)?;
+    let mut found: Vec<(String, String)> = Vec::new();
+    loop {
+        let last = found
+            .last()
+            .map(|(status, hash)| (status.as_str(), hash.as_str()));
+        let row = next.query_row(last.unwrap_or_default(), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        });
+        match row.optional()? {
+            Some(row) => found.push(row),
+            None => return Ok(found),
+        }
+    }
+}
+
+fn id(row: &Row<'_>) -> rusqlite::Result<TaskId> {
+    Ok(TaskId::new(row.get::<_, String>(0)?))
+}
+
+/// What keeps a start of this task back, as of the transaction that would record it.
+pub(crate) fn obstacles(
+    connection: &Connection,
+    task: &Task,
+    limits: &Limits,
+) -> Result<Vec<Wait>, StoreError> {
+    let mut limits = limits.clone();
+    limits.parked = parked::parked(connection, clock::now())?;
+    if task.queueing.after.is_empty() && limits == Limits::default() {
+        return Ok(Vec::new());
+    }
+    let all = standings(connection)?;
+    let own = all.iter().find(|it| it.task == task.id);
+    Ok(own.map_or_else(Vec::new, |own| in_the_way(own, &all, &limits)))
+}
+
+/// Every task that has not ended or still has a workspace.
+fn under_way(reader: &mut Reader<'_>) -> Result<Vec<TaskId>, StoreError> {
+    let attempt = || failed("look at the queue");
+    let sql = "SELECT r.task, r.status, r.workflow_hash, w.task FROM task_rows r
+               LEFT JOIN workspaces w ON w.task = r.task";
+    let mut statement = reader.connection.prepare(sql).map_err(attempt())?;
+    let mut rows = statement.query([]).map_err(attempt())?;
+    let mut wanted: Vec<TaskId> = Vec::new();
+    while let Some(row) = rows.next().map_err(attempt())? {
+        let read = || -> rusqlite::Result<(String, String, Option<String>)> {
+            Ok((row.get(1)?, row.get(2)?, row.get(3)?))
+        };
+        let (status, hash, workspace) = read().map_err(attempt())?;
+        let workflow = reader.workflow(&hash)?;
+        let is_over = workflow.is_none_or(|it| {
+            let mut states = it.states.iter();
+            states.any(|state| state.name.as_str() == status && it.is_terminal(&state.name))
+        });
+        if !is_over || workspace.is_some() {
+            wanted.push(id(row).map_err(attempt())?);
+        }
+    }
+    Ok(wanted)
+}
+
+/// The same, with all that they wait for.
+fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
+    let mut reader = Reader::new(connection)?;
+    let mut wanted = under_way(&mut reader)?;
+    let mut seen: BTreeSet<TaskId> = wanted.iter().cloned().collect();
+    let mut found = Vec::new();
+    while let Some(id) = wanted.pop() {
+        let Some(standing) = reader.standing(&id)? else {
+            continue;
+        };
+        if matches!(standing.place, Place::Queued(_)) {
+            let unseen = standing
+                .after
+                .iter()
+                .filter(|it| seen.insert((*it).clone()));
+            wanted.extend(unseen.cloned());
+        }
+        found.push(standing);
+    }
+    Ok(found)
+}
+
+impl<'a> Reader<'a> {
+    fn new(connection: &'a Connection) -> Result<Reader<'a>, StoreError> {
+        let load = "SELECT snapshot, workflow_hash FROM tasks WHERE id = ?1";
+        Ok(Reader {
+            connection,
+            load: connection
+                .prepare(load)
+                .map_err(failed("look at the queue"))?,
+            workflows: BTreeMap::new(),
+        })
+    }
+
+    fn standing(&mut self, id: &TaskId) -> Result<Option<Standing>, StoreError> {
+        let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        let found = self.load.query_row([id.as_str()], read).optional();
+        let Some((snapshot, hash)) = found.map_err(failed("look at the queue"))? else {
+            return Ok(None);
+        };
+        let task = tasks::unfold(self.connection, id, &snapshot)?;
+        let workflow = self.workflow(&hash)?;
+        Ok(workflow.map(|workflow| Standing::of(workflow, &task)))
+    }
+
+    fn workflow(&mut self, hash: &str) -> Result<Option<&Workflow>, StoreError> {
+        if !self.workflows.contains_key(hash) {
+            let text = texts::find(self.connection, hash)?.unwrap_or_default();
+            self.workflows.insert(hash.to_owned(), load(&text).workflow);
+        }
+        Ok(self.workflows.get(hash).and_then(Option::as_ref))
+    }
+}

@@ -1,0 +1,318 @@
+//! What a list shows of each task: small rows beside the snapshots.
+//!
+//! A row is written with the snapshot it belongs to, in the same transaction.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use orange_engine::Task;
+use orange_engine::attention::{Need, need};
+use orange_engine::language::load;
+use orange_engine::language::workflow::Kind;
+use orange_engine::names::{FieldName, ProjectName, Status, TaskId};
+use orange_engine::role::Role;
+use orange_engine::task::Run;
+use orange_engine::time::Timestamp;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, params};
+use serde::de::DeserializeOwned;
+
+use super::{tasks, texts};
+use crate::Store;
+use crate::error::{StoreError, failed};
+
+/// The field in which the shipped workflows count their reviews.
+pub const ROUND: &str = "review_round";
+
+/// What is said of a task whose row does not read back.
+const DAMAGED: &str = "its row in the database is damaged; `orange task show` tells what is known";
+
+/// What a list shows of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRow {
+    /// The task.
+    pub id: TaskId,
+    /// Its project.
+    pub project: ProjectName,
+    /// Where it is.
+    pub status: Status,
+    /// What kind of state that is; nothing when its workflow is no workflow any more.
+    pub kind: Option<Kind>,
+    /// What a person is asked for there.
+    pub need: Option<Need>,
+    /// Where the work is done.
+    pub branch: String,
+    /// What is to be done.
+    pub summary: String,
+    /// How often it was reviewed.
+    pub round: i64,
+    /// Since when it is there; nothing when nobody knows.
+    pub entered_at: Option<Timestamp>,
+    /// Why a person should look.
+    pub attention: Vec<String>,
+    /// The latest run of each role.
+    pub runs: BTreeMap<Role, Run>,
+    /// The parts it waits for; none where it does not wait.
+    pub children: ChildCount,
+}
+
+/// How many parts a task has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChildCount {
+    /// How many have ended.
+    pub ended: usize,
+    /// How many there are.
+    pub all: usize,
+}
+
+impl TaskRow {
+    /// The status, and for a task that waits for its parts how many have ended.
+    pub fn status_text(&self) -> String {
+        let ChildCount { ended, all } = self.children;
+        match all {
+            0 => self.status.to_string(),
+            _ => format!("{} ({ended}/{all} done)", self.status),
+        }
+    }
+}
+
+/// Which rows are wanted; nothing given means all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowFilter {
+    /// Only those of this project.
+    pub project: Option<ProjectName>,
+    /// Only those in this status.
+    pub status: Option<Status>,
+    /// Not those that have ended, unless a person should look.
+    pub without_ended: bool,
+    /// Those that should be looked at for another reason, also when they have ended.
+    pub also: BTreeSet<TaskId>,
+}
+
+/// Rows as of one commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRows {
+    /// The last commit that is seen in it.
+    pub sequence: u64,
+    /// The rows, in the order of their ids.
+    pub rows: Vec<TaskRow>,
+}
+
+/// Rows that a commit after an earlier one has written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedRows {
+    /// The last commit that is seen in it.
+    pub sequence: u64,
+    /// The rows that are new or different.
+    pub rows: Vec<TaskRow>,
+    /// The tasks that have no row any more.
+    pub gone: Vec<TaskId>,
+}
+
+/// A status, its kind, and what a person is asked for there.
+type Known = (Status, Option<Kind>, Option<Need>);
+
+/// What is known of each status of a workflow, by the hash of its text; both are few.
+#[derive(Debug, Default)]
+pub struct Kinds(Vec<(String, Vec<Known>)>);
+
+impl Store {
+    /// The rows that the filter lets through, all as of one commit.
+    pub fn rows(&self, filter: &RowFilter) -> Result<TaskRows, StoreError> {
+        let attempt = || failed("list tasks");
+        let snapshot = self.connection.unchecked_transaction();
+        let snapshot = snapshot.map_err(attempt())?;
+        let sequence = self.sequence()?;
+        let mut kinds = Kinds::default();
+        let project = filter.project.as_ref().map(ProjectName::as_str);
+        let status = filter.status.as_ref().map(Status::as_str);
+        // An index on these few columns would cost every commit more than it saves a list.
+        let sql = "SELECT task, project, status, workflow_hash, branch, summary, round,
+                   entered_at, attention, runs FROM task_rows
+                   WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR status = ?2)";
+        let mut statement = snapshot.prepare(sql).map_err(attempt())?;
+        let mut found = statement
+            .query(params![project, status])
+            .map_err(attempt())?;
+        let mut rows = Vec::new();
+        while let Some(row) = found.next().map_err(attempt())? {
+            let status = kinds.find(&snapshot, text(row, 3), text(row, 2))?;
+            let is_ended = status.1 == Some(Kind::Terminal) && text(row, 8) == "[]";
+            let is_left_out = filter.without_ended && is_ended;
+            if !is_left_out || filter.also.contains(&TaskId::new(text(row, 0))) {
+                let last = rows.last().map(|it: &TaskRow| &it.project);
+                let project = last.filter(|it| it.as_str() == text(row, 1)).cloned();
+                let project = project.unwrap_or_else(|| ProjectName::new(text(row, 1)));
+                let mut row = read(row, project, status).map_err(attempt())?;
+                row.children = children(&snapshot, &row)?;
+                rows.push(row);
+            }
+        }
+        Ok(TaskRows { sequence, rows })
+    }
+}
+
+impl Store {
+    /// A number that differs when somebody else has written since it was asked for last.
+    pub fn data_version(&self) -> Result<i64, StoreError> {
+        self.connection
+            .query_row("PRAGMA data_version", [], |row| row.get(0))
+            .map_err(failed("look for changes"))
+    }
+
+    /// What has changed after an earlier commit, all as of one commit.
+    pub fn rows_since(&self, sequence: u64, kinds: &mut Kinds) -> Result<ChangedRows, StoreError> {
+        let attempt = || failed("list changed tasks");
+        let snapshot = self.connection.unchecked_transaction();
+        let snapshot = snapshot.map_err(attempt())?;
+        let last = self.sequence()?;
+        let sql = "SELECT tasks.id, task_rows.project, task_rows.status, task_rows.workflow_hash,
+                   branch, summary, round, entered_at, attention, runs, task_rows.task
+                   FROM tasks LEFT JOIN task_rows ON task_rows.task = tasks.id
+                   WHERE tasks.sequence > ?1";
+        let mut statement = snapshot.prepare(sql).map_err(attempt())?;
+        let mut found = statement.query([sequence]).map_err(attempt())?;
+        let (mut rows, mut gone) = (Vec::new(), Vec::new());
+        while let Some(row) = found.next().map_err(attempt())? {
+            if text(row, 10).is_empty() {
+                gone.push(TaskId::new(text(row, 0)));
+                continue;
+            }
+            let status = kinds.find(&snapshot, text(row, 3), text(row, 2))?;
+            let last = rows.last().map(|it: &TaskRow| &it.project);
+            let project = last.filter(|it| it.as_str() == text(row, 1)).cloned();
+            let project = project.unwrap_or_else(|| ProjectName::new(text(row, 1)));
+            let mut row = read(row, project, status).map_err(attempt())?;
+            row.children = children(&snapshot, &row)?;
+            rows.push(row);
+        }
+        Ok(ChangedRows {
+            sequence: last,
+            rows,
+            gone,
+        })
+    }
+}
+
+fn text<'row>(row: &'row Row<'_>, column: usize) -> &'row str {
+    match row.get_ref(column) {
+        Ok(ValueRef::Text(bytes)) => std::str::from_utf8(bytes).unwrap_or_default(),
+        _ => "",
+    }
+}
+
+fn read(
+    row: &Row<'_>,
+    project: ProjectName,
+    (status, kind, need): Known,
+) -> rusqlite::Result<TaskRow> {
+    let (mut attention, attention_reads) = parsed::<Vec<String>>(text(row, 8), "[]");
+    let (runs, runs_read) = parsed(text(row, 9), "{}");
+    if !(attention_reads && runs_read) {
+        // A task that nobody can tell about must not look as if it needed nobody.
+        attention.push(String::from(DAMAGED));
+    }
+    Ok(TaskRow {
+        id: TaskId::new(text(row, 0)),
+        project,
+        status,
+        kind,
+        need,
+        branch: text(row, 4).to_owned(),
+        summary: text(row, 5).to_owned(),
+        round: row.get(6)?,
+        entered_at: Timestamp::parse(text(row, 7)).ok(),
+        attention,
+        runs,
+        children: ChildCount::default(),
+    })
+}
+
+/// Few tasks wait, so only theirs are looked up.
+fn children(connection: &Connection, row: &TaskRow) -> Result<ChildCount, StoreError> {
+    if row.kind != Some(Kind::Waiting) {
+        return Ok(ChildCount::default());
+    }
+    let task = tasks::find(connection, &row.id)?;
+    Ok(task.map_or_else(ChildCount::default, |task| ChildCount {
+        ended: task.children.values().flatten().count(),
+        all: task.children.len(),
+    }))
+}
+
+/// What a column holds, and whether it could be read; most are empty, which is quick to see.
+fn parsed<T: DeserializeOwned + Default>(json: &str, empty: &str) -> (T, bool) {
+    if json == empty {
+        return (T::default(), true);
+    }
+    let read: Result<T, _> = serde_json::from_str(json);
+    let is_read = read.is_ok();
+    (read.unwrap_or_default(), is_read)
+}
+
+impl Kinds {
+    /// A status and its kind; a workflow that is met for the first time is read.
+    fn find(
+        &mut self,
+        connection: &Connection,
+        hash: &str,
+        status: &str,
+    ) -> Result<Known, StoreError> {
+        let known = self.0.iter().position(|(known, _)| known == hash);
+        let at = if let Some(at) = known {
+            at
+        } else {
+            let source = texts::find(connection, hash)?.unwrap_or_default();
+            let workflow = load(&source).workflow;
+            let states = workflow.iter().flat_map(|workflow| {
+                let states = workflow.states.iter();
+                states.map(|it| (it.name.clone(), Some(it.kind), need(workflow, it)))
+            });
+            self.0.push((hash.to_owned(), states.collect()));
+            self.0.len() - 1
+        };
+        let mut states = self.0[at].1.iter();
+        let found = states.find(|(name, ..)| name.as_str() == status);
+        let unknown = || (Status::new(status), None, None);
+        Ok(found.cloned().unwrap_or_else(unknown))
+    }
+}
+
+/// Writes the row of a task whose snapshot is being written; a deleted one has none.
+pub(crate) fn keep(connection: &Connection, task: &Task) -> Result<(), StoreError> {
+    if task.is_deleted {
+        let sql = "DELETE FROM task_rows WHERE task = ?1";
+        let deleted = connection.execute(sql, [task.id.as_str()]);
+        deleted.map_err(failed("write a task's row"))?;
+        return Ok(());
+    }
+    let json = |error| StoreError::json("the row", &task.id, &error);
+    let attention = serde_json::to_string(&task.attention).map_err(json)?;
+    let runs = serde_json::to_string(&task.runs).map_err(json)?;
+    connection
+        .execute(
+            "INSERT INTO task_rows
+             SELECT ?1, ?2, ?3, workflow_hash, ?4, ?5, ?6, ?7, ?8, ?9 FROM tasks WHERE id = ?1
+             ON CONFLICT (task) DO UPDATE SET status = excluded.status,
+                 workflow_hash = excluded.workflow_hash, summary = excluded.summary,
+                 round = excluded.round, entered_at = excluded.entered_at,
+                 attention = excluded.attention, runs = excluded.runs",
+            params![
+                task.id.as_str(),
+                task.project.as_str(),
+                task.status.as_str(),
+                task.branch.as_str(),
+                task.summary,
+                task.value(&FieldName::new(ROUND)),
+                task.entered.at.to_string(),
+                attention,
+                runs,
+            ],
+        )
+        .map_err(failed("write a task's row"))?;
+    // Apart, because naming the column would write its index anew with every commit.
+    let sql = "UPDATE task_rows SET branch = ?2 WHERE task = ?1 AND branch <> ?2";
+    connection
+        .execute(sql, params![task.id.as_str(), task.branch.as_str()])
+        .map_err(failed("write a task's row"))?;
+    Ok(())
+}

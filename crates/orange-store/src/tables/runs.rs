@@ -1,0 +1,400 @@
+//! Runs: how each was started, where it is, how it ended.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use orange_engine::effect::{Effect, EffectId, EffectOutcome, Spawn};
+use orange_engine::event::{Event, Fact};
+use orange_engine::evidence::Evidence;
+use orange_engine::names::{HarnessName, RunId, TaskId};
+use orange_engine::role::Role;
+use orange_engine::time::Timestamp;
+use rusqlite::{Connection, Row, Statement, params};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::error::{StoreError, failed};
+
+/// One start of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct RunRecord {
+    /// Its identity within the task.
+    pub id: RunId,
+    /// The task.
+    pub task: TaskId,
+    /// As what it runs.
+    pub role: Role,
+    /// The program.
+    pub harness: HarnessName,
+    /// Whether it runs without a terminal.
+    pub headless: bool,
+    /// When it was planned.
+    pub created_at: Timestamp,
+    /// How it is started; nothing before a performer prepared it.
+    pub setup: Option<RunSetup>,
+    /// Where it is; nothing before it was started.
+    pub place: Option<RunPlace>,
+    /// How we know that it ended by itself.
+    pub evidence: Option<Evidence>,
+    /// When it ended, by itself or by us.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// How a run is started. Of secrets and variables only hashes and names are kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct RunSetup {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// The names of the variables it gets.
+    pub environment: Vec<String>,
+    /// Where it starts.
+    pub directory: PathBuf,
+    /// The hash of the secret by which its calls are known.
+    pub secret_hash: String,
+    /// When it was prepared.
+    pub at: Timestamp,
+}
+
+/// Where a run is. An id of tmux counts only together with the server that gave it out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct RunPlace {
+    /// The socket of the tmux server.
+    pub socket: PathBuf,
+    /// The server's process.
+    pub server: ProcessIdentity,
+    /// The session's id.
+    pub session: String,
+    /// The window's id.
+    pub window: String,
+    /// The pane's id.
+    pub pane: String,
+    /// The run's own process.
+    pub process: ProcessIdentity,
+    /// The boot it belongs to.
+    pub boot_id: String,
+}
+
+/// A process that a later one with the same number is not taken for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]
+pub struct ProcessIdentity {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in the system's own words.
+    pub started: String,
+}
+
+pub(crate) const SELECT: &str = "SELECT task, id, role, harness, headless, created_at,
+    argv, environment, directory, secret_hash, prepared_at,
+    tmux_socket, tmux_pid, tmux_started, session, window, pane, pid, process_started, boot_id,
+    evidence, ended_at FROM runs";
+
+/// What was attempted when it fails.
+pub(crate) const READ: &str = "read runs";
+
+impl Store {
+    /// The runs of a task, in the order in which they were planned.
+    pub fn runs(&self, task: &TaskId) -> Result<Vec<RunRecord>, StoreError> {
+        let mut runs = self.runs_of([task])?;
+        Ok(runs.remove(task).unwrap_or_default())
+    }
+
+    /// The same for many tasks, by one statement.
+    pub fn runs_of<'a>(
+        &self,
+        tasks: impl IntoIterator<Item = &'a TaskId>,
+    ) -> Result<BTreeMap<TaskId, Vec<RunRecord>>, StoreError> {
+        let sql = format!("{SELECT} WHERE task = ?1 ORDER BY created_at, rowid");
+        let mut statement = self.connection.prepare(&sql).map_err(failed(READ))?;
+        let tasks = tasks.into_iter();
+        tasks
+            .map(|task| Ok((task.clone(), select(&mut statement, task.as_str())?)))
+            .collect()
+    }
+
+    /// The runs of this id; ids are fresh, so of all tasks there is at most one.
+    pub fn runs_named(&self, run: &RunId) -> Result<Vec<RunRecord>, StoreError> {
+        let sql = format!("{SELECT} WHERE id = ?1 ORDER BY task");
+        let mut statement = self.connection.prepare(&sql).map_err(failed(READ))?;
+        select(&mut statement, run.as_str())
+    }
+
+    /// Notes how a run is about to be started.
+    pub fn set_run_setup(
+        &mut self,
+        task: &TaskId,
+        run: &RunId,
+        setup: &RunSetup,
+    ) -> Result<(), StoreError> {
+        let writing = self.write_note("note how a run is started")?;
+        write_setup(&writing.transaction, task, run, setup)?;
+        writing.commit()?;
+        Ok(())
+    }
+
+    /// Notes where a run is.
+    pub fn set_run_place(
+        &mut self,
+        task: &TaskId,
+        run: &RunId,
+        place: &RunPlace,
+    ) -> Result<(), StoreError> {
+        let writing = self.write_note("note where a run is")?;
+        write_place(&writing.transaction, task, run, place)?;
+        writing.commit()?;
+        Ok(())
+    }
+}
+
+fn write_setup(
+    connection: &Connection,
+    task: &TaskId,
+    run: &RunId,
+    setup: &RunSetup,
+) -> Result<(), StoreError> {
+    let json = |list: &[String]| {
+        serde_json::to_string(list).map_err(|error| StoreError::json("a run", task, &error))
+    };
+    let changed = connection
+        .execute(
+            "UPDATE runs SET argv = ?3, environment = ?4, directory = ?5, secret_hash = ?6,
+                 prepared_at = ?7 WHERE task = ?1 AND id = ?2",
+            params![
+                task.as_str(),
+                run.as_str(),
+                json(&setup.argv)?,
+                json(&setup.environment)?,
+                text_of(&setup.directory)?,
+                setup.secret_hash,
+                setup.at.to_string(),
+            ],
+        )
+        .map_err(failed("note how a run is started"))?;
+    require_one(changed, task, run)
+}
+
+fn write_place(
+    connection: &Connection,
+    task: &TaskId,
+    run: &RunId,
+    place: &RunPlace,
+) -> Result<(), StoreError> {
+    let changed = connection
+        .execute(
+            "UPDATE runs SET tmux_socket = ?3, tmux_pid = ?4, tmux_started = ?5, session = ?6,
+                 window = ?7, pane = ?8, pid = ?9, process_started = ?10, boot_id = ?11
+             WHERE task = ?1 AND id = ?2",
+            params![
+                task.as_str(),
+                run.as_str(),
+                text_of(&place.socket)?,
+                place.server.pid,
+                place.server.started,
+                place.session,
+                place.window,
+                place.pane,
+                place.process.pid,
+                place.process.started,
+                place.boot_id,
+            ],
+        )
+        .map_err(failed("note where a run is"))?;
+    require_one(changed, task, run)
+}
+
+fn require_one(changed: usize, task: &TaskId, run: &RunId) -> Result<(), StoreError> {
+    if changed == 1 {
+        return Ok(());
+    }
+    Err(StoreError::UnknownRun {
+        task: task.clone(),
+        run: run.clone(),
+    })
+}
+
+fn text_of(path: &std::path::Path) -> Result<&str, StoreError> {
+    path.to_str()
+        .ok_or_else(|| StoreError::PathNotText(path.to_owned()))
+}
+
+/// Writes what performers had noted about a run that the events tell of.
+pub(crate) fn restore(connection: &Connection, record: &RunRecord) -> Result<(), StoreError> {
+    if let Some(setup) = &record.setup {
+        write_setup(connection, &record.task, &record.id, setup)?;
+    }
+    if let Some(place) = &record.place {
+        write_place(connection, &record.task, &record.id, place)?;
+    }
+    Ok(())
+}
+
+/// Writes what an event says about runs.
+pub(crate) fn derive<'effect>(
+    connection: &Connection,
+    task: &TaskId,
+    event: &Event,
+    effect: impl Fn(&EffectId) -> Option<&'effect Effect>,
+) -> Result<(), StoreError> {
+    match &event.fact {
+        Fact::EffectPlanned(planned) => match started_by(&planned.effect) {
+            Some(spawn) => plan(connection, task, spawn, event.at),
+            None => Ok(()),
+        },
+        Fact::EffectDone {
+            effect: id,
+            outcome,
+        } => match effect(id) {
+            Some(Effect::Kill(kill)) => {
+                for run in &kill.runs {
+                    end(connection, task, run, event.at, None)?;
+                }
+                Ok(())
+            }
+            Some(notify @ Effect::NotifyRole(_)) if *outcome != EffectOutcome::SpawnedInstead => {
+                forget_unstarted(connection, task, notify)
+            }
+            _ => Ok(()),
+        },
+        Fact::EffectCancelled { effect: id } => match effect(id) {
+            Some(cancelled) => forget_unstarted(connection, task, cancelled),
+            None => Ok(()),
+        },
+        Fact::EffectRetried { effect: id } => match effect(id).and_then(started_by) {
+            Some(spawn) => plan(connection, task, spawn, event.at),
+            None => Ok(()),
+        },
+        Fact::RunEnded { run, evidence, .. } => {
+            end(connection, task, run, event.at, Some(evidence))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The start that an effect may bring about.
+fn started_by(effect: &Effect) -> Option<&Spawn> {
+    match effect {
+        Effect::Spawn(spawn) => Some(spawn),
+        Effect::NotifyRole(notify) => notify.otherwise.as_ref(),
+        _ => None,
+    }
+}
+
+fn plan(
+    connection: &Connection,
+    task: &TaskId,
+    spawn: &Spawn,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    connection
+        .execute(
+            "INSERT INTO runs (task, id, role, harness, headless, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING",
+            params![
+                task.as_str(),
+                spawn.run.as_str(),
+                spawn.role.as_str(),
+                spawn.harness.as_str(),
+                spawn.headless,
+                at.to_string(),
+            ],
+        )
+        .map_err(failed("write a run"))?;
+    Ok(())
+}
+
+fn forget_unstarted(
+    connection: &Connection,
+    task: &TaskId,
+    effect: &Effect,
+) -> Result<(), StoreError> {
+    if let Some(spawn) = started_by(effect) {
+        connection
+            .execute(
+                "DELETE FROM runs WHERE task = ?1 AND id = ?2
+                 AND prepared_at IS NULL AND ended_at IS NULL",
+                params![task.as_str(), spawn.run.as_str()],
+            )
+            .map_err(failed("forget a run"))?;
+    }
+    Ok(())
+}
+
+/// The first word on a run's end stands.
+fn end(
+    connection: &Connection,
+    task: &TaskId,
+    run: &RunId,
+    at: Timestamp,
+    evidence: Option<&Evidence>,
+) -> Result<(), StoreError> {
+    let evidence = evidence
+        .map(serde_json::to_string)
+        .transpose()
+        .map_err(|error| StoreError::json("a run", task, &error))?;
+    connection
+        .execute(
+            "UPDATE runs SET evidence = ?3, ended_at = ?4
+             WHERE task = ?1 AND id = ?2 AND ended_at IS NULL",
+            params![task.as_str(), run.as_str(), evidence, at.to_string()],
+        )
+        .map_err(failed("note that a run ended"))?;
+    Ok(())
+}
+
+fn select(statement: &mut Statement<'_>, of: &str) -> Result<Vec<RunRecord>, StoreError> {
+    let rows = statement.query_map([of], record).map_err(failed(READ))?;
+    rows.map(|row| row.map_err(failed(READ))).collect()
+}
+
+pub(crate) fn record(row: &Row<'_>) -> rusqlite::Result<RunRecord> {
+    let text = |name: &str| row.get::<_, String>(name);
+    let instant = |name: &str| {
+        let text: Option<String> = row.get(name)?;
+        Ok::<_, rusqlite::Error>(text.and_then(|text| Timestamp::parse(&text).ok()))
+    };
+    let list = |name: &str| Ok::<_, rusqlite::Error>(parsed(&text(name)?));
+    let setup = match instant("prepared_at")? {
+        None => None,
+        Some(at) => Some(RunSetup {
+            argv: list("argv")?,
+            environment: list("environment")?,
+            directory: PathBuf::from(text("directory")?),
+            secret_hash: text("secret_hash")?,
+            at,
+        }),
+    };
+    let process = |pid: &str, started: &str| {
+        Ok::<_, rusqlite::Error>(ProcessIdentity {
+            pid: row.get(pid)?,
+            started: text(started)?,
+        })
+    };
+    let place = match row.get::<_, Option<String>>("tmux_socket")? {
+        None => None,
+        Some(socket) => Some(RunPlace {
+            socket: PathBuf::from(socket),
+            server: process("tmux_pid", "tmux_started")?,
+            session: text("session")?,
+            window: text("window")?,
+            pane: text("pane")?,
+            process: process("pid", "process_started")?,
+            boot_id: text("boot_id")?,
+        }),
+    };
+    let evidence: Option<String> = row.get("evidence")?;
+    Ok(RunRecord {
+        id: RunId::new(text("id")?),
+        task: TaskId::new(text("task")?),
+        role: Role::named(&text("role")?),
+        harness: HarnessName::new(text("harness")?),
+        headless: row.get("headless")?,
+        created_at: instant("created_at")?.unwrap_or_default(),
+        setup,
+        place,
+        evidence: evidence.and_then(|json| serde_json::from_str(&json).ok()),
+        ended_at: instant("ended_at")?,
+    })
+}
+
+fn parsed(json: &str) -> Vec<String> {
+    serde_json::from_str(json).unwrap_or_default()
+}

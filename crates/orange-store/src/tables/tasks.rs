@@ -1,0 +1,301 @@
+//! The task table: snapshots for quick loading.
+
+use std::path::{Path, PathBuf};
+
+use orange_engine::Task;
+use orange_engine::apply::replay;
+use orange_engine::language::load;
+use orange_engine::names::{BranchName, ProjectName, Status, TaskId};
+use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params};
+
+use super::{events, rows, texts};
+use crate::Store;
+use crate::error::{StoreError, failed};
+
+/// A task with what it is pinned to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredTask {
+    /// What was decided about it.
+    pub task: Task,
+    /// The text of its workflow, byte for byte as it was when the task was created.
+    pub workflow_text: String,
+    /// Its directory.
+    pub directory: PathBuf,
+    /// The commit that changed it last.
+    pub sequence: u64,
+}
+
+/// What a list shows of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskSummary {
+    /// What was decided about it.
+    pub task: Task,
+    /// The commit that changed it last.
+    pub sequence: u64,
+}
+
+/// Which tasks are listed; nothing given means all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskFilter {
+    /// Only those of this project.
+    pub project: Option<ProjectName>,
+    /// Only those in this status.
+    pub status: Option<Status>,
+}
+
+/// Tasks as of one commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The last commit that is seen in it.
+    pub sequence: u64,
+    /// The tasks, in the order of their project and id.
+    pub tasks: Vec<TaskSummary>,
+}
+
+impl Store {
+    /// The task of this id.
+    pub fn load(&self, task: &TaskId) -> Result<Option<StoredTask>, StoreError> {
+        let sql = "SELECT snapshot, sequence, directory, workflow_hash FROM tasks WHERE id = ?1";
+        let found = self
+            .connection
+            .query_row(sql, [task.as_str()], |row| {
+                let hash: String = row.get(3)?;
+                let directory: String = row.get(2)?;
+                Ok((raw(row)?, directory, hash))
+            })
+            .optional()
+            .map_err(failed("load a task"))?;
+        let Some(((snapshot, sequence), directory, hash)) = found else {
+            return Ok(None);
+        };
+        let workflow_text = texts::find(&self.connection, &hash)?.unwrap_or_default();
+        Ok(Some(StoredTask {
+            task: unfold(&self.connection, task, &snapshot)?,
+            workflow_text,
+            directory: self.home.path().join(directory),
+            sequence,
+        }))
+    }
+
+    /// The task of this id, which must exist.
+    pub fn require(&self, task: &TaskId) -> Result<StoredTask, StoreError> {
+        self.load(task)?
+            .ok_or_else(|| StoreError::UnknownTask { task: task.clone() })
+    }
+
+    /// The tasks that have this branch, in the order of their project and id; deleted ones are not
+    /// shown.
+    pub fn tasks_on_branch(&self, branch: &str) -> Result<Vec<Task>, StoreError> {
+        let sql = "SELECT id FROM task_rows JOIN tasks ON tasks.id = task_rows.task
+                   WHERE branch = ?1 ORDER BY tasks.project, id";
+        self.tasks_found(sql, &[&branch])
+    }
+
+    /// The tasks whose id begins like this, in the order of their project and id; deleted ones are
+    /// not shown.
+    pub fn tasks_beginning_with(&self, prefix: &str) -> Result<Vec<Task>, StoreError> {
+        // No character sorts after this one, so the range holds every id that begins so.
+        let end = format!("{prefix}\u{10FFFF}");
+        let sql = "SELECT id FROM tasks WHERE id >= ?1 AND id < ?2 ORDER BY project, id";
+        self.tasks_found(sql, &[&prefix, &end])
+    }
+
+    fn tasks_found(&self, sql: &str, asked: &[&dyn ToSql]) -> Result<Vec<Task>, StoreError> {
+        let attempt = || failed("find a task");
+        let mut statement = self.connection.prepare(sql).map_err(attempt())?;
+        let ids = statement.query_map(asked, |row| row.get::<_, String>(0));
+        let mut tasks = Vec::new();
+        for id in ids.map_err(attempt())? {
+            let id = TaskId::new(id.map_err(attempt())?);
+            tasks.extend(find(&self.connection, &id)?.filter(|task| !task.is_deleted));
+        }
+        Ok(tasks)
+    }
+
+    /// The last commit, and the tasks that were changed after an earlier one.
+    pub fn changed_since(&self, sequence: u64) -> Result<(u64, Vec<TaskId>), StoreError> {
+        let failed = || failed("look for changed tasks");
+        let snapshot = self.connection.unchecked_transaction().map_err(failed())?;
+        let last = self.sequence()?;
+        let sql = "SELECT id FROM tasks WHERE sequence > ?1 ORDER BY sequence";
+        let mut statement = snapshot.prepare(sql).map_err(failed())?;
+        let ids = statement
+            .query_map([sequence], |row| row.get::<_, String>(0))
+            .map_err(failed())?;
+        let ids: Result<Vec<TaskId>, _> = ids.map(|id| id.map(TaskId::new)).collect();
+        Ok((last, ids.map_err(failed())?))
+    }
+
+    /// The tasks that the filter lets through, all as of one commit; deleted ones are not shown.
+    pub fn list(&self, filter: &TaskFilter) -> Result<Listing, StoreError> {
+        // A deferred transaction is a snapshot: everything in it is as of one commit.
+        let snapshot = self
+            .connection
+            .unchecked_transaction()
+            .map_err(failed("list tasks"))?;
+        let sequence = self.sequence()?;
+        let sql = "SELECT snapshot, sequence, id FROM tasks
+                   WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR status = ?2)
+                   ORDER BY project, id";
+        let mut statement = snapshot.prepare(sql).map_err(failed("list tasks"))?;
+        let project = filter.project.as_ref().map(ProjectName::as_str);
+        let status = filter.status.as_ref().map(Status::as_str);
+        let rows = statement
+            .query_map(params![project, status], |row| {
+                let id: String = row.get(2)?;
+                Ok((raw(row)?, id))
+            })
+            .map_err(failed("list tasks"))?;
+        let mut tasks = Vec::new();
+        for row in rows {
+            let ((folded, sequence), id) = row.map_err(failed("list tasks"))?;
+            let task = unfold(&snapshot, &TaskId::new(id), &folded)?;
+            if task.is_deleted {
+                continue;
+            }
+            tasks.push(TaskSummary { task, sequence });
+        }
+        Ok(Listing { sequence, tasks })
+    }
+}
+
+fn raw(row: &Row<'_>) -> rusqlite::Result<(String, u64)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+/// The task behind a snapshot; one of another shape is folded anew from the events.
+pub(crate) fn unfold(
+    connection: &Connection,
+    id: &TaskId,
+    snapshot: &str,
+) -> Result<Task, StoreError> {
+    if let Ok(task) = serde_json::from_str(snapshot) {
+        return Ok(task);
+    }
+    let events = events::of_task(connection, id, 0)?;
+    replay(events.iter().map(|recorded| &recorded.event))
+        .map_err(|error| StoreError::replay(id, &error))
+}
+
+/// The task inside a transaction.
+pub(crate) fn find(connection: &Connection, id: &TaskId) -> Result<Option<Task>, StoreError> {
+    let snapshot: Option<String> = connection
+        .query_row(
+            "SELECT snapshot FROM tasks WHERE id = ?1",
+            [id.as_str()],
+            |row| row.get(0),
+        )
+        .optional()
+        .map_err(failed("load a task"))?;
+    snapshot
+        .map(|snapshot| unfold(connection, id, &snapshot))
+        .transpose()
+}
+
+/// Another task of the same project that has this branch and has not ended.
+///
+/// One whose workflow cannot be read may go on, as far as anybody can tell.
+pub(crate) fn on_branch(
+    connection: &Connection,
+    task: &Task,
+    branch: &BranchName,
+) -> Result<Option<Task>, StoreError> {
+    let sql = "SELECT id, snapshot, tasks.workflow_hash
+               FROM task_rows JOIN tasks ON tasks.id = task_rows.task
+               WHERE branch = ?2 AND task_rows.project = ?1 AND id <> ?3";
+    let asked = params![task.project.as_str(), branch.as_str(), task.id.as_str()];
+    let mut statement = connection.prepare(sql).map_err(failed("find a branch"))?;
+    let rows = statement
+        .query_map(asked, |row| {
+            let (id, snapshot): (String, String) = (row.get(0)?, row.get(1)?);
+            Ok((id, snapshot, row.get::<_, String>(2)?))
+        })
+        .map_err(failed("find a branch"))?;
+    for row in rows {
+        let (id, snapshot, hash) = row.map_err(failed("find a branch"))?;
+        let task = unfold(connection, &TaskId::new(id), &snapshot)?;
+        let text = texts::find(connection, &hash)?.unwrap_or_default();
+        let workflow = load(&text).workflow;
+        if !workflow.is_some_and(|it| it.is_terminal(&task.status)) {
+            return Ok(Some(task));
+        }
+    }
+    Ok(None)
+}
+
+/// Writes the row of a task that begins.
+pub(crate) fn insert(
+    connection: &Connection,
+    task: &Task,
+    workflow_hash: &str,
+    directory: &Path,
+    sequence: u64,
+) -> Result<(), StoreError> {
+    let directory = directory
+        .to_str()
+        .ok_or_else(|| StoreError::PathNotText(directory.to_owned()))?;
+    connection
+        .execute(
+            "INSERT INTO tasks
+             (id, project, version, status, workflow, workflow_hash, snapshot, directory, sequence,
+              parent)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            params![
+                task.id.as_str(),
+                task.project.as_str(),
+                task.version,
+                task.status.as_str(),
+                task.workflow.as_str(),
+                workflow_hash,
+                snapshot_of(task)?,
+                directory,
+                sequence,
+                task.queueing.parent.as_ref().map(TaskId::as_str),
+            ],
+        )
+        .map_err(failed("create a task"))?;
+    for after in &task.queueing.after {
+        let sql = "INSERT INTO dependencies (after, task) VALUES (?1, ?2)";
+        connection
+            .execute(sql, [after.as_str(), task.id.as_str()])
+            .map_err(failed("create a task"))?;
+    }
+    Ok(())
+}
+
+/// Writes the row of a task that went on.
+pub(crate) fn update(
+    connection: &Connection,
+    task: &Task,
+    sequence: u64,
+) -> Result<(), StoreError> {
+    connection
+        .execute(
+            "UPDATE tasks
+             SET version = ?2, status = ?3, snapshot = ?4, sequence = ?5, workflow = ?6
+             WHERE id = ?1",
+            params![
+                task.id.as_str(),
+                task.version,
+                task.status.as_str(),
+                snapshot_of(task)?,
+                sequence,
+                task.workflow.as_str()
+            ],
+        )
+        .map_err(failed("update a task"))?;
+    rows::keep(connection, task)
+}
+
+/// Pins a task to the workflow of this hash.
+pub(crate) fn pin(connection: &Connection, id: &TaskId, hash: &str) -> Result<(), StoreError> {
+    let sql = "UPDATE tasks SET workflow_hash = ?2 WHERE id = ?1";
+    connection
+        .execute(sql, params![id.as_str(), hash])
+        .map_err(failed("update a task"))?;
+    Ok(())
+}
+
+fn snapshot_of(task: &Task) -> Result<String, StoreError> {
+    serde_json::to_string(task).map_err(|error| StoreError::json("the snapshot", &task.id, &error))
+}

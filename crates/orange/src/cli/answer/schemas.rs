@@ -1,0 +1,96 @@
+//! The shapes of answers in JSON: named, versioned, published.
+//!
+//! `docs/schemas` holds what these say; a test compares the two, and every answer that a test reads
+//! is judged by it.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Value, json};
+
+use crate::cli::request::driving;
+use crate::cli::{
+    attention, config, doctor, error, harness, inbox, install, log, project, rebuild, schema,
+    serve, task, workflow, workspace,
+};
+
+/// The shape of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Its name and version, such as `orange.task.list/1`.
+    pub name: &'static str,
+    body: fn() -> Schema,
+}
+
+impl Shape {
+    /// The shape of an answer with this body.
+    pub const fn of<Body: JsonSchema>(name: &'static str) -> Shape {
+        Shape {
+            name,
+            body: || {
+                let settings = SchemaSettings::draft2020_12().for_serialize();
+                settings.into_generator().into_root_schema_for::<Body>()
+            },
+        }
+    }
+
+    /// The schema of the whole answer.
+    pub fn schema(&self) -> Value {
+        let mut schema = (self.body)();
+        schema.insert("title".to_owned(), self.name.into());
+        let mut schema = schema.to_value();
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.insert("schema".to_owned(), json!({ "const": self.name }));
+        }
+        if let Some(required) = schema["required"].as_array_mut() {
+            required.insert(0, "schema".into());
+        }
+        schema
+    }
+}
+
+/// Every shape, in the order of their names.
+pub const ALL: &[&Shape] = &[
+    &attention::CHANGE,
+    &attention::SHAPE,
+    &config::show::SHAPE,
+    &doctor::SHAPE,
+    &error::SHAPE,
+    &harness::list::SHAPE,
+    &harness::unpark::SHAPE,
+    &inbox::SHAPE,
+    &install::SHAPE,
+    &log::SHAPE,
+    &project::add::SHAPE,
+    &project::list::SHAPE,
+    &project::remove::SHAPE,
+    &project::show::SHAPE,
+    &project::update::SHAPE,
+    &rebuild::SHAPE,
+    &schema::SHAPE,
+    &serve::SHAPE,
+    &driving::SHAPE,
+    &task::delete::SHAPE,
+    &task::diff::SHAPE,
+    &task::history::SHAPE,
+    &task::list::SHAPE,
+    &task::logs::SHAPE,
+    &task::respawn::SHAPE,
+    &task::restore::SHAPE,
+    &task::restore::RESTORED,
+    &task::show::SHAPE,
+    &task::unblock::SHAPE,
+    &task::wait::SHAPE,
+    &task::why::SHAPE,
+    &workflow::check::SHAPE,
+    &workflow::diff::SHAPE,
+    &workflow::graph::SHAPE,
+    &workflow::list::SHAPE,
+    &workflow::new::SHAPE,
+    &workflow::schema::SHAPE,
+    &workflow::show::SHAPE,
+    &workflow::simulate::START,
+    &workflow::simulate::SHAPE,
+    &workspace::gc::SHAPE,
+    &workspace::init::SHAPE,
+    &workspace::list::SHAPE,
+];

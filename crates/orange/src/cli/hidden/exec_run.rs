@@ -1,0 +1,29 @@
+//! `orange exec-run`: what runs in a pane until the agent does.
+
+use std::path::PathBuf;
+
+use orange_config::Environment;
+use orange_driver::exec_run;
+
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::output::Output;
+
+/// Become the agent that a run file describes.
+///
+/// orange starts this in a pane; nobody else needs it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The run file; nobody but you may be able to read it.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// Becomes the agent.
+pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+    let error = exec_run(&args.file, environment, |line| {
+        // A pane that is gone keeps no agent from working.
+        let _gone = output.answer_exactly(format!("{line}\n").as_bytes());
+    });
+    Err(Error::NotStarted(error.to_string()))
+}

@@ -1,0 +1,38 @@
+//! `orange gather`: finds out how the commands of gates end.
+
+use orange_config::{Environment, LogLevel};
+use orange_engine::names::TaskId;
+use serde_json::json;
+
+use crate::cli::error::Error;
+use crate::cli::exit::Exit;
+use crate::cli::request::driving::driver;
+
+/// Run the commands that the gates of a task wait for.
+///
+/// orange starts this for itself, outside every agent's process tree; nobody else needs it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    pub task: String,
+}
+
+/// Runs them.
+pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    driver.refuse_runs("run the commands of gates")?;
+    let task = TaskId::new(&args.task);
+    if let Err(error) = driver.gather_wanted(&task) {
+        // Nobody listens to this process; a log that cannot be written leaves only its exit code.
+        let more = json!({ "error": error.to_string() });
+        driver.log(
+            LogLevel::Error,
+            &task,
+            "asking a gate's command failed",
+            more,
+        );
+        return Err(error.into());
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,113 @@
+//! A command that was asked to end while it waited.
+
+use std::fmt;
+
+use orange_engine::names::TaskId;
+use serde_json::{Value, json};
+
+use crate::cli::exit::Exit;
+
+/// How somebody asks a process to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// From the keyboard.
+    Interrupt,
+    /// From outside.
+    Terminate,
+}
+
+/// A command that ended before what it waited for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{} while {waited}", .signal.told())]
+pub struct Interrupted {
+    /// What ended it.
+    pub signal: Signal,
+    /// What it waited for.
+    pub waited: Waited,
+}
+
+/// What was waited for, and goes on by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// A task is created.
+    Creation,
+    /// What was decided about a task is done.
+    Effects(TaskId),
+    /// The command of a gate answers; nothing is decided before.
+    Gate(TaskId),
+    /// A task comes somewhere.
+    Status(TaskId),
+    /// An agent shows something.
+    Agent(TaskId),
+    /// The demo comes to its end.
+    Demo,
+}
+
+impl Signal {
+    fn told(self) -> &'static str {
+        match self {
+            Signal::Interrupt => "interrupted",
+            Signal::Terminate => "asked to end",
+        }
+    }
+}
+
+impl From<Signal> for Exit {
+    fn from(signal: Signal) -> Self {
+        match signal {
+            Signal::Interrupt => Exit::Interrupted,
+            Signal::Terminate => Exit::Terminated,
+        }
+    }
+}
+
+impl Interrupted {
+    /// What goes on, and how to see it.
+    pub fn hint(&self) -> String {
+        match &self.waited {
+            Waited::Creation => String::from(
+                "what was begun goes on by itself; `orange task list` shows whether the task is \
+                 there",
+            ),
+            Waited::Effects(task) => format!(
+                "what was begun goes on by itself; `orange task show {task}` tells how far it is"
+            ),
+            Waited::Gate(task) => format!(
+                "the command of the gate goes on by itself, and nothing was decided; repeat yours \
+                 to read its result, or see with `orange task why {task}` what is needed"
+            ),
+            Waited::Status(task) => {
+                format!("the task goes on by itself; `orange task show {task}` tells where it is")
+            }
+            Waited::Agent(task) => {
+                format!("the agent goes on by itself; `orange task attach {task}` shows it")
+            }
+            Waited::Demo => String::from("what it began was ended; `orange demo` begins anew"),
+        }
+    }
+
+    /// The data behind the message.
+    pub fn details(&self) -> Value {
+        let task = match &self.waited {
+            Waited::Creation | Waited::Demo => None,
+            Waited::Effects(task)
+            | Waited::Gate(task)
+            | Waited::Status(task)
+            | Waited::Agent(task) => Some(task),
+        };
+        json!({ "task": task })
+    }
+}
+
+impl fmt::Display for Waited {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Waited::Creation => formatter.write_str("creating a task"),
+            Waited::Effects(task) => write!(formatter, "waiting for what task `{task}` needs"),
+            Waited::Gate(task) => write!(formatter, "waiting for a gate of task `{task}`"),
+            Waited::Status(task) => write!(formatter, "waiting for task `{task}`"),
+            Waited::Agent(task) => write!(formatter, "following the agent of task `{task}`"),
+            Waited::Demo => formatter.write_str("playing the demo"),
+        }
+    }
+}
