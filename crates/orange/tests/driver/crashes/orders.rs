@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::stage::Stage;
 
-/// Says which marks count, and at which of them whoever reaches it dies.
+/// Chooses the marks that count, and those at which a process is killed.
 pub fn order(stage: &Stage, steps: &[&str], deaths: &[usize]) {
     let folder = stage.path("home/crash-points");
     fs::create_dir_all(&folder).unwrap();
