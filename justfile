@@ -4,11 +4,11 @@
 check:
     .ci/run
 
-# What to run after every edit, in minutes: lints, the engine, the commands, the architecture.
+# What to run after every edit, in minutes: lints, the engine, the proofs, the commands, the architecture.
 quick:
     cargo fmt --all
     cargo clippy --workspace --all-targets --locked -- -D warnings
-    cargo nextest run --workspace --locked -E 'package(orange-engine) or binary(cli) or binary(architecture) or kind(lib)'
+    cargo nextest run --workspace --locked -E 'package(orange-engine) or package(orange-check) or binary(cli) or binary(architecture) or kind(lib)'
 
 # Everything there is: all agents, all crash points, more random runs; two hours.
 long:
@@ -28,7 +28,7 @@ crashes pairs="8":
 
 # The engine's laws, with many more cases than usual.
 laws cases="100000":
-    PROPTEST_CASES={{ cases }} cargo nextest run -p orange-engine laws
+    PROPTEST_CASES={{ cases }} cargo nextest run -p orange-engine -p orange-check laws
 
 # One fuzz target (task_file, workflow, when, prompt), for some seconds.
 fuzz target seconds="300":
@@ -36,7 +36,7 @@ fuzz target seconds="300":
 
 # Changes the engine's code a little at a time: a test must notice each change.
 mutants *arguments:
-    cargo mutants -p orange-engine {{ arguments }}
+    cargo mutants -p orange-engine -p orange-check {{ arguments }}
 
 # What is generated in docs/: schemas of answers, the reference of commands.
 docs:

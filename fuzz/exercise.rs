@@ -1,7 +1,7 @@
 //! What must hold for any bytes, fuzzed or from the corpus.
 
+use orange_check::diff::diff;
 use orange_engine::decision::Decision;
-use orange_engine::diff::diff;
 use orange_engine::document::reading::{self, VerdictMode};
 use orange_engine::document::{Document, FieldValue, Frontmatter, SectionName, demote_headings};
 use orange_engine::input::{Ask, Cause, Facts, Input, NewTask, Observation, Request};

@@ -11,8 +11,8 @@ use crate::language::gates::{
     ChecksState, GitCondition, PullRequestState, ReportField, ReportWanted,
 };
 use crate::names::{BranchName, CommitId, Status};
-use crate::refusal_wording::{joined, roles};
 use crate::role::Role;
+use crate::wording::{all, either, the};
 
 /// How many files a refusal names.
 const NAMED_FILES: usize = 5;
@@ -174,13 +174,13 @@ impl fmt::Display for GateFailure {
                 fields,
                 empty,
             } => {
-                let wanted = joined(fields.iter().map(|field| format!("`{field}:`")), "or");
+                let wanted = either(fields.iter().map(|field| format!("`{field}:`")));
                 write!(
                     formatter,
                     "`{section}` in TASK.md has no line {wanted} with content"
                 )?;
                 if !empty.is_empty() {
-                    let empty = joined(empty.iter().map(|field| format!("`{field}:`")), "and");
+                    let empty = all(empty.iter().map(|field| format!("`{field}:`")));
                     write!(formatter, " ({empty} is empty)")?;
                 }
                 Ok(())
@@ -215,7 +215,7 @@ impl fmt::Display for GateFailure {
             } => write!(
                 formatter,
                 "`{section}` counts only when {} brings it",
-                roles(allowed)
+                either(allowed.iter().map(the))
             ),
             GateFailure::NotFresh { section, since } => write!(
                 formatter,
@@ -236,9 +236,7 @@ fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
             wanted,
         } => {
             let wanted = match wanted {
-                ReportWanted::Is(words) => {
-                    joined(words.iter().map(|word| format!("`{word}`")), "or")
-                }
+                ReportWanted::Is(words) => either(words.iter().map(|word| format!("`{word}`"))),
                 ReportWanted::Empty(true) => String::from("empty"),
                 ReportWanted::Empty(false) => String::from("something"),
             };
@@ -321,7 +319,7 @@ fn fmt_uncommitted(
     let mut names: Vec<String> = shown.map(|file| format!("`{file}`")).collect();
     let more = files.len().saturating_sub(NAMED_FILES);
     names.extend((more > 0).then(|| format!("{more} more")));
-    let names = joined(names.into_iter(), "and");
+    let names = all(names);
     let files = match files.len() {
         0 => None,
         1 => Some(format!("1 file is not committed: {names}")),

@@ -6,19 +6,14 @@
 pub mod activity;
 pub mod apply;
 pub mod attention;
-pub mod check;
 pub mod death;
 pub mod decide;
 pub mod decision;
-pub mod diff;
 pub mod document;
 pub mod effect;
 pub mod event;
 pub mod evidence;
-pub mod explore;
 mod gate_failure;
-mod gate_wording;
-pub mod graph;
 pub mod history;
 pub mod input;
 pub mod language;
@@ -38,7 +33,7 @@ mod text_schema;
 pub mod time;
 pub mod way;
 pub mod why;
-mod words;
+pub mod wording;
 
 pub use apply::{apply, replay};
 pub use decide::{create, decide, held_back, outlook, stands_for};

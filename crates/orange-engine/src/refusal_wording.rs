@@ -6,7 +6,7 @@ use crate::document::SectionName;
 use crate::document::reading::Verdict;
 use crate::language::verbs::Verb;
 use crate::refusal::{Attempt, Missing, Refusal};
-use crate::role::Role;
+use crate::wording::{all, either, the};
 
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,7 +75,7 @@ impl fmt::Display for Missing {
                 formatter.write_str("its workflow has no such transition")
             }
             Missing::NotByRequest { triggers } => {
-                let events = joined(triggers.iter().map(|trigger| event_of(trigger)), "or");
+                let events = either(triggers.iter().map(|trigger| event_of(trigger)));
                 write!(formatter, "this happens when {events}, never by request")
             }
             Missing::NoPrevious => formatter.write_str("there is no earlier status to go back to"),
@@ -83,18 +83,14 @@ impl fmt::Display for Missing {
                 write!(
                     formatter,
                     "the {role} may not ask for this, only {}",
-                    roles(by)
+                    either(by.iter().map(the))
                 )
             }
             Missing::GuardFailed { when, values } => {
                 let values = values
                     .iter()
                     .map(|(field, value)| format!("{field} is {value}"));
-                write!(
-                    formatter,
-                    "`{when}` does not hold: {}",
-                    joined(values, "and")
-                )
+                write!(formatter, "`{when}` does not hold: {}", all(values))
             }
             Missing::GateFailed { failure } => failure.fmt(formatter),
             Missing::ConfirmationNeeded { question } => {
@@ -137,11 +133,7 @@ impl fmt::Display for Missing {
             Missing::NoWorkspace => formatter.write_str("it holds no workspace"),
             Missing::NoEntry { entries } => {
                 let names = entries.iter().map(|status| format!("`{status}`"));
-                write!(
-                    formatter,
-                    "a task can begin only in {}",
-                    joined(names, "or")
-                )
+                write!(formatter, "a task can begin only in {}", either(names))
             }
             Missing::NothingToDo => formatter.write_str("nothing was given up"),
             Missing::HeldBack { wait } => wait.fmt(formatter),
@@ -196,17 +188,4 @@ pub(crate) fn event_of(trigger: &str) -> String {
         "report" => "a run reports",
         other => return format!("`{other}` occurs"),
     })
-}
-
-pub(crate) fn roles(roles: &[Role]) -> String {
-    joined(roles.iter().map(|role| format!("the {role}")), "or")
-}
-
-pub(crate) fn joined(words: impl Iterator<Item = String>, last: &str) -> String {
-    let words: Vec<String> = words.collect();
-    match words.split_last() {
-        None => String::new(),
-        Some((only, [])) => only.clone(),
-        Some((end, rest)) => format!("{} {last} {end}", rest.join(", ")),
-    }
 }

@@ -1,8 +1,8 @@
 //! Binds workflows to tasks and projects, once they are proved safe.
 
+use orange_check::check::{Severity, check};
 use orange_effects::private_file;
 use orange_engine::Workflow;
-use orange_engine::check::{Severity, check};
 use orange_engine::input::Ask;
 use orange_engine::shipped;
 

@@ -19,7 +19,7 @@ pub fn apply(mut task: Task, event: &Event) -> Task {
 }
 
 /// `apply` in place, for a plan in the making.
-pub(crate) fn fold(task: &mut Task, event: &Event) {
+pub fn fold(task: &mut Task, event: &Event) {
     task.version = event.version;
     match &event.fact {
         Fact::TaskCreated(created) => *task = begin(created, event),

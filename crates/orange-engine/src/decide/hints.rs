@@ -3,8 +3,9 @@
 use crate::language::gates::GitCondition;
 use crate::names::Status;
 use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
-use crate::refusal_wording::{how_to_write, joined};
+use crate::refusal_wording::how_to_write;
 use crate::role::Role;
+use crate::wording::{either, the};
 
 /// A hint for each thing that stands in the way, without repetition.
 pub(super) fn for_refusal(refusal: &Refusal) -> Vec<String> {
@@ -87,7 +88,7 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
              --workflow {workflow}`"
         ),
         Missing::StatusAbsent { statuses, .. } => {
-            let names = joined(statuses.iter().map(|it| format!("`{it}`")), "or");
+            let names = either(statuses.iter().map(|it| format!("`{it}`")));
             format!("move it first, to {names}: `orange task update {task} --status STATUS`")
         }
         Missing::KindDiffers { .. } => {
@@ -156,7 +157,7 @@ fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
     let agents = by
         .iter()
         .filter(|role| !matches!(role, Role::Human | Role::Engine));
-    let agents = joined(agents.map(|role| format!("the {role}")), "or");
+    let agents = either(agents.map(the));
     if agents.is_empty() && by.contains(&Role::Human) {
         return ask_the_person(refusal);
     }
@@ -228,7 +229,7 @@ fn gate_hint(failure: &GateFailure, again: &str) -> Option<String> {
             )
         }
         GateFailure::NotFromRole { roles, .. } => {
-            let who: Vec<String> = roles.iter().map(|role| format!("the {role}")).collect();
+            let who: Vec<String> = roles.iter().map(the).collect();
             format!("{} must run `{again}`", who.join(" or "))
         }
         GateFailure::NotFresh { section, .. } => {

@@ -18,7 +18,7 @@ use crate::role::Role;
 pub(crate) const COMMAND_TIMEOUT: u64 = 600;
 
 /// A respawned agent asks before it does more than edit.
-pub(crate) const RESPAWN_PERMISSIONS: Permissions = Permissions::Reduced;
+pub const RESPAWN_PERMISSIONS: Permissions = Permissions::Reduced;
 
 /// Counts the agent reviews since the last human decision.
 pub(crate) const REVIEW_ROUND: &str = "review_round";
@@ -27,16 +27,16 @@ pub(crate) const REVIEW_ROUND: &str = "review_round";
 pub(crate) const ATTEMPTS: &str = "attempts";
 
 /// Counts the crashes in the present status; only the engine changes it.
-pub(crate) const CRASH_COUNT: &str = "crash_count";
+pub const CRASH_COUNT: &str = "crash_count";
 
 /// Counts how often the latest error came in a row; only the engine changes it.
-pub(crate) const SAME_ERRORS: &str = "same_errors";
+pub const SAME_ERRORS: &str = "same_errors";
 
 /// The length of the summary, without surrounding blanks.
-pub(crate) const SUMMARY_CHARS: &str = "summary_chars";
+pub const SUMMARY_CHARS: &str = "summary_chars";
 
 /// How many child tasks have not ended.
-pub(crate) const CHILDREN_OPEN: &str = "children_open";
+pub const CHILDREN_OPEN: &str = "children_open";
 
 /// Fields that follow from the task; a workflow reads them and cannot set them.
 pub const DERIVED_FIELDS: [&str; 4] = [SUMMARY_CHARS, CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS];
@@ -61,7 +61,8 @@ pub(crate) fn is_derived(field: &str) -> bool {
     DERIVED_FIELDS.contains(&field)
 }
 
-pub(crate) fn is_text_variable(name: &str) -> bool {
+/// Whether a prompt may name this without a field or limit of that name.
+pub fn is_text_variable(name: &str) -> bool {
     TEXT_VARIABLES.contains(&name)
 }
 
@@ -94,7 +95,7 @@ pub(crate) fn role_of(harness: HarnessChoice) -> Role {
 }
 
 /// What a role runs with that no hook ever starts.
-pub(crate) fn harness_of(role: &Role) -> HarnessChoice {
+pub fn harness_of(role: &Role) -> HarnessChoice {
     match role {
         Role::Reviewer => HarnessChoice::Review,
         _ => HarnessChoice::Task,
@@ -102,7 +103,7 @@ pub(crate) fn harness_of(role: &Role) -> HarnessChoice {
 }
 
 /// A reviewer needs fewer permissions than a worker.
-pub(crate) fn permissions(harness: HarnessChoice) -> Permissions {
+pub fn permissions(harness: HarnessChoice) -> Permissions {
     match harness {
         HarnessChoice::Task => Permissions::Full,
         HarnessChoice::Review => Permissions::Reduced,
@@ -110,7 +111,7 @@ pub(crate) fn permissions(harness: HarnessChoice) -> Permissions {
 }
 
 /// A reviewer's window carries its round; any other is named after its role.
-pub(crate) fn window(role: &Role) -> Prompt {
+pub fn window(role: &Role) -> Prompt {
     let text = match role {
         Role::Reviewer => "review-{review_round}",
         other => other.as_str(),

@@ -2,7 +2,7 @@
 
 mod availability;
 pub mod declared;
-pub(crate) mod defaults;
+pub mod defaults;
 pub mod exit_rules;
 pub mod gates;
 pub mod hooks;
@@ -18,9 +18,9 @@ pub mod when;
 pub mod workflow;
 mod yaml;
 
-pub use defaults::DERIVED_FIELDS;
-pub(crate) use defaults::{
-    ATTEMPTS, CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS, SUMMARY_CHARS, is_text_variable,
+pub(crate) use defaults::ATTEMPTS;
+pub use defaults::{
+    CHILDREN_OPEN, CRASH_COUNT, DERIVED_FIELDS, SAME_ERRORS, SUMMARY_CHARS, is_text_variable,
 };
 pub use nearest::nearest;
 pub use problem::{Position, Problem, ProblemCode};

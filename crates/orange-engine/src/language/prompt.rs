@@ -77,7 +77,7 @@ impl Prompt {
     }
 
     /// A prompt that says nothing.
-    pub(crate) fn empty() -> Prompt {
+    pub fn empty() -> Prompt {
         Prompt {
             text: String::new(),
             parts: Vec::new(),

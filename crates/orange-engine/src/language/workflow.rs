@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::declared::Declared;
 use super::exit_rules::ExitRule;
 use super::gates::{Gate, GateKind};
-use super::hooks::{Action, Hook, SpawnHook};
+use super::hooks::{Hook, SpawnHook};
 use super::problem::Position;
 use super::prompt::Prompt;
 use super::verbs::{VerbPlaces, Verbs};
@@ -302,31 +302,6 @@ impl Workflow {
         self.gated_sections = sections;
         self.asks_for_freshness = asks_for_freshness;
         self
-    }
-
-    /// The same workflow with nothing to say: no decision depends on the texts, and filling them
-    /// in takes longer than deciding.
-    pub(crate) fn silenced(&self) -> Workflow {
-        let mut silent = self.clone();
-        for prompt in silent.prompts.values_mut() {
-            *prompt = Prompt::empty();
-        }
-        let edges = silent.edges.iter_mut().flat_map(|edge| &mut edge.hooks);
-        let entries = silent.entries.iter_mut().flat_map(|entry| &mut entry.hooks);
-        let states = silent
-            .states
-            .iter_mut()
-            .flat_map(|state| &mut state.on_enter);
-        for hook in edges.chain(entries).chain(states) {
-            match &mut hook.action {
-                Action::NotifyWorker { message }
-                | Action::Notify { message, .. }
-                | Action::CommentIssue { message } => *message = Prompt::empty(),
-                Action::SpawnAgent(spawn) => spawn.window = Prompt::empty(),
-                _ => {}
-            }
-        }
-        silent
     }
 
     /// Every gate that an edge or an exit rule asks, with repetitions.

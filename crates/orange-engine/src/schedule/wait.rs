@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::names::{HarnessName, ProjectName, Status, TaskId};
 use crate::parking::{Parking, Reason};
-use crate::refusal_wording::joined;
 use crate::time::Timestamp;
+use crate::wording::all;
 
 /// One thing that keeps a start back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -229,5 +229,5 @@ fn by(holders: &[TaskId]) -> String {
     let shown = holders.iter().take(SHOWN).map(|task| format!("`{task}`"));
     let more = holders.len().saturating_sub(SHOWN);
     let more = (more > 0).then(|| format!("{more} more"));
-    format!(", held by {}", joined(shown.chain(more), "and"))
+    format!(", held by {}", all(shown.chain(more)))
 }

@@ -13,8 +13,8 @@ use std::fmt::Write as _;
 
 use crate::language::Workflow;
 use crate::language::workflow::{Kind, State};
-use crate::refusal_wording::joined;
 use crate::role::Role;
+use crate::wording::all;
 
 /// The name under which agents list it.
 pub const NAME: &str = "orange";
@@ -82,7 +82,7 @@ pub fn skill(workflows: &[&Workflow]) -> String {
     text.push_str(OPENING);
     text.push_str(WITHOUT);
     text.push_str(WITH);
-    let names = joined(workflows.iter().map(|it| format!("`{}`", it.name)), "and");
+    let names = all(workflows.iter().map(|it| format!("`{}`", it.name)));
     let _ = write!(
         text,
         "\n## Workflows\n\nBelow is what was in use when this was written: {names}. A task keeps \
@@ -140,7 +140,7 @@ fn roles(workflow: &Workflow) -> Vec<Role> {
 }
 
 fn meaning(state: &State) -> String {
-    let agents = joined(state.expects.iter().map(|it| format!("the {it}")), "and");
+    let agents = all(state.expects.iter().map(|it| format!("the {it}")));
     match (state.kind, agents.is_empty()) {
         (Kind::Queued, _) => String::from("waits to be started"),
         (Kind::Agent, _) => format!("{agents} works"),

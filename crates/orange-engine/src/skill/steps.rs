@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::gate_wording::needs;
 use crate::language::Workflow;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Target, Trigger};
-use crate::refusal_wording::joined;
 use crate::role::Role;
+use crate::wording::needs;
+use crate::wording::{all, either};
 
 /// What a role may ask for, status by status.
 pub(super) fn of_role(workflow: &Workflow, role: &Role) -> Vec<String> {
@@ -40,7 +40,7 @@ fn step(edge: &Edge) -> String {
         let _ = write!(step, ", only while `{when}`");
     }
     let needs = needs(&edge.gates).into_iter().map(|need| need.text);
-    let needed = joined(needs, "and");
+    let needed = all(needs);
     if !needed.is_empty() {
         let _ = write!(step, "; needs {needed}");
     }
@@ -54,13 +54,13 @@ fn step(edge: &Edge) -> String {
 pub(super) fn verbs(workflow: &Workflow) -> Vec<String> {
     let leading = workflow.verbs.iter().filter(|(_, to)| !to.is_empty());
     let line = |(verb, to): (&Verb, &Vec<Target>)| {
-        let to = joined(to.iter().map(|it| format!("`{it}`")), "or");
+        let to = either(to.iter().map(|it| format!("`{it}`")));
         let message = match verb {
             Verb::RequestChanges => " -m \"TEXT\"",
             _ => "",
         };
         let from = workflow.verb_places.get(verb).map(|places| {
-            let places = joined(places.iter().map(|it| format!("`{it}`")), "or");
+            let places = either(places.iter().map(|it| format!("`{it}`")));
             format!(" from {places}")
         });
         let from = from.unwrap_or_default();

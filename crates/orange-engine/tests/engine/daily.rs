@@ -15,8 +15,9 @@ use orange_engine::task::Tuning;
 use orange_engine::{Workflow, outlook, replay};
 use proptest::prelude::*;
 
+use crate::happenings::{anything, cause};
 use crate::kit::{World, load_clean, new_task, shipped_workflow, status, task_file};
-use crate::laws::{WORKFLOWS, anything, cause};
+use crate::laws::WORKFLOWS;
 
 fn missing(decision: Decision) -> Vec<Missing> {
     match decision {

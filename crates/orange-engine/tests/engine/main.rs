@@ -9,28 +9,19 @@
 )]
 
 mod daily;
-mod diff;
-mod documentation;
-mod explore;
-mod fuzz_corpus;
-mod generated;
-mod graph;
 mod guards;
+mod happenings;
 mod kit;
-mod large;
 mod laws;
 mod lessons;
 mod load_rules;
-mod mutations;
+mod originals;
 mod prompts;
 mod races;
 mod reviewed;
-mod sane;
 mod scheduling;
 mod seeds;
-mod shipped;
 mod skill;
 mod stories;
 mod table;
 mod times;
-mod witness;

@@ -1,11 +1,6 @@
 //! The documents and the table that the shipped workflows come from.
 
-use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use orange_engine::Decision;
-use orange_engine::check::{FindingCode, check};
 use orange_engine::effect::Effect;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::Observation;
@@ -18,11 +13,7 @@ use orange_engine::names::PromptName;
 use orange_engine::role::Role;
 
 use crate::kit::{ALL_HOLD, World, git_facts, load_clean, shipped_workflow, status};
-use crate::witness;
-
-/// The structure of both documents, with prompts in our own words.
-const LARGE: &str = include_str!("seeds/large.yml");
-const MINIMAL: &str = include_str!("seeds/minimal.yml");
+use crate::originals::{LARGE, MINIMAL, original_documents};
 
 #[test]
 fn both_documents_load_without_a_problem() {
@@ -34,11 +25,9 @@ fn both_documents_load_without_a_problem() {
 /// unchanged and differ from the copies above in nothing but the text of their prompts.
 #[test]
 fn the_original_documents_load_unchanged_where_they_are_at_hand() {
-    let Some(folder) = seed_folder() else {
+    let Some(documents) = original_documents() else {
         return;
     };
-    let text = seed_text(&folder, "002_");
-    let documents = original_documents(&text);
     assert_eq!(documents.len(), 2);
     for (document, copy) in documents.iter().zip([LARGE, MINIMAL]) {
         let mut original = load_clean(document);
@@ -50,42 +39,9 @@ fn the_original_documents_load_unchanged_where_they_are_at_hand() {
     }
 }
 
-fn original_documents(text: &str) -> Vec<&str> {
-    text.split("```yaml\n")
-        .skip(1)
-        .filter_map(|block| block.split("```").next())
-        .filter(|block| block.starts_with("name:"))
-        .collect()
-}
-
 /// Everything but line numbers, which the comments of the original shift.
 fn without_places(workflow: &orange_engine::Workflow) -> String {
     serde_json::to_string(workflow).unwrap()
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the original documents are files beside the checkout"
-)]
-fn seed_folder() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
-    fs::canonicalize(beside).ok()
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the original documents are files beside the checkout"
-)]
-fn seed_text(folder: &Path, prefix: &str) -> String {
-    let file = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .find(|path| {
-            path.file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with(prefix))
-        })
-        .unwrap();
-    fs::read_to_string(file).unwrap()
 }
 
 #[test]
@@ -139,143 +95,6 @@ fn version_1_fills_in_what_the_documents_leave_out() {
     assert_eq!(verb(Verb::RequestChanges), [to("working")]);
     assert_eq!(verb(Verb::Retry), [to("pending")]);
     assert_eq!(verb(Verb::Unblock), [to("pending")]);
-}
-
-/// One of the six mistakes that the documents are known to have.
-struct Known {
-    document: &'static str,
-    code: FindingCode,
-    message: &'static str,
-    /// What the last steps of its story say; a mistake that the file alone shows has none.
-    story: &'static [&'static str],
-}
-
-const KNOWN: [Known; 7] = [
-    Known {
-        document: MINIMAL,
-        code: FindingCode::ExitTargetMissing,
-        message: "the exit rule of `working` counts crashes up to 2, and there is no state for",
-        story: &[],
-    },
-    Known {
-        document: LARGE,
-        code: FindingCode::ExitRefused,
-        message: "the reviewer crashes 2 times in `agent-review`, the exit rule leads to `stuck`",
-        story: &["the person respawns the reviewer", "the reviewer dies"],
-    },
-    Known {
-        document: LARGE,
-        code: FindingCode::LimitExceeded,
-        message: "from `stuck` to `agent-review` counts `review_round` beyond its limit of 2",
-        story: &[
-            "the reviewer asks for `stuck`, showing FAIL in `## Review`",
-            "the person asks for `agent-review`",
-        ],
-    },
-    Known {
-        document: LARGE,
-        code: FindingCode::StaleArtifact,
-        message: "an old FAIL in `## Review` leads from `agent-review` to `stuck` in a later round",
-        story: &[
-            "the worker asks for `agent-review`, showing `## Handoff` and the old FAIL in `## Review`",
-            "the reviewer dies, showing the old FAIL in `## Review`",
-        ],
-    },
-    Known {
-        document: LARGE,
-        code: FindingCode::StaleArtifact,
-        message: "an old `## Handoff` leads from `working` to `agent-review` in a later round",
-        story: &["the worker dies, showing the old `## Handoff`"],
-    },
-    Known {
-        document: LARGE,
-        code: FindingCode::JudgesItself,
-        message: "the worker can write the PASS that leads from `agent-review` to `reviewing`",
-        story: &[
-            "the worker writes PASS in `## Review`",
-            "the worker asks for `agent-review`, showing `## Handoff` and the old PASS in `## Review`",
-            "the reviewer dies, showing the old PASS in `## Review`",
-        ],
-    },
-    Known {
-        document: LARGE,
-        code: FindingCode::AskerEnded,
-        message: "from `working` to `agent-review`, asked for by the worker, ends the worker",
-        story: &["the worker asks for `agent-review`, showing `## Handoff`"],
-    },
-];
-
-#[test]
-fn the_known_mistakes_of_the_documents_are_found() {
-    for known in &KNOWN {
-        let workflow = load_clean(known.document);
-        let checked = check(&workflow);
-        let mut findings = checked.findings.iter();
-        let found = findings.find(|it| it.code == known.code && it.message.contains(known.message));
-        let found = found.unwrap_or_else(|| panic!("{} {}", known.code, known.message));
-        witness::is_true(&workflow, found);
-        let told = found.story.iter().flat_map(|story| &story.told);
-        let told: Vec<&str> = told.map(|told| told.what.as_str()).collect();
-        assert_eq!(told.is_empty(), known.story.is_empty(), "{}", known.message);
-        let last = &told[told.len() - known.story.len()..];
-        assert_eq!(last, known.story, "{told:#?}");
-    }
-}
-
-/// Every finding on both documents; the originals differ from the copies in nothing but prompts.
-#[test]
-fn everything_that_is_wrong_with_the_documents() {
-    let mut shown = String::new();
-    for (name, document) in [("large", LARGE), ("minimal", MINIMAL)] {
-        let workflow = load_clean(document);
-        let checked = check(&workflow);
-        assert!(checked.covered.is_complete);
-        for finding in &checked.findings {
-            witness::is_true(&workflow, finding);
-            let (severity, code) = (finding.severity, finding.code);
-            let _ = writeln!(shown, "{name}: {severity}: {code}: {}", finding.message);
-            for told in finding.story.iter().flat_map(|story| &story.told) {
-                let _ = writeln!(shown, "    {} -> {}", told.what, told.status);
-            }
-        }
-    }
-    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
-        insta::assert_snapshot!("seeds_findings", shown);
-    });
-}
-
-/// What prompts say aside, the originals have the same findings.
-#[test]
-fn the_originals_have_the_same_mistakes_where_they_are_at_hand() {
-    let Some(folder) = seed_folder() else {
-        return;
-    };
-    let text = seed_text(&folder, "002_");
-    for (original, copy) in original_documents(&text).iter().zip([LARGE, MINIMAL]) {
-        let listed = |source: &str| -> Vec<String> {
-            let checked = check(&load_clean(source));
-            let findings = checked.findings.iter();
-            let about_prompts = [
-                FindingCode::PromptStatusClosed,
-                FindingCode::SectionUnmentioned,
-                FindingCode::VariableInBraces,
-            ];
-            findings
-                .filter(|finding| !about_prompts.contains(&finding.code))
-                .map(|finding| format!("{} {}", finding.code, finding.message))
-                .map(without_line_numbers)
-                .collect()
-        };
-        assert_eq!(listed(original), listed(copy));
-    }
-}
-
-/// Some messages name lines, which the comments of the original shift.
-fn without_line_numbers(message: String) -> String {
-    match message.split_once(" in line ") {
-        Some((before, _)) => before.to_owned(),
-        None => message,
-    }
 }
 
 #[test]

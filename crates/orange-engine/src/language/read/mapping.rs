@@ -4,6 +4,7 @@ use super::Reader;
 use crate::language::nearest;
 use crate::language::problem::{Position, ProblemCode};
 use crate::language::yaml::{Key, Node, Value};
+use crate::wording;
 
 /// A mapping whose keys are taken one by one; what is left over is unknown.
 pub(super) struct Mapping<'node> {
@@ -266,19 +267,14 @@ pub(super) fn suggested(word: &str, names: &[&str], all: impl Fn(&str) -> String
 
 /// `a`, `b` and `c`.
 pub(super) fn listed(words: &[&str]) -> String {
-    joined(words, "and")
+    wording::all(quoted(words))
 }
 
 /// `a`, `b` or `c`.
 pub(super) fn either(words: &[&str]) -> String {
-    joined(words, "or")
+    wording::either(quoted(words))
 }
 
-fn joined(words: &[&str], last: &str) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    match quoted.split_last() {
-        None => String::new(),
-        Some((only, [])) => only.clone(),
-        Some((end, rest)) => format!("{} {last} {end}", rest.join(", ")),
-    }
+fn quoted(words: &[&str]) -> impl Iterator<Item = String> {
+    words.iter().map(|word| format!("`{word}`"))
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use orange_check::check::{self, Checked, Covered, Finding, Severity};
 use orange_config::{Environment, Examined, Source, examine};
 use orange_driver::Meanwhile;
 use orange_engine::Workflow;
-use orange_engine::check::{self, Checked, Covered, Finding, Severity};
 use serde::Serialize;
 
 use super::finding::{self, ProblemBody};

@@ -1,8 +1,8 @@
 //! `orange workflow diff`.
 
+use orange_check::diff::{Change, Difference, Sign, diff, lines};
 use orange_config::{Environment, Source, examine};
 use orange_engine::Workflow;
-use orange_engine::diff::{Change, Difference, Sign, diff, lines};
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::Status;
 use serde::Serialize;

@@ -1,8 +1,8 @@
 //! `orange workflow graph`.
 
 use clap::ValueEnum;
+use orange_check::graph::{Graph, dot, mermaid, terminal};
 use orange_config::{Environment, examine};
-use orange_engine::graph::{Graph, dot, mermaid, terminal};
 use serde::Serialize;
 
 use super::target::{Target, resolve};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use orange_check::check::{Finding, FindingCode, Severity, Story, Told};
 use orange_config::Source;
-use orange_engine::check::{Finding, FindingCode, Severity, Story, Told};
 use orange_engine::language::Position;
 use orange_engine::names::Status;
 use serde::Serialize;

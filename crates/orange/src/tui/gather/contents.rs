@@ -1,9 +1,9 @@
 //! Turns what the driver answers into lines.
 
+use orange_check::graph::terminal;
 use orange_driver::{Difference, Outlook, Part, Shown, Why};
 use orange_engine::Workflow;
 use orange_engine::event::{Event, Fact};
-use orange_engine::graph::terminal;
 use orange_engine::history::told;
 use orange_engine::role::Role;
 use ratatui::text::{Line, Span};

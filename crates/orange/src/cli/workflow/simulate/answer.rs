@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use orange_check::explore::{Notice, Played, Refused};
 use orange_engine::Workflow;
 use orange_engine::effect::{Effect, EffectId};
 use orange_engine::event::{Event, Fact};
-use orange_engine::explore::{Notice, Played, Refused};
 use orange_engine::language::workflow::Trigger;
 use orange_engine::names::{FieldName, Status};
 use orange_engine::refusal::Refusal;

@@ -1,8 +1,8 @@
 //! A task that somebody walks through a workflow, and the way back.
 
+use orange_check::explore::{Happening, Rehearsal, Relevance, Step};
 use orange_engine::Workflow;
 use orange_engine::event::Fact;
-use orange_engine::explore::{Happening, Rehearsal, Relevance, Step};
 use orange_engine::names::FieldName;
 use orange_engine::refusal::{GateFailure, Missing};
 

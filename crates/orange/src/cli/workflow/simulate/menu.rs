@@ -1,10 +1,10 @@
 //! What can happen next, the most usual first.
 
-use orange_engine::Workflow;
-use orange_engine::explore::{
+use orange_check::explore::{
     Happening, Rehearsal, Relevance, Situation, Step, beginnings, possible,
 };
-use orange_engine::graph::Graph;
+use orange_check::graph::Graph;
+use orange_engine::Workflow;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::Status;
 use orange_engine::role::Role;

@@ -1,9 +1,9 @@
 //! Requests that anybody may try, whether or not they can succeed.
 
+use orange_check::explore::{Happening, Shown, Step};
 use orange_engine::Workflow;
 use orange_engine::document::SectionName;
 use orange_engine::document::reading::VerdictMode;
-use orange_engine::explore::{Happening, Shown, Step};
 use orange_engine::language::gates::{Gate, GateKind, SectionGate};
 use orange_engine::language::workflow::Target;
 use orange_engine::names::Status;

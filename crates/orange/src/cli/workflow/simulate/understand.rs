@@ -1,6 +1,6 @@
 //! What a typed line means here.
 
-use orange_engine::explore::Step;
+use orange_check::explore::Step;
 use orange_engine::role::Role;
 
 use super::dialogue::{Dialogue, EMPTIED};

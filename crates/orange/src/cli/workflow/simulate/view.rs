@@ -1,6 +1,6 @@
 //! A walk, as people read it.
 
-use orange_engine::explore::Happening;
+use orange_check::explore::Happening;
 use orange_engine::language::workflow::{Kind, Trigger};
 use orange_engine::role::Role;
 

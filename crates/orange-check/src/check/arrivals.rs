@@ -1,0 +1,217 @@
+//! What is noticed where a step arrives: ends, absences, failed starts.
+
+use orange_engine::document::reading::Verdict;
+use orange_engine::effect::Effect;
+use orange_engine::event::{Event, Fact};
+use orange_engine::language::gates::GateKind;
+use orange_engine::language::workflow::{Edge, Kind};
+use orange_engine::names::Status;
+use orange_engine::role::Role;
+use orange_engine::task::{Task, Workspace};
+
+use super::finding::FindingCode;
+use super::incidents::{Incidents, STARTS, say_what_follows};
+use super::place::Place;
+use crate::explore::{Happening, Notice, Visit};
+
+impl Incidents<'_> {
+    /// An end must let go of everything.
+    pub(super) fn see_end(&mut self, visit: &Visit<'_>) {
+        let after = &visit.played.task;
+        if !self.workflow.is_terminal(&after.status) {
+            return;
+        }
+        let holds = after.workspace != Workspace::None;
+        let alive: Vec<&Role> = alive(after);
+        let asked = match &visit.step.happening {
+            Happening::Ask { by, .. } | Happening::Merge { by } => Some(by),
+            _ => None,
+        };
+        let agent = asked.filter(|by| by.is_agent() && !self.passed(visit));
+        if !holds && alive.is_empty() && agent.is_none() {
+            return;
+        }
+        let place = Place::of_visit(self.workflow, visit);
+        let status = &after.status;
+        if let Some(role) = agent {
+            let code = FindingCode::AgentMayFinish;
+            self.note(visit, code, place.key(), place.at, || {
+                let way = &place.way;
+                (
+                    format!("{way} lets the {role} end the task by asking for it"),
+                    String::from("say who may ask: `by: human`"),
+                )
+            });
+        }
+        if let Some(failing) = &visit.step.fails {
+            if holds || !alive.is_empty() {
+                let code = FindingCode::FailureKeepsHold;
+                let label = failing.label;
+                let key = format!("{} {label}", place.key());
+                self.note(visit, code, key, place.hook(label), || {
+                    let way = &place.way;
+                    (
+                        format!("when `{label}` fails, {way} lets go of nothing"),
+                        format!(
+                            "put `kill_session` and `release_workspace` before `{label}`, or give \
+                             it `on_error: continue`"
+                        ),
+                    )
+                });
+            }
+            return;
+        }
+        if holds {
+            let code = FindingCode::WorkspaceLeaked;
+            self.note(visit, code, place.key(), place.at, || {
+                let way = &place.way;
+                (
+                    format!("{way} reaches `{status}` with a workspace still bound"),
+                    String::from("add `release_workspace` to its hooks"),
+                )
+            });
+        }
+        if let Some(role) = alive.first() {
+            let code = FindingCode::AgentLeaked;
+            self.note(visit, code, place.key(), place.at, || {
+                let way = &place.way;
+                (
+                    format!("{way} reaches `{status}` with the {role} still alive"),
+                    String::from("add `kill_session` to its hooks, before `release_workspace`"),
+                )
+            });
+        }
+    }
+
+    /// Who is expected must be there, unless somebody was missing before.
+    pub(super) fn see_absence(&mut self, visit: &Visit<'_>) {
+        let after = &visit.played.task;
+        let changed = visit.before.is_none() || entered(&visit.played.events).is_some();
+        if !changed || visit.step.fails.is_some() {
+            return;
+        }
+        let was_complete = visit.before.is_none_or(|before| {
+            let mut expected = self.expects(&before.status).iter();
+            expected.all(|role| before.is_live(role))
+        });
+        let missing = self
+            .expects(&after.status)
+            .iter()
+            .find(|role| !after.is_live(role));
+        if let (true, Some(role)) = (was_complete, missing) {
+            let place = Place::of_visit(self.workflow, visit);
+            let status = after.status.clone();
+            let role = role.clone();
+            let key = format!("{} {role}", place.key());
+            self.note(visit, FindingCode::AgentAbsent, key, place.at, || {
+                let way = &place.way;
+                (
+                    format!("{way} enters `{status}`, which expects the {role}, and none is there"),
+                    format!(
+                        "start one on the way (`spawn_agent` with `role: {role}`, or \
+                         `notify_worker` where a worker may be alive), do not end it, or say that \
+                         `{status}` expects nobody (`expects: []`)"
+                    ),
+                )
+            });
+        }
+    }
+
+    pub(super) fn see_asker_ended(&mut self, visit: &Visit<'_>) {
+        let (Happening::Ask { by, to }, Some(before)) = (&visit.step.happening, visit.before)
+        else {
+            return;
+        };
+        let Some(run) = before.runs.get(by) else {
+            return;
+        };
+        let ends = |event: &Event| match &event.fact {
+            Fact::EffectPlanned(planned) => {
+                matches!(&planned.effect, Effect::Kill(kill) if kill.runs.contains(&run.id))
+            }
+            _ => false,
+        };
+        let happened = visit.played.task.status == *to;
+        if happened && visit.played.events.iter().any(ends) {
+            let place = Place::of_visit(self.workflow, visit);
+            self.note(visit, FindingCode::AskerEnded, place.key(), place.at, || {
+                let way = &place.way;
+                (
+                    format!("{way}, asked for by the {by}, ends the {by} that asked"),
+                    String::from(
+                        "nothing is wrong: the transition happens all the same. The prompt should \
+                         say that the command is the last one of the session",
+                    ),
+                )
+            });
+        }
+    }
+
+    /// The scheduler starts something, it fails, and the task is left where nobody works.
+    pub(super) fn see_unanswered(&mut self, visit: &Visit<'_>) {
+        let (Some(failing), Some(before)) = (&visit.step.fails, visit.before) else {
+            return;
+        };
+        let state = self.workflow.state(&before.status);
+        let queued = state.is_some_and(|state| state.kind == Kind::Queued);
+        let by_scheduler = match &visit.step.happening {
+            Happening::Ask { by, .. } => queued && *by == Role::Engine,
+            _ => false,
+        };
+        let status = &visit.played.task.status;
+        let mut expects = self.expects(status).iter();
+        let nobody = expects.any(|role| !visit.played.task.is_live(role));
+        if by_scheduler && nobody && STARTS.contains(&failing.label) {
+            let place = Place::of_visit(self.workflow, visit);
+            let status = status.clone();
+            let hint = say_what_follows(self.workflow, &status);
+            let label = failing.label;
+            let code = FindingCode::StartUnanswered;
+            self.note(visit, code, place.key(), place.hook(label), || {
+                let way = &place.way;
+                (
+                    format!(
+                        "when `{label}` fails, {way} leaves the task in `{status}` with nobody at it"
+                    ),
+                    hint,
+                )
+            });
+        }
+    }
+
+    /// Whether the last edge was taken with a pass: then it was a judgement that ended the task.
+    fn passed(&self, visit: &Visit<'_>) -> bool {
+        let is_pass = |edge: &Edge| {
+            let mut gates = edge.gates.iter();
+            gates.any(|gate| {
+                matches!(&gate.kind, GateKind::Section(it) if it.verdict == Some(Verdict::Pass))
+            })
+        };
+        let mut notices = visit.played.notices.iter().rev();
+        notices
+            .find_map(|notice| match notice {
+                Notice::Took { edge } => self.workflow.edges.get(*edge),
+                _ => None,
+            })
+            .is_some_and(is_pass)
+    }
+
+    fn expects(&self, status: &Status) -> &[Role] {
+        let state = self.workflow.state(status);
+        state.map_or(&[], |state| &state.expects)
+    }
+}
+
+fn alive(task: &Task) -> Vec<&Role> {
+    let runs = task.runs.iter();
+    runs.filter(|(_, run)| run.state.is_live())
+        .map(|(role, _)| role)
+        .collect()
+}
+
+fn entered(events: &[Event]) -> Option<&Status> {
+    events.iter().rev().find_map(|event| match &event.fact {
+        Fact::StatusChanged(changed) => Some(&changed.to),
+        _ => None,
+    })
+}

@@ -1,0 +1,350 @@
+//! Proofs 4 and 8: the death of an agent leads somewhere.
+
+use std::collections::BTreeSet;
+
+use orange_engine::event::Fact;
+use orange_engine::evidence::Evidence;
+use orange_engine::language::exit_rules::{CrashRule, ExitOutcome, ExitRule};
+use orange_engine::language::gates::Gate;
+use orange_engine::language::workflow::{Edge, Kind, Target, Trigger};
+use orange_engine::language::{Position, Workflow};
+use orange_engine::names::Status;
+use orange_engine::role::Role;
+
+use super::finding::{Finding, FindingCode};
+use crate::explore::{Explored, Happening, Visit, rules};
+
+pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for rule in &workflow.exit_rules {
+        findings.extend(missing_targets(workflow, rule));
+    }
+    for state in &workflow.states {
+        for role in &state.expects {
+            let status = &state.name;
+            if state.kind == Kind::Terminal {
+                continue;
+            }
+            if rules(workflow, status, role).next().is_none() {
+                findings.push(Finding::new(
+                    FindingCode::ExitRuleMissing,
+                    Some(state.at),
+                    format!(
+                        "`{status}` expects the {role}, and no exit rule says what its death means"
+                    ),
+                    format!(
+                        "add a rule for `{status}` under `exit_monitoring`, at least `- {{ status: \
+                         {status}, action: mark_dead }}`"
+                    ),
+                ));
+            }
+            if !state.respawn.contains_key(role) {
+                findings.push(Finding::new(
+                    FindingCode::RespawnMissing,
+                    Some(state.at),
+                    format!("`{status}` expects the {role} and does not say how to bring it back"),
+                    format!(
+                        "add `respawn: {{ {role}: {{ prompt: NAME }} }}` to `{status}`, with the \
+                         name of a prompt"
+                    ),
+                ));
+            }
+        }
+    }
+    findings
+}
+
+fn leads_to(edge: &Edge, to: &Status) -> bool {
+    match &edge.to {
+        Target::Status(status) => status == to,
+        Target::Previous => true,
+    }
+}
+
+/// The edges by which the engine could follow a rule; its own trigger's first, else requests.
+fn ways<'a>(
+    workflow: &'a Workflow,
+    from: &'a Status,
+    to: &'a Status,
+    trigger: Trigger,
+) -> Vec<&'a Edge> {
+    let by = |trigger: Trigger| {
+        let edges = workflow.edges_from(from);
+        edges.filter(move |edge| leads_to(edge, to) && edge.trigger == trigger)
+    };
+    let own: Vec<&Edge> = by(trigger).collect();
+    let all = if own.is_empty() {
+        by(Trigger::Request).collect()
+    } else {
+        own
+    };
+    let open = all
+        .into_iter()
+        .filter(|edge| edge.is_open_to(&Role::Engine));
+    open.collect()
+}
+
+fn missing_targets(workflow: &Workflow, rule: &ExitRule) -> Vec<Finding> {
+    let status = &rule.status;
+    let (targets, trigger): (Vec<(&Status, Position)>, Trigger) = match &rule.outcome {
+        ExitOutcome::Advance(cases) => {
+            let cases = cases.iter().map(|case| (&case.then, case.at));
+            (cases.collect(), Trigger::Exit)
+        }
+        ExitOutcome::Crash(crash) => {
+            if let Some(finding) = nowhere_to_crash(rule, crash) {
+                return vec![finding];
+            }
+            let then = crash.then.iter().filter(|_| crash.stuck_after.is_some());
+            (then.map(|then| (then, rule.at)).collect(), Trigger::Crash)
+        }
+        ExitOutcome::MarkDead => return Vec::new(),
+    };
+    let closed = targets
+        .into_iter()
+        .filter(|(to, _)| ways(workflow, status, to, trigger).is_empty());
+    closed
+        .map(|(to, at)| {
+            let open = open_to_engine(workflow, status);
+            let instead = if open.is_empty() {
+                String::new()
+            } else {
+                format!("let the rule lead to {}, or ", open.join(" or "))
+            };
+            Finding::new(
+                FindingCode::ExitTargetMissing,
+                Some(at),
+                format!(
+                    "the exit rule of `{status}` leads to `{to}`, and no transition lets the \
+                     engine go there"
+                ),
+                format!(
+                    "{instead}add `- {{ from: {status}, to: {to}, trigger: {} }}` to the \
+                     transitions",
+                    trigger.as_str()
+                ),
+            )
+        })
+        .collect()
+}
+
+/// Where the engine may go from a status, by what somebody could ask for.
+fn open_to_engine(workflow: &Workflow, status: &Status) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for edge in workflow.edges_from(status) {
+        let name = format!("`{}`", edge.to);
+        if edge.trigger == Trigger::Request
+            && edge.is_open_to(&Role::Engine)
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn nowhere_to_crash(rule: &ExitRule, crash: &CrashRule) -> Option<Finding> {
+    let limit = crash.stuck_after?;
+    if crash.then.is_some() {
+        return None;
+    }
+    let status = &rule.status;
+    Some(Finding::new(
+        FindingCode::ExitTargetMissing,
+        Some(rule.at),
+        format!(
+            "the exit rule of `{status}` counts crashes up to {limit}, and there is no state for \
+             what comes then"
+        ),
+        "name one with `then`, or leave `stuck_after` away and let a person decide",
+    ))
+}
+
+/// The rules that are never asked, or never lead where they say.
+pub(super) fn dead(
+    workflow: &Workflow,
+    explored: &Explored,
+    led: &BTreeSet<(Position, Status)>,
+) -> Vec<Finding> {
+    let situations = || explored.nodes.iter().map(|node| &node.situation);
+    let mut findings = Vec::new();
+    for (number, rule) in workflow.exit_rules.iter().enumerate() {
+        let status = &rule.status;
+        let mut here = situations().filter(|situation| situation.status == *status);
+        if let Some(finding) = covered(workflow, number, rule) {
+            findings.push(finding);
+            continue;
+        }
+        // A state that nothing reaches is told once, not again for each of its rules.
+        if !explored.is_complete || here.clone().next().is_none() {
+            continue;
+        }
+        let state = workflow.state(status);
+        let expected: Vec<&Role> = match &rule.role {
+            Some(role) => vec![role],
+            None => state.into_iter().flat_map(|state| &state.expects).collect(),
+        };
+        if here.any(|situation| expected.iter().any(|role| situation.has(role))) {
+            findings.extend(leading_nowhere(workflow, rule, led));
+        } else {
+            findings.push(about_nobody(rule, &expected));
+        }
+    }
+    findings
+}
+
+fn about_nobody(rule: &ExitRule, expected: &[&Role]) -> Finding {
+    let status = &rule.status;
+    let why = match expected.first() {
+        Some(role) => format!("no {role} is ever alive there"),
+        None => format!("`{status}` expects nobody, and the rule names no `role`"),
+    };
+    Finding::new(
+        FindingCode::ExitRuleDead,
+        Some(rule.at),
+        format!("this exit rule of `{status}` is never asked: {why}"),
+        "remove it, or name the `role` whose death it is about",
+    )
+}
+
+/// A case of a rule that never led where it says, though the engine has an edge to go there.
+fn leading_nowhere(
+    workflow: &Workflow,
+    rule: &ExitRule,
+    led: &BTreeSet<(Position, Status)>,
+) -> Vec<Finding> {
+    let ExitOutcome::Advance(cases) = &rule.outcome else {
+        return Vec::new();
+    };
+    let status = &rule.status;
+    let never = cases.iter().filter(|case| {
+        let way = (rule.at, case.then.clone());
+        !led.contains(&way) && !ways(workflow, status, &case.then, Trigger::Exit).is_empty()
+    });
+    never
+        .map(|case| {
+            let to = &case.then;
+            let mut own = workflow.edges_from(status);
+            let own = own.any(|edge| edge.trigger == Trigger::Exit && leads_to(edge, to));
+            let first = if own {
+                "transitions on `exit` go before those that can be asked for; "
+            } else {
+                ""
+            };
+            Finding::new(
+                FindingCode::ExitRuleDead,
+                Some(case.at),
+                format!("this exit rule of `{status}` never leads to `{to}`"),
+                format!(
+                    "{first}let the rule look for what the transition from `{status}` to `{to}` \
+                     asks for, with a `when` that can hold"
+                ),
+            )
+        })
+        .collect()
+}
+
+/// A rule after one that matches whatever was left behind.
+fn covered(workflow: &Workflow, number: usize, rule: &ExitRule) -> Option<Finding> {
+    let covers = |above: &&ExitRule| {
+        let same_role = above.role.is_none() && rule.role.is_none() || above.role == rule.role;
+        let expected = |role: &Role| {
+            let state = workflow.state(&rule.status);
+            state.is_some_and(|state| state.expects.contains(role))
+        };
+        let wider = above.role.is_none() && rule.role.as_ref().is_some_and(expected);
+        above.status == rule.status
+            && (same_role || wider)
+            && above.has_artifact.is_empty()
+            && !matches!(above.outcome, ExitOutcome::Advance(_))
+    };
+    let above = workflow.exit_rules.iter().take(number).find(covers)?;
+    Some(Finding::new(
+        FindingCode::ExitRuleDead,
+        Some(rule.at),
+        format!(
+            "this exit rule of `{}` is never asked: the one in line {} always matches",
+            rule.status, above.at.line
+        ),
+        "put it above that one, or remove it",
+    ))
+}
+
+/// A death that a rule was made for, and that led nowhere all the same.
+pub(super) fn refused(
+    workflow: &Workflow,
+    visit: &Visit<'_>,
+) -> Option<(Position, String, String)> {
+    let Happening::Die { role, evidence } = &visit.step.happening else {
+        return None;
+    };
+    let before = visit.before?;
+    let changed = visit
+        .played
+        .events
+        .iter()
+        .any(|event| matches!(event.fact, Fact::StatusChanged(_)));
+    if *evidence == Evidence::Environment || changed {
+        return None;
+    }
+    let shown = &visit.step.shown.gates;
+    let is_shown = |gates: &[Gate]| gates.iter().all(|gate| shown.contains(gate));
+    let status = &before.status;
+    for rule in rules(workflow, status, role).filter(|rule| is_shown(&rule.has_artifact)) {
+        match &rule.outcome {
+            ExitOutcome::Advance(cases) => {
+                let case = cases.iter().find(|case| {
+                    let when = case.when.as_ref();
+                    when.is_none_or(|when| when.holds(|field| visit.played.task.value(field)))
+                })?;
+                let ways = ways(workflow, status, &case.then, Trigger::Exit);
+                // What else a transition asks for may be missing; then the rules below decide.
+                let ready = |edge: &&Edge| is_shown(&edge.gates);
+                if ways.iter().any(ready) {
+                    let to = &case.then;
+                    return Some((
+                        case.at,
+                        format!(
+                            "the {role} dies in `{status}`, the exit rule leads to `{to}`, and \
+                             the transition is refused"
+                        ),
+                        format!(
+                            "make the guards agree: `then_when` of the rule and `when` of the \
+                             transition from `{status}` to `{to}`"
+                        ),
+                    ));
+                }
+            }
+            ExitOutcome::Crash(crash) => {
+                let to = crash.then.as_ref()?;
+                let limit = crash.stuck_after?;
+                let count = crashes(visit)?;
+                let ways = ways(workflow, status, to, Trigger::Crash);
+                if count >= limit && !ways.is_empty() {
+                    return Some((
+                        rule.at,
+                        format!(
+                            "the {role} crashes {count} times in `{status}`, the exit rule leads \
+                             to `{to}`, and the transition is refused"
+                        ),
+                        format!(
+                            "a crash shows nothing, so give it an edge of its own: `- {{ from: \
+                             {status}, to: {to}, trigger: crash }}`"
+                        ),
+                    ));
+                }
+                return None;
+            }
+            ExitOutcome::MarkDead => return None,
+        }
+    }
+    None
+}
+
+fn crashes(visit: &Visit<'_>) -> Option<i64> {
+    let mut events = visit.played.events.iter();
+    events.find_map(|event| match &event.fact {
+        Fact::AgentCrashed { crash_count, .. } => Some(*crash_count),
+        _ => None,
+    })
+}

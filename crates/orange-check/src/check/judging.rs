@@ -1,0 +1,301 @@
+//! Proof 7: who did the work cannot pass it.
+//!
+//! A pass is a judge's if a judge or a person asked for a status with it. Every other way to take
+//! an edge that asks for one is tried: who works asks itself, and who works writes the pass and
+//! somebody dies at the right moment.
+
+use std::collections::BTreeSet;
+
+use orange_engine::document::reading::Verdict;
+use orange_engine::evidence::Evidence;
+use orange_engine::language::exit_rules::ExitOutcome;
+use orange_engine::language::gates::{Gate, GateKind};
+use orange_engine::language::workflow::{Edge, Kind, State, Target, Trigger};
+use orange_engine::language::{Position, Workflow};
+use orange_engine::names::Status;
+use orange_engine::role::Role;
+
+use super::finding::{Finding, FindingCode};
+use super::story::Story;
+use super::structure::every_agent;
+use crate::explore::{Explored, Happening, Notice, Playing, Shown, Step};
+
+pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut told: BTreeSet<Position> = BTreeSet::new();
+    for edge in workflow.edges.iter().filter(|edge| asks_for_pass(edge)) {
+        let Some(state) = workflow.state(&edge.from) else {
+            continue;
+        };
+        if told.contains(&edge.at) {
+            continue;
+        }
+        let found = judge_at_work(workflow, state, edge).or_else(|| {
+            let agents = every_agent(workflow);
+            let judges = |role: &&Role| state.expects.contains(role);
+            let mut others = agents
+                .iter()
+                .filter(|role| !judges(role) || works(workflow, role).is_some());
+            others.find_map(|role| forged(workflow, explored, edge, role))
+        });
+        if let Some(finding) = found {
+            told.insert(edge.at);
+            findings.push(finding);
+        }
+    }
+    for edge in ways_past(workflow) {
+        if !told.contains(&edge.at)
+            && let Some(finding) = passed_by(workflow, explored, edge)
+        {
+            told.insert(edge.at);
+            findings.push(finding);
+        }
+    }
+    findings
+}
+
+/// The ways past a judge: from where it judges to where its pass leads, without one.
+///
+/// Where a pass leads is said by the edges that ask for one and by the exit rules that look for one.
+fn ways_past(workflow: &Workflow) -> impl Iterator<Item = &Edge> {
+    let by_rule = |edge: &Edge| {
+        let mut rules = workflow.exit_rules.iter();
+        rules.any(|rule| {
+            let leads = match &rule.outcome {
+                ExitOutcome::Advance(cases) => cases
+                    .iter()
+                    .any(|case| edge.to == Target::Status(case.then.clone())),
+                _ => false,
+            };
+            rule.status == edge.from && leads && rule.has_artifact.iter().any(is_pass)
+        })
+    };
+    let by_edge = |edge: &Edge| {
+        let mut edges = workflow.edges_from(&edge.from);
+        edges.any(|other| other.to == edge.to && asks_for_pass(other))
+    };
+    let edges = workflow.edges.iter();
+    edges.filter(move |edge| {
+        edge.trigger == Trigger::Request && !asks_for_pass(edge) && (by_rule(edge) || by_edge(edge))
+    })
+}
+
+/// A way past the judge that somebody else may ask for.
+fn passed_by(workflow: &Workflow, explored: &Explored, edge: &Edge) -> Option<Finding> {
+    let judges = &workflow.state(&edge.from)?.expects;
+    let others = every_agent(workflow).into_iter();
+    let others = others.filter(|role| !judges.contains(role) && edge.is_open_to(role));
+    others.into_iter().find_map(|role| {
+        let nodes = explored.nodes.iter().enumerate();
+        let mut here = nodes
+            .filter(|(_, node)| node.situation.status == edge.from && node.situation.has(&role));
+        here.find_map(|(number, node)| {
+            let mut arcs = node.arcs.iter();
+            let arc = arcs.find(|arc| {
+                let step = &explored.steps[arc.step];
+                let asks = matches!(&step.happening, Happening::Ask { by, to }
+                    if *by == role && edge.to == Target::Status(to.clone()));
+                asks && step.fails.is_none()
+            })?;
+            let way = explored.way_to(number).into_iter().chain([arc.step]);
+            let steps = way.map(|step| explored.steps[step].clone()).collect();
+            let (from, to) = (&edge.from, &edge.to);
+            let hint = format!(
+                "give the transition a gate that asks for the PASS, {}",
+                by_judges(workflow, from)
+            );
+            Some(
+                Finding::new(
+                    FindingCode::JudgesItself,
+                    Some(edge.at),
+                    format!(
+                        "the {role} can go from `{from}` to `{to}` without the PASS of a judge"
+                    ),
+                    hint,
+                )
+                .told(Story::tell(workflow, steps)),
+            )
+        })
+    })
+}
+
+fn is_pass(gate: &Gate) -> bool {
+    matches!(&gate.kind, GateKind::Section(gate) if gate.verdict == Some(Verdict::Pass))
+}
+
+fn asks_for_pass(edge: &Edge) -> bool {
+    edge.gates.iter().any(is_pass)
+}
+
+/// The state in which a role works and does not judge.
+fn works<'w>(workflow: &'w Workflow, role: &Role) -> Option<&'w State> {
+    let judges = |status: &Status| workflow.edges_from(status).any(asks_for_pass);
+    workflow.states.iter().find(|state| {
+        state.kind == Kind::Agent && state.expects.contains(role) && !judges(&state.name)
+    })
+}
+
+/// A judge that is also expected where the work is done would judge itself.
+fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Finding> {
+    // A pass that does not count from a role is no pass of its.
+    let is_believed = |role: &&Role| {
+        edge.gates.iter().all(|gate| match &gate.kind {
+            GateKind::Section(section) if is_pass(gate) => {
+                section.from_role.is_empty() || section.from_role.contains(role)
+            }
+            _ => true,
+        })
+    };
+    let judging = state.expects.iter().filter(is_believed);
+    let (role, at_work) = judging
+        .into_iter()
+        .find_map(|role| Some((role, works(workflow, role)?)))?;
+    let (from, to, work) = (&edge.from, &edge.to, &at_work.name);
+    Some(Finding::new(
+        FindingCode::JudgesItself,
+        Some(edge.at),
+        format!(
+            "the {role} judges in `{from}` what the {role} did in `{work}`: it can pass itself to `{to}`"
+        ),
+        "let another role judge: declare one under `roles`, and start it with `role`",
+    ))
+}
+
+/// A way by which this role's pass is taken for a judgement.
+fn forged(workflow: &Workflow, explored: &Explored, edge: &Edge, role: &Role) -> Option<Finding> {
+    let nodes = explored.nodes.iter().enumerate();
+    let mut seen = BTreeSet::new();
+    let mut here = nodes.filter(|(_, node)| {
+        let situation = &node.situation;
+        let before = node
+            .reached_by
+            .0
+            .map(|before| &explored.nodes[before].situation);
+        // Counters make a difference only to a guard.
+        let counted = edge.when.is_some().then_some(situation);
+        let key = (
+            &situation.alive,
+            before.map(|before| &before.alive),
+            counted,
+        );
+        situation.status == edge.from && seen.insert(key)
+    });
+    let steps = here.find_map(|(number, node)| {
+        let alive = || node.situation.alive.iter().map(|(role, _)| role);
+        let way = explored.way_to(number).into_iter();
+        let way: Vec<Step> = way.map(|step| explored.steps[step].clone()).collect();
+        let mut ways: Vec<Vec<Step>> = Vec::new();
+        if node.situation.has(role) {
+            ways.extend(asking(edge, role).map(|step| vec![step]));
+            for dying in alive() {
+                let mut step = dying_with(dying, &edge.gates);
+                step.shown.brought_by = Some(role.clone());
+                ways.push(vec![step]);
+                ways.push(vec![writing(edge, role), dying_of_kept(edge, dying)]);
+            }
+        }
+        let mut tried: Vec<Vec<Step>> = ways
+            .into_iter()
+            .map(|last| way.iter().cloned().chain(last).collect())
+            .collect();
+        let (before, _) = node.reached_by;
+        if before.is_some_and(|before| explored.nodes[before].situation.has(role)) {
+            tried.extend(alive().filter_map(|dying| written_before(edge, role, &way, dying)));
+        }
+        tried.into_iter().find(|steps| passes(workflow, steps))
+    })?;
+    Some(finding(workflow, edge, role, steps))
+}
+
+fn asking(edge: &Edge, role: &Role) -> Option<Step> {
+    let Target::Status(to) = &edge.to else {
+        return None;
+    };
+    let happening = Happening::Ask {
+        by: role.clone(),
+        to: to.clone(),
+    };
+    Some(Step::new(happening, Shown::by_gates(&edge.gates)))
+}
+
+fn dying_with(dying: &Role, gates: &[Gate]) -> Step {
+    let happening = Happening::Die {
+        role: dying.clone(),
+        evidence: Evidence::Exit { code: 1 },
+    };
+    Step::new(happening, Shown::by_gates(gates))
+}
+
+fn writing(edge: &Edge, role: &Role) -> Step {
+    let mut step = Step::new(Happening::Write { by: role.clone() }, Shown::default());
+    step.shown.kept = passes_of(edge);
+    step
+}
+
+/// A death with the pass as somebody left it, and with whatever else the edge asks for.
+fn dying_of_kept(edge: &Edge, dying: &Role) -> Step {
+    let others = edge.gates.iter().filter(|gate| !is_pass(gate));
+    let mut step = dying_with(dying, &others.cloned().collect::<Vec<Gate>>());
+    step.shown.kept = passes_of(edge);
+    step
+}
+
+fn passes_of(edge: &Edge) -> Vec<Gate> {
+    let passes = edge.gates.iter().filter(|gate| is_pass(gate));
+    passes.cloned().collect()
+}
+
+/// The pass stands in the document already when the judging begins, and the judge dies.
+fn written_before(edge: &Edge, role: &Role, way: &[Step], dying: &Role) -> Option<Vec<Step>> {
+    let (entering, before) = way.split_last()?;
+    let mut entering = entering.clone();
+    entering.shown.kept = passes_of(edge);
+    let mut steps = before.to_vec();
+    steps.extend([writing(edge, role), entering, dying_of_kept(edge, dying)]);
+    Some(steps)
+}
+
+/// Whether the last of these steps takes an edge that asks for a pass.
+fn passes(workflow: &Workflow, steps: &[Step]) -> bool {
+    let mut playing = Playing::new(workflow);
+    let mut passed = false;
+    for step in steps {
+        match playing.take(step) {
+            Ok(played) => passed = took_pass(workflow, &played.notices),
+            Err(_) => return false,
+        }
+    }
+    passed
+}
+
+fn took_pass(workflow: &Workflow, notices: &[Notice]) -> bool {
+    notices.iter().any(|notice| match notice {
+        Notice::Took { edge } => workflow.edges.get(*edge).is_some_and(asks_for_pass),
+        _ => false,
+    })
+}
+
+fn finding(workflow: &Workflow, edge: &Edge, role: &Role, steps: Vec<Step>) -> Finding {
+    let (from, to) = (&edge.from, &edge.to);
+    let judges = judges(workflow, from);
+    let by = by_judges(workflow, from);
+    Finding::new(
+        FindingCode::JudgesItself,
+        Some(edge.at),
+        format!("the {role} can write the PASS that leads from `{from}` to `{to}` itself"),
+        format!("give the gate `from_role: [{judges}]` and `fresh: true`, {by}"),
+    )
+    .told(Story::tell(workflow, steps))
+}
+
+/// Who judges in a status, for a list in a file.
+fn judges(workflow: &Workflow, status: &Status) -> String {
+    let state = workflow.state(status).into_iter();
+    let judges = state.flat_map(|state| &state.expects).map(Role::as_str);
+    judges.chain(["human"]).collect::<Vec<_>>().join(", ")
+}
+
+fn by_judges(workflow: &Workflow, status: &Status) -> String {
+    let judges = judges(workflow, status);
+    format!("and the transition `by: [{judges}, engine]`")
+}

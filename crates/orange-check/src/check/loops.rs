@@ -1,0 +1,260 @@
+//! Proof 5: a counter bounds every cycle that needs no person.
+//!
+//! Counters stand still one beyond the largest number they are compared with, so a counter that
+//! bounds a cycle leads out of it, and a cycle that is left among the situations is endless.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use orange_engine::language::Workflow;
+use orange_engine::names::Status;
+
+use super::finding::{Finding, FindingCode};
+use super::story::Story;
+use crate::explore::{Arc, Explored, Playing, Step};
+
+/// How many situations of one status are tried as the first of a cycle, in one knot.
+const MOST_STARTS: usize = 12;
+
+/// How many nearer beginnings of a cycle are tried for its story.
+const MOST_TRIED: usize = 24;
+
+pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
+    let knots = knots(explored);
+    let mut tried: BTreeMap<(usize, &Status), usize> = BTreeMap::new();
+    let mut cycles: BTreeMap<BTreeSet<&Status>, Vec<(usize, Arc)>> = BTreeMap::new();
+    for (number, node) in explored.nodes.iter().enumerate() {
+        let inside = |arc: &&Arc| arc.is_progress && knots[arc.to] == knots[number];
+        if by_itself(explored, number).find(inside).is_none() {
+            continue;
+        }
+        let tries = tried
+            .entry((knots[number], &node.situation.status))
+            .or_default();
+        *tries += 1;
+        if *tries > MOST_STARTS {
+            continue;
+        }
+        if let Some(cycle) = shortest_cycle(explored, &knots, number) {
+            let statuses = cycle.iter().map(|(from, _)| *from);
+            let statuses = statuses.map(|from| &explored.nodes[from].situation.status);
+            cycles.entry(statuses.collect()).or_insert(cycle);
+        }
+    }
+    // A cycle that goes through another one is endless because of that one.
+    let wider = |statuses: &BTreeSet<&Status>| {
+        let mut others = cycles.keys();
+        others.any(|other| {
+            other.len() > 1 && other.len() < statuses.len() && other.is_subset(statuses)
+        })
+    };
+    let mut told: Vec<&Vec<(usize, Arc)>> = cycles
+        .iter()
+        .filter(|(statuses, _)| !wider(statuses))
+        .map(|(_, cycle)| cycle)
+        .collect();
+    told.sort_by_key(|cycle| cycle.first().map(|(number, _)| *number));
+    told.into_iter()
+        .map(|cycle| finding(workflow, explored, cycle))
+        .collect()
+}
+
+/// What can happen in a situation without a person.
+fn by_itself(explored: &Explored, number: usize) -> impl Iterator<Item = &Arc> {
+    let arcs = explored.nodes[number].arcs.iter();
+    arcs.filter(|arc| !explored.steps[arc.step].is_by_person())
+}
+
+/// For each situation the knot it is in: situations that lead to each other without a person.
+///
+/// This is Tarjan's search with the recursion spelled out, because knots may be deep.
+fn knots(explored: &Explored) -> Vec<usize> {
+    const UNSEEN: usize = usize::MAX;
+    let count = explored.nodes.len();
+    let next: Vec<Vec<usize>> = (0..count)
+        .map(|number| by_itself(explored, number).map(|arc| arc.to).collect())
+        .collect();
+    let mut found = vec![UNSEEN; count];
+    let mut low = vec![0; count];
+    let mut knot = vec![UNSEEN; count];
+    let mut open: Vec<usize> = Vec::new();
+    let mut counter = 0;
+    for root in 0..count {
+        if found[root] != UNSEEN {
+            continue;
+        }
+        let mut path: Vec<(usize, usize)> = vec![(root, 0)];
+        while let Some((node, child)) = path.pop() {
+            if child == 0 {
+                found[node] = counter;
+                low[node] = counter;
+                counter += 1;
+                open.push(node);
+            } else {
+                let done = next[node][child - 1];
+                if knot[done] == UNSEEN {
+                    low[node] = low[node].min(low[done]);
+                }
+            }
+            match next[node].get(child) {
+                Some(to) => {
+                    path.push((node, child + 1));
+                    if found[*to] == UNSEEN {
+                        path.push((*to, 0));
+                    } else if knot[*to] == UNSEEN {
+                        low[*to] = low[*to].min(found[*to]);
+                    }
+                }
+                None if low[node] == found[node] => {
+                    while let Some(member) = open.pop() {
+                        knot[member] = node;
+                        if member == node {
+                            break;
+                        }
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+    knot
+}
+
+/// A shortest cycle through a situation whose first step makes progress, as situations with their
+/// arcs.
+fn shortest_cycle(explored: &Explored, knots: &[usize], start: usize) -> Option<Vec<(usize, Arc)>> {
+    let inside = |arc: &&Arc| knots[arc.to] == knots[start];
+    let mut came: BTreeMap<usize, (usize, Arc)> = BTreeMap::new();
+    let mut waiting = VecDeque::new();
+    let firsts = by_itself(explored, start).filter(|arc| arc.is_progress);
+    for arc in firsts.filter(inside) {
+        if arc.to == start {
+            return Some(vec![(start, *arc)]);
+        }
+        if let Entry::Vacant(unseen) = came.entry(arc.to) {
+            unseen.insert((start, *arc));
+            waiting.push_back(arc.to);
+        }
+    }
+    while let Some(number) = waiting.pop_front() {
+        for arc in by_itself(explored, number).filter(inside) {
+            if arc.to == start {
+                let mut steps = vec![(number, *arc)];
+                let mut at = number;
+                while at != start {
+                    let (before, arc) = came.get(&at)?;
+                    steps.push((*before, *arc));
+                    at = *before;
+                }
+                steps.reverse();
+                return Some(steps);
+            }
+            if let Entry::Vacant(unseen) = came.entry(arc.to) {
+                unseen.insert((number, *arc));
+                waiting.push_back(arc.to);
+            }
+        }
+    }
+    None
+}
+
+/// How often a cycle must go round to count as endless: more often than anybody counts.
+const ROUNDS: usize = 30;
+
+/// The nearest situation from which the cycle goes round for ever.
+///
+/// The cycle itself was found where counters stand still; a story need not wait for that.
+fn nearest_start(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> usize {
+    let (found, _) = cycle[0];
+    let there = &explored.nodes[found].situation;
+    let steps: Vec<Step> = cycle
+        .iter()
+        .map(|(_, arc)| explored.steps[arc.step].clone())
+        .collect();
+    let goes_round = |number: usize| {
+        let way = explored.way_to(number).into_iter();
+        let mut playing = Playing::new(workflow);
+        way.map(|step| &explored.steps[step])
+            .chain((0..ROUNDS).flat_map(|_| &steps))
+            .all(|step| playing.take(step).is_ok())
+    };
+    (0..found)
+        .filter(|number| {
+            let here = &explored.nodes[*number].situation;
+            here.status == there.status && here.alive == there.alive
+        })
+        .take(MOST_TRIED)
+        .find(|number| goes_round(*number))
+        .unwrap_or(found)
+}
+
+/// Leaves one round of names that repeat; only something else differed from round to round.
+fn shorten(names: &mut Vec<String>) {
+    let rounds = names.len().saturating_sub(1);
+    let repeats = |round: usize| {
+        let mut pairs = names.iter().zip(names.iter().skip(round));
+        rounds.is_multiple_of(round) && pairs.all(|(one, other)| one == other)
+    };
+    if let Some(round) = (1..rounds).find(|round| repeats(*round)) {
+        names.truncate(round + 1);
+    }
+}
+
+fn finding(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> Finding {
+    let turned = (0..cycle.len()).map(|first| {
+        let mut cycle = cycle.to_vec();
+        cycle.rotate_left(first);
+        let start = nearest_start(workflow, explored, &cycle);
+        (explored.way_to(start), cycle)
+    });
+    let nearest = turned.min_by_key(|(way, _)| way.len());
+    let (first, cycle) = nearest.unwrap_or_else(|| (Vec::new(), cycle.to_vec()));
+    let status = |number: usize| &explored.nodes[number].situation.status;
+    let mut names: Vec<String> = Vec::new();
+    for (from, _) in cycle.iter().chain(cycle.first()) {
+        let name = format!("`{}`", status(*from));
+        if names.last() != Some(&name) {
+            names.push(name);
+        }
+    }
+    shorten(&mut names);
+    let fails = cycle.iter().find_map(|(_, arc)| {
+        let step = &explored.steps[arc.step];
+        step.fails.as_ref().map(|failing| failing.label)
+    });
+    let (message, hint) = match (names.as_slice(), fails) {
+        ([only], Some(label)) => (
+            format!("from {only} a start is tried again and again while `{label}` fails"),
+            String::from(
+                "count the failures (`set: { spawn_failures: increment }` on the `spawn_failed` \
+                 transition) and let the engine start only while `spawn_failures < 3`",
+            ),
+        ),
+        ([only], None) => (
+            format!("in {only} an agent is started again and again, and nothing ends it"),
+            String::from("give the exit rule a `stuck_after` and a `then`, or `on_crash: mark`"),
+        ),
+        _ => (
+            format!(
+                "the cycle {} needs no person and no counter ends it",
+                names.join(" → ")
+            ),
+            String::from(
+                "count it (`set: { attempts: increment }` on one of its transitions, with a \
+                 `when` that closes it), or let only a person ask for one (`by: human`)",
+            ),
+        ),
+    };
+    let again_from = first.len();
+    let steps = first
+        .into_iter()
+        .chain(cycle.iter().map(|(_, arc)| arc.step));
+    let steps = steps.map(|step| explored.steps[step].clone()).collect();
+    let mut story = Story::tell(workflow, steps);
+    story.again_from = Some(again_from);
+    let state = cycle
+        .first()
+        .and_then(|(from, _)| workflow.state(status(*from)));
+    let at = state.map(|state| state.at);
+    Finding::new(FindingCode::EndlessLoop, at, message, hint).told(story)
+}

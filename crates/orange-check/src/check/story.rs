@@ -1,0 +1,95 @@
+//! Stories: the shortest way to where something is wrong.
+
+use orange_engine::effect::Effect;
+use orange_engine::event::Fact;
+use orange_engine::language::Workflow;
+use orange_engine::language::gates::Gate;
+use orange_engine::names::Status;
+use orange_engine::role::Role;
+use serde::Serialize;
+
+use crate::explore::{Playing, Step};
+
+/// What happens, step by step, from the beginning of a task.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Story {
+    /// The steps, as a person reads them.
+    pub told: Vec<Told>,
+    /// From this step on it happens again and again, counted from zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub again_from: Option<usize>,
+    /// The same steps, to be taken again.
+    #[serde(skip)]
+    pub steps: Vec<Step>,
+}
+
+/// One step of a story.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Told {
+    /// What happens.
+    pub what: String,
+    /// Where the task is afterwards.
+    pub status: Status,
+    /// What orange does about it, in order.
+    pub effects: Vec<String>,
+}
+
+impl Story {
+    /// Tells these steps; each is taken once more, so what is told is what happens.
+    pub(super) fn tell(workflow: &Workflow, steps: Vec<Step>) -> Story {
+        let mut playing = Playing::new(workflow);
+        let mut told = Vec::new();
+        let mut old: Vec<&Gate> = Vec::new();
+        for step in &steps {
+            let what = as_told(step, &old).to_string();
+            old.extend(&step.shown.kept);
+            let effects = match playing.take(step) {
+                Ok(played) => {
+                    let events = played.events.iter();
+                    events
+                        .filter_map(|event| match &event.fact {
+                            Fact::EffectPlanned(planned) => Some(named(&planned.effect)),
+                            _ => None,
+                        })
+                        .collect()
+                }
+                Err(_) => Vec::new(),
+            };
+            if let Some(task) = &playing.task {
+                told.push(Told {
+                    what,
+                    status: task.status.clone(),
+                    effects,
+                });
+            }
+        }
+        Story {
+            told,
+            again_from: None,
+            steps,
+        }
+    }
+}
+
+/// What is kept from here on is new when it is shown for the first time.
+fn as_told(step: &Step, old: &[&Gate]) -> Step {
+    let mut step = step.clone();
+    let (kept, new) = step
+        .shown
+        .kept
+        .drain(..)
+        .partition(|gate| old.contains(&gate));
+    step.shown.kept = kept;
+    let new: Vec<Gate> = new;
+    step.shown.gates.extend(new);
+    step
+}
+
+/// An effect by its name, and a start with whom it starts.
+fn named(effect: &Effect) -> String {
+    let label = effect.label();
+    match effect {
+        Effect::Spawn(spawn) if spawn.role != Role::Reviewer => format!("{label} {}", spawn.role),
+        _ => label.to_owned(),
+    }
+}

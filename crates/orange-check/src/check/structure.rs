@@ -1,0 +1,175 @@
+//! What can be seen in the file alone.
+
+use std::collections::BTreeSet;
+
+use orange_engine::language::declared::Naming;
+use orange_engine::language::verbs::Verb;
+use orange_engine::language::workflow::{Edge, Kind, State, Target, Trigger};
+use orange_engine::language::{Position, Workflow};
+use orange_engine::role::Role;
+
+use super::finding::{Finding, FindingCode};
+
+pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
+    let mut findings = unused(workflow);
+    findings.extend(verbs(workflow));
+    findings.extend(ignored(workflow));
+    findings.extend(kinds(workflow));
+    findings
+}
+
+fn unused(workflow: &Workflow) -> Vec<Finding> {
+    let declared = workflow.declared.iter().filter(|it| !it.is_used);
+    declared
+        .map(|declared| {
+            let what = declared.what;
+            let name = &declared.name;
+            Finding::new(
+                FindingCode::Unused,
+                Some(declared.at),
+                format!("{what} `{name}` is not used"),
+                "use it, or remove it",
+            )
+        })
+        .collect()
+}
+
+/// A verb must find an edge from somewhere it may be said.
+fn verbs(workflow: &Workflow) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (verb, targets) in &workflow.verbs {
+        let written = workflow
+            .declared
+            .iter()
+            .find(|it| it.what == Naming::Verb && it.name == verb.as_str());
+        let Some(written) = written else { continue };
+        for target in targets {
+            let found = workflow
+                .edges
+                .iter()
+                .any(|edge| edge.to == *target && fits(workflow, *verb, edge));
+            if !found {
+                findings.push(leads_nowhere(*verb, target, written.at));
+            }
+        }
+    }
+    findings
+}
+
+fn fits(workflow: &Workflow, verb: Verb, edge: &Edge) -> bool {
+    let is_asked =
+        edge.trigger == Trigger::Request || verb == Verb::Merge && edge.trigger == Trigger::Merged;
+    is_asked && workflow.has_place(verb, &edge.from)
+}
+
+fn leads_nowhere(verb: Verb, target: &Target, at: Position) -> Finding {
+    let place = match verb {
+        Verb::Spawn => "no queued state has a transition to it that can be asked for",
+        Verb::RequestChanges | Verb::Unblock => {
+            "no human state has a transition to it that can be asked for"
+        }
+        Verb::Merge => "no transition on `merged`, and none that can be asked for, leads there",
+        _ => "no transition to it can be asked for where the verb has its place",
+    };
+    Finding::new(
+        FindingCode::VerbLeadsNowhere,
+        Some(at),
+        format!("the verb `{verb}` leads to `{target}`, and {place}"),
+        format!("add such a transition, or take `{target}` out of `{verb}`"),
+    )
+}
+
+/// What is read for the sake of workflows that name it.
+fn ignored(workflow: &Workflow) -> impl Iterator<Item = Finding> {
+    let declared = workflow.declared.iter();
+    let intervals = declared.filter(|it| it.what == Naming::PollInterval);
+    intervals.map(|it| {
+        Finding::new(
+            FindingCode::SettingIgnored,
+            Some(it.at),
+            "`poll_interval` has no effect: the end of an agent is seen at once",
+            "leave it out",
+        )
+    })
+}
+
+/// The kind of a state decides who looks after it, so it must be the right one.
+fn kinds(workflow: &Workflow) -> Vec<Finding> {
+    let states = workflow.states.iter();
+    let wrong = states.filter_map(|state| Some((state, misfit(workflow, state)?)));
+    wrong
+        .map(|(state, (what, hint))| {
+            let (name, kind) = (&state.name, word(state.kind));
+            Finding::new(
+                FindingCode::KindMismatch,
+                Some(state.at),
+                format!("`{name}` is of the kind `{kind}`, and {what}"),
+                hint,
+            )
+        })
+        .collect()
+}
+
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Queued => "queued",
+        Kind::Agent => "agent",
+        Kind::Human => "human",
+        Kind::Waiting => "waiting",
+        Kind::Terminal => "terminal",
+    }
+}
+
+/// What does not fit the kind of a state, and what would.
+fn misfit(workflow: &Workflow, state: &State) -> Option<(String, String)> {
+    let edges = || workflow.edges_from(&state.name);
+    let hint = |text: &str| String::from(text);
+    let expected = state.expects.first();
+    match (state.kind, expected) {
+        (Kind::Queued | Kind::Waiting, Some(role)) => Some((
+            format!("expects the {role}"),
+            hint("make it `kind: agent`, or `kind: human` if a person is asked, or `expects: []`"),
+        )),
+        (Kind::Agent, None) => Some((
+            String::from("expects no agent"),
+            hint("say whom it waits for (`expects: [worker]`), or give it another `kind`"),
+        )),
+        (Kind::Waiting, None) => {
+            let by_itself = |edge: &Edge| edge.trigger != Trigger::Request && !edge.from_any;
+            let mut edges = edges();
+            (!edges.any(by_itself)).then(|| {
+                (
+                    String::from("nothing but a person leads on from there"),
+                    hint(
+                        "add a transition on what it waits for (`trigger: children_done`, \
+                         `timeout` …), or make it `kind: human`",
+                    ),
+                )
+            })
+        }
+        (Kind::Human, _) => {
+            let open = |edge: &Edge| {
+                let asked = matches!(edge.trigger, Trigger::Request | Trigger::Merged);
+                asked && edge.is_open_to(&Role::Human)
+            };
+            let mut edges = edges();
+            (!edges.any(open)).then(|| {
+                (
+                    String::from("no transition from there is open to a person"),
+                    hint("add one with `by: human`, or make it `kind: waiting`"),
+                )
+            })
+        }
+        (Kind::Queued | Kind::Agent | Kind::Terminal, _) => None,
+    }
+}
+
+/// The agent roles that something starts or expects.
+pub(super) fn every_agent(workflow: &Workflow) -> Vec<Role> {
+    let spawned = workflow.every_hook().filter_map(|hook| hook.action.spawn());
+    let spawned = spawned.map(|spawn| spawn.role.clone());
+    let states = workflow.states.iter();
+    let expected = states.flat_map(|state| state.expects.iter().chain(state.respawn.keys()));
+    let all: BTreeSet<Role> = spawned.chain(expected.cloned()).collect();
+    all.into_iter().collect()
+}

@@ -1,0 +1,57 @@
+//! What a change of a workflow changes in behaviour.
+//!
+//! Each workflow becomes a table of what can happen in a status, who may ask, what it takes and what
+//! follows. Workflows with equal tables behave alike; where the tables differ, each difference is
+//! data with one sentence.
+
+mod compare;
+mod difference;
+mod lines;
+mod steps;
+mod table;
+mod wording;
+
+pub use difference::{Change, Difference, Sign, Way};
+pub use lines::lines;
+
+use std::collections::BTreeSet;
+
+use orange_engine::language::Workflow;
+use orange_engine::language::workflow::State;
+use orange_engine::role::Role;
+
+/// Every difference in behaviour: status by status in the order of the new workflow, then states
+/// that are gone, then what concerns the whole workflow.
+pub fn diff(old: &Workflow, new: &Workflow) -> Vec<Difference> {
+    let built_in = [Role::Human, Role::Engine, Role::Worker, Role::Reviewer];
+    let own = old.roles.iter().chain(&new.roles).cloned();
+    let roles: BTreeSet<Role> = built_in.into_iter().chain(own).collect();
+    let rows = |workflow: &Workflow, state: &State| table::rows(workflow, state, &roles);
+    let mut differences = Vec::new();
+    for state in &new.states {
+        let before = old.state(&state.name).map(|it| rows(old, it));
+        let before = before.unwrap_or_default();
+        differences.extend(compare::compare(&state.name, &before, &rows(new, state)));
+    }
+    let states = old.states.iter();
+    for gone in states.filter(|it| new.state(&it.name).is_none()) {
+        // With the state everything goes that could happen there.
+        let found = compare::compare(&gone.name, &rows(old, gone), &[]);
+        differences.extend(found.into_iter().filter(|it| it.change == Change::State));
+    }
+    differences.extend(whole(old, new));
+    differences
+}
+
+/// What concerns no single status. A prompt in one workflow only shows where it is used.
+fn whole(old: &Workflow, new: &Workflow) -> Vec<Difference> {
+    let entries = |workflow: &Workflow| -> Vec<String> {
+        let entries = workflow.entries.iter();
+        entries.map(|entry| format!("`{}`", entry.status)).collect()
+    };
+    let subject = "the order of statuses to start in";
+    let order = compare::reordered(subject, &entries(old), &entries(new));
+    let mut facts = compare::facts(&table::whole(old).facts, &table::whole(new).facts);
+    facts.retain(|it| it.change != Change::Prompt || it.sign() == Sign::Changed);
+    order.into_iter().chain(facts).collect()
+}

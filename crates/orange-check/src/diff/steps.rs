@@ -1,0 +1,154 @@
+//! What happens in a row: fields and hooks, without defaults.
+
+use orange_engine::language::Workflow;
+use orange_engine::language::defaults;
+use orange_engine::language::hooks::{Action, Channel, HarnessChoice, Hook, OnError, SpawnHook};
+use orange_engine::language::prompt::Prompt;
+use orange_engine::language::workflow::{self, NewValue, Permissions, Respawn};
+use orange_engine::role::Role;
+use orange_engine::wording::{command_line, duration, excerpt, the};
+
+use super::difference::Change;
+use super::table::Fact;
+
+type Parts = Vec<(&'static str, String)>;
+
+/// Everything that happens, in order.
+pub(super) fn steps(workflow: &Workflow, set: &[workflow::Change], hooks: &[Hook]) -> Vec<Fact> {
+    // `set` names each field once, so that the order says nothing.
+    let mut facts: Vec<Fact> = set.iter().map(field).collect();
+    facts.sort_by(|one, two| one.subject.cmp(&two.subject));
+    facts.extend(hooks.iter().map(|hook| step(workflow, hook)));
+    facts
+}
+
+fn field(change: &workflow::Change) -> Fact {
+    let field = &change.field;
+    let text = match change.to {
+        NewValue::Exactly(value) => format!("`{field}` to {value}"),
+        NewValue::Increment => format!("`{field}` to `{field}` + 1"),
+    };
+    Fact::new(Change::Field, format!("`{field}`"), text)
+}
+
+fn step(workflow: &Workflow, hook: &Hook) -> Fact {
+    if let Action::SetField(change) = &hook.action {
+        return field(change);
+    }
+    let (about, mut parts) = action(workflow, &hook.action);
+    if let Some(timeout) = hook.timeout {
+        parts.push(("timeout", duration(timeout)));
+    }
+    if hook.on_error != hook.action.usual_on_error() {
+        let on_error = match hook.on_error {
+            OnError::Stop => "stop",
+            OnError::Continue => "continue",
+        };
+        parts.push(("on_error", on_error.to_owned()));
+    }
+    Fact {
+        change: Change::Step,
+        subject: format!("`{}`{about}", hook.action.label()),
+        parts,
+    }
+}
+
+/// What an action is about, and its parameters.
+fn action(workflow: &Workflow, action: &Action) -> (String, Parts) {
+    let mut about = String::new();
+    let mut parts = Parts::new();
+    match action {
+        Action::AcquireWorkspace { restore: true } => parts.push(("restore", "true".to_owned())),
+        Action::SpawnAgent(spawn) => {
+            about = of_role(action, &spawn.role);
+            parts = spawn_parts(workflow, spawn, defaults::permissions(spawn.harness));
+        }
+        Action::KillRole { role } => about = of_role(action, role),
+        Action::NotifyWorker { message } | Action::CommentIssue { message } => {
+            parts.push(("message", spelled_out(workflow, message)));
+        }
+        Action::Notify { message, via } => {
+            parts.push(("message", spelled_out(workflow, message)));
+            let named = Channel::ALL.iter().filter(|(_, it)| via.contains(it));
+            let names: Vec<&str> = named.map(|(name, _)| *name).collect();
+            if names != ["desktop"] {
+                parts.push(("via", names.join(" and ")));
+            }
+        }
+        Action::ArchiveSection { section } => about = format!(" `{section}`"),
+        Action::RunCommand { command } => about = format!(" `{}`", command_line(command)),
+        Action::LabelIssue { label } => about = format!(" `{label}`"),
+        _ => {}
+    }
+    (about, parts)
+}
+
+/// Which role is meant, where the name of the action does not say it.
+fn of_role(action: &Action, role: &Role) -> String {
+    if action.label().ends_with(role.as_str()) {
+        return String::new();
+    }
+    format!(" of {}", the(role))
+}
+
+fn spawn_parts(workflow: &Workflow, spawn: &SpawnHook, usual: Permissions) -> Parts {
+    let mut parts = vec![("prompt", format!("`{}`", spawn.prompt))];
+    if spawn.harness != defaults::harness_of(&spawn.role) {
+        let harness = match spawn.harness {
+            HarnessChoice::Task => "task",
+            HarnessChoice::Review => "review",
+        };
+        parts.push(("harness", harness.to_owned()));
+    }
+    if spawn.permissions != usual {
+        let permissions = match spawn.permissions {
+            Permissions::Full => "full",
+            Permissions::Reduced => "reduced",
+        };
+        parts.push(("permissions", permissions.to_owned()));
+    }
+    if spawn.window != defaults::window(&spawn.role) {
+        parts.push(("window", spelled_out(workflow, &spawn.window)));
+    }
+    if let Some(field) = &spawn.increment {
+        parts.push(("increment", field.to_string()));
+    }
+    parts
+}
+
+/// How a role is respawned: as it is started at first, but for its prompt and its permissions.
+pub(super) fn respawn(workflow: &Workflow, role: &Role, how: &Respawn) -> Fact {
+    let first = workflow.first_start(role);
+    let spawn = SpawnHook {
+        prompt: how.prompt.clone(),
+        role: role.clone(),
+        harness: first.map_or(defaults::harness_of(role), |first| first.harness),
+        permissions: how.permissions,
+        window: first.map_or_else(|| defaults::window(role), |first| first.window.clone()),
+        increment: None,
+        headless: first.is_some_and(|first| first.headless),
+    };
+    let mut parts = spawn_parts(workflow, &spawn, defaults::RESPAWN_PERMISSIONS);
+    if spawn.headless {
+        parts.push(("headless", "true".to_owned()));
+    }
+    Fact {
+        change: Change::Respawn,
+        subject: the(role),
+        parts,
+    }
+}
+
+/// A text with its limits filled in; a line break at its end says nothing.
+pub(super) fn spelled_out(workflow: &Workflow, text: &Prompt) -> String {
+    let limit = |name: &str| workflow.limits.get(name).map(ToString::to_string);
+    text.spelled_out(limit).trim_end().to_owned()
+}
+
+/// A parameter's value as a sentence shows it: a text of the author's is quoted and cut short.
+pub(super) fn shown(parameter: &str, value: &str) -> String {
+    match parameter {
+        "message" | "window" => excerpt(value),
+        _ => value.to_owned(),
+    }
+}

@@ -1,0 +1,206 @@
+//! Documents, facts and reports that show exactly what gates ask for.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use orange_engine::document::reading::Verdict;
+use orange_engine::document::{Document, SectionName};
+use orange_engine::input::{
+    CommandResult, Facts, GitFacts, NamedCommit, PullRequestFacts, Unclean,
+};
+use orange_engine::language::Workflow;
+use orange_engine::language::gates::{
+    GateKind, PullRequestState, ReportField, ReportGate, ReportWanted, SectionGate,
+};
+use orange_engine::names::CommitId;
+use orange_engine::report::{Delegation, Outcome, Report};
+
+use super::step::Shown;
+
+/// What a section must say.
+#[derive(Default)]
+struct Wanted<'a> {
+    verdict: Option<Verdict>,
+    fields: Vec<&'a str>,
+    kept: bool,
+}
+
+/// A TASK.md that satisfies the gates on sections, and has no other section a gate reads.
+///
+/// The number makes what is new differ from everything that was shown before.
+pub(super) fn document(shown: &Shown, number: usize) -> Option<Document> {
+    let mut text = String::new();
+    for (name, wanted) in sections(shown) {
+        let number = if wanted.kept { 0 } else { number };
+        let _ = writeln!(text, "{name}\n\n{}", content(&wanted, number));
+    }
+    Document::parse(text.as_bytes()).ok()
+}
+
+/// The same TASK.md with what is new in it; every other section stays.
+pub(super) fn write(document: &Document, shown: &Shown, number: usize) -> Document {
+    let mut written = document.clone();
+    for (name, wanted) in sections(shown) {
+        if !wanted.kept {
+            written = written.with_section(name, &content(&wanted, number));
+        }
+    }
+    written
+}
+
+fn sections(shown: &Shown) -> BTreeMap<&SectionName, Wanted<'_>> {
+    let mut sections: BTreeMap<&SectionName, Wanted<'_>> = BTreeMap::new();
+    for (gates, kept) in [(&shown.gates, false), (&shown.kept, true)] {
+        for gate in gates {
+            if let GateKind::Section(gate) = &gate.kind {
+                add(sections.entry(&gate.section).or_default(), gate, kept);
+            }
+        }
+    }
+    sections
+}
+
+fn content(wanted: &Wanted<'_>, number: usize) -> String {
+    let mut text = String::new();
+    if let Some(verdict) = wanted.verdict {
+        let _ = writeln!(text, "Verdict: {verdict}\n");
+    }
+    for field in &wanted.fields {
+        let _ = writeln!(text, "{field}: said\n");
+    }
+    let _ = writeln!(text, "Written in step {number}.\n");
+    text
+}
+
+fn add<'a>(wanted: &mut Wanted<'a>, gate: &'a SectionGate, kept: bool) {
+    wanted.verdict = wanted.verdict.or(gate.verdict);
+    wanted
+        .fields
+        .extend(gate.fields.first().map(String::as_str));
+    wanted.kept |= kept;
+}
+
+/// A world in which the gates hold, and what other gates ask for does not.
+pub(super) fn facts(workflow: &Workflow, shown: &Shown, entered: u64) -> Facts {
+    let mut holds = Vec::new();
+    let mut pull_request = None;
+    let mut commands = every_command(workflow);
+    for gate in &shown.gates {
+        match &gate.kind {
+            GateKind::Git(git) => holds.extend(git.conditions.iter().copied()),
+            GateKind::PullRequest(gate) => {
+                let known: &mut PullRequestFacts = pull_request.get_or_insert(PullRequestFacts {
+                    state: PullRequestState::Open,
+                    checks: None,
+                });
+                known.state = gate.state.unwrap_or(known.state);
+                known.checks = gate.checks.or(known.checks);
+            }
+            GateKind::Command(gate) => {
+                commands.insert(gate.command.clone(), CommandResult::Exited(0));
+            }
+            GateKind::Section(_) | GateKind::Report(_) => {}
+        }
+    }
+    Facts {
+        entered,
+        git: Some(GitFacts {
+            head: CommitId::new("head"),
+            base: CommitId::new("base"),
+            holds,
+            unclean: Unclean::default(),
+            // The branch has a commit that a merge can take, whatever the gates ask.
+            named: Some(NamedCommit {
+                commit: CommitId::new("head"),
+                commits_since: Some(0),
+                is_in_base: false,
+            }),
+        }),
+        pull_request: Some(pull_request),
+        commands,
+        reports: BTreeMap::new(),
+    }
+}
+
+/// Every command a gate runs, failing.
+fn every_command(workflow: &Workflow) -> BTreeMap<Vec<String>, CommandResult> {
+    workflow
+        .every_gate()
+        .filter_map(|gate| match &gate.kind {
+            GateKind::Command(command) => Some((command.command.clone(), CommandResult::Exited(1))),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The reports that these gates tell apart: one that satisfies them, if there is one.
+pub(super) fn report<'a>(gates: impl Iterator<Item = &'a ReportGate>) -> Report {
+    let mut report = of_outcome(Outcome::Done);
+    let mut gates: Vec<&ReportGate> = gates.collect();
+    // What a report amounts to decides most of it, so the single fields come after.
+    gates.sort_by_key(|gate| gate.field != ReportField::Outcome);
+    for gate in gates {
+        satisfy(&mut report, gate);
+    }
+    report
+}
+
+/// A plain report that amounts to this.
+pub(super) fn of_outcome(outcome: Outcome) -> Report {
+    let mut report = Report {
+        summary: String::from("said"),
+        ..Report::default()
+    };
+    match outcome {
+        Outcome::Unfinished => {
+            report.status = Some(Outcome::Done.as_str().to_owned());
+            report.remaining = vec![String::from("the rest")];
+        }
+        other => {
+            report.status = Some(other.as_str().to_owned());
+            report.files_changed = vec![String::from("a file")];
+        }
+    }
+    report
+}
+
+fn satisfy(report: &mut Report, gate: &ReportGate) {
+    let said = || String::from("said");
+    let (word, filled) = match &gate.wanted {
+        ReportWanted::Is(words) => (words.first().cloned().unwrap_or_default(), true),
+        ReportWanted::Empty(empty) => (said(), !empty),
+    };
+    let text = || if filled { word.clone() } else { String::new() };
+    let list = || {
+        if filled {
+            vec![word.clone()]
+        } else {
+            Vec::new()
+        }
+    };
+    match gate.field {
+        ReportField::Status => report.status = filled.then(|| word.clone()),
+        ReportField::Outcome => {
+            let outcome = Outcome::ALL
+                .into_iter()
+                .find(|known| known.as_str() == word);
+            if let Some(outcome) = outcome {
+                *report = of_outcome(outcome);
+            }
+        }
+        ReportField::Summary => report.summary = text(),
+        ReportField::Reason => report.reason = text(),
+        ReportField::Accomplished => report.accomplished = list(),
+        ReportField::Remaining => report.remaining = list(),
+        ReportField::Blockers => report.blockers = list(),
+        ReportField::FilesChanged => report.files_changed = list(),
+        ReportField::NeedsHelp => report.needs_help = word == "true",
+        ReportField::Delegations => {
+            let child = Delegation {
+                title: word.clone(),
+                ..Delegation::default()
+            };
+            report.delegations = if filled { vec![child] } else { Vec::new() };
+        }
+    }
+}

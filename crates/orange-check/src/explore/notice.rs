@@ -1,0 +1,134 @@
+//! What is noticed while events are folded, and only then.
+
+use orange_engine::effect::Effect;
+use orange_engine::event::{Event, Fact, StatusChanged};
+use orange_engine::language::Workflow;
+use orange_engine::language::gates::GateKind;
+use orange_engine::language::workflow::{Edge, Target, Trigger};
+use orange_engine::names::FieldName;
+use orange_engine::role::Role;
+use orange_engine::task::{Task, Workspace};
+
+/// Something worth knowing about a step.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Notice {
+    /// This edge was taken, counted in the order of the workflow.
+    Took {
+        /// Its place.
+        edge: usize,
+    },
+    /// The edge just taken asks a command, and no workspace is there to run it in.
+    GateWithoutWorkspace,
+    /// An effect was planned that needs a workspace, and none is held.
+    NoWorkspace {
+        /// The effect's name.
+        label: &'static str,
+    },
+    /// An agent is started while one of its role is alive.
+    Doubled {
+        /// The role.
+        role: Role,
+    },
+    /// A message goes to somebody who is not there and cannot be brought.
+    NobodyToTell {
+        /// Who.
+        role: Role,
+    },
+    /// The workspace is given back while somebody is alive in it.
+    Evicted {
+        /// Who.
+        role: Role,
+    },
+    /// A field was counted up.
+    Counted {
+        /// The field.
+        field: FieldName,
+        /// To what.
+        value: i64,
+    },
+}
+
+/// Looks at an event with the task as it is just before.
+pub(super) fn notice(workflow: &Workflow, task: &Task, event: &Event, found: &mut Vec<Notice>) {
+    match &event.fact {
+        Fact::StatusChanged(changed) => took(workflow, task, changed, found),
+        Fact::EffectPlanned(planned) => planned_for(task, &planned.effect, found),
+        Fact::FieldSet { field, value } if *value == task.value(field).saturating_add(1) => {
+            found.push(Notice::Counted {
+                field: field.clone(),
+                value: *value,
+            });
+        }
+        _ => {}
+    }
+}
+
+fn took(workflow: &Workflow, task: &Task, changed: &StatusChanged, found: &mut Vec<Notice>) {
+    let Some(index) = edge_taken(workflow, task, changed) else {
+        return;
+    };
+    found.push(Notice::Took { edge: index });
+    let asks_command = workflow.edges.get(index).is_some_and(|edge| {
+        let mut gates = edge.gates.iter();
+        gates.any(|gate| matches!(gate.kind, GateKind::Command(_)))
+    });
+    if asks_command && !task.workspace.is_held() {
+        found.push(Notice::GateWithoutWorkspace);
+    }
+}
+
+/// The edge by which a status changed: load rule 7 leaves one for each source, target and trigger.
+fn edge_taken(workflow: &Workflow, task: &Task, changed: &StatusChanged) -> Option<usize> {
+    let leads = |edge: &Edge| {
+        edge.from == changed.from
+            && match &edge.to {
+                Target::Status(status) => *status == changed.to,
+                Target::Previous => task.entered.from.as_ref() == Some(&changed.to),
+            }
+    };
+    let by = |trigger: Trigger| {
+        let edges = workflow.edges.iter().enumerate();
+        edges.filter(move |(_, edge)| edge.trigger == trigger && leads(edge))
+    };
+    let trigger = match by(changed.trigger).next() {
+        Some(_) => changed.trigger,
+        None => Trigger::Request,
+    };
+    let holds = |edge: &Edge| {
+        let when = edge.when.as_ref();
+        when.is_none_or(|when| when.holds(|field| task.value(field)))
+    };
+    let mut all = by(trigger);
+    let open = by(trigger).find(|(_, edge)| edge.is_open_to(&changed.by) && holds(edge));
+    open.or_else(|| by(trigger).find(|(_, edge)| holds(edge)))
+        .or_else(|| all.next())
+        .map(|(index, _)| index)
+}
+
+fn planned_for(task: &Task, effect: &Effect, found: &mut Vec<Notice>) {
+    let needs_workspace = match effect {
+        Effect::Spawn(_) | Effect::RunCommand { .. } => true,
+        Effect::NotifyRole(notify) => !task.is_live(&notify.role) && notify.otherwise.is_some(),
+        _ => false,
+    };
+    if needs_workspace && !task.workspace.is_held() {
+        let label = effect.label();
+        found.push(Notice::NoWorkspace { label });
+    }
+    match effect {
+        Effect::Spawn(spawn) if task.is_live(&spawn.role) => found.push(Notice::Doubled {
+            role: spawn.role.clone(),
+        }),
+        Effect::ReleaseWorkspace { .. } if task.workspace != Workspace::None => {
+            let mut runs = task.runs.iter();
+            let alive = runs.find(|(_, run)| run.state.is_live());
+            found.extend(alive.map(|(role, _)| Notice::Evicted { role: role.clone() }));
+        }
+        Effect::NotifyRole(notify) if !task.is_live(&notify.role) && notify.otherwise.is_none() => {
+            found.push(Notice::NobodyToTell {
+                role: notify.role.clone(),
+            });
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,352 @@
+//! Plays steps through `decide` and `apply`, effects included.
+
+use orange_engine::apply::{born, fold};
+use orange_engine::decide::{create, decide};
+use orange_engine::decision::Decision;
+use orange_engine::document::Document;
+use orange_engine::effect::{Effect, EffectOutcome};
+use orange_engine::event::Event;
+use orange_engine::input::{Ask, Cause, Facts, Input, NewTask, Observation, Request};
+use orange_engine::language::Workflow;
+use orange_engine::language::verbs::Verb;
+use orange_engine::merged::Merged;
+use orange_engine::names::{
+    BranchName, CommitId, FreshId, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
+};
+use orange_engine::refusal::Refusal;
+use orange_engine::role::Role;
+use orange_engine::task::{PendingState, Queueing, Task, Tuning};
+use orange_engine::time::Timestamp;
+
+use super::artifact;
+use super::notice::{self, Notice};
+use super::situation::child;
+use super::step::{Happening, Step};
+
+/// Why a step leads nowhere.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It was refused.
+    #[error(transparent)]
+    Refusal(Box<Refusal>),
+    /// Nothing follows from it.
+    #[error("nothing follows from it")]
+    Nothing,
+}
+
+/// What a step brought about.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// The task, settled.
+    pub task: Task,
+    /// Everything that was recorded.
+    pub events: Vec<Event>,
+    /// The inputs by which effects reported, after those of the step itself.
+    pub reports: Vec<Input>,
+    /// What was noticed on the way.
+    pub notices: Vec<Notice>,
+}
+
+/// A task on its way, step by step.
+#[derive(Clone, Debug)]
+pub struct Playing<'w> {
+    workflow: &'w Workflow,
+    /// The task, once it has begun.
+    pub task: Option<Task>,
+    /// Every input of `decide` so far; the first is one of `create`.
+    pub inputs: Vec<Input>,
+    number: usize,
+}
+
+impl<'w> Playing<'w> {
+    /// Before the first step.
+    pub fn new(workflow: &'w Workflow) -> Playing<'w> {
+        Playing {
+            workflow,
+            task: None,
+            inputs: Vec::new(),
+            number: 0,
+        }
+    }
+
+    /// Takes a step; what it brought about, or why nothing came of it.
+    pub fn take(&mut self, step: &Step) -> Result<Played, Refused> {
+        self.number += 1;
+        let (inputs, played) = match &self.task {
+            None => {
+                let (new, input) = beginning(step).ok_or(Refused::Nothing)?;
+                let played = begin(self.workflow, &new, &input, fails(step))?;
+                (vec![input], played)
+            }
+            Some(task) => {
+                let inputs = inputs(self.workflow, task, step, self.number);
+                let played = play(self.workflow, task, &inputs, fails(step))?;
+                (inputs, played)
+            }
+        };
+        self.inputs.extend(inputs);
+        self.inputs.extend(played.reports.iter().cloned());
+        self.task = Some(played.task.clone());
+        Ok(played)
+    }
+}
+
+pub(super) fn fails(step: &Step) -> Option<usize> {
+    step.fails.as_ref().map(|failing| failing.index)
+}
+
+/// What a step that begins a task asks for.
+pub fn beginning(step: &Step) -> Option<(NewTask, Input)> {
+    let Happening::Begin { entry, summary } = &step.happening else {
+        return None;
+    };
+    let new = NewTask {
+        id: TaskId::new("task"),
+        project: ProjectName::new("project"),
+        by: Role::Human,
+        status: Some(entry.clone()),
+        summary: "x".repeat(*summary),
+        branch: BranchName::new("branch"),
+        harness: HarnessName::new("harness"),
+        review_harness: HarnessName::new("harness"),
+        tuning: Tuning::default(),
+        queueing: Queueing::default(),
+    };
+    // Creating reads no cause; any will do.
+    let cause = Cause::Observation(Observation::TimedOut);
+    let input = Input {
+        at: Timestamp::from_millis(0),
+        fresh: FreshId::new("run 0"),
+        document: None,
+        facts: Facts::default(),
+        cause,
+    };
+    Some((new, input))
+}
+
+pub(super) fn begin(
+    workflow: &Workflow,
+    new: &NewTask,
+    input: &Input,
+    fails: Option<usize>,
+) -> Result<Played, Refused> {
+    match create(workflow, new, input) {
+        Decision::Plan(plan) => {
+            let mut events = plan.events.into_iter();
+            let first = events.next().ok_or(Refused::Nothing)?;
+            let mut played = Played {
+                task: born(&first).ok_or(Refused::Nothing)?,
+                events: vec![first],
+                reports: Vec::new(),
+                notices: Vec::new(),
+            };
+            record(workflow, &mut played, events);
+            settle(workflow, &mut played, fails);
+            Ok(played)
+        }
+        Decision::Refusal(refusal) => Err(Refused::Refusal(Box::new(refusal))),
+        Decision::Needs(_) => Err(Refused::Nothing),
+    }
+}
+
+/// The inputs that a step of a settled task consists of.
+pub(super) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usize) -> Vec<Input> {
+    let Some(cause) = cause(task, &step.happening) else {
+        return Vec::new();
+    };
+    let timeout = workflow
+        .state(&task.status)
+        .and_then(|state| state.timeout.as_ref());
+    let lasted = match (&step.happening, timeout) {
+        (Happening::TimeOut, Some(timeout)) => timeout.after,
+        _ => 1,
+    };
+    let lasted = i64::try_from(lasted)
+        .unwrap_or(i64::MAX)
+        .saturating_mul(1000);
+    let mut facts = artifact::facts(workflow, &step.shown, task.entered.version);
+    for run in task.runs.values() {
+        facts.reports.insert(run.id.clone(), None);
+    }
+    let input = Input {
+        at: Timestamp::from_millis(task.entered.at.millis().saturating_add(lasted)),
+        fresh: FreshId::new(format!("run {number}")),
+        document: artifact::document(&step.shown, number),
+        facts,
+        cause,
+    };
+    let brought = step.shown.brought_by.clone().map(|by| Input {
+        cause: Cause::Observation(Observation::DocumentRead { by, asked: true }),
+        ..input.clone()
+    });
+    brought.into_iter().chain([input]).collect()
+}
+
+fn cause(task: &Task, happening: &Happening) -> Option<Cause> {
+    let ask = |by: &Role, ask: Ask| {
+        Cause::Request(Request {
+            by: by.clone(),
+            ask,
+            confirmed: true,
+            message: None,
+            head: None,
+        })
+    };
+    let run_of = |role: &Role| -> Option<RunId> {
+        let run = task.runs.get(role)?;
+        run.state.is_live().then(|| run.id.clone())
+    };
+    let open_child = || {
+        let mut children = task.children.iter();
+        let open = children.find(|(_, end)| end.is_none());
+        open.map(|(child, _)| child.clone())
+    };
+    Some(match happening {
+        Happening::Begin { .. } => return None,
+        Happening::Ask { by, to } => ask(by, Ask::Move { to: to.clone() }),
+        Happening::Merge { by } => ask(by, Ask::Verb(Verb::Merge)),
+        Happening::Respawn { role } => {
+            let role = Some(role.clone());
+            ask(&Role::Human, Ask::Respawn { role })
+        }
+        Happening::Summarize { length } => ask(
+            &Role::Human,
+            Ask::Amend {
+                summary: Some("x".repeat(*length)),
+                branch: None,
+                priority: None,
+                to: None,
+            },
+        ),
+        Happening::Die { role, evidence } => Cause::Observation(Observation::RunEnded {
+            run: run_of(role)?,
+            evidence: evidence.clone(),
+            said: None,
+        }),
+        Happening::Report { role, report } => Cause::Observation(Observation::ReportArrived {
+            run: run_of(role)?,
+            report: report.as_ref().clone(),
+        }),
+        Happening::Write { by } => Cause::Observation(Observation::DocumentRead {
+            by: by.clone(),
+            asked: false,
+        }),
+        Happening::TimeOut => Cause::Observation(Observation::TimedOut),
+        Happening::PullRequest { state } => {
+            Cause::Observation(Observation::PullRequest { state: *state })
+        }
+        Happening::MergedOutside => Cause::Observation(Observation::Merged {
+            commit: CommitId::new("commit"),
+        }),
+        Happening::AddChild => Cause::Observation(Observation::ChildAdded {
+            child: child(i64::try_from(task.children.len()).unwrap_or(i64::MAX)),
+        }),
+        Happening::EndChild => Cause::Observation(Observation::ChildEnded {
+            child: open_child()?,
+            status: Status::new("ended"),
+        }),
+    })
+}
+
+/// Decides the inputs one after the other, then performs every effect.
+pub(super) fn play(
+    workflow: &Workflow,
+    task: &Task,
+    inputs: &[Input],
+    fails: Option<usize>,
+) -> Result<Played, Refused> {
+    let mut played = Played {
+        task: task.clone(),
+        events: Vec::new(),
+        reports: Vec::new(),
+        notices: Vec::new(),
+    };
+    for input in inputs {
+        match decide(workflow, &played.task, input) {
+            Decision::Plan(plan) => record(workflow, &mut played, plan.events),
+            Decision::Refusal(refusal) => return Err(Refused::Refusal(Box::new(refusal))),
+            Decision::Needs(_) => return Err(Refused::Nothing),
+        }
+    }
+    if played.events.is_empty() {
+        return Err(Refused::Nothing);
+    }
+    settle(workflow, &mut played, fails);
+    Ok(played)
+}
+
+fn record(workflow: &Workflow, played: &mut Played, events: impl IntoIterator<Item = Event>) {
+    for event in events {
+        notice::notice(workflow, &played.task, &event, &mut played.notices);
+        fold(&mut played.task, &event);
+        played.events.push(event);
+    }
+}
+
+/// Lets every pending effect succeed, or one of them fail.
+fn settle(workflow: &Workflow, played: &mut Played, fails: Option<usize>) {
+    let mut index = 0;
+    loop {
+        let mut pending = played.task.pending.iter();
+        let Some(next) = pending.find(|pending| pending.state == PendingState::Waiting) else {
+            return;
+        };
+        let effect = next.planned.id;
+        let observation = if fails == Some(index) {
+            let error = String::from("it failed");
+            Observation::EffectGivenUp { effect, error }
+        } else {
+            let outcome = outcome(&played.task, &next.planned.effect);
+            Observation::EffectDone { effect, outcome }
+        };
+        index += 1;
+        if !report(workflow, played, observation) {
+            return;
+        }
+    }
+}
+
+/// What a performer would report of an effect that succeeds.
+fn outcome(task: &Task, effect: &Effect) -> EffectOutcome {
+    match effect {
+        Effect::AcquireWorkspace { .. } => EffectOutcome::Bound(WorkspaceName::new("workspace")),
+        Effect::NotifyRole(notify) if !task.is_live(&notify.role) && notify.otherwise.is_some() => {
+            EffectOutcome::SpawnedInstead
+        }
+        Effect::Merge(merge) => EffectOutcome::Merged(Merged::at(merge.head.clone())),
+        Effect::Route => EffectOutcome::Routed(task.harness.clone()),
+        Effect::CreateChildren { delegations } => {
+            let first = task.children.len();
+            let numbers = first..first + delegations.len();
+            let numbers = numbers.filter_map(|number| i64::try_from(number).ok());
+            EffectOutcome::Children(numbers.map(child).collect())
+        }
+        _ => EffectOutcome::Done,
+    }
+}
+
+/// Reports what became of an effect; a transition that follows from it may want the document.
+fn report(workflow: &Workflow, played: &mut Played, observation: Observation) -> bool {
+    let mut input = Input {
+        at: played.task.entered.at,
+        fresh: FreshId::new("run of an effect"),
+        document: None,
+        facts: Facts {
+            entered: played.task.entered.version,
+            ..Facts::default()
+        },
+        cause: Cause::Observation(observation),
+    };
+    let mut decision = decide(workflow, &played.task, &input);
+    if matches!(decision, Decision::Needs(_)) {
+        input.document = Document::parse(b"").ok();
+        decision = decide(workflow, &played.task, &input);
+    }
+    let Decision::Plan(plan) = decision else {
+        return false;
+    };
+    let has_events = !plan.events.is_empty();
+    record(workflow, played, plan.events);
+    played.reports.push(input);
+    has_events
+}

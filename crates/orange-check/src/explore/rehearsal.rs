@@ -1,0 +1,122 @@
+//! A task on its way while its TASK.md keeps what was written.
+//!
+//! The search lets every step show its own document, because anybody can write anything at any
+//! time. Whoever walks by hand expects a section to stay where it was put, so here it does: what a
+//! step shows is written anew, everything else is as it was.
+
+use orange_engine::document::Document;
+use orange_engine::effect::{Effect, EffectId};
+use orange_engine::event::Fact;
+use orange_engine::input::{Cause, Input, Observation};
+use orange_engine::language::Workflow;
+use orange_engine::role::Role;
+use orange_engine::task::Task;
+
+use super::artifact;
+use super::play::{Played, Refused, begin, beginning, fails, inputs, play};
+use super::step::{Happening, Step};
+
+/// A task, its document, and what was done with both.
+#[derive(Clone, Debug)]
+pub struct Rehearsal<'w> {
+    workflow: &'w Workflow,
+    task: Option<Task>,
+    document: Option<Document>,
+    number: usize,
+}
+
+impl<'w> Rehearsal<'w> {
+    /// Before the first step, with an empty TASK.md.
+    pub fn new(workflow: &'w Workflow) -> Rehearsal<'w> {
+        Rehearsal {
+            workflow,
+            task: None,
+            document: empty(),
+            number: 0,
+        }
+    }
+
+    /// The task, once it has begun.
+    pub fn task(&self) -> Option<&Task> {
+        self.task.as_ref()
+    }
+
+    /// Takes everything out of TASK.md; nobody has read it yet.
+    pub fn empty_document(&mut self) {
+        self.document = empty();
+    }
+
+    /// Takes a step; what it brought about, or why nothing came of it.
+    ///
+    /// A call that is refused has still brought the document, as it does in life.
+    pub fn take(&mut self, step: &Step) -> Result<Played, Refused> {
+        self.number += 1;
+        let Some(task) = &self.task else {
+            let (new, input) = beginning(step).ok_or(Refused::Nothing)?;
+            let played = begin(self.workflow, &new, &input, fails(step))?;
+            self.settle(&played);
+            return Ok(played);
+        };
+        if let Some(document) = &self.document {
+            self.document = Some(artifact::write(document, &step.shown, self.number));
+        }
+        let mut inputs = inputs(self.workflow, task, step, self.number);
+        for input in &mut inputs {
+            input.document.clone_from(&self.document);
+        }
+        match play(self.workflow, task, &inputs, fails(step)) {
+            Ok(played) => {
+                self.settle(&played);
+                Ok(played)
+            }
+            Err(refused) => {
+                if let (Refused::Refusal(_), Some(by)) = (&refused, asker(&step.happening)) {
+                    self.read(inputs, by.clone());
+                }
+                Err(refused)
+            }
+        }
+    }
+
+    fn settle(&mut self, played: &Played) {
+        for event in &played.events {
+            if let Fact::EffectDone { effect, .. } = event.fact
+                && let Some(Effect::ArchiveSection { section }) = planned(played, effect)
+            {
+                let document = self.document.take();
+                self.document = document.map(|it| it.with_section_archived(section));
+            }
+        }
+        self.task = Some(played.task.clone());
+    }
+
+    /// Remembers a document that came with a refused request.
+    fn read(&mut self, mut inputs: Vec<Input>, by: Role) {
+        if let Some(last) = inputs.last_mut() {
+            last.cause = Cause::Observation(Observation::DocumentRead { by, asked: true });
+        }
+        if let Some(task) = &self.task
+            && let Ok(played) = play(self.workflow, task, &inputs, None)
+        {
+            self.task = Some(played.task);
+        }
+    }
+}
+
+fn empty() -> Option<Document> {
+    Document::parse(b"").ok()
+}
+
+fn asker(happening: &Happening) -> Option<&Role> {
+    match happening {
+        Happening::Ask { by, .. } | Happening::Merge { by } => Some(by),
+        _ => None,
+    }
+}
+
+fn planned(played: &Played, id: EffectId) -> Option<&Effect> {
+    played.events.iter().find_map(|event| match &event.fact {
+        Fact::EffectPlanned(planned) if planned.id == id => Some(&planned.effect),
+        _ => None,
+    })
+}

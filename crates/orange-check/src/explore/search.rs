@@ -1,0 +1,403 @@
+//! Searches every situation a workflow can bring a task into, nearest first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use orange_engine::effect::{Effect, PlannedEffect};
+use orange_engine::event::{Event, Fact};
+use orange_engine::input::Input;
+use orange_engine::language::Workflow;
+use orange_engine::language::hooks::{Action, OnError};
+use orange_engine::language::prompt::Prompt;
+use orange_engine::language::workflow::{Edge, Target, Trigger};
+use orange_engine::names::Status;
+use orange_engine::role::Role;
+use orange_engine::task::Task;
+
+use super::play::{self, Played};
+use super::possible::{beginnings, possible};
+use super::relevance::Relevance;
+use super::situation::Situation;
+use super::step::{Happening, Step};
+
+/// More situations than these are not searched in any workflow.
+pub const MAX_SITUATIONS: usize = 50_000;
+
+/// How many situations of a workflow are searched at most.
+///
+/// Each takes longer the more transitions there are to ask, so a large workflow gets fewer: the
+/// answer should come in seconds.
+pub fn most_situations(workflow: &Workflow) -> usize {
+    MAX_SITUATIONS / (1 + workflow.edges.len() / 500)
+}
+
+/// What a search found.
+#[derive(Debug)]
+pub struct Explored {
+    /// The situations, in the order in which they were found: the nearest first.
+    pub nodes: Vec<Node>,
+    /// The steps that arcs name.
+    pub steps: Vec<Step>,
+    /// Whether nothing was left out.
+    pub is_complete: bool,
+    /// What mattered.
+    pub relevance: Relevance,
+    /// The entries by which a task could begin.
+    pub entries: BTreeSet<Status>,
+    index: BTreeMap<Situation, usize>,
+}
+
+/// A situation in the search.
+#[derive(Debug)]
+pub struct Node {
+    /// The situation.
+    pub situation: Situation,
+    /// The situation before it on the shortest way, and the step from there; a step alone begins.
+    pub reached_by: (Option<usize>, usize),
+    /// What can happen next.
+    pub arcs: Vec<Arc>,
+    /// Whether that is everything.
+    pub is_complete: bool,
+}
+
+/// A step from one situation to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arc {
+    /// The step, as a place among the steps.
+    pub step: usize,
+    /// The situation it leads to.
+    pub to: usize,
+    /// Whether the status changed or an agent was started.
+    pub is_progress: bool,
+}
+
+/// One step that was tried, as whoever watches the search sees it.
+#[derive(Debug)]
+pub struct Visit<'a> {
+    /// The situation before, if there was one.
+    pub node: Option<usize>,
+    /// The step, as a place among the steps.
+    pub step_number: usize,
+    /// The step.
+    pub step: &'a Step,
+    /// The task before.
+    pub before: Option<&'a Task>,
+    /// What it brought about.
+    pub played: &'a Played,
+}
+
+impl Explored {
+    /// Where a situation was found.
+    pub fn find(&self, situation: &Situation) -> Option<usize> {
+        self.index.get(situation).copied()
+    }
+
+    /// The steps that lead to a situation, from the beginning of a task.
+    pub fn way_to(&self, node: usize) -> Vec<usize> {
+        let mut steps = Vec::new();
+        let mut at = Some(node);
+        while let Some(node) = at.and_then(|at| self.nodes.get(at)) {
+            let (from, step) = node.reached_by;
+            steps.push(step);
+            at = from;
+        }
+        steps.reverse();
+        steps
+    }
+}
+
+/// A possible step of a status, ready to be played in any situation of it.
+struct Candidate {
+    step: usize,
+    inputs: Vec<Input>,
+    /// The end it leads to wherever it is open; then counters make no difference.
+    ends: bool,
+}
+
+/// What candidates depend on.
+type Key = (Status, Option<Status>, Vec<(Role, bool)>, i64, usize);
+
+struct Search<'w, 'v> {
+    workflow: &'w Workflow,
+    explored: Explored,
+    candidates: BTreeMap<Key, Vec<Candidate>>,
+    /// What became of steps that end a task, by step and whether a workspace was held.
+    endings: BTreeMap<(usize, bool), Vec<Arc>>,
+    /// The steps in which an effect fails, by the step without the failure and the effect's place.
+    failing: BTreeMap<(usize, usize), usize>,
+    watch: &'v mut dyn FnMut(&Visit<'_>),
+    most: usize,
+}
+
+/// Explores a workflow; everything that is tried is shown to `watch`.
+pub fn explore(workflow: &Workflow, most: usize, watch: &mut dyn FnMut(&Visit<'_>)) -> Explored {
+    let relevance = Relevance::of(workflow);
+    let silent = silenced(workflow);
+    let mut search = Search {
+        workflow: &silent,
+        explored: Explored {
+            nodes: Vec::new(),
+            steps: Vec::new(),
+            is_complete: true,
+            relevance,
+            entries: BTreeSet::new(),
+            index: BTreeMap::new(),
+        },
+        candidates: BTreeMap::new(),
+        endings: BTreeMap::new(),
+        failing: BTreeMap::new(),
+        watch,
+        most,
+    };
+    search.begin();
+    let mut at = 0;
+    while at < search.explored.nodes.len() {
+        search.expand(at);
+        at += 1;
+    }
+    search.explored
+}
+
+impl Search<'_, '_> {
+    fn begin(&mut self) {
+        for step in beginnings(self.workflow, &self.explored.relevance) {
+            let Some((new, input)) = play::beginning(&step) else {
+                continue;
+            };
+            let number = self.number(step.clone());
+            let Ok(played) = play::begin(self.workflow, &new, &input, None) else {
+                continue;
+            };
+            self.explored.entries.extend(new.status.clone());
+            self.arrive(None, number, None, &played);
+            for (index, label) in failures(&played.events) {
+                let number = self.number(step.failing(index, label));
+                if let Ok(played) = play::begin(self.workflow, &new, &input, Some(index)) {
+                    self.arrive(None, number, None, &played);
+                }
+            }
+        }
+    }
+
+    fn number(&mut self, step: Step) -> usize {
+        self.explored.steps.push(step);
+        self.explored.steps.len() - 1
+    }
+
+    fn expand(&mut self, at: usize) {
+        let situation = self.explored.nodes[at].situation.clone();
+        if self.workflow.is_terminal(&situation.status) {
+            return;
+        }
+        let task = situation.task(self.workflow, &self.explored.relevance);
+        let key = (
+            situation.status.clone(),
+            situation.previous.clone(),
+            situation.alive.clone(),
+            situation.children(),
+            situation.summary(),
+        );
+        let candidates = match self.candidates.remove(&key) {
+            Some(candidates) => candidates,
+            None => self.candidates(&situation, &task),
+        };
+        let mut arcs = Vec::new();
+        for candidate in &candidates {
+            let ending = (candidate.step, situation.has_workspace);
+            if candidate.ends
+                && let Some(known) = self.endings.get(&ending)
+            {
+                arcs.extend(known.iter().copied());
+                continue;
+            }
+            let first = arcs.len();
+            self.try_out(at, &task, candidate, &mut arcs);
+            if candidate.ends && self.all_end(&arcs[first..]) {
+                self.endings.insert(ending, arcs[first..].to_vec());
+            }
+        }
+        self.candidates.insert(key, candidates);
+        self.explored.nodes[at].arcs = arcs;
+    }
+
+    fn all_end(&self, arcs: &[Arc]) -> bool {
+        let mut ends = arcs
+            .iter()
+            .map(|arc| &self.explored.nodes[arc.to].situation);
+        ends.all(|situation| self.workflow.is_terminal(&situation.status))
+    }
+
+    fn candidates(&mut self, situation: &Situation, task: &Task) -> Vec<Candidate> {
+        let steps = possible(self.workflow, &self.explored.relevance, situation);
+        steps
+            .into_iter()
+            .map(|step| Candidate {
+                inputs: play::inputs(self.workflow, task, &step, 0),
+                ends: self.always_ends(situation, &step),
+                step: self.number(step),
+            })
+            .collect()
+    }
+
+    /// Whether a step leads to an end whatever the counters say.
+    fn always_ends(&self, situation: &Situation, step: &Step) -> bool {
+        let triggers: &[Trigger] = match &step.happening {
+            Happening::Ask { .. } => &[Trigger::Request],
+            Happening::Merge { .. } => &[Trigger::Request, Trigger::Merged],
+            Happening::MergedOutside => &[Trigger::Merged],
+            Happening::PullRequest { .. } => &[Trigger::PrMerged, Trigger::PrClosed],
+            _ => return false,
+        };
+        let ends = |edge: &Edge| match &edge.to {
+            Target::Status(to) => edge.when.is_none() && self.workflow.is_terminal(to),
+            Target::Previous => false,
+        };
+        let asked = |edge: &&Edge| match &step.happening {
+            Happening::Ask { to, .. } => edge.to == Target::Status(to.clone()),
+            Happening::Merge { .. } => edge.trigger == Trigger::Merged || ends(edge),
+            _ => true,
+        };
+        let edges = self.workflow.edges_from(&situation.status);
+        let mut edges = edges
+            .filter(|edge| triggers.contains(&edge.trigger))
+            .filter(asked);
+        edges.all(ends)
+    }
+
+    fn try_out(&mut self, at: usize, task: &Task, candidate: &Candidate, arcs: &mut Vec<Arc>) {
+        let Ok(played) = play::play(self.workflow, task, &candidate.inputs, None) else {
+            return;
+        };
+        arcs.extend(self.arrive(Some(at), candidate.step, Some(task), &played));
+        for (index, label) in failures(&played.events) {
+            let Ok(played) = play::play(self.workflow, task, &candidate.inputs, Some(index)) else {
+                continue;
+            };
+            let number = self.failing(candidate.step, index, label);
+            arcs.extend(self.arrive(Some(at), number, Some(task), &played));
+        }
+    }
+
+    /// The same step with one effect failing.
+    fn failing(&mut self, step: usize, index: usize, label: &'static str) -> usize {
+        if let Some(known) = self.failing.get(&(step, index)) {
+            return *known;
+        }
+        let number = self.number(self.explored.steps[step].failing(index, label));
+        self.failing.insert((step, index), number);
+        number
+    }
+
+    fn arrive(
+        &mut self,
+        from: Option<usize>,
+        step: usize,
+        before: Option<&Task>,
+        played: &Played,
+    ) -> Option<Arc> {
+        (self.watch)(&Visit {
+            node: from,
+            step_number: step,
+            step: &self.explored.steps[step],
+            before,
+            played,
+        });
+        let situation = Situation::of(&played.task, &self.explored.relevance);
+        let to = match self.explored.index.get(&situation) {
+            Some(known) => *known,
+            None if self.explored.nodes.len() >= self.most => {
+                self.explored.is_complete = false;
+                if let Some(from) = from {
+                    self.explored.nodes[from].is_complete = false;
+                }
+                return None;
+            }
+            None => {
+                let number = self.explored.nodes.len();
+                self.explored.index.insert(situation.clone(), number);
+                self.explored.nodes.push(Node {
+                    situation,
+                    reached_by: (from, step),
+                    arcs: Vec::new(),
+                    is_complete: true,
+                });
+                number
+            }
+        };
+        Some(Arc {
+            step,
+            to,
+            is_progress: played.events.iter().any(is_progress),
+        })
+    }
+}
+
+fn is_progress(event: &Event) -> bool {
+    match &event.fact {
+        Fact::StatusChanged(_) => true,
+        Fact::EffectPlanned(planned) => matches!(planned.effect, Effect::Spawn(_)),
+        _ => false,
+    }
+}
+
+/// The effects whose failure makes a difference: starts, and what would keep a start, an end or a
+/// release of the same plan from happening. A merge that fails leaves everything as it was.
+///
+/// They are counted as `settle` performs them, one after the other.
+fn failures(events: &[Event]) -> Vec<(usize, &'static str)> {
+    let planned: Vec<&PlannedEffect> = events
+        .iter()
+        .filter_map(|event| match &event.fact {
+            Fact::EffectPlanned(planned) => Some(planned),
+            _ => None,
+        })
+        .collect();
+    let holds_up = |number: usize| {
+        let (this, later) = (planned[number], &planned[number + 1..]);
+        let mut later = later.iter().filter(|other| other.plan == this.plan);
+        this.on_error == OnError::Stop && later.any(|other| starts_or_ends(&other.effect))
+    };
+    let makes_a_difference = |(number, planned): &(usize, &&PlannedEffect)| match planned.effect {
+        Effect::Spawn(_) | Effect::AcquireWorkspace { .. } => true,
+        Effect::Kill(_) | Effect::ReleaseWorkspace { .. } | Effect::Merge(_) => false,
+        _ => holds_up(*number),
+    };
+    let all = planned.iter().enumerate().filter(makes_a_difference);
+    all.map(|(index, planned)| (index, planned.effect.label()))
+        .collect()
+}
+
+fn starts_or_ends(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::Spawn(_)
+            | Effect::AcquireWorkspace { .. }
+            | Effect::Kill(_)
+            | Effect::ReleaseWorkspace { .. }
+            | Effect::NotifyRole(_)
+    )
+}
+
+/// The same workflow with nothing to say: no decision depends on the texts, and filling them
+/// in takes longer than deciding.
+fn silenced(workflow: &Workflow) -> Workflow {
+    let mut silent = workflow.clone();
+    for prompt in silent.prompts.values_mut() {
+        *prompt = Prompt::empty();
+    }
+    let edges = silent.edges.iter_mut().flat_map(|edge| &mut edge.hooks);
+    let entries = silent.entries.iter_mut().flat_map(|entry| &mut entry.hooks);
+    let states = silent
+        .states
+        .iter_mut()
+        .flat_map(|state| &mut state.on_enter);
+    for hook in edges.chain(entries).chain(states) {
+        match &mut hook.action {
+            Action::NotifyWorker { message }
+            | Action::Notify { message, .. }
+            | Action::CommentIssue { message } => *message = Prompt::empty(),
+            Action::SpawnAgent(spawn) => spawn.window = Prompt::empty(),
+            _ => {}
+        }
+    }
+    silent
+}

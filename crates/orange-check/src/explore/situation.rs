@@ -1,0 +1,167 @@
+//! A situation: what of a settled task decides about its future.
+
+use std::collections::BTreeMap;
+
+use orange_engine::language::Workflow;
+use orange_engine::names::{
+    BranchName, FieldName, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
+};
+use orange_engine::role::Role;
+use orange_engine::task::{Entered, LastError, Queueing, Run, RunState, Task, Tuning, Workspace};
+use orange_engine::time::Timestamp;
+
+use super::relevance::Relevance;
+
+/// Tasks in one situation have one future.
+///
+/// What documents say is not part of it: anybody can write anything at any time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Situation {
+    /// Where the task is.
+    pub status: Status,
+    /// Where it was entered from, if that matters.
+    pub previous: Option<Status>,
+    /// Whether it holds a workspace.
+    pub has_workspace: bool,
+    /// Who is alive, and whether without a terminal.
+    pub alive: Vec<(Role, bool)>,
+    /// Fields that guards read, as far as they matter here.
+    counters: Vec<i64>,
+    crashes: i64,
+    errors: Option<(String, i64)>,
+    children: i64,
+    summary: usize,
+}
+
+impl Situation {
+    /// The situation of a settled task.
+    pub fn of(task: &Task, relevance: &Relevance) -> Situation {
+        let status = task.status.clone();
+        let alive = task
+            .runs
+            .iter()
+            .filter(|(_, run)| run.state.is_live())
+            .map(|(role, run)| (role.clone(), run.headless))
+            .collect();
+        let open = task.children.values().filter(|end| end.is_none()).count();
+        let most_errors = relevance.most_errors(&status);
+        let crashes = if task.crashes_are_old {
+            0
+        } else {
+            task.crash_count.min(relevance.most_crashes(&status))
+        };
+        let length = task.summary.chars().count();
+        Situation {
+            previous: task
+                .entered
+                .from
+                .clone()
+                .filter(|_| relevance.returns(&status)),
+            has_workspace: task.workspace != Workspace::None,
+            alive,
+            counters: relevance.values(&status, |field| task.value(field)),
+            crashes,
+            errors: task
+                .last_error
+                .as_ref()
+                .filter(|_| most_errors > 0)
+                .map(|last| (last.error.clone(), last.times.min(most_errors))),
+            children: i64::try_from(open)
+                .unwrap_or(i64::MAX)
+                .min(relevance.most_children(&status)),
+            summary: if relevance.reads_summary(&status) {
+                length
+            } else {
+                1
+            },
+            status,
+        }
+    }
+
+    /// A task in this situation.
+    pub fn task(&self, workflow: &Workflow, relevance: &Relevance) -> Task {
+        let mut fields = workflow.fields.clone();
+        for (field, value) in relevance.counters().zip(&self.counters) {
+            fields.insert(field.clone(), *value);
+        }
+        let runs = self.alive.iter().map(|(role, headless)| {
+            let run = Run {
+                id: RunId::new(role.as_str()),
+                headless: *headless,
+                state: RunState::Alive,
+            };
+            (role.clone(), run)
+        });
+        let children = (0..self.children).map(|number| (child(number), None));
+        Task {
+            id: TaskId::new("task"),
+            project: ProjectName::new("project"),
+            workflow: workflow.name.clone(),
+            version: 1,
+            status: self.status.clone(),
+            entered: Entered {
+                from: self.previous.clone(),
+                trigger: None,
+                by: Role::Engine,
+                at: Timestamp::from_millis(0),
+                version: 1,
+            },
+            summary: "x".repeat(self.summary),
+            branch: BranchName::new("branch"),
+            harness: HarnessName::new("harness"),
+            review_harness: HarnessName::new("harness"),
+            tuning: Tuning::default(),
+            queueing: Queueing::default(),
+            fields,
+            crash_count: self.crashes,
+            crashes_are_old: false,
+            last_error: self
+                .errors
+                .clone()
+                .map(|(error, times)| LastError { error, times }),
+            workspace: if self.has_workspace {
+                Workspace::Bound(WorkspaceName::new("workspace"))
+            } else {
+                Workspace::None
+            },
+            runs: runs.collect(),
+            sections: BTreeMap::new(),
+            submission: None,
+            report: None,
+            children: children.collect(),
+            pending: Vec::new(),
+            unsettled: None,
+            attention: Vec::new(),
+            is_deleted: false,
+        }
+    }
+
+    /// The counters that are not zero, by name.
+    pub fn counts<'a>(
+        &'a self,
+        relevance: &'a Relevance,
+    ) -> impl Iterator<Item = (&'a FieldName, i64)> {
+        let values = relevance.counters().zip(self.counters.iter().copied());
+        values.filter(|(_, value)| *value != 0)
+    }
+
+    /// Whether an agent of this role is alive.
+    pub fn has(&self, role: &Role) -> bool {
+        self.alive.iter().any(|(alive, _)| alive == role)
+    }
+
+    /// How many child tasks are open, as far as it matters.
+    pub(super) fn children(&self) -> i64 {
+        self.children
+    }
+
+    /// The length of the summary, as far as it matters.
+    pub(super) fn summary(&self) -> usize {
+        self.summary
+    }
+}
+
+/// The identity of a child in the model.
+pub(super) fn child(number: i64) -> TaskId {
+    TaskId::new(format!("child-{number}"))
+}

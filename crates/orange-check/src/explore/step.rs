@@ -1,0 +1,290 @@
+//! A step: something that can happen to a settled task, in words.
+
+use std::fmt;
+
+use orange_engine::evidence::Evidence;
+use orange_engine::language::gates::{Gate, GateKind, PullRequestState};
+use orange_engine::names::Status;
+use orange_engine::report::Report;
+use orange_engine::role::Role;
+
+/// Something happens, and all that follows from it is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What happens.
+    pub happening: Happening,
+    /// What is shown with it.
+    pub shown: Shown,
+    /// The effect that fails for good, counted from zero among those that follow.
+    pub fails: Option<Failing>,
+}
+
+/// An effect that fails for good.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Failing {
+    /// Its place among the effects that follow.
+    pub index: usize,
+    /// Its name, for people.
+    pub label: &'static str,
+}
+
+/// What can happen to a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// Somebody begins it.
+    Begin {
+        /// Where.
+        entry: Status,
+        /// The length of its summary.
+        summary: usize,
+    },
+    /// Somebody asks for a status.
+    Ask {
+        /// Who.
+        by: Role,
+        /// For which one.
+        to: Status,
+    },
+    /// Somebody writes into TASK.md and asks for nothing.
+    Write {
+        /// Who.
+        by: Role,
+    },
+    /// Somebody asks for a merge, and it succeeds.
+    Merge {
+        /// Who.
+        by: Role,
+    },
+    /// The person brings an agent back.
+    Respawn {
+        /// Which one.
+        role: Role,
+    },
+    /// An agent dies.
+    Die {
+        /// Which one.
+        role: Role,
+        /// Of what.
+        evidence: Evidence,
+    },
+    /// The status has lasted as long as it may.
+    TimeOut,
+    /// A headless run reports.
+    Report {
+        /// As what it runs.
+        role: Role,
+        /// What it says.
+        report: Box<Report>,
+    },
+    /// The forge says what became of the pull request.
+    PullRequest {
+        /// Its state.
+        state: PullRequestState,
+    },
+    /// Somebody merges the branch without asking.
+    MergedOutside,
+    /// A child task is created.
+    AddChild,
+    /// A child task ends.
+    EndChild,
+    /// The person writes another summary.
+    Summarize {
+        /// Its length.
+        length: usize,
+    },
+}
+
+/// What a document and the world show while something happens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// The gates that hold.
+    pub gates: Vec<Gate>,
+    /// Gates on sections that stand in the document as they stood before.
+    pub kept: Vec<Gate>,
+    /// Who asked for a status with the document before, and was refused.
+    pub brought_by: Option<Role>,
+}
+
+impl Shown {
+    /// Exactly what these gates ask for.
+    pub fn by_gates<'a>(gates: impl IntoIterator<Item = &'a Gate>) -> Shown {
+        let mut shown = Shown::default();
+        for gate in gates {
+            if !shown.gates.contains(gate) {
+                shown.gates.push(gate.clone());
+            }
+        }
+        shown
+    }
+
+    /// How a step names what a gate asks for.
+    pub fn name_of(gate: &Gate) -> String {
+        name_of(gate)
+    }
+
+    /// What is shown, as a list for people.
+    fn names(&self) -> Vec<String> {
+        let new = self.gates.iter().map(name_of);
+        let old = self
+            .kept
+            .iter()
+            .map(|gate| format!("the old {}", name_of(gate)));
+        let mut names: Vec<String> = Vec::new();
+        for name in new.chain(old) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
+fn name_of(gate: &Gate) -> String {
+    match &gate.kind {
+        GateKind::Section(section) => match section.verdict {
+            Some(verdict) => format!("{verdict} in `{}`", section.section),
+            None => format!("`{}`", section.section),
+        },
+        GateKind::Report(report) => format!("a report with the right `{}`", report.field),
+        GateKind::Git(_) => String::from("git in order"),
+        GateKind::PullRequest(_) => String::from("the pull request in order"),
+        GateKind::Command(command) => format!("`{}` succeeding", command.command.join(" ")),
+    }
+}
+
+impl Step {
+    /// A step in which nothing fails.
+    pub fn new(happening: Happening, shown: Shown) -> Step {
+        Step {
+            happening,
+            shown,
+            fails: None,
+        }
+    }
+
+    /// The same step with one effect failing.
+    #[must_use]
+    pub fn failing(&self, index: usize, label: &'static str) -> Step {
+        Step {
+            fails: Some(Failing { index, label }),
+            ..self.clone()
+        }
+    }
+
+    /// Whether it takes a person: nothing like it happens by itself.
+    pub fn is_by_person(&self) -> bool {
+        match &self.happening {
+            Happening::Ask { by, .. } | Happening::Write { by } | Happening::Merge { by } => {
+                *by == Role::Human
+            }
+            Happening::Begin { .. }
+            | Happening::Respawn { .. }
+            | Happening::PullRequest { .. }
+            | Happening::MergedOutside
+            | Happening::Summarize { .. } => true,
+            Happening::Die { .. }
+            | Happening::TimeOut
+            | Happening::Report { .. }
+            | Happening::AddChild
+            | Happening::EndChild => false,
+        }
+    }
+}
+
+/// `the person`, `the engine`, `the worker`.
+struct Party<'a>(&'a Role);
+
+impl fmt::Display for Party<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Role::Human => formatter.write_str("the person"),
+            role => write!(formatter, "the {role}"),
+        }
+    }
+}
+
+impl fmt::Display for Happening {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Happening::Begin { entry, summary: 0 } => {
+                write!(formatter, "a task without a summary begins in `{entry}`")
+            }
+            Happening::Begin { entry, summary: 1 } => {
+                write!(formatter, "a task begins in `{entry}`")
+            }
+            Happening::Begin { entry, summary } => write!(
+                formatter,
+                "a task with a summary of {summary} characters begins in `{entry}`"
+            ),
+            Happening::Ask { by, to } => write!(formatter, "{} asks for `{to}`", Party(by)),
+            Happening::Write { by } => write!(formatter, "{} writes", Party(by)),
+            Happening::Merge { by } => write!(formatter, "{} merges", Party(by)),
+            Happening::Respawn { role } => write!(formatter, "the person respawns the {role}"),
+            Happening::Die { role, evidence } => match evidence {
+                Evidence::Environment => {
+                    write!(formatter, "the {role} goes away with its tmux server")
+                }
+                Evidence::Exit { code } if *code > 1 => {
+                    write!(formatter, "the {role} dies of another error")
+                }
+                _ => write!(formatter, "the {role} dies"),
+            },
+            Happening::TimeOut => formatter.write_str("the time is up"),
+            Happening::Report { role, report } => {
+                write!(formatter, "the {role} reports `{}`", report.outcome())?;
+                if !report.delegations.is_empty() {
+                    formatter.write_str(" and asks for children")?;
+                }
+                if !report.reason.is_empty() {
+                    write!(formatter, " because of `{}`", report.reason)?;
+                }
+                Ok(())
+            }
+            Happening::PullRequest { state } => match state {
+                PullRequestState::Open => formatter.write_str("the pull request is open"),
+                PullRequestState::Merged => formatter.write_str("the pull request is merged"),
+                PullRequestState::Closed => formatter.write_str("the pull request is closed"),
+            },
+            Happening::MergedOutside => formatter.write_str("the branch is merged without asking"),
+            Happening::AddChild => formatter.write_str("a child task is created"),
+            Happening::EndChild => formatter.write_str("a child task ends"),
+            Happening::Summarize { length: 0 } => {
+                formatter.write_str("the person empties the summary")
+            }
+            Happening::Summarize { length: 1 } => {
+                formatter.write_str("the person writes a summary")
+            }
+            Happening::Summarize { length } => write!(
+                formatter,
+                "the person writes a summary of {length} characters"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.happening.fmt(formatter)?;
+        let mut shown = self.shown.clone();
+        // A report shows itself.
+        if matches!(self.happening, Happening::Report { .. }) {
+            let is_report = |gate: &Gate| matches!(gate.kind, GateKind::Report(_));
+            shown.gates.retain(|gate| !is_report(gate));
+        }
+        let names = shown.names();
+        if !names.is_empty() {
+            let showing = match self.happening {
+                Happening::Write { .. } => "",
+                _ => ", showing",
+            };
+            write!(formatter, "{showing} {}", names.join(" and "))?;
+        }
+        if let Some(role) = &self.shown.brought_by {
+            write!(formatter, " that {} asked with before", Party(role))?;
+        }
+        if let Some(failing) = &self.fails {
+            write!(formatter, "; `{}` fails", failing.label)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! What is called no difference is none: both workflows do the same.
+
+use std::sync::LazyLock;
+
+use orange_check::diff::diff;
+use orange_engine::decision::Decision;
+use orange_engine::input::{Ask, Request};
+use orange_engine::names::Status;
+use orange_engine::role::Role;
+use orange_engine::{Cause, Workflow, load};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+
+use super::{BASE, same};
+use crate::happenings::{Happening, anything, cause, config};
+use crate::kit::{World, load_clean};
+
+/// Two workflows that are said to behave alike, and what was done to the text.
+struct Alike {
+    what: String,
+    old: Workflow,
+    new: Workflow,
+}
+
+static ALIKE: LazyLock<Vec<Alike>> = LazyLock::new(|| {
+    let same = same().into_iter().map(|(what, new)| Alike {
+        what: what.to_owned(),
+        old: load_clean(BASE),
+        new,
+    });
+    let sources = [
+        BASE,
+        include_str!("../../../../orange-engine/tests/engine/everything.yml"),
+    ];
+    let mutants = sources.iter().flat_map(|source| mutants(source));
+    let all: Vec<Alike> = same.chain(mutants).collect();
+    assert!(all.len() > 50, "there are only {}", all.len());
+    all
+});
+
+/// Texts that differ in one line, load, and are said to be no difference. What is a difference must
+/// be one in both directions.
+fn mutants(source: &str) -> Vec<Alike> {
+    let old = load_clean(source);
+    let lines: Vec<&str> = source.lines().collect();
+    let mut found = Vec::new();
+    for (place, line) in lines.iter().enumerate() {
+        let next = lines.get(place + 1).copied().unwrap_or_default();
+        let counted = line.replace('2', "3").replace(": 0", ": 1");
+        let shorter = without_last_item(line);
+        for (how, replaced, taken) in [
+            ("without", vec![], 1),
+            ("swapped", vec![next, line], 2),
+            ("counted", vec![counted.as_str()], 1),
+            ("shorter", vec![shorter.as_str()], 1),
+        ] {
+            let rest = &lines[(place + taken).min(lines.len())..];
+            let mutant = [&lines[..place], &replaced, rest].concat().join("\n");
+            let Ok(new) = load(&mutant).into_result() else {
+                continue;
+            };
+            let is_same = diff(&old, &new).is_empty();
+            let what = format!("{how} {}: {line}", place + 1);
+            assert_eq!(is_same, diff(&new, &old).is_empty(), "{what}");
+            if is_same {
+                let old = old.clone();
+                found.push(Alike { what, old, new });
+            }
+        }
+    }
+    found
+}
+
+/// `{ a, b }` without its `b`.
+fn without_last_item(line: &str) -> String {
+    let Some((before, item)) = line.rsplit_once(", ") else {
+        return line.to_owned();
+    };
+    let end = item.find([']', '}']).unwrap_or(item.len());
+    format!("{before} {}", &item[end..])
+}
+
+/// What a person or an agent could notice of a task.
+fn seen(world: &World<'_>, alike: &Alike) -> Value {
+    let task = &world.task;
+    let fields = alike.old.fields.keys().map(|it| (it, task.value(it)));
+    let runs = task.runs.iter();
+    let runs = runs.map(|(role, run)| json!([role, run.headless, run.state]));
+    let pending = task.pending.iter().map(|pending| {
+        let planned = &pending.planned;
+        let mut effect = json!([planned.effect, planned.on_error, planned.timeout]);
+        plain(&mut effect);
+        effect
+    });
+    json!({
+        "status": task.status,
+        "from": task.entered.from,
+        "trigger": task.entered.trigger,
+        "by": task.entered.by,
+        "fields": fields.map(|it| json!(it)).collect::<Vec<_>>(),
+        "crashes": task.crash_count,
+        "workspace": task.workspace,
+        "runs": runs.collect::<Vec<_>>(),
+        "children": task.children,
+        "pending": pending.collect::<Vec<_>>(),
+        "attention": task.attention.is_empty(),
+    })
+}
+
+/// Leaves out names that are made up on the way, and line ends that say nothing.
+fn plain(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            entries.remove("run");
+            entries.remove("runs");
+            entries.values_mut().for_each(plain);
+        }
+        Value::Array(items) => items.iter_mut().for_each(plain),
+        Value::String(text) => text.truncate(text.trim_end().len()),
+        _ => {}
+    }
+}
+
+fn answer(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Plan(plan) if plan.already => "already",
+        Decision::Plan(_) => "plan",
+        Decision::Refusal(_) => "refusal",
+        Decision::Needs(_) => "needs",
+    }
+}
+
+fn asking(by: Role, to: Status) -> Request {
+    Request {
+        by,
+        ask: Ask::Move { to },
+        confirmed: false,
+        message: Some(String::from("please")),
+        head: None,
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn laws_hold_for_what_is_no_difference(
+        which in any::<Index>(),
+        start in proptest::option::of(any::<Index>()),
+        history in proptest::collection::vec(anything(), 0..60),
+    ) {
+        let alike = which.get(&ALIKE);
+        let begin = |workflow| match &start {
+            Some(start) => World::placed(workflow, start.get(&alike.old.states).name.as_str()),
+            None => World::begin(workflow),
+        };
+        let (mut old, mut new) = (begin(&alike.old), begin(&alike.new));
+        for happening in &history {
+            // States may stand in another order, and versions count events, which may be more.
+            if matches!(happening, Happening::HandEdit(..)) {
+                continue;
+            }
+            let (before, now) = match happening {
+                Happening::Move(role, to, yes) => {
+                    let to = to.get(&alike.old.states).name.clone();
+                    let mut request = asking(role.clone(), to);
+                    request.confirmed = *yes;
+                    let asked = Cause::Request(request);
+                    (Some(asked.clone()), Some(asked))
+                }
+                other => (cause(&mut old, other), cause(&mut new, other)),
+            };
+            let (Some(before), Some(now)) = (before, now) else {
+                continue;
+            };
+            let answers = (old.step(before), new.step(now));
+            prop_assert_eq!(
+                answer(&answers.0), answer(&answers.1),
+                "{}: {:?}\n{:?}", &alike.what, happening, answers
+            );
+            prop_assert_eq!(seen(&old, alike), seen(&new, alike), "{}: {:?}", &alike.what, happening);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What the search claims to be everything is everything.
+
+use orange_check::explore::{
+    Explored, Happening, MAX_SITUATIONS, Playing, Refused, Rehearsal, Relevance, Shown, Situation,
+    Step, beginnings, explore, possible,
+};
+use orange_engine::Workflow;
+use orange_engine::document::SectionName;
+use orange_engine::names::Status;
+use orange_engine::role::Role;
+use orange_engine::shipped;
+use proptest::prelude::*;
+
+use crate::kit::{load_clean, shipped_workflow};
+
+fn explored(workflow: &Workflow) -> Explored {
+    let explored = explore(workflow, MAX_SITUATIONS, &mut |_| {});
+    assert!(explored.is_complete);
+    explored
+}
+
+/// Walks with real tasks, whose versions, runs and sections pile up as they do in life.
+fn walk(workflow: &Workflow, explored: &Explored, choices: &[prop::sample::Index]) {
+    let relevance = Relevance::of(workflow);
+    let mut playing = Playing::new(workflow);
+    let mut told: Vec<String> = Vec::new();
+    for choice in choices {
+        let steps = match &playing.task {
+            None => beginnings(workflow, &relevance),
+            Some(task) => possible(workflow, &relevance, &Situation::of(task, &relevance)),
+        };
+        if steps.is_empty() {
+            return;
+        }
+        let step: &Step = choice.get(&steps);
+        let Ok(played) = playing.take(step) else {
+            continue;
+        };
+        told.push(step.to_string());
+        let situation = Situation::of(&played.task, &relevance);
+        assert!(
+            explored.find(&situation).is_some(),
+            "{} was not found by the search: {situation:?}\n{told:#?}",
+            workflow.name
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_walk_leaves_what_was_explored(
+        choices in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
+    ) {
+        thread_local! {
+            static ALL: Vec<(Workflow, Explored)> = shipped::ALL
+                .iter()
+                .map(|shipped| {
+                    let workflow = shipped_workflow(shipped.name);
+                    let explored = explored(&workflow);
+                    (workflow, explored)
+                })
+                .collect();
+        }
+        ALL.with(|all| {
+            for (workflow, explored) in all {
+                walk(workflow, explored, &choices);
+            }
+        });
+    }
+}
+
+/// A task made from a situation is in that situation, or the search would drift.
+#[test]
+fn a_situation_makes_a_task_in_that_situation() {
+    for shipped in shipped::ALL {
+        let workflow = shipped_workflow(shipped.name);
+        let explored = explored(&workflow);
+        for node in &explored.nodes {
+            let task = node.situation.task(&workflow, &explored.relevance);
+            let again = Situation::of(&task, &explored.relevance);
+            assert_eq!(again, node.situation);
+        }
+    }
+}
+
+/// The way to every situation, walked by a real task, ends in it.
+#[test]
+fn every_way_leads_where_it_says() {
+    for shipped in shipped::ALL {
+        let workflow = shipped_workflow(shipped.name);
+        let explored = explored(&workflow);
+        for number in 0..explored.nodes.len() {
+            let mut playing = Playing::new(&workflow);
+            for step in explored.way_to(number) {
+                playing.take(&explored.steps[step]).unwrap();
+            }
+            let situation = Situation::of(playing.task.as_ref().unwrap(), &explored.relevance);
+            assert_eq!(situation, explored.nodes[number].situation);
+        }
+    }
+}
+
+/// A counter is counted one by one up to its limit, not taken to be near it from the start.
+#[test]
+fn counters_are_counted_one_by_one() {
+    let workflow = load_clean(
+        r"
+name: counting
+version: 1
+fields: { laps: 0 }
+states: { on: { kind: human }, off: { terminal: true } }
+transitions:
+  - { from: on, to: on, when: laps < 7, set: { laps: increment } }
+  - { from: on, to: off, when: laps >= 7 }
+",
+    );
+    let explored = explored(&workflow);
+    assert_eq!(explored.nodes.len(), 9);
+}
+
+const HANDED_OVER: &str = r###"
+name: handed-over
+version: 1
+states:
+  one: { kind: human }
+  two: { kind: human }
+  end: { terminal: true }
+transitions:
+  - { from: one, to: two, gate: &note { section: "## Note", fresh: true } }
+  - { from: two, to: one, gate: *note, hooks: [{ action: archive_section, section: "## Note" }] }
+  - { from: two, to: end, gate: { section: "## Note", from_role: [reviewer] } }
+"###;
+
+/// The human asks for a status, with everything the gates of the first edge want or nothing.
+fn ask(workflow: &Workflow, by: Role, to: &str, writes: bool) -> Step {
+    let gates = workflow.edges[0].gates.iter().filter(|_| writes);
+    let to = Status::new(to);
+    Step::new(Happening::Ask { by, to }, Shown::by_gates(gates))
+}
+
+fn refusal(answer: Result<orange_check::explore::Played, Refused>) -> String {
+    answer.unwrap_err().to_string()
+}
+
+#[test]
+fn a_rehearsal_keeps_what_was_written() {
+    let workflow = load_clean(HANDED_OVER);
+    let relevance = Relevance::of(&workflow);
+    let mut rehearsal = Rehearsal::new(&workflow);
+    let human = |to: &str, writes| ask(&workflow, Role::Human, to, writes);
+    rehearsal
+        .take(&beginnings(&workflow, &relevance)[0])
+        .unwrap();
+    let missing = refusal(rehearsal.take(&human("two", false)));
+    assert!(missing.contains("`## Note` is missing"), "{missing}");
+    rehearsal.take(&human("two", true)).unwrap();
+    let old = refusal(rehearsal.take(&human("one", false)));
+    assert!(old.contains("`## Note` has not changed"), "{old}");
+    rehearsal.take(&human("one", true)).unwrap();
+    let archived = refusal(rehearsal.take(&human("two", false)));
+    assert!(archived.contains("`## Note` is missing"), "{archived}");
+}
+
+#[test]
+fn a_refused_call_of_a_rehearsal_has_brought_the_document() {
+    let workflow = load_clean(HANDED_OVER);
+    let relevance = Relevance::of(&workflow);
+    let mut rehearsal = Rehearsal::new(&workflow);
+    rehearsal
+        .take(&beginnings(&workflow, &relevance)[0])
+        .unwrap();
+    rehearsal
+        .take(&ask(&workflow, Role::Human, "two", true))
+        .unwrap();
+    let end = |by: Role, writes| ask(&workflow, by, "end", writes);
+    let other = refusal(rehearsal.take(&end(Role::Human, true)));
+    assert!(other.contains("counts only when"), "{other}");
+    let note = &rehearsal.task().unwrap().sections[&SectionName::titled("Note")];
+    assert!(note.is_fresh());
+    assert!(note.brought_by.contains(&Role::Human));
+    let mut emptied = rehearsal.clone();
+    emptied.empty_document();
+    let gone = refusal(emptied.take(&end(Role::Reviewer, false)));
+    assert!(gone.contains("`## Note` is missing"), "{gone}");
+    rehearsal.take(&end(Role::Reviewer, false)).unwrap();
+}
+
+/// Each step of the search shows a document of its own; emptied between steps, a rehearsal does too.
+#[test]
+fn a_rehearsal_can_walk_every_way_of_the_search() {
+    for shipped in shipped::ALL {
+        let workflow = shipped_workflow(shipped.name);
+        let explored = explored(&workflow);
+        for number in 0..explored.nodes.len() {
+            let mut rehearsal = Rehearsal::new(&workflow);
+            for step in explored.way_to(number) {
+                rehearsal.empty_document();
+                rehearsal.take(&explored.steps[step]).unwrap();
+            }
+            let situation = Situation::of(rehearsal.task().unwrap(), &explored.relevance);
+            assert_eq!(situation, explored.nodes[number].situation);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Pictures of workflows with odd names, long labels and few states.
+
+use orange_check::graph::{Arrow, Course, Graph, dot, mermaid, terminal};
+use orange_engine::{Workflow, shipped};
+
+use crate::kit::{load_clean, shipped_workflow};
+
+/// Everything an author may write that means something to a drawing.
+const ODD: &str = r###"
+name: odd
+version: 1
+description: "Quotes \" and 'these', a \\ and\na second line."
+states:
+  a-very-long-name-that-is-as-long-as-a-name-can-be-0123456789-end: { kind: queued }
+  end: { kind: waiting }
+  graph: { kind: human }
+  over: { kind: terminal }
+transitions:
+  - from: a-very-long-name-that-is-as-long-as-a-name-can-be-0123456789-end
+    to: end
+    by: human
+    gates:
+      - { section: "## \"Quoted\" | #1; <b>\\o/</b>", verdict: PASS }
+      - { command: ["sh", "-c", "echo \"$HOME\" && x | y; `z`\nä漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字"] }
+  - from: end
+    to: a-very-long-name-that-is-as-long-as-a-name-can-be-0123456789-end
+    when: review_round < 1 and crash_count >= 2 and review_round != 3 and crash_count == 4
+  - from: end
+    to: graph
+  - from: graph
+    to: "@previous"
+  - from: graph
+    to: over
+    gate: { git: [clean, commits_ahead] }
+  - from: "*active"
+    to: over
+    trigger: pr_merged
+"###;
+
+/// A workflow that no file can be: the rules ask for an end.
+fn one_state() -> Workflow {
+    let mut workflow = load_clean(
+        "name: one\nversion: 1\nstates: { a: { kind: queued }, b: { kind: terminal } }\n\
+         transitions:\n  - { from: a, to: b, trigger: crash }\n",
+    );
+    assert!(Graph::of(&workflow).shortest_way.is_empty());
+    workflow.states.truncate(1);
+    workflow.edges.clear();
+    workflow
+}
+
+fn snapshot(name: &str, drawing: &str) {
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        insta::assert_snapshot!(format!("graph_odd_{name}"), drawing);
+    });
+}
+
+/// The widest line, where everything that is not ASCII takes two columns.
+fn widest(text: &str) -> usize {
+    let width = |line: &str| line.chars().map(|it| 1 + usize::from(!it.is_ascii())).sum();
+    text.lines().map(width).max().unwrap_or_default()
+}
+
+#[test]
+fn every_line_fits() {
+    let mut workflows: Vec<_> = shipped::ALL
+        .iter()
+        .map(|it| load_clean(it.source))
+        .collect();
+    workflows.extend([load_clean(ODD), one_state()]);
+    for workflow in &workflows {
+        for width in [80, 60, 40] {
+            let drawing = terminal::draw(workflow, width);
+            assert!(widest(&drawing) <= width, "{width}:\n{drawing}");
+        }
+        assert!(widest(&terminal::draw(workflow, 0)) <= 40);
+    }
+}
+
+#[test]
+fn a_drawing_has_no_sign_outside_of_ascii() {
+    for shipped in shipped::ALL {
+        let workflow = load_clean(shipped.source);
+        assert!(terminal::draw(&workflow, 80).is_ascii(), "{}", shipped.name);
+    }
+}
+
+#[test]
+fn every_state_and_every_pair_is_told() {
+    for shipped in shipped::ALL {
+        let workflow = load_clean(shipped.source);
+        let graph = Graph::of(&workflow);
+        assert_eq!(graph.states.len(), workflow.states.len());
+        for edge in &workflow.edges {
+            let is_drawn = graph
+                .drawn()
+                .any(|(arrow, _)| arrow.from == edge.from && arrow.to == edge.to);
+            let is_common = graph.common().any(|(to, same)| {
+                *to == edge.to && same.iter().any(|it| !it.except.contains(&edge.from))
+            });
+            assert!(is_drawn || is_common, "{} -> {}", edge.from, edge.to);
+        }
+        let ways: usize = graph.edges.iter().map(|arrow| arrow.ways.len()).sum();
+        assert_eq!(ways, workflow.edges.len());
+    }
+}
+
+#[test]
+fn a_common_arrow_says_where_it_does_not_start() {
+    let workflow = shipped_workflow("default");
+    let graph = Graph::of(&workflow);
+    let told: Vec<String> = graph
+        .common()
+        .flat_map(|(to, same)| same.iter().map(move |it| format!("{to}: {it}")))
+        .collect();
+    let expected = [
+        "done: on merged by human, needs committed and task_file_untracked, asks first (not from reviewing)",
+        "cancelled: by human",
+    ];
+    assert_eq!(told, expected);
+    // These two differ from the common one in their hooks alone.
+    for from in ["pending", "agent-review"] {
+        let mut drawn = graph.drawn();
+        let mut to_cancelled = |name: &str| {
+            drawn.any(|(arrow, _)| {
+                arrow.from.as_str() == name && arrow.to.to_string() == "cancelled"
+            })
+        };
+        assert!(!to_cancelled(from), "{from}");
+    }
+}
+
+#[test]
+fn the_shortest_way_fails_nowhere_and_gives_nothing_up() {
+    let shipped = |name: &str| {
+        let way = Graph::of(&shipped_workflow(name)).shortest_way;
+        let names: Vec<String> = way.iter().map(ToString::to_string).collect();
+        names.join(" ")
+    };
+    let expected = "pending planning working agent-review reviewing done";
+    assert_eq!(shipped("default"), expected);
+    assert_eq!(shipped("minimal"), "pending working reviewing done");
+    assert_eq!(shipped("autopilot"), "new routed in_progress done");
+}
+
+#[test]
+fn arrows_know_their_course() {
+    let graph = Graph::of(&load_clean(ODD));
+    let course = |from: &str, to: &str| {
+        let mut arrows = graph.edges.iter();
+        let is =
+            |it: &Arrow| it.from.as_str().starts_with(from) && it.to.to_string().starts_with(to);
+        arrows.find(|arrow| is(arrow)).unwrap().course
+    };
+    assert_eq!(course("a-", "end"), Course::Onward);
+    assert_eq!(course("end", "a-"), Course::Back);
+    assert_eq!(course("graph", "@previous"), Course::Back);
+    assert_eq!(course("graph", "over"), Course::Onward);
+}
+
+#[test]
+fn one_state_is_a_drawing_too() {
+    let workflow = one_state();
+    let drawing = terminal::draw(&workflow, 80);
+    let expected = "one:\n\n->o a  (queued)\n\n->o a task can start here\n";
+    assert_eq!(drawing, expected);
+    assert!(mermaid::draw(&workflow).contains("s0([\"a<br/>(queued)\"]):::queued"));
+    assert!(dot::draw(&workflow).starts_with("digraph \"one\" {\n"));
+}
+
+#[test]
+fn a_label_means_nothing_to_mermaid() {
+    let drawing = mermaid::draw(&load_clean(ODD));
+    snapshot("mermaid", &drawing);
+    for line in drawing.lines().filter(|line| line.contains('|')) {
+        assert_eq!(line.matches('|').count(), 2, "{line}");
+        let (_, label) = line.split_once("|\"").unwrap();
+        let (label, _) = label.split_once("\"|").unwrap();
+        assert!(!label.contains(['"', '`', '\\']), "{label}");
+        assert!(!label.replace("<br/>", "").contains(['<', '>']), "{label}");
+    }
+}
+
+#[test]
+fn a_label_means_nothing_to_graphviz() {
+    let drawing = dot::draw(&load_clean(ODD));
+    snapshot("dot", &drawing);
+    for line in drawing.lines() {
+        let unescaped = line.replace("\\\\", "").replace("\\\"", "");
+        assert_eq!(unescaped.matches('"').count() % 2, 0, "{line}");
+    }
+}
+
+#[test]
+fn odd_names_are_drawn_for_a_terminal() {
+    snapshot("terminal", &terminal::draw(&load_clean(ODD), 80));
+}

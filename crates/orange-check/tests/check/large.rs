@@ -1,0 +1,70 @@
+//! Large workflows are checked in time, or only so far.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "how long a check takes is what is tested here"
+)]
+
+use std::time::{Duration, Instant};
+
+use orange_check::check::{Checked, FindingCode, check, check_within};
+use orange_check::explore::{MAX_SITUATIONS, most_situations};
+
+use crate::generated::{STATES, TRANSITIONS, counting, large};
+use crate::kit::load_clean;
+use crate::witness;
+
+/// Far more than it takes; the benchmark measures.
+const GENEROUS: Duration = Duration::from_mins(2);
+
+fn has(checked: &Checked, code: FindingCode, fragment: &str) -> bool {
+    let mut findings = checked.findings.iter();
+    findings.any(|finding| finding.code == code && finding.message.contains(fragment))
+}
+
+#[test]
+fn a_large_workflow_is_searched_to_the_end() {
+    let workflow = load_clean(&large());
+    assert_eq!(workflow.states.len(), STATES);
+    assert_eq!(workflow.edges.len(), TRANSITIONS);
+    let start = Instant::now();
+    let checked = check(&workflow);
+    assert!(start.elapsed() < GENEROUS);
+    assert!(checked.covered.is_complete, "{:?}", checked.covered);
+    for (code, fragment) in [
+        (FindingCode::WorkspaceLeaked, "from `s34` to `end`"),
+        (FindingCode::AgentLeaked, "from `s34` to `end`"),
+        (FindingCode::EndlessLoop, "`s44` → `s45` → `s44`"),
+        (FindingCode::StateUnreachable, "`s199`"),
+        (FindingCode::ExitRuleDead, "`s55`"),
+    ] {
+        assert!(has(&checked, code, fragment), "{code} {fragment}");
+    }
+    for finding in &checked.findings {
+        witness::is_true(&workflow, finding);
+    }
+}
+
+#[test]
+fn a_search_that_is_stopped_says_so_and_claims_nothing_about_the_rest() {
+    let workflow = load_clean(&counting());
+    let checked = check_within(&workflow, 3_000);
+    assert!(!checked.covered.is_complete);
+    assert_eq!(checked.covered.situations, 3_000);
+    let found: Vec<FindingCode> = checked.findings.iter().map(|it| it.code).collect();
+    // Nothing is dead, lost or unreachable only because it was not seen.
+    assert_eq!(found, [FindingCode::SearchBounded]);
+}
+
+/// The documented bound is the one that is kept.
+#[test]
+fn no_more_situations_are_searched_than_is_said() {
+    let workflow = load_clean(&counting());
+    assert_eq!(most_situations(&workflow), MAX_SITUATIONS);
+    assert!(most_situations(&load_clean(&large())) < MAX_SITUATIONS);
+    let checked = check_within(&workflow, 10);
+    let bounded = &checked.findings[0];
+    assert_eq!(bounded.code, FindingCode::SearchBounded);
+    assert!(bounded.message.contains("after 10 situations"));
+}

@@ -1,0 +1,309 @@
+//! Lives every story of a finding through `create`, `decide` and `apply`.
+
+use std::collections::BTreeSet;
+
+use orange_check::check::{Finding, FindingCode, Story};
+use orange_check::explore::{Playing, Relevance, Situation, Step, beginning, possible};
+use orange_engine::decision::Decision;
+use orange_engine::document::{SectionHash, SectionName};
+use orange_engine::effect::Effect;
+use orange_engine::event::{Event, Fact};
+use orange_engine::input::{Cause, Input, Observation};
+use orange_engine::language::gates::GateKind;
+use orange_engine::names::Status;
+use orange_engine::role::Role;
+use orange_engine::task::{PendingState, Task, Workspace};
+use orange_engine::{Workflow, apply, create, decide, replay};
+
+/// One step as it was lived.
+struct Lived {
+    before: Option<Task>,
+    inputs: Vec<Input>,
+    events: Vec<Event>,
+    after: Task,
+}
+
+/// Lives the steps again, and insists that life comes to what was played.
+fn live(workflow: &Workflow, steps: &[Step]) -> Vec<Lived> {
+    let mut playing = Playing::new(workflow);
+    let mut lives: Vec<Lived> = Vec::new();
+    let mut told = 0;
+    for step in steps {
+        let played = playing.take(step);
+        assert!(played.is_ok(), "`{step}` leads nowhere");
+        let before = lives.last().map(|lived| lived.after.clone());
+        let inputs: Vec<Input> = playing.inputs[told..].to_vec();
+        told = playing.inputs.len();
+        let mut task = before.clone();
+        let mut events = Vec::new();
+        for input in &inputs {
+            let decision = match &task {
+                None => create(workflow, &beginning(step).unwrap().0, input),
+                Some(task) => decide(workflow, task, input),
+            };
+            let Decision::Plan(plan) = decision else {
+                panic!("`{step}` is not decided: {decision:#?}")
+            };
+            task = Some(match task {
+                None => replay(&plan.events).unwrap(),
+                Some(task) => plan.events.iter().fold(task, apply),
+            });
+            events.extend(plan.events);
+        }
+        let after = task.unwrap();
+        assert_eq!(Some(&after), playing.task.as_ref(), "`{step}`");
+        lives.push(Lived {
+            before,
+            inputs,
+            events,
+            after,
+        });
+    }
+    lives
+}
+
+impl Lived {
+    fn statuses(&self) -> impl Iterator<Item = (&Status, &Status)> {
+        self.events.iter().filter_map(|event| match &event.fact {
+            Fact::StatusChanged(changed) => Some((&changed.from, &changed.to)),
+            _ => None,
+        })
+    }
+
+    fn planned(&self) -> impl Iterator<Item = &Effect> {
+        self.events.iter().filter_map(|event| match &event.fact {
+            Fact::EffectPlanned(planned) => Some(&planned.effect),
+            _ => None,
+        })
+    }
+
+    fn has(&self, test: impl Fn(&Fact) -> bool) -> bool {
+        self.events.iter().any(|event| test(&event.fact))
+    }
+
+    fn gave_up(&self) -> bool {
+        self.has(|fact| matches!(fact, Fact::EffectGivenUp { .. }))
+    }
+
+    /// Whether an effect was planned on a task that this says so of.
+    fn planned_on(&self, test: impl Fn(&Task, &Effect) -> bool) -> bool {
+        let mut events = self.events.iter();
+        let mut task = match &self.before {
+            Some(task) => task.clone(),
+            None => replay(events.next()).unwrap(),
+        };
+        events.any(|event| {
+            let found = match &event.fact {
+                Fact::EffectPlanned(planned) => test(&task, &planned.effect),
+                _ => false,
+            };
+            task = apply(task.clone(), event);
+            found
+        })
+    }
+
+    /// Who asked for something, other than to have the document read.
+    fn asker(&self) -> Option<&Role> {
+        self.inputs.iter().find_map(|input| match &input.cause {
+            Cause::Request(request) => Some(&request.by),
+            Cause::Observation(_) => None,
+        })
+    }
+
+    /// Who brought the document before.
+    fn bringer(&self) -> Option<&Role> {
+        self.inputs.iter().find_map(|input| match &input.cause {
+            Cause::Observation(Observation::DocumentRead { by, asked: true }) => Some(by),
+            _ => None,
+        })
+    }
+}
+
+fn alive(task: &Task) -> Vec<&Role> {
+    let runs = task.runs.iter();
+    runs.filter(|(_, run)| run.state.is_live())
+        .map(|(role, _)| role)
+        .collect()
+}
+
+fn somebody_is_missing(workflow: &Workflow, task: &Task) -> bool {
+    let state = workflow.state(&task.status).unwrap();
+    state.expects.iter().any(|role| !task.is_live(role))
+}
+
+/// The quoted words of a message, in order.
+fn quoted(message: &str) -> Vec<&str> {
+    message.split('`').skip(1).step_by(2).collect()
+}
+
+/// Insists that a finding's story ends in what the finding says.
+pub fn is_true(workflow: &Workflow, finding: &Finding) {
+    let Some(story) = &finding.story else {
+        return;
+    };
+    let lives = live(workflow, &story.steps);
+    assert_eq!(story.told.len(), lives.len());
+    for (told, lived) in story.told.iter().zip(&lives) {
+        assert_eq!(told.status, lived.after.status);
+    }
+    let last = lives.last().unwrap();
+    let task = &last.after;
+    let ended = workflow.is_terminal(&task.status);
+    let holds = task.workspace != Workspace::None;
+    let there = match finding.code {
+        FindingCode::WorkspaceLeaked => ended && holds && !last.gave_up(),
+        FindingCode::AgentLeaked => ended && !alive(task).is_empty() && !last.gave_up(),
+        FindingCode::FailureKeepsHold => {
+            ended && last.gave_up() && (holds || !alive(task).is_empty())
+        }
+        FindingCode::HookWithoutWorkspace => last.planned_on(|task, effect| {
+            let needs = match effect {
+                Effect::Spawn(_) | Effect::RunCommand { .. } => true,
+                Effect::NotifyRole(notify) => notify.otherwise.is_some(),
+                _ => false,
+            };
+            needs && !task.workspace.is_held()
+        }),
+        FindingCode::GateWithoutWorkspace => {
+            let before = last.before.as_ref().unwrap();
+            let (from, to) = last.statuses().next().unwrap();
+            let mut edges = workflow.edges_from(from);
+            !before.workspace.is_held()
+                && edges.any(|edge| {
+                    let mut gates = edge.gates.iter();
+                    edge.to.to_string() == to.as_str()
+                        && gates.any(|gate| matches!(gate.kind, GateKind::Command(_)))
+                })
+        }
+        FindingCode::AgentEvicted => last.planned_on(|task, effect| {
+            let releases = matches!(effect, Effect::ReleaseWorkspace { .. });
+            releases && task.workspace != Workspace::None && !alive(task).is_empty()
+        }),
+        FindingCode::NobodyToTell => last.planned_on(|task, effect| match effect {
+            Effect::NotifyRole(notify) => notify.otherwise.is_none() && !task.is_live(&notify.role),
+            _ => false,
+        }),
+        FindingCode::AgentDoubled => last.planned_on(|task, effect| match effect {
+            Effect::Spawn(spawn) => task.is_live(&spawn.role),
+            _ => false,
+        }),
+        FindingCode::AgentAbsent => {
+            !last.gave_up() && !ended && somebody_is_missing(workflow, task)
+        }
+        FindingCode::StartUnanswered => {
+            let waits = |state: &PendingState| *state == PendingState::Waiting;
+            let mut pending = task.pending.iter().map(|pending| &pending.state);
+            last.gave_up() && somebody_is_missing(workflow, task) && !pending.any(waits)
+        }
+        FindingCode::ExitRefused => {
+            let died = last.has(|fact| matches!(fact, Fact::RunEnded { .. }));
+            died && last.statuses().next().is_none()
+        }
+        FindingCode::LimitExceeded => exceeds(last, &finding.message),
+        FindingCode::JudgesItself => forged(workflow, last),
+        FindingCode::StaleArtifact => decided_twice(&lives, &finding.message),
+        FindingCode::AgentMayFinish => ended && last.asker().is_some_and(Role::is_agent),
+        FindingCode::AskerEnded => ends_asker(last),
+        FindingCode::EndlessLoop => goes_round(workflow, story),
+        FindingCode::NoWayToEnd => !reaches_end(workflow, &story.steps),
+        _ => false,
+    };
+    assert!(there, "the story does not end in `{}`", finding.message);
+}
+
+fn exceeds(last: &Lived, message: &str) -> bool {
+    let field = *quoted(message).last().unwrap();
+    let limit = message.rsplit(' ').next().unwrap();
+    let limit: i64 = limit.parse().unwrap();
+    last.has(
+        |fact| matches!(fact, Fact::FieldSet { field: set, value } if set.as_str() == field && *value > limit),
+    )
+}
+
+/// A status was left that a judge should have decided, and neither a judge nor a person asked.
+fn forged(workflow: &Workflow, last: &Lived) -> bool {
+    let (from, _) = last.statuses().next().unwrap();
+    let judges = &workflow.state(from).unwrap().expects;
+    let judged = |role: &Role| judges.contains(role) || *role == Role::Human;
+    let asked = last.asker().or(last.bringer());
+    let nobody_brought = last.after.sections.values().all(|memory| {
+        let mut roles = memory.brought_by.iter();
+        memory.hash.is_none() || !roles.any(judged)
+    });
+    match asked {
+        Some(role) => !judged(role),
+        None => nobody_brought,
+    }
+}
+
+/// The same text of a section was there when the same status was left before.
+fn decided_twice(lives: &[Lived], message: &str) -> bool {
+    let section = quoted(message)
+        .into_iter()
+        .find_map(|word| SectionName::parse(word).ok())
+        .unwrap();
+    let left: Vec<(&Status, Option<SectionHash>)> = lives
+        .iter()
+        .flat_map(|lived| {
+            let document = lived.inputs.iter().rev();
+            let mut document = document.filter_map(|input| input.document.as_ref());
+            let hash = document.next().and_then(|document| {
+                let section = document.section(&section)?;
+                Some(section.hash())
+            });
+            lived.statuses().map(move |(from, _)| (from, hash))
+        })
+        .collect();
+    let (last, before) = left.split_last().unwrap();
+    last.1.is_some() && before.contains(last)
+}
+
+fn ends_asker(last: &Lived) -> bool {
+    let before = last.before.as_ref().unwrap();
+    let run = &before.runs[last.asker().unwrap()].id;
+    let killed = |effect: &Effect| matches!(effect, Effect::Kill(kill) if kill.runs.contains(run));
+    last.planned().any(killed) && last.statuses().next().is_some()
+}
+
+/// The steps that happen again and again do so fifty times, and each time something moves.
+fn goes_round(workflow: &Workflow, story: &Story) -> bool {
+    let (first, again) = story.steps.split_at(story.again_from.unwrap());
+    assert!(again.iter().all(|step| !step.is_by_person()));
+    let rounds = (0..50).flat_map(|_| again).cloned();
+    let steps: Vec<Step> = first.iter().cloned().chain(rounds).collect();
+    let lives = live(workflow, &steps);
+    lives[first.len()..].chunks(again.len()).all(|round| {
+        round.iter().any(|lived| {
+            let starts = lived.planned().any(|it| matches!(it, Effect::Spawn(_)));
+            starts || lived.statuses().next().is_some()
+        })
+    })
+}
+
+/// Whether anything that can happen after these steps ends the task, as far as is looked.
+fn reaches_end(workflow: &Workflow, steps: &[Step]) -> bool {
+    let relevance = Relevance::of(workflow);
+    let mut playing = Playing::new(workflow);
+    for step in steps {
+        playing.take(step).unwrap();
+    }
+    let mut seen = BTreeSet::new();
+    let mut waiting = vec![playing];
+    while let Some(playing) = waiting.pop() {
+        let task = playing.task.as_ref().unwrap();
+        if workflow.is_terminal(&task.status) {
+            return true;
+        }
+        let situation = Situation::of(task, &relevance);
+        if seen.len() > 2_000 || !seen.insert(situation.clone()) {
+            continue;
+        }
+        for step in possible(workflow, &relevance, &situation) {
+            let mut next = playing.clone();
+            if next.take(&step).is_ok() {
+                waiting.push(next);
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,186 @@
+//! Wording that sentences about workflows share, and what gates ask for.
+
+use std::collections::BTreeSet;
+
+use crate::document::reading::VerdictMode;
+use crate::language::gates::{
+    ChecksState, Gate, GateKind, GitCondition, PullRequestState, ReportWanted, SectionGate,
+};
+use crate::role::Role;
+
+/// How much of a longer text is shown.
+const EXCERPT: usize = 40;
+
+fn joined(words: impl IntoIterator<Item = String>, last: &str) -> String {
+    let words: Vec<String> = words.into_iter().collect();
+    match words.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((end, rest)) => format!("{} {last} {end}", rest.join(", ")),
+    }
+}
+
+/// `a, b or c`.
+pub fn either(words: impl IntoIterator<Item = String>) -> String {
+    joined(words, "or")
+}
+
+/// `a, b and c`.
+pub fn all(words: impl IntoIterator<Item = String>) -> String {
+    joined(words, "and")
+}
+
+/// `the worker`.
+pub fn the(role: &Role) -> String {
+    format!("the {role}")
+}
+
+/// A time as a file writes it.
+pub fn duration(seconds: u64) -> String {
+    let units = [("d", 86_400), ("h", 3600), ("m", 60)];
+    let unit = units
+        .iter()
+        .find(|(_, length)| seconds > 0 && seconds.is_multiple_of(*length));
+    match unit {
+        Some((name, length)) => format!("{}{name}", seconds / length),
+        None => format!("{seconds}s"),
+    }
+}
+
+/// A program and its arguments, quoted where two different lists would otherwise look alike.
+pub fn command_line(command: &[String]) -> String {
+    let is_plain = |word: &String| {
+        let is_part = |it: char| !it.is_whitespace() && !it.is_control() && !"\"\\`".contains(it);
+        !word.is_empty() && word.chars().all(is_part)
+    };
+    let words = command.iter().map(|word| {
+        if is_plain(word) {
+            word.clone()
+        } else {
+            format!("{word:?}")
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The beginning of a text, in quotes.
+pub fn excerpt(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default().trim_end();
+    let short: String = line.chars().take(EXCERPT).collect();
+    let more = if short.len() < text.trim().len() {
+        "…"
+    } else {
+        ""
+    };
+    format!("\"{short}{more}\"")
+}
+
+/// One thing that a gate asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// What is looked at; two needs with one subject are two answers to the same question.
+    pub subject: String,
+    /// What is asked for, as the object of a sentence.
+    pub text: String,
+}
+
+/// Everything that these gates ask for, whatever they are called and however they are grouped.
+pub fn needs(gates: &[Gate]) -> Vec<Need> {
+    let mut needs: Vec<Need> = Vec::new();
+    for need in gates.iter().flat_map(|gate| of_kind(&gate.kind)) {
+        if !needs.contains(&need) {
+            needs.push(need);
+        }
+    }
+    needs
+}
+
+fn need(subject: impl Into<String>, text: impl Into<String>) -> Need {
+    Need {
+        subject: subject.into(),
+        text: text.into(),
+    }
+}
+
+fn of_kind(kind: &GateKind) -> Vec<Need> {
+    match kind {
+        GateKind::Section(gate) => of_section(gate),
+        GateKind::Report(gate) => {
+            let field = gate.field;
+            let wanted = match &gate.wanted {
+                ReportWanted::Is(words) => quoted(words, ""),
+                ReportWanted::Empty(true) => String::from("empty"),
+                ReportWanted::Empty(false) => String::from("not empty"),
+            };
+            let text = format!("a report whose `{field}` is {wanted}");
+            vec![need(format!("report {field}"), text)]
+        }
+        GateKind::Git(gate) => {
+            let texts = gate.conditions.iter().map(|condition| match condition {
+                GitCondition::Clean => "a clean worktree",
+                GitCondition::CommitsAhead => "a commit of its own on the branch",
+                GitCondition::BranchNotDefault => "another branch than the default one",
+                GitCondition::TaskFileUntracked => "a branch without TASK.md in its commits",
+            });
+            texts.map(|text| need(text, text)).collect()
+        }
+        GateKind::PullRequest(gate) => {
+            let state = gate.state.map(|state| match state {
+                PullRequestState::Open => "an open pull request",
+                PullRequestState::Merged => "a merged pull request",
+                PullRequestState::Closed => "a closed pull request",
+            });
+            let checks = gate.checks.map(|checks| match checks {
+                ChecksState::Passing => "a pull request whose checks pass",
+                ChecksState::Failing => "a pull request whose checks fail",
+                ChecksState::Pending => "a pull request whose checks still run",
+            });
+            let state = state.map(|text| need("pull request", text));
+            let checks = checks.map(|text| need("checks", text));
+            state.into_iter().chain(checks).collect()
+        }
+        GateKind::Command(gate) => {
+            let command = command_line(&gate.command);
+            let timeout = duration(gate.timeout);
+            let text = format!("`{command}` to succeed within {timeout}");
+            vec![need(command, text)]
+        }
+    }
+}
+
+/// A section must exist whatever else is asked of it, so that is said only where nothing else is.
+fn of_section(gate: &SectionGate) -> Vec<Need> {
+    let section = &gate.section;
+    let mut needs = Vec::new();
+    let mut add = |what: &str, text: String| needs.push(need(format!("{section} {what}"), text));
+    if !gate.fields.is_empty() {
+        let fields = quoted(&gate.fields, ":");
+        add("fields", format!("a line {fields} in `{section}`"));
+    }
+    if let Some(verdict) = gate.verdict {
+        let place = match gate.verdict_mode {
+            VerdictMode::FirstLine => "in the first line of",
+            VerdictMode::Scan => "anywhere in",
+        };
+        let text = format!("the verdict {verdict} {place} `{section}`");
+        add("verdict", text);
+    }
+    if !gate.from_role.is_empty() {
+        let roles: BTreeSet<_> = gate.from_role.iter().collect();
+        let roles = either(roles.into_iter().map(the));
+        add("author", format!("`{section}` submitted by {roles}"));
+    }
+    if gate.fresh {
+        add("fresh", format!("a fresh `{section}`"));
+    }
+    if needs.is_empty() {
+        needs.push(need(section.to_string(), format!("`{section}`")));
+    }
+    needs
+}
+
+/// The order in a file says nothing, so that words are sorted.
+fn quoted(words: &[String], end: &str) -> String {
+    let words: BTreeSet<&String> = words.iter().collect();
+    either(words.into_iter().map(|word| format!("`{word}{end}`")))
+}
