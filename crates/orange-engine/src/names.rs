@@ -6,6 +6,23 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// Says that each of these types is written as a text.
+macro_rules! written_as_text {
+    ($($name:ident),+ $(,)?) => {$(
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string" })
+            }
+        }
+    )+};
+}
+
+pub(crate) use written_as_text;
+
 /// Declares a cheap-to-clone string newtype.
 macro_rules! name {
     ($(#[$meta:meta] $name:ident),+ $(,)?) => {$(
@@ -37,7 +54,7 @@ macro_rules! name {
             }
         }
 
-        crate::text_schema::written_as_text!($name);
+        written_as_text!($name);
 
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -55,7 +55,7 @@ impl fmt::Display for Role {
     }
 }
 
-crate::text_schema::written_as_text!(Role);
+crate::names::written_as_text!(Role);
 
 impl Serialize for Role {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -176,7 +176,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-crate::text_schema::written_as_text!(Timestamp);
+crate::names::written_as_text!(Timestamp);
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

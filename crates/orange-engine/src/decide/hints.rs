@@ -2,8 +2,8 @@
 
 use crate::language::gates::GitCondition;
 use crate::names::Status;
+use crate::refusal::how_to_write;
 use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
-use crate::refusal_wording::how_to_write;
 use crate::role::Role;
 use crate::wording::{either, the};
 

@@ -5,10 +5,8 @@
 //! product goes through `transition`, and a plan's events are made by folding them through
 //! `apply` one by one, so what was decided and what a replay gives cannot differ.
 
-mod adopt;
 mod create;
 mod edges;
-mod exit;
 mod gates;
 mod held_back;
 mod hints;
@@ -17,13 +15,10 @@ mod merge;
 mod observation;
 mod obstacles;
 mod outlook;
-mod put_away;
-mod report;
 mod request;
 mod respawn;
 mod steps;
 mod submission;
-mod tell;
 mod transition;
 mod verdict;
 

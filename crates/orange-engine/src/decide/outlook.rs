@@ -10,7 +10,7 @@ use crate::language::prompt::Prompt;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Kind, Target, Trigger};
 use crate::names::Status;
-use crate::refusal_wording::event_of;
+use crate::refusal::event_of;
 use crate::role::Role;
 use crate::task::Task;
 use crate::way::Way;

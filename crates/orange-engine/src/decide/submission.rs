@@ -6,12 +6,12 @@
 
 use super::steps::{Needed, Steps};
 use crate::document::reading::Verdict;
-use crate::gate_failure::CommitKind;
 use crate::input::{Ask, Cause, FactNeeded, GitFacts, NamedCommit, Request};
 use crate::language::gates::{GateKind, GitCondition, SectionGate};
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Kind, Trigger};
 use crate::names::{CommitId, Status};
+use crate::refusal::CommitKind;
 use crate::refusal::GateFailure;
 use crate::role::Role;
 use crate::task::Submission;

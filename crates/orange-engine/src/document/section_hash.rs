@@ -75,7 +75,7 @@ impl fmt::Debug for SectionHash {
     }
 }
 
-crate::text_schema::written_as_text!(SectionHash);
+crate::names::written_as_text!(SectionHash);
 
 impl Serialize for SectionHash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -145,7 +145,7 @@ fn is_name_part(character: char) -> bool {
     character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_'
 }
 
-crate::text_schema::written_as_text!(Prompt);
+crate::names::written_as_text!(Prompt);
 
 impl Serialize for Prompt {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

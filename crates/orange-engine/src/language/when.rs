@@ -141,7 +141,7 @@ impl fmt::Display for When {
     }
 }
 
-crate::text_schema::written_as_text!(When);
+crate::names::written_as_text!(When);
 
 impl Serialize for When {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,9 +1,9 @@
 //! What the report of a headless run leads to.
 
-use super::edges;
-use super::observation::{is_over, live_role};
-use super::steps::{Needed, Steps};
-use super::transition;
+use super::{is_over, live_role};
+use crate::decide::edges;
+use crate::decide::steps::{Needed, Steps};
+use crate::decide::transition;
 use crate::event::Fact;
 use crate::language::workflow::Trigger;
 use crate::names::RunId;

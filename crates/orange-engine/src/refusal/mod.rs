@@ -1,14 +1,20 @@
 //! Refusals: everything that is missing, as data, with one wording.
 
+mod gate_failure;
+mod wording;
+
 use serde::Serialize;
 
 use crate::effect::MergeStrategy;
-pub use crate::gate_failure::GateFailure;
 use crate::language::verbs::Verb;
 use crate::language::workflow::Kind;
 use crate::names::{BranchName, CommitId, FieldName, Status, TaskId, WorkflowName};
 use crate::role::Role;
 use crate::schedule::Wait;
+
+pub(crate) use gate_failure::CommitKind;
+pub use gate_failure::GateFailure;
+pub(crate) use wording::{event_of, how_to_write};
 
 /// Why a request is not followed. It changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::create::existing_sections;
-use super::request::{Asking, already, closed_by};
-use super::transition::notice_absent;
+use super::{Asking, already, closed_by};
+use crate::decide::create::existing_sections;
+use crate::decide::transition::notice_absent;
 use crate::decision::Decision;
 use crate::document::{SectionHash, SectionName};
 use crate::event::Fact;

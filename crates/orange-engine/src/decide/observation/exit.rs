@@ -1,11 +1,11 @@
 //! What the death of an agent means: exit rules, first match first.
 
-use super::edges;
-use super::gates::{self, Answer};
-use super::respawn;
-use super::steps::{Needed, Steps};
-use super::transition;
-use super::verdict;
+use crate::decide::edges;
+use crate::decide::gates::{self, Answer};
+use crate::decide::respawn;
+use crate::decide::steps::{Needed, Steps};
+use crate::decide::transition;
+use crate::decide::verdict;
 use crate::event::Fact;
 use crate::evidence::Evidence;
 use crate::language::exit_rules::{CrashRule, ExitCase, ExitOutcome, ExitRule, OnCrash};

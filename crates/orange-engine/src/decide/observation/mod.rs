@@ -1,11 +1,12 @@
 //! What a change in the world means for a task.
 
-use super::edges;
-use super::exit;
-use super::merge;
-use super::report;
-use super::steps::{Needed, Steps};
-use super::transition::{self, Taken};
+mod exit;
+mod report;
+
+use crate::decide::edges;
+use crate::decide::merge;
+use crate::decide::steps::{Needed, Steps};
+use crate::decide::transition::{self, Taken};
 use crate::decision::Decision;
 use crate::effect::{Effect, EffectId, EffectOutcome};
 use crate::event::Fact;

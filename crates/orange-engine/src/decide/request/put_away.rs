@@ -1,6 +1,6 @@
 //! Deletes an ended task, brings it back, clears what it needs.
 
-use super::request::{Asking, already, closed_by};
+use super::{Asking, already, closed_by};
 use crate::decision::Decision;
 use crate::effect::Effect;
 use crate::event::Fact;

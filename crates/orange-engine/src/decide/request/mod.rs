@@ -1,12 +1,16 @@
 //! What a request comes to.
 
-use super::edges::{self, Asker, Choice, Closed};
-use super::hints;
-use super::merge::{self, Blocked};
-use super::respawn;
-use super::steps::Steps;
-use super::submission;
-use super::transition::{self, Taken};
+mod adopt;
+mod put_away;
+mod tell;
+
+use crate::decide::edges::{self, Asker, Choice, Closed};
+use crate::decide::hints;
+use crate::decide::merge::{self, Blocked};
+use crate::decide::respawn;
+use crate::decide::steps::Steps;
+use crate::decide::submission;
+use crate::decide::transition::{self, Taken};
 use crate::decision::{Decision, Plan};
 use crate::effect::{Effect, MergeStrategy, PlannedEffect};
 use crate::event::Fact;

@@ -1,10 +1,11 @@
 //! The JSON report of a headless run, and what it amounts to.
 
+mod lenient;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lenient;
 use crate::names::HarnessName;
 
 /// What a headless run says about itself; every field may be missing, `null` or of another type.

@@ -1,6 +1,6 @@
 //! A message of a person to an agent; the status stays.
 
-use super::request::{Asking, closed_by};
+use super::{Asking, closed_by};
 use crate::decision::Decision;
 use crate::effect::{Effect, NotifyRole};
 use crate::language::hooks::OnError;
