@@ -59,13 +59,11 @@ impl AgentEventKind {
         ("session-end", AgentEventKind::SessionEnd),
     ];
 
-    /// The kind of this name.
     pub fn named(name: &str) -> Option<AgentEventKind> {
         let mut all = AgentEventKind::ALL.iter();
         all.find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
 
-    /// Its name.
     pub fn as_str(self) -> &'static str {
         let mut all = AgentEventKind::ALL.iter();
         all.find(|(_, kind)| *kind == self)

@@ -105,7 +105,6 @@ pub enum ItemKind {
 }
 
 impl ItemKind {
-    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             ItemKind::Question => "question",
@@ -180,7 +179,6 @@ impl Item {
 /// How a task stands, as far as a person may be needed.
 #[derive(Clone, Debug)]
 pub struct Standing<'a> {
-    /// The task.
     pub task: &'a TaskId,
     /// Since when it is in its status.
     pub entered_at: Timestamp,
@@ -210,9 +208,7 @@ pub struct Reason<'a> {
 /// A message that no agent has read.
 #[derive(Clone, Copy, Debug)]
 pub struct Unread<'a> {
-    /// Its number.
     pub id: u64,
-    /// To whom.
     pub to: &'a Role,
     /// When it was written.
     pub written_at: Timestamp,
@@ -227,9 +223,7 @@ pub struct Unread<'a> {
 pub struct Agent<'a> {
     /// As what it runs.
     pub role: &'a Role,
-    /// Which start of it.
     pub run: &'a RunId,
-    /// What it told.
     pub activity: &'a Activity,
 }
 

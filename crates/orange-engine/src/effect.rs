@@ -250,7 +250,6 @@ pub enum MergeStrategy {
 }
 
 impl MergeStrategy {
-    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             MergeStrategy::Ff => "ff",

@@ -21,7 +21,6 @@ use crate::time::Timestamp;
 /// Everything `decide` may know besides the workflow and the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// The time.
     pub at: Timestamp,
     /// A text no earlier input carried.
     pub fresh: FreshId,
@@ -36,7 +35,6 @@ pub struct Input {
 /// What an input is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Somebody asks.
     Request(Request),
     /// The world changed.
     Observation(Observation),
@@ -45,9 +43,7 @@ pub enum Cause {
 /// Somebody asks for something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Who.
     pub by: Role,
-    /// What.
     pub ask: Ask,
     /// Whether the question of the edge, if it has one, was answered with yes.
     pub confirmed: bool,
@@ -61,10 +57,7 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// This status.
-    Move {
-        /// Where to.
-        to: Status,
-    },
+    Move { to: Status },
     /// Whatever this verb means here.
     Verb(Verb),
     /// A merge, in a certain way.
@@ -84,7 +77,6 @@ pub enum Ask {
     /// A status that was written into TASK.md by hand: as the worker in a worktree, as the human
     /// elsewhere, where it is never followed.
     HandEdit {
-        /// Where to.
         to: Status,
         /// The version that stood beside it.
         version: u64,
@@ -102,7 +94,6 @@ pub enum Ask {
     },
     /// Another workflow.
     Adopt {
-        /// The workflow.
         workflow: Box<Workflow>,
         /// Its text, which the task is pinned to.
         text: String,
@@ -136,23 +127,19 @@ pub enum Observation {
     },
     /// An agent's process ended.
     RunEnded {
-        /// Which run.
         run: RunId,
         /// How we know.
         evidence: Evidence,
         /// The line of its output that told, if one did.
         said: Option<String>,
     },
-    /// An effect was done.
     EffectDone {
-        /// Which one.
         effect: EffectId,
         /// What it brought to light.
         outcome: EffectOutcome,
     },
     /// An effect failed for good.
     EffectGivenUp {
-        /// Which one.
         effect: EffectId,
         /// Why.
         error: String,
@@ -164,31 +151,24 @@ pub enum Observation {
     },
     /// The forge's word on the pull request.
     PullRequest {
-        /// Its state.
         state: PullRequestState,
     },
     /// The status has lasted for some time.
     TimedOut,
-    /// A headless run reported.
     ReportArrived {
-        /// Which run.
         run: RunId,
-        /// What it reported.
         report: Report,
     },
     /// Something came to light that a person should know.
     Noticed {
-        /// What.
         what: String,
     },
     /// A child task was created.
     ChildAdded {
-        /// The child.
         child: TaskId,
     },
     /// A child task reached its end.
     ChildEnded {
-        /// The child.
         child: TaskId,
         /// How.
         status: Status,
@@ -215,11 +195,9 @@ pub struct Facts {
 /// What is known about branch and worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitFacts {
-    /// The branch's commit.
     pub head: CommitId,
     /// The default branch's commit.
     pub base: CommitId,
-    /// The conditions that hold.
     pub holds: Vec<GitCondition>,
     /// What keeps the worktree from being clean.
     pub unclean: Unclean,
@@ -239,7 +217,6 @@ pub struct Unclean {
 /// How a commit relates to the branch and to the default branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedCommit {
-    /// The commit.
     pub commit: CommitId,
     /// How many commits the branch has since; `None` when it is not part of the branch.
     pub commits_since: Option<u64>,
@@ -250,7 +227,6 @@ pub struct NamedCommit {
 /// What is known about the pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PullRequestFacts {
-    /// Its state.
     pub state: PullRequestState,
     /// How its checks stand; `None` when it has none.
     pub checks: Option<ChecksState>,
@@ -273,11 +249,9 @@ pub enum FactNeeded {
     Document,
     /// Branch and worktree.
     Git,
-    /// The pull request.
     PullRequest,
     /// The report of a headless run that has ended.
     Report {
-        /// The run.
         run: RunId,
     },
     /// How a command ends.
@@ -292,11 +266,8 @@ pub enum FactNeeded {
 /// A task that somebody wants to begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTask {
-    /// Its identity.
     pub id: TaskId,
-    /// Its project.
     pub project: ProjectName,
-    /// Who asks.
     pub by: Role,
     /// Where it begins; the first entry that is open when absent.
     pub status: Option<Status>,
@@ -304,7 +275,6 @@ pub struct NewTask {
     pub summary: String,
     /// Where it is done.
     pub branch: BranchName,
-    /// With what.
     pub harness: HarnessName,
     /// With what it is reviewed.
     pub review_harness: HarnessName,

@@ -34,10 +34,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Every reason.
     pub const ALL: [Reason; 2] = [Reason::Quota, Reason::Login];
 
-    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Reason::Quota => "quota",

@@ -3,7 +3,6 @@
 /// A workflow that is compiled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shipped {
-    /// Its name.
     pub name: &'static str,
     /// Its text, comments and all.
     pub source: &'static str,

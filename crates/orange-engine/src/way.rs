@@ -13,23 +13,18 @@ use crate::role::Role;
 pub struct Way {
     /// Where it leads; nowhere when it goes back and there is nothing to go back to.
     pub to: Option<Status>,
-    /// What sets it off.
     pub trigger: Trigger,
     /// When that is, in words; nothing for a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub happens_when: Option<String>,
     /// Who may ask; everybody when empty.
     pub by: Vec<Role>,
-    /// What holds already.
     pub holds: Vec<String>,
-    /// What stands in the way.
     pub missing: Vec<Missing>,
     /// What is only looked at when somebody asks.
     pub unchecked: Vec<String>,
-    /// What to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The verbs that mean it.
     #[serde(skip)]
     pub verbs: Vec<Verb>,
     /// Whether what is said with it reaches somebody.

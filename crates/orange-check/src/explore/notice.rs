@@ -25,23 +25,13 @@ pub enum Notice {
         label: &'static str,
     },
     /// An agent is started while one of its role is alive.
-    Doubled {
-        /// The role.
-        role: Role,
-    },
+    Doubled { role: Role },
     /// A message goes to somebody who is not there and cannot be brought.
-    NobodyToTell {
-        /// Who.
-        role: Role,
-    },
+    NobodyToTell { role: Role },
     /// The workspace is given back while somebody is alive in it.
-    Evicted {
-        /// Who.
-        role: Role,
-    },
+    Evicted { role: Role },
     /// A field was counted up.
     Counted {
-        /// The field.
         field: FieldName,
         /// To what.
         value: i64,

@@ -39,7 +39,6 @@ pub struct Explored {
     pub steps: Vec<Step>,
     /// Whether nothing was left out.
     pub is_complete: bool,
-    /// What mattered.
     pub relevance: Relevance,
     /// The entries by which a task could begin.
     pub entries: BTreeSet<Status>,
@@ -49,7 +48,6 @@ pub struct Explored {
 /// A situation in the search.
 #[derive(Debug)]
 pub struct Node {
-    /// The situation.
     pub situation: Situation,
     /// The situation before it on the shortest way, and the step from there; a step alone begins.
     pub reached_by: (Option<usize>, usize),
@@ -64,7 +62,6 @@ pub struct Node {
 pub struct Arc {
     /// The step, as a place among the steps.
     pub step: usize,
-    /// The situation it leads to.
     pub to: usize,
     /// Whether the status changed or an agent was started.
     pub is_progress: bool,
@@ -77,11 +74,9 @@ pub struct Visit<'a> {
     pub node: Option<usize>,
     /// The step, as a place among the steps.
     pub step_number: usize,
-    /// The step.
     pub step: &'a Step,
     /// The task before.
     pub before: Option<&'a Task>,
-    /// What it brought about.
     pub played: &'a Played,
 }
 

@@ -17,11 +17,9 @@ use super::relevance::Relevance;
 /// What documents say is not part of it: anybody can write anything at any time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Situation {
-    /// Where the task is.
     pub status: Status,
     /// Where it was entered from, if that matters.
     pub previous: Option<Status>,
-    /// Whether it holds a workspace.
     pub has_workspace: bool,
     /// Who is alive, and whether without a terminal.
     pub alive: Vec<(Role, bool)>,
@@ -34,7 +32,6 @@ pub struct Situation {
 }
 
 impl Situation {
-    /// The situation of a settled task.
     pub fn of(task: &Task, relevance: &Relevance) -> Situation {
         let status = task.status.clone();
         let alive = task

@@ -11,9 +11,7 @@ use orange_engine::role::Role;
 /// Something happens, and all that follows from it is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What happens.
     pub happening: Happening,
-    /// What is shown with it.
     pub shown: Shown,
     /// The effect that fails for good, counted from zero among those that follow.
     pub fails: Option<Failing>,
@@ -33,63 +31,49 @@ pub struct Failing {
 pub enum Happening {
     /// Somebody begins it.
     Begin {
-        /// Where.
         entry: Status,
         /// The length of its summary.
         summary: usize,
     },
     /// Somebody asks for a status.
     Ask {
-        /// Who.
         by: Role,
-        /// For which one.
         to: Status,
     },
     /// Somebody writes into TASK.md and asks for nothing.
     Write {
-        /// Who.
         by: Role,
     },
     /// Somebody asks for a merge, and it succeeds.
     Merge {
-        /// Who.
         by: Role,
     },
     /// The person brings an agent back.
     Respawn {
-        /// Which one.
         role: Role,
     },
-    /// An agent dies.
     Die {
-        /// Which one.
         role: Role,
         /// Of what.
         evidence: Evidence,
     },
     /// The status has lasted as long as it may.
     TimeOut,
-    /// A headless run reports.
     Report {
         /// As what it runs.
         role: Role,
-        /// What it says.
         report: Box<Report>,
     },
     /// The forge says what became of the pull request.
     PullRequest {
-        /// Its state.
         state: PullRequestState,
     },
     /// Somebody merges the branch without asking.
     MergedOutside,
-    /// A child task is created.
     AddChild,
-    /// A child task ends.
     EndChild,
     /// The person writes another summary.
     Summarize {
-        /// Its length.
         length: usize,
     },
 }
@@ -97,7 +81,6 @@ pub enum Happening {
 /// What a document and the world show while something happens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// The gates that hold.
     pub gates: Vec<Gate>,
     /// Gates on sections that stand in the document as they stood before.
     pub kept: Vec<Gate>,

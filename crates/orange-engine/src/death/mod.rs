@@ -30,13 +30,11 @@ pub struct Rule {
     /// It ended with one of these codes, or by one of these signals; nothing given means that it
     /// does not matter how.
     pub exits: Vec<i32>,
-    /// The signals.
     pub signals: Vec<i32>,
     /// What it means then.
     pub means: Meaning,
 }
 
-/// What a death means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// The harness has no quota left.
@@ -46,11 +44,9 @@ pub enum Meaning {
         /// How many seconds it lasts when the text does not say.
         wait: u64,
     },
-    /// The harness is not logged in.
     Login,
     /// The service behind the harness had too much to do.
     Overloaded,
-    /// The system ran out of memory.
     OutOfMemory,
     /// The harness's program does not exist.
     MissingProgram,
@@ -106,7 +102,6 @@ impl Meaning {
 /// How a run ended, as far as it can be looked at.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending<'a> {
-    /// How its process ended.
     pub evidence: &'a Evidence,
     /// What it has shown.
     pub shown: &'a str,

@@ -16,7 +16,6 @@ pub enum Form {
 }
 
 impl Form {
-    /// Every form.
     pub const ALL: &'static [Form] = &[Form::Epoch, Form::Iso, Form::Relative, Form::Clock];
 
     /// What a definition calls it.

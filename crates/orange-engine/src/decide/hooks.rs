@@ -17,7 +17,6 @@ use crate::task::{Task, Workspace};
 pub(super) struct Context<'a> {
     /// The plan their effects belong to.
     pub(super) plan: u64,
-    /// What the asker said.
     pub(super) message: &'a str,
     /// The runs that were known before the transition.
     pub(super) known: &'a [Known],

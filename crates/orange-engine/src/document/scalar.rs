@@ -9,7 +9,6 @@ use granit_parser::{ScalarStyle, Tag};
 pub enum FieldValue {
     /// Any text, also a number that does not fit an integer.
     Text(String),
-    /// A whole number.
     Integer(i64),
     /// `true` or `false`.
     Boolean(bool),

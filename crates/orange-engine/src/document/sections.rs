@@ -39,7 +39,6 @@ impl Section {
         self.line
     }
 
-    /// The fingerprint of its content.
     pub fn hash(&self) -> SectionHash {
         self.hash
     }

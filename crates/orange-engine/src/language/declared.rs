@@ -9,7 +9,6 @@ use super::problem::Position;
 pub struct Declared {
     /// What it names.
     pub what: Naming,
-    /// The name.
     pub name: String,
     /// Where the file says so.
     pub at: Position,
@@ -20,15 +19,12 @@ pub struct Declared {
 /// What can be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Naming {
-    /// An agent role.
     Role,
     /// A number that does not change.
     Limit,
     /// A number that a task counts in.
     Field,
-    /// A gate.
     Gate,
-    /// A prompt.
     Prompt,
     /// A verb; it is used by people.
     Verb,

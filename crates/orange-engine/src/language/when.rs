@@ -22,7 +22,6 @@ pub struct When {
 pub struct Comparison {
     /// The field that is read.
     pub field: FieldName,
-    /// How it is compared.
     pub operator: Operator,
     /// What it is compared with.
     pub value: i64,

@@ -101,7 +101,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Every outcome.
     pub const ALL: [Outcome; 5] = [
         Outcome::Done,
         Outcome::Unfinished,

@@ -23,13 +23,10 @@ const LONGEST_BACKOFF: i64 = 300_000;
 /// A task, as far as the order of starts needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The task.
     pub task: TaskId,
-    /// Its project.
     pub project: ProjectName,
     /// With what it is done.
     pub harness: HarnessName,
-    /// Where it is.
     pub status: Status,
     /// What that means here.
     pub place: Place,
@@ -54,9 +51,7 @@ pub enum Place {
     Queued(Queued),
     /// It is under way.
     Active,
-    /// It has ended.
     Ended {
-        /// Whether it was given up.
         cancelled: bool,
     },
 }
@@ -88,7 +83,6 @@ pub enum Starter {
 }
 
 impl Standing {
-    /// Where a task stands.
     pub fn of(workflow: &Workflow, task: &Task) -> Standing {
         let kind = workflow.state(&task.status).map(|state| state.kind);
         let place = match kind {
