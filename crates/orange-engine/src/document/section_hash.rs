@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 use sha2::{Digest, Sha256};
 
 use super::lines::lines;
@@ -76,12 +76,6 @@ impl fmt::Debug for SectionHash {
 }
 
 crate::names::written_as_text!(SectionHash);
-
-impl Serialize for SectionHash {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
 
 impl<'de> Deserialize<'de> for SectionHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,8 +1,6 @@
 //! Prompts: text with strict variables, filled in one pass.
 
-use std::fmt::Write as _;
-
-use serde::{Serialize, Serializer};
+use std::fmt::{self, Write as _};
 
 /// A text with variables; `{{` and `}}` stand for braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,8 +145,8 @@ fn is_name_part(character: char) -> bool {
 
 crate::names::written_as_text!(Prompt);
 
-impl Serialize for Prompt {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+impl fmt::Display for Prompt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
     }
 }

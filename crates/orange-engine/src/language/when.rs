@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Serialize, Serializer};
-
 use crate::names::{FieldName, LimitName};
 
 /// The limits a workflow declares, by name.
@@ -141,12 +139,6 @@ impl fmt::Display for When {
 }
 
 crate::names::written_as_text!(When);
-
-impl Serialize for When {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
 
 /// Splits a guard into names, numbers and operators, counting characters.
 struct Words<'text> {

@@ -16,17 +16,15 @@ use orange_engine::{Workflow, outlook, replay};
 use proptest::prelude::*;
 
 use crate::happenings::{anything, cause};
-use crate::kit::{World, load_clean, new_task, shipped_workflow, status, task_file};
+use crate::kit::{
+    World, load_clean, new_task, plan_of, refusal_of, shipped_workflow, status, task_file,
+};
 use crate::laws::WORKFLOWS;
 
 fn missing(decision: Decision) -> Vec<Missing> {
-    match decision {
-        Decision::Refusal(refusal) => {
-            assert!(!refusal.hints.is_empty(), "{refusal}");
-            refusal.missing
-        }
-        other => panic!("{other:?}"),
-    }
+    let refusal = refusal_of(decision);
+    assert!(!refusal.hints.is_empty(), "{refusal}");
+    refusal.missing
 }
 
 fn adopt(workflow: &Workflow) -> Ask {
@@ -391,9 +389,7 @@ fn several_changes_are_one_decision() {
     assert_eq!(world.task.status, status("clarification"));
     world.settle();
     let refused = world.ask(Role::Human, amend("Known", "working"));
-    let Decision::Refusal(refusal) = refused else {
-        panic!("{refused:?}");
-    };
+    let refusal = refusal_of(refused);
     assert!(
         refusal
             .hints
@@ -417,9 +413,7 @@ fn who_brought_an_agent_back_is_in_the_history() {
     let mut world = World::placed(&workflow, "working");
     world.task.runs.clear();
     let respawned = world.ask(Role::Human, Ask::Respawn { role: None });
-    let Decision::Plan(plan) = respawned else {
-        panic!("{respawned:?}");
-    };
+    let plan = plan_of(respawned);
     let mut facts = plan.events.iter().map(|event| &event.fact);
     let fact = facts.find(|fact| matches!(fact, Fact::AgentRespawned { .. }));
     let said = told(fact.unwrap(), &plan.events);

@@ -235,10 +235,7 @@ impl<'a> World<'a> {
 
     /// A request that must be followed; its effects then succeed.
     pub fn must(&mut self, by: Role, to: &str) -> Plan {
-        let decision = self.move_to(by, to);
-        let Decision::Plan(plan) = decision else {
-            panic!("{decision:#?}")
-        };
+        let plan = plan_of(self.move_to(by, to));
         assert_eq!(self.task.status.as_str(), to);
         self.settle();
         plan
@@ -246,20 +243,13 @@ impl<'a> World<'a> {
 
     pub fn refused(&mut self, by: Role, to: &str) -> Refusal {
         let before = self.task.clone();
-        match self.move_to(by, to) {
-            Decision::Refusal(refusal) => {
-                assert_eq!(self.task, before);
-                refusal
-            }
-            other => panic!("{other:#?}"),
-        }
+        let refusal = refusal_of(self.move_to(by, to));
+        assert_eq!(self.task, before);
+        refusal
     }
 
     pub fn observe(&mut self, observation: Observation) -> Plan {
-        match self.step(Cause::Observation(observation)) {
-            Decision::Plan(plan) => plan,
-            other => panic!("{other:#?}"),
-        }
+        plan_of(self.step(Cause::Observation(observation)))
     }
 
     /// Everything that the worker did is committed.
@@ -326,6 +316,20 @@ impl<'a> World<'a> {
         pending
             .map(|pending| pending.planned.effect.label())
             .collect()
+    }
+}
+
+pub fn plan_of(decision: Decision) -> Plan {
+    match decision {
+        Decision::Plan(plan) => plan,
+        other => panic!("{other:#?}"),
+    }
+}
+
+pub fn refusal_of(decision: Decision) -> Refusal {
+    match decision {
+        Decision::Refusal(refusal) => refusal,
+        other => panic!("{other:#?}"),
     }
 }
 

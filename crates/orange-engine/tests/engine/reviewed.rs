@@ -8,7 +8,7 @@ use orange_engine::role::Role;
 use orange_engine::task::Submission;
 use orange_engine::{Workflow, replay};
 
-use crate::kit::{World, request, shipped_workflow, shown, status};
+use crate::kit::{World, refusal_of, request, shipped_workflow, shown, status};
 
 const HANDOFF: (&str, &str) = ("## Handoff", "DONE: it");
 const PASS: (&str, &str) = ("## Review", "Verdict: PASS");
@@ -105,9 +105,7 @@ fn a_merge_takes_the_reviewed_commit_and_no_other() {
         Some(submission("head", Some(Role::Reviewer)))
     );
     commit(&mut world, "later", "head", Some(3));
-    let Decision::Refusal(refusal) = world.step(merge(None)) else {
-        panic!()
-    };
+    let refusal = refusal_of(world.step(merge(None)));
     let told = refusal.to_string();
     assert!(told.contains("3 commits after head"), "{told}");
     // Named by the person, either of the two is merged, and what is left out is said.
@@ -138,9 +136,7 @@ fn without_a_review_the_merge_takes_what_was_handed_over() {
     world.write(&[HANDOFF]);
     world.must(Role::Worker, "reviewing");
     commit(&mut world, "later", "head", Some(1));
-    let Decision::Refusal(refusal) = world.step(merge(None)) else {
-        panic!()
-    };
+    let refusal = refusal_of(world.step(merge(None)));
     let told = refusal.to_string();
     assert!(told.contains("1 commit after head"), "{told}");
 }

@@ -20,7 +20,8 @@ use orange_engine::why::why;
 use orange_engine::{Workflow, replay, stands_for};
 
 use crate::kit::{
-    ALL_HOLD, World, git_facts, load_clean, new_task, request, shipped_workflow, shown, status,
+    ALL_HOLD, World, git_facts, load_clean, new_task, plan_of, refusal_of, request,
+    shipped_workflow, shown, status,
 };
 
 fn default() -> Workflow {
@@ -67,9 +68,7 @@ fn from_pending_to_done() {
     let facts = world.facts.git.take().unwrap();
     assert_eq!(shown(&world.verb(Role::Human, Verb::Merge)), "needs git");
     world.facts.git = Some(facts);
-    let Decision::Plan(plan) = world.verb(Role::Human, Verb::Merge) else {
-        panic!()
-    };
+    let plan = plan_of(world.verb(Role::Human, Verb::Merge));
     let merge = plan.effects().next().unwrap();
     let Effect::Merge(asked) = &merge.effect else {
         panic!()
@@ -205,9 +204,7 @@ fn a_merge_asks_its_gates_and_its_question() {
     );
     let mut world = World::placed(&workflow, "working");
     world.facts.git = Some(git_facts(&ALL_HOLD));
-    let Decision::Refusal(refusal) = world.verb(Role::Human, Verb::Merge) else {
-        panic!()
-    };
+    let refusal = refusal_of(world.verb(Role::Human, Verb::Merge));
     assert_eq!(refusal.code(), "confirmation-needed");
     assert_eq!(
         refusal.hints,
@@ -247,9 +244,7 @@ fn a_failed_review_sends_the_worker_back_or_brings_a_new_one() {
         ("## Handoff", "DONE: all"),
         ("## Review", "Verdict: FAIL\nno tests"),
     ]);
-    let Decision::Plan(plan) = world.move_to(Role::Reviewer, "working") else {
-        panic!()
-    };
+    let plan = plan_of(world.move_to(Role::Reviewer, "working"));
     let notify = plan.effects().find_map(|planned| match &planned.effect {
         Effect::NotifyRole(notify) => Some(notify),
         _ => None,
@@ -581,9 +576,7 @@ fn a_start_that_fails_leads_back_to_the_queue() {
         assert_eq!(world.task.workspace, Workspace::None);
         assert!(world.task.runs.is_empty());
     }
-    let Decision::Refusal(refusal) = world.verb(Role::Engine, Verb::Spawn) else {
-        panic!()
-    };
+    let refusal = refusal_of(world.verb(Role::Engine, Verb::Spawn));
     assert_eq!(refusal.code(), "guard-failed");
     world.verb(Role::Human, Verb::Spawn);
     assert_eq!(world.task.status, status("planning"));
@@ -931,22 +924,13 @@ fn hand_edits_are_requests_of_the_day() {
         version,
     };
     // From memory: not a wish. The same status: nothing to wish for.
-    let Decision::Plan(stale) = world.ask(Role::Worker, edit("agent-review", entered - 1)) else {
-        panic!()
-    };
+    let stale = plan_of(world.ask(Role::Worker, edit("agent-review", entered - 1)));
     assert_eq!(stale.events, []);
-    let Decision::Plan(invented) = world.ask(Role::Worker, edit("agent-review", version + 1))
-    else {
-        panic!()
-    };
+    let invented = plan_of(world.ask(Role::Worker, edit("agent-review", version + 1)));
     assert_eq!(invented.events, []);
-    let Decision::Plan(same) = world.ask(Role::Worker, edit("working", version)) else {
-        panic!()
-    };
+    let same = plan_of(world.ask(Role::Worker, edit("working", version)));
     assert_eq!(same.events, []);
-    let Decision::Plan(rejected) = world.ask(Role::Worker, edit("done", version)) else {
-        panic!()
-    };
+    let rejected = plan_of(world.ask(Role::Worker, edit("done", version)));
     assert_eq!(rejected.events.len(), 1);
     assert!(
         matches!(&rejected.events[0].fact, Fact::EditRejected { reason, .. } if reason.contains("never by request"))
@@ -1021,9 +1005,7 @@ fn a_refused_request_stands_for_no_verdict_but_the_one_it_asks_for() {
 fn repeating_ones_own_request_is_a_success_without_events() {
     let workflow = default();
     let mut world = in_review(&workflow);
-    let Decision::Plan(plan) = world.move_to(Role::Worker, "agent-review") else {
-        panic!()
-    };
+    let plan = plan_of(world.move_to(Role::Worker, "agent-review"));
     assert!(plan.already && plan.events.is_empty());
     assert_eq!(
         world.refused(Role::Reviewer, "agent-review").code(),
@@ -1138,9 +1120,7 @@ fn autopilot_goes_from_new_to_done() {
     world.verb(Role::Engine, Verb::Spawn);
     assert_eq!(world.task.status, status("routed"));
     world.settle();
-    let Decision::Plan(plan) = world.verb(Role::Engine, Verb::Spawn) else {
-        panic!()
-    };
+    let plan = plan_of(world.verb(Role::Engine, Verb::Spawn));
     let Some(Effect::Spawn(spawn)) = plan.effects().nth(1).map(|planned| &planned.effect) else {
         panic!()
     };
@@ -1219,9 +1199,7 @@ fn a_report_of_a_new_run_does_not_carry_the_old_one() {
 fn commands_are_asked_for_last_and_only_then() {
     let workflow = everything();
     let mut world = World::placed(&workflow, "busy");
-    let Decision::Refusal(refusal) = world.move_to(Role::Worker, "asking") else {
-        panic!()
-    };
+    let refusal = refusal_of(world.move_to(Role::Worker, "asking"));
     assert_eq!(refusal.unchecked, ["true"]);
     world.write(&[("## Plan", "APPROACH: x")]);
     let Decision::Needs(needs) = world.move_to(Role::Worker, "asking") else {
@@ -1364,9 +1342,7 @@ fn a_timeout_takes_its_time() {
 fn roles_of_the_workflow_s_own_run_and_die_like_the_others() {
     let workflow = everything();
     let mut world = World::begin(&workflow);
-    let Decision::Plan(plan) = world.verb(Role::Human, Verb::Spawn) else {
-        panic!()
-    };
+    let plan = plan_of(world.verb(Role::Human, Verb::Spawn));
     let qa = Role::named("qa");
     let spawns: Vec<(String, String, String)> = plan
         .effects()
@@ -1448,9 +1424,7 @@ fn an_agent_without_a_workspace_is_not_brought_back() {
     let mut world = World::placed(&workflow, "working");
     world.task.runs.clear();
     world.task.workspace = Workspace::None;
-    let Decision::Refusal(refusal) = world.ask(Role::Human, Ask::Respawn { role: None }) else {
-        panic!()
-    };
+    let refusal = refusal_of(world.ask(Role::Human, Ask::Respawn { role: None }));
     assert_eq!(refusal.code(), "no-workspace");
     assert_eq!(
         refusal.to_string(),
@@ -1473,9 +1447,7 @@ fn what_a_person_says_reaches_the_worker() {
         message: Some(String::from("use {branch} and $(rm -rf /)")),
         head: None,
     };
-    let Decision::Plan(plan) = world.step(Cause::Request(asked)) else {
-        panic!()
-    };
+    let plan = plan_of(world.step(Cause::Request(asked)));
     let Some(Effect::NotifyRole(notify)) = plan.effects().next().map(|planned| &planned.effect)
     else {
         panic!()

@@ -1,0 +1,246 @@
+//! Deliberate mistakes in the shipped workflows: `check` finds every one.
+
+use std::collections::BTreeSet;
+
+use orange_check::check::{Checked, Finding, FindingCode, Severity, check};
+use orange_engine::{load, shipped};
+
+use crate::kit::load_clean;
+use crate::witness;
+
+const MISTAKES: [(&str, &str); 4] = [
+    ("default", include_str!("default.txt")),
+    ("minimal", include_str!("minimal.txt")),
+    ("respawn", include_str!("respawn.txt")),
+    ("autopilot", include_str!("autopilot.txt")),
+];
+
+/// A workflow with a judge, a counter and a command, as a user would write it.
+const BASE: &str = include_str!("base.yml");
+
+/// Lines, how often they stand there, and what stands there instead.
+struct Edit {
+    old: Vec<&'static str>,
+    times: usize,
+    new: Vec<&'static str>,
+}
+
+/// A row of a table: `# title`, edits as a diff has them, `= what is wanted`, further edits.
+struct Row {
+    title: &'static str,
+    edits: Vec<Edit>,
+    wanted: &'static str,
+    mended: Vec<Edit>,
+}
+
+fn rows(table: &'static str) -> Vec<Row> {
+    let rows = table.split("\n# ").skip(1).map(|row| {
+        let (title, lines) = row.split_once('\n').unwrap();
+        let lines: Vec<&str> = lines.lines().filter(|line| !line.is_empty()).collect();
+        let mut parts = lines.splitn(2, |line| line.starts_with('='));
+        let edits = edits(parts.next().unwrap());
+        let mut wanted = lines.iter().filter_map(|line| line.strip_prefix("= "));
+        Row {
+            title,
+            edits,
+            wanted: wanted.next().unwrap_or_default(),
+            mended: parts.next().map(self::edits).unwrap_or_default(),
+        }
+    });
+    rows.collect()
+}
+
+/// Each begins after a line `@@`, which may say how often the old lines are there.
+fn edits(lines: &[&'static str]) -> Vec<Edit> {
+    let mut edits: Vec<Edit> = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let times = line.strip_prefix("@@").map(str::trim);
+        if index == 0 || times.is_some() {
+            edits.push(Edit {
+                old: Vec::new(),
+                times: times.and_then(|it| it.parse().ok()).unwrap_or(1),
+                new: Vec::new(),
+            });
+        }
+        let edit = edits.last_mut().unwrap();
+        let (sign, text) = line.split_at(1);
+        if matches!(sign, " " | "-") {
+            edit.old.push(text);
+        }
+        if matches!(sign, " " | "+") {
+            edit.new.push(text);
+        }
+    }
+    edits
+}
+
+fn edited(source: &str, edits: &[Edit], what: &str) -> String {
+    let mut lines: Vec<&str> = source.lines().collect();
+    for Edit { old, times, new } in edits {
+        let places = lines.windows(old.len()).enumerate();
+        let places = places.filter(|(_, lines)| lines == old);
+        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+        assert_eq!(places.len(), *times, "{what}: {old:?} stands elsewhere");
+        for place in places.into_iter().rev() {
+            lines.splice(place..place + old.len(), new.iter().copied());
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn shipped_source(name: &str) -> &'static str {
+    shipped::named(name).unwrap().source
+}
+
+fn wrong(checked: &Checked) -> Vec<&Finding> {
+    let findings = checked.findings.iter();
+    findings
+        .filter(|finding| finding.severity != Severity::Note)
+        .collect()
+}
+
+fn listed(checked: &Checked) -> String {
+    let lines = checked
+        .findings
+        .iter()
+        .map(|it| format!("{} {}", it.code, it.message));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Checks a text, lives every story, and gives back what was found.
+fn findings_of(source: &str) -> Checked {
+    let workflow = load_clean(source);
+    let checked = check(&workflow);
+    for finding in &checked.findings {
+        witness::is_true(&workflow, finding);
+    }
+    checked
+}
+
+fn all_are_found(name: &str, rows: &[Row]) {
+    for row in rows {
+        let what = format!("{name}, {}", row.title);
+        let text = edited(shipped_source(name), &row.edits, &what);
+        let (code, fragment) = row.wanted.split_once(": ").unwrap();
+        if code == "refused" {
+            let problems = load(&text).problems;
+            assert!(
+                problems.iter().any(|it| it.code.as_str() == fragment),
+                "{what}"
+            );
+            continue;
+        }
+        let checked = findings_of(&text);
+        assert!(!wrong(&checked).is_empty(), "{what}");
+        let mut findings = checked.findings.iter();
+        let is_found = findings.any(|it| it.code.as_str() == code && it.message.contains(fragment));
+        assert!(is_found, "{what}: {code} {fragment}\n{}", listed(&checked));
+    }
+}
+
+fn mistakes_in(name: &str) -> Vec<Row> {
+    let (_, table) = MISTAKES.iter().find(|(it, _)| *it == name).unwrap();
+    rows(table)
+}
+
+/// Two halves, because they take the longest and can be tried beside each other.
+#[test]
+fn every_mistake_in_default_is_found_first_half() {
+    let rows = mistakes_in("default");
+    all_are_found("default", &rows[..rows.len() / 2]);
+}
+
+#[test]
+fn every_mistake_in_default_is_found_second_half() {
+    let rows = mistakes_in("default");
+    all_are_found("default", &rows[rows.len() / 2..]);
+}
+
+#[test]
+fn every_mistake_in_minimal_is_found() {
+    all_are_found("minimal", &mistakes_in("minimal"));
+}
+
+#[test]
+fn every_mistake_in_respawn_is_found() {
+    all_are_found("respawn", &mistakes_in("respawn"));
+}
+
+#[test]
+fn every_mistake_in_autopilot_is_found() {
+    all_are_found("autopilot", &mistakes_in("autopilot"));
+}
+
+#[test]
+fn what_does_no_harm_is_left_alone() {
+    for row in rows(include_str!("equivalents.txt")) {
+        let (workflow, why) = row.title.split_once(": ").unwrap();
+        let text = edited(shipped_source(workflow), &row.edits, why);
+        let checked = check(&load_clean(&text));
+        let wrong = wrong(&checked);
+        assert!(wrong.is_empty(), "{why}: {wrong:#?}");
+    }
+}
+
+/// The workflow, the kind of finding, and its row.
+fn hints() -> impl Iterator<Item = (&'static str, &'static str, Row)> {
+    rows(include_str!("hints.txt")).into_iter().map(|row| {
+        let (workflow, code) = row.title.split_once(": ").unwrap();
+        (workflow, code, row)
+    })
+}
+
+/// Following a hint to the letter makes a clean file.
+#[test]
+fn every_hint_leads_to_a_clean_file() {
+    for (workflow, code, row) in hints() {
+        let what = format!("{code}, {}", row.wanted);
+        let source = match workflow {
+            "base" => BASE,
+            name => shipped_source(name),
+        };
+        let mistaken = edited(source, &row.edits, &what);
+        let checked = findings_of(&mistaken);
+        let mut findings = checked.findings.iter();
+        let hinted = findings.any(|it| it.code.as_str() == code && it.hint.contains(row.wanted));
+        assert!(hinted, "{what}\n{checked:#?}");
+        let mended = edited(&mistaken, &row.mended, &what);
+        let checked = findings_of(&mended);
+        assert!(wrong(&checked).is_empty(), "{what}\n{}", listed(&checked));
+    }
+}
+
+/// Kinds of findings that nobody can be told to mend: they are notes, or about the search.
+const WITHOUT_A_MISTAKE: [FindingCode; 3] = [
+    FindingCode::AskerEnded,
+    FindingCode::SettingIgnored,
+    FindingCode::SearchBounded,
+];
+
+#[test]
+fn every_kind_of_finding_has_a_mistake_and_a_hint_that_mends_it() {
+    let tables = MISTAKES.map(|(_, table)| rows(table));
+    assert!(tables.iter().all(|rows| rows.len() >= 25));
+    let mistakes = tables.iter().flatten();
+    let mistakes = mistakes.filter_map(|row| row.wanted.split(": ").next());
+    let mistaken: BTreeSet<&str> = mistakes.collect();
+    let hinted: BTreeSet<&str> = hints().map(|(_, code, _)| code).collect();
+    for code in FindingCode::ALL {
+        let known = mistaken.contains(code.as_str()) || hinted.contains(code.as_str());
+        assert!(
+            known || WITHOUT_A_MISTAKE.contains(code),
+            "nothing leads to {code}"
+        );
+        assert!(
+            hinted.contains(code.as_str()) || WITHOUT_A_MISTAKE.contains(code),
+            "the hint of {code} is not tried"
+        );
+    }
+}
+
+#[test]
+fn a_transition_that_ends_its_asker_is_noted() {
+    let checked = findings_of(shipped_source("minimal"));
+    let noted = checked.findings.iter().map(|finding| finding.code);
+    assert_eq!(noted.collect::<Vec<_>>(), [FindingCode::AskerEnded]);
+}
