@@ -3,6 +3,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::result_large_err,
     clippy::too_many_lines,
     reason = "a test stops at the first thing that is not as it should be, and tables are long"
 )]
