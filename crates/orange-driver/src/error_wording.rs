@@ -5,7 +5,7 @@ use orange_engine::names::{HarnessName, TaskId, WorkspaceName};
 use crate::error::Candidate;
 
 /// What keeps a project in use.
-pub(super) fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
+pub(crate) fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
     let quoted = |what: &str, names: Vec<String>| {
         (!names.is_empty()).then(|| format!("{what} `{}`", names.join("`, `")))
     };
@@ -18,7 +18,7 @@ pub(super) fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
 }
 
 /// Why there is no place to put a skill.
-pub(super) fn no_skills(named: Option<&HarnessName>) -> String {
+pub(crate) fn no_skills(named: Option<&HarnessName>) -> String {
     named.map_or_else(
         || String::from(": no agent that keeps skills is on the PATH"),
         |name| format!(" for `{name}`: its definition does not say where it keeps skills"),
@@ -26,13 +26,13 @@ pub(super) fn no_skills(named: Option<&HarnessName>) -> String {
 }
 
 /// The tasks that may have been meant.
-pub(super) fn listed(candidates: &[Candidate]) -> String {
+pub(crate) fn listed(candidates: &[Candidate]) -> String {
     let ids = candidates.iter().map(|it| format!("`{}`", it.task));
     ids.collect::<Vec<_>>().join(" or ")
 }
 
 /// Which task has which workspace, in words.
-pub(super) fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
+pub(crate) fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
     let held = holders.iter();
     let held: Vec<String> = held
         .map(|(workspace, task)| format!("`{task}` has `{workspace}`"))
@@ -41,13 +41,13 @@ pub(super) fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
 }
 
 /// Tasks that wait for one another, in order.
-pub(super) fn joined(way: &[TaskId]) -> String {
+pub(crate) fn joined(way: &[TaskId]) -> String {
     let names: Vec<&str> = way.iter().map(TaskId::as_str).collect();
     names.join("`, which waits for `")
 }
 
 /// What is wrong with a workflow that nothing may be bound to.
-pub(super) fn unsafe_workflow(workflow: &str, errors: usize, problems: &[String]) -> String {
+pub(crate) fn unsafe_workflow(workflow: &str, errors: usize, problems: &[String]) -> String {
     let noun = if errors == 1 { "error" } else { "errors" };
     let more = match errors.saturating_sub(problems.len()) {
         0 => String::new(),

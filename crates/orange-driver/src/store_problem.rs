@@ -1,13 +1,8 @@
 //! What trouble of the store means for who asks.
 
-use std::time::Duration;
+use orange_store::StoreError;
 
-use orange_store::{Store, StoreError};
-
-use crate::{Driver, DriverError};
-
-/// How long a commit of somebody else may take before that is worth telling.
-const USUAL: Duration = Duration::from_millis(500);
+use crate::DriverError;
 
 /// What kind of trouble the store has; who asks does not know the store itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,16 +45,5 @@ impl DriverError {
             error if error.is_damage() => StoreProblem::Unusable,
             _ => StoreProblem::Failed,
         }
-    }
-}
-
-impl Driver {
-    /// Whether another process keeps writing to the database, so that recording has to wait for it.
-    /// Where nobody can tell, recording will.
-    pub fn is_kept_from_recording(&self) -> bool {
-        let has_memory = self.home.database().exists();
-        let store = has_memory.then(|| Store::open(&self.home));
-        let store = store.and_then(Result::ok);
-        store.is_some_and(|mut store| store.is_kept_out(USUAL).unwrap_or(false))
     }
 }

@@ -97,7 +97,7 @@ impl Bench {
         let harness = "name = \"script\"\nbinary = \"/bin/sleep\"\n[args]\nfull = [\"600\"]\n\
                        reduced = [\"600\"]\n";
         fs::write(bench.path("home/harnesses/script.toml"), harness).unwrap();
-        let added = bench.driver().add_project(
+        let added = bench.driver().admin.add_project(
             &repo,
             Some(ProjectName::new("app")),
             Some(String::from("minimal")),
@@ -141,14 +141,14 @@ impl Bench {
             tuning: Tuning::default(),
             queueing: orange_engine::task::Queueing::default(),
         };
-        match self.driver().create(&new, Waiting::Here).unwrap() {
+        match self.driver().requests.create(&new, Waiting::Here).unwrap() {
             Answer::Done(changed) => changed.task.id,
             other => panic!("{other:?}"),
         }
     }
 
     fn ask(&self, task: &TaskId, verb: Verb) {
-        let answer = self.driver().ask(&Asked {
+        let answer = self.driver().requests.ask(&Asked {
             task: task.clone(),
             request: Request {
                 by: Role::Human,

@@ -44,14 +44,14 @@ impl Bench {
         let pid = child.id();
         self.serving = Some(child);
         thread::sleep(Duration::from_secs(5));
-        assert!(self.fleet.driver().is_supervised());
+        assert!(self.fleet.driver().context.is_supervised());
         pid
     }
 
     /// One look over the lasting client, as the supervisor does it.
     fn look(&self) -> Duration {
         let (sender, heard) = channel();
-        let control = self.fleet.driver().control(move |it| {
+        let control = self.fleet.driver().views.control(move |it| {
             let _nobody = sender.send(it);
         });
         let mut control = control.unwrap();

@@ -1,11 +1,50 @@
 //! The home itself: projects, setup, log, demo, rebuild.
 
 pub(crate) mod checkup;
-pub(crate) mod demo;
-pub(crate) mod log;
+pub(crate) mod gc;
 pub(crate) mod projects;
 pub(crate) mod read_log;
 pub(crate) mod rebuild;
 pub(crate) mod register_project;
+pub(crate) mod releases;
 pub(crate) mod skills;
-pub(crate) mod supervisor_lock;
+
+use std::sync::Arc;
+
+use crate::agents::Agents;
+use crate::callers::Callers;
+use crate::context::Context;
+use crate::request::Requests;
+use crate::steps::Steps;
+use crate::workspaces::Workspaces;
+
+/// Looks after the home: projects, setup, workspaces, repairs.
+#[derive(Clone, Debug)]
+pub struct Admin {
+    context: Arc<Context>,
+    callers: Callers,
+    workspaces: Workspaces,
+    steps: Steps,
+    agents: Agents,
+    requests: Requests,
+}
+
+impl Admin {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        callers: &Callers,
+        workspaces: &Workspaces,
+        steps: &Steps,
+        agents: &Agents,
+        requests: &Requests,
+    ) -> Admin {
+        Admin {
+            context: Arc::clone(context),
+            callers: callers.clone(),
+            workspaces: workspaces.clone(),
+            steps: steps.clone(),
+            agents: agents.clone(),
+            requests: requests.clone(),
+        }
+    }
+}

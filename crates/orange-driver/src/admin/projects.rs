@@ -8,8 +8,9 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName, TaskId, Workspa
 use orange_store::{Store, StoreError, TaskFilter, WorkspaceState};
 use serde_json::{Value, json};
 
-use crate::step::pinned;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::admin::Admin;
+use crate::steps::pinned;
 
 /// What a person may set of a project; what is absent stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,15 +56,15 @@ pub struct Belongings {
     pub idle: Vec<PathBuf>,
 }
 
-impl Driver {
+impl Admin {
     /// Every registered project.
     pub fn registered(&self) -> Result<Vec<Project>, DriverError> {
-        Ok(self.projects()?.projects)
+        Ok(self.context.projects()?.projects)
     }
 
     /// What belongs to a project.
     pub fn belongings(&self, name: &ProjectName) -> Result<Belongings, DriverError> {
-        let store = match Store::open_read_only(&self.home) {
+        let store = match Store::open_read_only(&self.context.home) {
             Ok(store) => store,
             Err(StoreError::Missing { .. }) => return Ok(Belongings::default()),
             Err(error) => return Err(error.into()),
@@ -97,11 +98,15 @@ impl Driver {
         name: &ProjectName,
         settings: &ProjectSettings,
     ) -> Result<Project, DriverError> {
-        self.require_person("change a project")?;
-        let projects = self.projects()?;
+        self.callers.require_person("change a project")?;
+        let projects = self.context.projects()?;
         let project = projects.require(name)?;
         self.check_settings(project, settings)?;
-        Ok(Projects::update(&self.home, name, &changes(settings))?)
+        Ok(Projects::update(
+            &self.context.home,
+            name,
+            &changes(settings),
+        )?)
     }
 
     /// Refuses an unsafe workflow, and a workflow, harness or branch that does not exist.
@@ -111,19 +116,24 @@ impl Driver {
         settings: &ProjectSettings,
     ) -> Result<(), DriverError> {
         if let Some(workflow) = &settings.workflow {
-            self.safe_workflow(workflow)?;
+            self.context.safe_workflow(workflow)?;
         }
         let harnesses = [&settings.harness, &settings.review_harness];
         let mut harnesses = harnesses.into_iter().flatten().peekable();
         if harnesses.peek().is_some() {
-            let known = self.harnesses()?;
+            let known = self.context.harnesses()?;
             for harness in harnesses {
                 known.require(harness)?;
             }
         }
         if let Some(branch) = &settings.default_branch {
             orange_effects::git::require_branch(branch)?;
-            if self.open_repository(project)?.branch(branch)?.is_none() {
+            if self
+                .workspaces
+                .open_repository(project)?
+                .branch(branch)?
+                .is_none()
+            {
                 return Err(DriverError::NoBranch {
                     path: project.path.clone(),
                     branch: branch.clone(),
@@ -135,8 +145,8 @@ impl Driver {
 
     /// Takes a project off the list, and deletes nothing; answers with what stays on the disk.
     pub fn remove_project(&self, name: &ProjectName) -> Result<(Project, Belongings), DriverError> {
-        self.require_person("remove a project")?;
-        self.projects()?.require(name)?;
+        self.callers.require_person("remove a project")?;
+        self.context.projects()?.require(name)?;
         let found = self.belongings(name)?;
         if !found.open.is_empty() || !found.held.is_empty() {
             return Err(DriverError::ProjectInUse {
@@ -145,7 +155,7 @@ impl Driver {
                 workspaces: found.held,
             });
         }
-        Ok((Projects::remove(&self.home, name)?, found))
+        Ok((Projects::remove(&self.context.home, name)?, found))
     }
 }
 

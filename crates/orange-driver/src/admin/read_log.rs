@@ -7,8 +7,9 @@ use std::os::unix::fs::MetadataExt as _;
 use orange_config::reason;
 use serde_json::Value;
 
-use super::log::older;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::admin::Admin;
+use crate::context::log::older;
 
 /// Reads lines as they come; one that is no JSON is skipped.
 #[derive(Debug, Default)]
@@ -19,12 +20,12 @@ pub struct LogReader {
     rest: Vec<u8>,
 }
 
-impl Driver {
+impl Admin {
     /// The lines since the last call; at first everything there is.
     pub fn log_lines(&self, reader: &mut LogReader) -> Result<Vec<Value>, DriverError> {
-        let path = self.home.log();
+        let path = self.context.home.log();
         let mut lines = Vec::new();
-        let result = reader.read_all(&path, self.log.keep, &mut lines);
+        let result = reader.read_all(&path, self.context.log.keep, &mut lines);
         result.map_err(|error| DriverError::File {
             attempt: "read",
             reason: reason(&error),

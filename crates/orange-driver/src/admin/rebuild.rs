@@ -8,27 +8,28 @@ use orange_effects::git::Phase;
 use orange_engine::names::WorkspaceName;
 use orange_store::{Rebuilt, SkippedTask, Store, WorkspaceRecord, WorkspaceState};
 
+use crate::DriverError;
+use crate::admin::Admin;
 use crate::workspaces::lifecycle::slot;
-use crate::{Driver, DriverError};
 
-impl Driver {
+impl Admin {
     /// Restores the database, up to what was last copied into the task directories, and finds the
     /// workspaces of the pool again.
     ///
     /// One that is there is in the way, unless it may be moved aside; it is never deleted. What
     /// was decided after the last copy is lost, so that this is for a person to ask for.
     pub fn rebuild(&self, may_move_aside: bool) -> Result<Rebuilt, DriverError> {
-        if self.is_called_by_agent() {
+        if self.context.is_called_by_agent() {
             return Err(DriverError::ForAPerson("rebuild the database"));
         }
-        let path = self.home.database();
+        let path = self.context.home.database();
         let is_there = fs::metadata(&path).is_ok_and(|found| found.len() > 0);
         if is_there && !may_move_aside {
             return Err(DriverError::DatabaseThere { path });
         }
-        let mut rebuilt = orange_store::rebuild(&self.home)?;
-        let mut store = self.store()?;
-        for project in self.projects()?.projects {
+        let mut rebuilt = orange_store::rebuild(&self.context.home)?;
+        let mut store = self.context.store()?;
+        for project in self.context.projects()?.projects {
             // One repository that cannot be looked at keeps no other waiting.
             if let Err(error) = self.find_workspaces(&mut store, &project, &mut rebuilt) {
                 rebuilt.skipped.push(SkippedTask {
@@ -48,7 +49,7 @@ impl Driver {
         project: &Project,
         rebuilt: &mut Rebuilt,
     ) -> Result<(), DriverError> {
-        let git = self.open_repository(project)?;
+        let git = self.workspaces.open_repository(project)?;
         for number in self.numbers_on_disk(project)? {
             let known = store.workspaces(&project.name)?;
             if known.iter().any(|it| it.number == number) {
@@ -56,18 +57,18 @@ impl Driver {
             }
             let name = WorkspaceName::new(format!("{}--{number}", project.name));
             let record = WorkspaceRecord {
-                path: self.home.workspaces().join(name.as_str()),
+                path: self.context.home.workspaces().join(name.as_str()),
                 project: project.name.clone(),
                 state: WorkspaceState::Free,
                 number,
                 name,
             };
-            let _lock = self.lock_workspace(&record.name)?;
+            let _lock = self.context.lock_workspace(&record.name)?;
             let Ok(Some(worktree)) = git.existing_workspace(&slot(&record))? else {
                 continue;
             };
             let is_idle = worktree.marker()?.is_some_and(|it| it.phase == Phase::Idle);
-            self.add_to_pool(store, project, number)?;
+            self.workspaces.add_to_pool(store, project, number)?;
             if is_idle {
                 rebuilt.workspaces.push(record.name);
             } else {
@@ -79,7 +80,7 @@ impl Driver {
 
     /// The numbers of the directories that are called like workspaces of a project, in order.
     fn numbers_on_disk(&self, project: &Project) -> Result<Vec<u32>, DriverError> {
-        let folder = self.home.workspaces();
+        let folder = self.context.home.workspaces();
         let failed = |error: io::Error| DriverError::File {
             attempt: "look into",
             path: folder.clone(),

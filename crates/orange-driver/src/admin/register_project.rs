@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use orange_config::{Project, Projects};
-use orange_effects::git::{Git, GitError};
-use orange_engine::names::{BranchName, HarnessName, ProjectName};
+use orange_engine::names::{HarnessName, ProjectName};
 
 use super::projects::ProjectSettings;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::admin::Admin;
 
-impl Driver {
+impl Admin {
     /// Registers the repository that holds a directory; answers with whether it is new.
     pub fn add_project(
         &self,
@@ -19,7 +19,12 @@ impl Driver {
         harness: Option<HarnessName>,
     ) -> Result<(Project, bool), DriverError> {
         let is_named = name.is_some();
-        let project = self.described_project(directory, name, workflow.clone(), harness.clone())?;
+        let project = self.workspaces.described_project(
+            directory,
+            name,
+            workflow.clone(),
+            harness.clone(),
+        )?;
         let settings = ProjectSettings {
             workflow,
             harness,
@@ -27,72 +32,11 @@ impl Driver {
         };
         self.check_settings(&project, &settings)?;
         // Who names nothing means whatever is registered there.
-        let mut known = self.projects()?.projects.into_iter();
+        let mut known = self.context.projects()?.projects.into_iter();
         let known = known.find(|it| it.path == project.path && !is_named);
         if let Some(known) = known {
             return Ok((known, false));
         }
-        Ok(Projects::add(&self.home, project)?)
-    }
-
-    /// The project that registering would make of a directory; nothing is written.
-    pub(crate) fn described_project(
-        &self,
-        directory: &Path,
-        name: Option<ProjectName>,
-        workflow: Option<String>,
-        harness: Option<HarnessName>,
-    ) -> Result<Project, DriverError> {
-        let wrong = |reason: &str| DriverError::NoRepository {
-            path: directory.to_owned(),
-            reason: reason.to_owned(),
-        };
-        let git = match Git::open("git", directory, &self.environment) {
-            Err(GitError::NotARepository { .. }) => {
-                return Err(wrong("it is in no git repository"));
-            }
-            git => git?,
-        };
-        let path = git.top(directory);
-        let path = path.map_err(|_| wrong("it is in no checkout of the repository"))?;
-        let branch = default_branch(&git, &path)?;
-        let branch = branch.ok_or_else(|| wrong("it is on no branch"))?;
-        match git.base(&branch) {
-            Err(GitError::NoCommit { .. }) => {
-                return Err(wrong("the repository has no commit yet"));
-            }
-            base => base?,
-        };
-        // What is kept as text must not become another path.
-        let plain = path.to_str().filter(|it| !it.contains(char::is_control));
-        if plain.is_none() {
-            return Err(wrong(
-                "its path holds control characters or is not UTF-8; give it a plain one",
-            ));
-        }
-        let name = name.unwrap_or_else(|| {
-            let last = path.file_name().unwrap_or_default();
-            ProjectName::new(last.to_string_lossy())
-        });
-        let mut project = Project::new(name, path, branch);
-        project.workflow = workflow;
-        project.harness = harness;
-        let address = git.remote_address();
-        project.remote = Some(
-            address
-                .as_ref()
-                .map_or_else(String::new, |it| it.fetch.clone()),
-        );
-        project.push_remote = address.and_then(|it| it.push);
-        Ok(project)
-    }
-}
-
-/// What the remote calls its default branch, else the usual name, else what is checked out.
-fn default_branch(git: &Git, path: &Path) -> Result<Option<BranchName>, DriverError> {
-    match git.default_branch(None) {
-        Ok(branch) => Ok(Some(branch)),
-        Err(GitError::NoDefaultBranch(_)) => Ok(git.worktree(path)?.branch()?),
-        Err(error) => Err(error.into()),
+        Ok(Projects::add(&self.context.home, project)?)
     }
 }

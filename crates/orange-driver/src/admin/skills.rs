@@ -9,7 +9,8 @@ use orange_engine::names::HarnessName;
 use orange_engine::skill::{marked, skill};
 use serde::Serialize;
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::admin::Admin;
 
 /// What became of the skill of one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -55,7 +56,7 @@ pub enum Lesson {
     Forget,
 }
 
-impl Driver {
+impl Admin {
     /// Writes or removes the skill of one agent, or of each that is installed; the names of the
     /// workflows that it was made from.
     pub fn teach(
@@ -63,7 +64,7 @@ impl Driver {
         named: Option<&HarnessName>,
         lesson: Lesson,
     ) -> Result<(Vec<Taught>, Vec<String>), DriverError> {
-        self.require_person("install a skill")?;
+        self.callers.require_person("install a skill")?;
         let places = self.places_of_skills(named, lesson)?;
         let (text, workflows) = match lesson {
             Lesson::Teach => self.skill_text()?,
@@ -114,14 +115,14 @@ impl Driver {
     /// What the skill says as things are now, and the workflows that it tells about: that of the
     /// settings first, then those of the projects.
     pub(crate) fn skill_text(&self) -> Result<(String, Vec<String>), DriverError> {
-        let mut names = vec![self.settings(None)?.workflow];
-        for project in &self.projects()?.projects {
-            let own = self.settings(Some(project))?.workflow;
+        let mut names = vec![self.context.settings(None)?.workflow];
+        for project in &self.context.projects()?.projects {
+            let own = self.context.settings(Some(project))?.workflow;
             if !names.contains(&own) {
                 names.push(own);
             }
         }
-        let loaded = names.iter().map(|name| Ok(self.workflow(name)?.0));
+        let loaded = names.iter().map(|name| Ok(self.context.workflow(name)?.0));
         let workflows: Vec<Workflow> = loaded.collect::<Result<_, DriverError>>()?;
         let workflows: Vec<&Workflow> = workflows.iter().collect();
         Ok((marked(&skill(&workflows)), names))
@@ -134,9 +135,9 @@ impl Driver {
         named: Option<&HarnessName>,
         lesson: Lesson,
     ) -> Result<Vec<(HarnessName, PathBuf)>, DriverError> {
-        let harnesses = self.harnesses()?;
+        let harnesses = self.context.harnesses()?;
         let place = |harness: &Harness| {
-            let skills = harness.skills(&self.environment)?;
+            let skills = harness.skills(&self.context.environment)?;
             Some((harness.name.clone(), skills))
         };
         if let Some(name) = named {
@@ -144,7 +145,7 @@ impl Driver {
             let none = || DriverError::NoSkills(Some(name.clone()));
             return Ok(vec![place(harness).ok_or_else(none)?]);
         }
-        let path = self.environment.variable("PATH");
+        let path = self.context.environment.variable("PATH");
         let is_meant = |it: &&Harness| lesson == Lesson::Forget || it.locate(path).is_ok();
         let usable = harnesses
             .all()

@@ -11,7 +11,7 @@ use orange_engine::task::{Run, RunState};
 use orange_engine::time::Timestamp;
 use orange_store::{latest_agent_events, untold_since};
 
-use crate::Driver;
+use crate::agents::Agents;
 
 /// What an agent seems to be doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct RunActivity {
     pub activity: Activity,
 }
 
-impl Driver {
+impl Agents {
     /// What the live agents of a task seem to be doing.
     pub(crate) fn activities(&self, task: &Task) -> Vec<RunActivity> {
         self.activities_of(&task.project, &task.id, &task.runs)
@@ -58,7 +58,7 @@ impl Driver {
         // One that is only being started cannot tell anything.
         if told.is_empty()
             && run.state == RunState::Alive
-            && let Ok(directory) = self.run_directory(project, task, &run.id)
+            && let Ok(directory) = self.context.run_directory(project, task, &run.id)
             && let Some(since) = untold_since(&directory)
         {
             return Activity::untold(since, now);
@@ -73,7 +73,7 @@ impl Driver {
         task: &TaskId,
         run: &RunId,
     ) -> Vec<AgentEvent> {
-        let directory = self.run_directory(project, task, run).ok();
+        let directory = self.context.run_directory(project, task, run).ok();
         let told = directory.and_then(|directory| latest_agent_events(&directory).ok());
         told.unwrap_or_default()
     }

@@ -9,8 +9,9 @@ use orange_engine::language::workflow::Trigger;
 use orange_engine::names::{Status, TaskId};
 use orange_engine::role::Role;
 
+use crate::DriverError;
+use crate::agents::Agents;
 use crate::error::Way;
-use crate::{Driver, DriverError};
 
 /// The way to an agent's terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,14 +36,14 @@ impl Showing {
     }
 }
 
-impl Driver {
+impl Agents {
     /// How an agent is shown: the person's client is turned to it, or becomes one.
     ///
     /// Without a role it is the agent that the present status expects, else any that is there.
     pub fn attach(&self, task: &TaskId, role: Option<&Role>) -> Result<Showing, DriverError> {
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         let stored = store.require(task)?;
-        let workflow = crate::step::pinned(&stored)?;
+        let workflow = crate::steps::pinned(&stored)?;
         let state = workflow.state(&stored.task.status);
         let expected = state.map(|state| state.expects.as_slice());
         let runs = &stored.task.runs;
@@ -70,7 +71,7 @@ impl Driver {
             }
             // A dead agent's pane still shows what it said last.
             (Observation::Alive | Observation::Dead(_), Some(pane)) => {
-                let attach = self.tmux.attach(&pane, &self.environment);
+                let attach = self.context.tmux.attach(&pane, &self.context.environment);
                 Ok(Showing {
                     command: attach.command,
                     is_switch: attach.is_switch,

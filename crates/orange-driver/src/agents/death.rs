@@ -13,13 +13,14 @@ use orange_engine::names::{RunId, TaskId};
 use orange_store::{RunRecord, Store};
 use serde_json::json;
 
-use super::location;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::agents::Agents;
+use crate::context::run_location;
 
 /// The signal that the kernel ends a process with when memory runs out, as anybody may.
 const KILL: i32 = 9;
 
-impl Driver {
+impl Agents {
     /// Judges how a run ended by what it has shown; nothing when that cannot be read just now.
     pub(crate) fn meaning(
         &self,
@@ -71,22 +72,25 @@ impl Driver {
     /// What deaths of its harness look like. A definition that is gone or wrong by now says
     /// nothing, because a death that nobody judges would be worse.
     pub(crate) fn rules_of(&self, id: &TaskId, record: &RunRecord) -> Vec<Rule> {
-        let harnesses = self.harnesses();
+        let harnesses = self.context.harnesses();
         let found = harnesses.and_then(|all| Ok(all.require(&record.harness)?.deaths.clone()));
         found.unwrap_or_else(|error| {
             let error = json!({ "error": error.to_string(), "harness": record.harness });
-            self.log(LogLevel::Warn, id, "death.unclassified", error);
+            self.context
+                .log(LogLevel::Warn, id, "death.unclassified", error);
             Vec::new()
         })
     }
 
     /// What the pane of a run has shown, or what was kept of it when it was closed.
     fn last_shown(&self, task: &Task, run: &RunId) -> Result<String, DriverError> {
-        if let Some(captured) = self.tmux.captured(run)? {
+        if let Some(captured) = self.context.tmux.captured(run)? {
             return Ok(captured.text);
         }
-        let folder = self.launch_directory(&task.project, &task.id, run)?;
-        let kept = fs::read(location::output_file(&folder)).unwrap_or_default();
+        let folder = self
+            .context
+            .launch_directory(&task.project, &task.id, run)?;
+        let kept = fs::read(run_location::output_file(&folder)).unwrap_or_default();
         Ok(String::from_utf8_lossy(&kept).into_owned())
     }
 
@@ -97,7 +101,7 @@ impl Driver {
 
     /// How many minutes the machine's clock is ahead of UTC; the library has no zones.
     fn clock_offset(&self) -> Option<i32> {
-        let date = Invocation::new("date", self.environment.passed([])).arguments(["+%z"]);
+        let date = Invocation::new("date", self.context.environment.passed([])).arguments(["+%z"]);
         let told = date.require_success().ok()?;
         minutes(String::from_utf8_lossy(&told.stdout.bytes).trim())
     }

@@ -13,8 +13,9 @@ use orange_engine::names::{ProjectName, RunId, TaskId};
 use orange_store::append_agent_event;
 use serde_json::{Value, json};
 
-use super::location;
-use crate::{Driver, ids};
+use crate::agents::Agents;
+use crate::context::ids;
+use crate::context::run_location;
 
 /// No hash of a secret is longer.
 const LARGEST_HASH: u64 = 1024;
@@ -60,19 +61,20 @@ pub struct Told {
     pub payload: Option<Vec<u8>>,
 }
 
-impl Driver {
+impl Agents {
     /// Keeps what the agent tells in whose environment this runs; what cannot be kept is logged.
     pub fn keep_agent_event(&self, told: Told) {
         let task = TaskId::new(self.own(ORANGE_TASK_ID).unwrap_or_default());
         let kind = told.kind.clone();
         if let Err(reason) = self.try_keep(&task, told) {
             let more = json!({ "event": kind, "reason": reason });
-            self.log(LogLevel::Warn, &task, "agent_event.dropped", more);
+            self.context
+                .log(LogLevel::Warn, &task, "agent_event.dropped", more);
         }
     }
 
     fn own(&self, name: &str) -> Option<&str> {
-        self.environment.variable(name)?.to_str()
+        self.context.environment.variable(name)?.to_str()
     }
 
     fn try_keep(&self, task: &TaskId, told: Told) -> Result<(), String> {
@@ -84,9 +86,9 @@ impl Driver {
         let project = self.project_of(task, &run);
         let project = project.ok_or("its task has no such run")?;
         let failed = |error: &dyn ToString| error.to_string();
-        let launch = self.launch_directory(&project, task, &run);
+        let launch = self.context.launch_directory(&project, task, &run);
         let launch = launch.map_err(|error| failed(&error))?;
-        let known = private_file::read(&location::proof_file(&launch), LARGEST_HASH);
+        let known = private_file::read(&run_location::proof_file(&launch), LARGEST_HASH);
         let known = known.map_err(|error| failed(&error))?;
         if known != ids::hash(proof).into_bytes() {
             return Err(String::from("it does not prove to be of its run"));
@@ -108,7 +110,7 @@ impl Driver {
             transcript: told.transcript.or_else(|| found(&TRANSCRIPTS)),
             message,
         };
-        let directory = self.run_directory(&project, task, &run);
+        let directory = self.context.run_directory(&project, task, &run);
         let directory = directory.map_err(|error| failed(&error))?;
         let appended = append_agent_event(&directory, &event, payload.as_ref());
         appended.map_err(|error| failed(&error))
@@ -116,11 +118,11 @@ impl Driver {
 
     /// The project in whose folder a run of the task is: the folders say it without the database.
     fn project_of(&self, task: &TaskId, run: &RunId) -> Option<ProjectName> {
-        let folders = fs::read_dir(self.home.tasks()).ok()?.flatten();
+        let folders = fs::read_dir(self.context.home.tasks()).ok()?.flatten();
         let mut projects = folders.filter_map(|folder| folder.file_name().into_string().ok());
         projects.find_map(|name| {
             let project = ProjectName::new(name);
-            let directory = self.run_directory(&project, task, run).ok()?;
+            let directory = self.context.run_directory(&project, task, run).ok()?;
             directory.is_dir().then_some(project)
         })
     }

@@ -16,7 +16,8 @@ use orange_engine::task::RunState;
 use orange_store::{RunRecord, Store};
 
 use super::results::end_of;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::agents::Agents;
 
 /// How much of the end of a transcript is read; a line may tell of a whole turn.
 const TAIL: u64 = 256 * 1024;
@@ -24,7 +25,7 @@ const TAIL: u64 = 256 * 1024;
 /// How many milliseconds a headless run that told of its failure has to end by itself.
 const ENDS: i64 = 5000;
 
-impl Driver {
+impl Agents {
     /// Ends whom its own word says to be unable to go on.
     pub(crate) fn end_who_gave_up(
         &self,
@@ -32,7 +33,7 @@ impl Driver {
         id: &TaskId,
     ) -> Result<(), DriverError> {
         for (run, judged) in self.who_gave_up(store, id)? {
-            self.judged(store, id, &run, judged)?;
+            self.record_end(store, id, &run, judged)?;
         }
         Ok(())
     }
@@ -80,7 +81,7 @@ impl Driver {
             return None;
         }
         let transcript = told.iter().rev().find_map(|it| it.transcript.as_deref())?;
-        let harnesses = self.harnesses().ok()?;
+        let harnesses = self.context.harnesses().ok()?;
         let harness = harnesses.require(&record.harness).ok()?;
         let error = harness.transcript_error.as_ref()?;
         let began = record.setup.as_ref()?.at;
@@ -88,7 +89,7 @@ impl Driver {
     }
 
     fn can_be_headless(&self, harness: &HarnessName) -> bool {
-        let harnesses = self.harnesses().ok();
+        let harnesses = self.context.harnesses().ok();
         let harness = harnesses.as_ref().and_then(|it| it.require(harness).ok());
         harness.is_some_and(Harness::can_be_headless)
     }

@@ -4,13 +4,14 @@ use orange_engine::activity::AgentEventKind;
 use orange_engine::names::TaskId;
 use orange_store::{Delivery, Store};
 
-use crate::{Behind, Driver, DriverError};
+use crate::agents::Agents;
+use crate::{Behind, DriverError};
 
-impl Driver {
+impl Agents {
     /// Notes which messages of these tasks their agents have shown to know of, and ends whom their
     /// own word says to be unable to go on.
     pub fn hear(&self, tasks: &[TaskId]) -> Result<Vec<Behind>, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         let behind = tasks.iter().filter_map(|task| {
             let heard = self.hear_from(&store, task);
             Some((task.clone(), heard.err()?))
@@ -49,10 +50,10 @@ impl Driver {
         if confirmed.is_empty() && gave_up.is_empty() {
             return Ok(());
         }
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         if !gave_up.is_empty() {
             self.end_who_gave_up(&mut store, task)?;
-            self.project_files(&mut store, task)?;
+            self.steps.sync_files(&mut store, task)?;
         }
         for (entry, delivery) in confirmed {
             store.set_delivery(entry, &delivery)?;

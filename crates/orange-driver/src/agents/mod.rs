@@ -2,16 +2,35 @@
 
 pub(crate) mod activity;
 pub(crate) mod attach;
-pub(crate) mod confirm_starts;
 pub(crate) mod death;
+pub(crate) mod end_run;
 pub(crate) mod events;
 pub(crate) mod exhausted;
 pub(crate) mod hear;
-pub(crate) mod location;
+pub(crate) mod look;
 pub(crate) mod observe;
-pub(crate) mod observe_many;
 pub(crate) mod orphans;
 pub(crate) mod output;
-pub(crate) mod recover;
 pub(crate) mod results;
 pub(crate) mod screen;
+
+use std::sync::Arc;
+
+use crate::context::Context;
+use crate::steps::Steps;
+
+/// Looks at agents, judges their ends, and shows them.
+#[derive(Clone, Debug)]
+pub struct Agents {
+    context: Arc<Context>,
+    steps: Steps,
+}
+
+impl Agents {
+    pub(crate) fn new(context: &Arc<Context>, steps: &Steps) -> Agents {
+        Agents {
+            context: Arc::clone(context),
+            steps: steps.clone(),
+        }
+    }
+}

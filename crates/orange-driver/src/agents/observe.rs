@@ -1,98 +1,173 @@
-//! Looks at the agents of a task, and turns deaths into decisions.
+//! Finds agents that have ended; commands and the supervisor judge alike.
 
-use orange_effects::process::carrying;
-use orange_effects::tmux::{Listing, Observation, Pane, TmuxError, observe};
+use std::cell::LazyCell;
+use std::time::Duration;
+
+use orange_config::clock;
+use orange_effects::tmux::{Listing, Observation, TmuxError};
 use orange_engine::Task;
 use orange_engine::death::Judged;
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Cause, Observation as Observed};
-use orange_engine::names::{ProjectName, RunId, TaskId};
-use orange_engine::role::Role;
+use orange_engine::names::{RunId, TaskId};
 use orange_engine::task::RunState;
 use orange_store::{RunRecord, Store};
 
-use super::location;
-use crate::step::Stepped;
-use crate::{Driver, DriverError};
+use super::Agents;
+use crate::DriverError;
+use crate::context::run_location;
 
-/// What a look at one agent showed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// As what it runs.
-    pub role: Role,
-    /// Which start of it.
-    pub run: RunId,
-    /// What was seen; a failed look is unknown, which changes nothing.
-    pub observation: Observation,
+/// How far apart two looks are that have to agree.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
+
+/// How long a run that was just started is not missed.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What came of looking at a task.
+#[derive(Debug)]
+pub struct Looked {
+    pub task: TaskId,
+    /// The deaths that were judged.
+    pub deaths: Vec<(RunId, Evidence)>,
+    /// Whether to look again soon, because it could not be determined.
+    pub is_open: bool,
+    /// What stood in the way; other tasks are unaffected.
+    pub problem: Option<DriverError>,
 }
 
-/// What a look at a run showed, and where.
-pub(crate) struct Look {
-    pub(crate) observation: Observation,
-    pane: Option<Pane>,
-    /// Whether the pane was found, not remembered.
-    is_found: bool,
-}
+type Listed = Result<Listing, TmuxError>;
 
-impl Driver {
-    /// Looks at every agent that a task believes alive; each death is judged once.
-    pub fn observe(&self, task: &TaskId) -> Result<Vec<Seen>, DriverError> {
-        let mut store = self.store()?;
-        let seen = self.observe_in(&mut store, task)?;
-        if seen
-            .iter()
-            .any(|it| matches!(it.observation, Observation::Dead(_)))
-        {
-            self.project_files(&mut store, task)?;
+impl Agents {
+    /// Looks at every agent that these tasks believe alive; each death is judged once.
+    pub fn observe_each(&self, tasks: &[TaskId]) -> Result<Vec<Looked>, DriverError> {
+        let mut store = self.context.store()?;
+        let mut found: Vec<Looked> = tasks.iter().map(Looked::none).collect();
+        self.judge_deaths(&mut store, &mut found);
+        for looked in found.iter_mut().filter(|it| !it.deaths.is_empty()) {
+            let synced = self.steps.sync_files(&mut store, &looked.task);
+            looked.noting(synced);
         }
-        Ok(seen)
+        Ok(found)
     }
 
-    /// The same, for who has a store open.
-    pub(crate) fn observe_in(
-        &self,
-        store: &mut Store,
-        id: &TaskId,
-    ) -> Result<Vec<Seen>, DriverError> {
-        self.end_who_gave_up(store, id)?;
-        let task = store.require(id)?.task;
-        let alive = task.runs.iter();
-        let alive = alive.filter(|(_, run)| run.state == RunState::Alive);
-        let alive: Vec<(Role, RunId)> = alive
-            .map(|(role, run)| (role.clone(), run.id.clone()))
-            .collect();
-        let mut seen = Vec::new();
-        for (role, run) in alive {
-            let (observation, _) = self.look_at(store, &task, &run)?;
-            if let Observation::Dead(evidence) = &observation {
-                self.judge(store, id, &run, evidence)?;
+    /// The same for one task, before a request to it is decided; its files follow with that.
+    pub(crate) fn observe(&self, store: &mut Store, task: &TaskId) -> Result<(), DriverError> {
+        self.end_who_gave_up(store, task)?;
+        let mut found = [Looked::none(task)];
+        self.judge_deaths(store, &mut found);
+        let [looked] = found;
+        looked.problem.map_or(Ok(()), Err)
+    }
+
+    /// One look at the server is for all tasks. An end that the system has recorded counts at once;
+    /// that an agent is missing counts when a second look agrees.
+    fn judge_deaths(&self, store: &mut Store, found: &mut [Looked]) {
+        let look = LazyCell::new(|| self.context.tmux.list());
+        let mut missing = Vec::new();
+        for looked in &mut *found {
+            let first = self.look_once(store, &look, looked);
+            missing.push(looked.noting(first).unwrap_or_default());
+        }
+        if missing.iter().any(|it| !it.is_empty()) {
+            clock::rest_until(clock::after(BETWEEN_LOOKS), BETWEEN_LOOKS);
+            let look = self.context.tmux.list();
+            for (looked, missing) in found.iter_mut().zip(missing) {
+                let agreed = self.look_again(store, &look, looked, &missing);
+                looked.noting(agreed);
             }
-            seen.push(Seen {
-                role,
-                run,
-                observation,
-            });
         }
-        Ok(seen)
     }
 
-    /// A death is left for the next look when nobody can tell what TASK.md says now, or what the
-    /// agent said last.
-    pub(crate) fn judge(
+    /// Judges the ends that were recorded; answers with the runs that are missing.
+    fn look_once(
         &self,
         store: &mut Store,
-        id: &TaskId,
-        run: &RunId,
-        evidence: &Evidence,
-    ) -> Result<(), DriverError> {
-        match self.meaning(store, id, run, evidence)? {
-            Some(judged) => self.judged(store, id, run, judged),
-            None => Ok(()),
+        look: &LazyCell<Listed, impl FnOnce() -> Listed>,
+        looked: &mut Looked,
+    ) -> Result<Vec<(RunId, Evidence)>, DriverError> {
+        let task = store.require(&looked.task)?.task;
+        let alive = alive(&task);
+        let mut missing = Vec::new();
+        if alive.is_empty() {
+            return Ok(missing);
         }
+        let records = store.runs(&task.id)?;
+        for run in alive {
+            let seen = self.look_with(look, &task.project, &task.id, &records, &run)?;
+            if let Some(pane) = seen.found_pane() {
+                store.set_run_place(&task.id, &run, &run_location::remembered(pane))?;
+            }
+            match seen.observation {
+                Observation::Alive => {}
+                Observation::Unknown(_) => looked.is_open = true,
+                Observation::Dead(evidence) if is_recorded(&evidence) => {
+                    self.judge(store, looked, run, evidence)?;
+                }
+                Observation::Dead(evidence) => {
+                    let record = records.iter().find(|record| record.id == run);
+                    if record.is_some_and(is_just_starting) {
+                        looked.is_open = true;
+                    } else {
+                        missing.push((run, evidence));
+                    }
+                }
+            }
+        }
+        Ok(missing)
     }
 
-    /// Has decided what follows from an end.
-    pub(crate) fn judged(
+    /// Judges the runs that are missing still, and for the same reason.
+    fn look_again(
+        &self,
+        store: &mut Store,
+        look: &Listed,
+        looked: &mut Looked,
+        missing: &[(RunId, Evidence)],
+    ) -> Result<(), DriverError> {
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let task = store.require(&looked.task)?.task;
+        let records = store.runs(&task.id)?;
+        for run in alive(&task) {
+            let Some((_, before)) = missing.iter().find(|(missing, _)| *missing == run) else {
+                continue;
+            };
+            let seen = self.look_with(look, &task.project, &task.id, &records, &run)?;
+            match seen.observation {
+                Observation::Dead(evidence) if evidence == *before || is_recorded(&evidence) => {
+                    self.judge(store, looked, run, evidence)?;
+                }
+                _ => looked.is_open = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides what follows from an end.
+    ///
+    /// It is left for the next look while a gate runs, while TASK.md is being written, or when it
+    /// cannot be read what the agent showed last.
+    fn judge(
+        &self,
+        store: &mut Store,
+        looked: &mut Looked,
+        run: RunId,
+        evidence: Evidence,
+    ) -> Result<(), DriverError> {
+        if let Some(judged) = self.meaning(store, &looked.task, &run, &evidence)? {
+            self.record_end(store, &looked.task, &run, judged)?;
+        }
+        if alive(&store.require(&looked.task)?.task).contains(&run) {
+            looked.is_open = true;
+        } else {
+            looked.deaths.push((run, evidence));
+        }
+        Ok(())
+    }
+
+    /// Records an end; one that cannot be decided about now is left for the next look.
+    pub(crate) fn record_end(
         &self,
         store: &mut Store,
         id: &TaskId,
@@ -104,8 +179,8 @@ impl Driver {
             evidence: judged.evidence,
             said: judged.said,
         };
-        match self.step(store, id, &Cause::Observation(ended)) {
-            Ok(Stepped::Recorded { .. } | Stepped::Nothing { .. } | Stepped::Refused(_))
+        match self.steps.step(store, id, &Cause::Observation(ended)) {
+            Ok(_)
             | Err(
                 DriverError::DocumentUnknown { .. }
                 | DriverError::FactUnknown { .. }
@@ -114,96 +189,46 @@ impl Driver {
             Err(error) => Err(error),
         }
     }
+}
 
-    /// Looks at every agent that a task believes alive, once, and leaves it at that.
-    pub(crate) fn look_only(
-        &self,
-        task: &Task,
-        records: &[RunRecord],
-    ) -> Result<Vec<Seen>, DriverError> {
-        let alive = task.runs.iter();
-        let mut alive = alive
-            .filter(|(_, run)| run.state == RunState::Alive)
-            .peekable();
-        if alive.peek().is_none() {
-            return Ok(Vec::new());
+impl Looked {
+    fn none(task: &TaskId) -> Looked {
+        Looked {
+            task: task.clone(),
+            deaths: Vec::new(),
+            is_open: false,
+            problem: None,
         }
-        let look = self.tmux.list();
-        let seen = alive.map(|(role, run)| {
-            Ok(Seen {
-                role: role.clone(),
-                run: run.id.clone(),
-                observation: self.look_from(&look, &task.project, &task.id, records, &run.id)?,
-            })
-        });
-        seen.collect()
     }
 
-    /// What one look at the server shows of a run.
-    pub(crate) fn look_from(
-        &self,
-        look: &Result<Listing, TmuxError>,
-        project: &ProjectName,
-        task: &TaskId,
-        records: &[RunRecord],
-        run: &RunId,
-    ) -> Result<Observation, DriverError> {
-        let looked = self.look_with(look, project, task, records, run)?;
-        Ok(looked.observation)
-    }
-
-    /// What one run looks like, and where it is.
-    pub(crate) fn look_at(
-        &self,
-        store: &mut Store,
-        task: &Task,
-        run: &RunId,
-    ) -> Result<(Observation, Option<Pane>), DriverError> {
-        let records = store.runs(&task.id)?;
-        let looked = self.look_with(&self.tmux.list(), &task.project, &task.id, &records, run)?;
-        if let Some(pane) = looked.pane.as_ref().filter(|_| looked.is_found) {
-            store.set_run_place(&task.id, run, &location::remembered(pane))?;
-        }
-        Ok((looked.observation, looked.pane))
-    }
-
-    /// What one look at the server says about a run; nothing is written.
-    pub(crate) fn look_with(
-        &self,
-        look: &Result<Listing, TmuxError>,
-        project: &ProjectName,
-        task: &TaskId,
-        records: &[RunRecord],
-        run: &RunId,
-    ) -> Result<Look, DriverError> {
-        let folder = self.launch_directory(project, task, run)?;
-        let run_file = location::run_file(&folder);
-        let record = records.iter().find(|record| record.id == *run);
-        let remembered = record.and_then(|record| location::pane(record, &run_file));
-        let is_found = remembered.is_none();
-        // A performer may have died after the start, before it could say where the run is.
-        let found = || location::found(look.as_ref().ok()?, run, &run_file);
-        let pane = remembered.or_else(found);
-        let observation = match (&pane, look) {
-            (Some(pane), look) => observe(pane, look),
-            (None, Err(error)) if !matches!(error, TmuxError::NoServer(_)) => {
-                Observation::Unknown(error.to_string())
+    /// Keeps the first failure; the other tasks are looked at all the same.
+    fn noting<T>(&mut self, result: Result<T, DriverError>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.is_open = true;
+                self.problem.get_or_insert(error);
+                None
             }
-            (None, _) => without_pane(run),
-        };
-        Ok(Look {
-            observation,
-            pane,
-            is_found,
-        })
+        }
     }
 }
 
-/// What is known of a run that has no pane: only that nothing of it is left counts.
-fn without_pane(run: &RunId) -> Observation {
-    match carrying(run) {
-        Ok(found) if found.is_empty() => Observation::Dead(Evidence::Environment),
-        Ok(_) => Observation::Unknown(format!("run `{run}` has no pane, but processes remain")),
-        Err(error) => Observation::Unknown(error.to_string()),
-    }
+fn alive(task: &Task) -> Vec<RunId> {
+    let runs = task.runs.values();
+    let alive = runs.filter(|run| run.state == RunState::Alive);
+    alive.map(|run| run.id.clone()).collect()
+}
+
+/// Whether a run was prepared a moment ago and its pane is not recorded yet.
+fn is_just_starting(record: &RunRecord) -> bool {
+    let grace = i64::try_from(GRACE.as_millis()).unwrap_or(i64::MAX);
+    let prepared = record.setup.as_ref().map(|setup| setup.at.millis());
+    let age = prepared.map(|at| clock::now().millis().saturating_sub(at));
+    record.place.is_none() && age.is_some_and(|age| age < grace)
+}
+
+/// Whether the end itself was seen, rather than that the agent is missing.
+fn is_recorded(evidence: &Evidence) -> bool {
+    !matches!(evidence, Evidence::Closed | Evidence::Environment)
 }

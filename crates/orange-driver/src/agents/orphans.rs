@@ -16,9 +16,10 @@ use orange_engine::names::{RunId, TaskId};
 use orange_store::{RunRecord, Store, StoredTask};
 use serde_json::json;
 
-use crate::lock::Lock;
-use crate::step::pinned;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::agents::Agents;
+use crate::context::lock::Lock;
+use crate::steps::pinned;
 
 /// How long after its end a run is left alone: whoever judged it may be about to see to it.
 const GRACE: Duration = Duration::from_secs(3);
@@ -39,15 +40,16 @@ struct Left {
     has_process: bool,
 }
 
-impl Driver {
+impl Agents {
     /// Ends the processes and closes the panes of runs that nobody has a use for; answers with
     /// those of which something was left. One that fails keeps no other from being ended.
     pub fn end_orphans(&self) -> Result<Vec<Orphan>, DriverError> {
         // First, because a server that waits for one of them to go shows no pane to anybody.
-        if let Ok(count @ 1..) = self.tmux.end_abandoned_clients() {
-            self.log_for_all(LogLevel::Warn, "clients.ended", json!({ "count": count }));
+        if let Ok(count @ 1..) = self.context.tmux.end_abandoned_clients() {
+            self.context
+                .log_for_all(LogLevel::Warn, "clients.ended", json!({ "count": count }));
         }
-        let store = self.store()?;
+        let store = self.context.store()?;
         let mut ended = Vec::new();
         for (run, left) in self.what_is_left() {
             // Ids are fresh; one that two tasks have would be nobody's.
@@ -59,12 +61,14 @@ impl Driver {
                 Ok(false) => {}
                 Ok(true) => {
                     let more = json!({ "run": run });
-                    self.log(LogLevel::Warn, &task, "orphan.ended", more);
+                    self.context
+                        .log(LogLevel::Warn, &task, "orphan.ended", more);
                     ended.push(Orphan { task, run });
                 }
                 Err(error) => {
                     let more = json!({ "run": run, "error": error });
-                    self.log(LogLevel::Warn, &task, "orphan.failed", more);
+                    self.context
+                        .log(LogLevel::Warn, &task, "orphan.failed", more);
                 }
             }
         }
@@ -90,7 +94,7 @@ impl Driver {
     /// Everything of any run that can be seen; what cannot be looked at is not there to be ended.
     fn what_is_left(&self) -> BTreeMap<RunId, Left> {
         let mut found: BTreeMap<RunId, Left> = BTreeMap::new();
-        let panes = self.tmux.list().map(|listing| listing.panes);
+        let panes = self.context.tmux.list().map(|listing| listing.panes);
         for run in panes
             .unwrap_or_default()
             .into_iter()
@@ -99,7 +103,7 @@ impl Driver {
             found.entry(run).or_default().has_pane = true;
         }
         for (run, home) in marked().unwrap_or_default() {
-            if home.as_deref() == Some(self.home.path().as_os_str()) {
+            if home.as_deref() == Some(self.context.home.path().as_os_str()) {
                 found.entry(run).or_default().has_process = true;
             }
         }

@@ -9,8 +9,9 @@ use orange_engine::role::Role;
 use orange_store::{RunRecord, Store};
 use serde::Serialize;
 
-use super::location::output_file;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::agents::Agents;
+use crate::context::run_location::output_file;
 
 /// What a run has shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -25,10 +26,10 @@ pub struct Shown {
     pub text: String,
 }
 
-impl Driver {
+impl Agents {
     /// What the latest run of a task has shown, of this role if one is named.
     pub fn logs(&self, task: &TaskId, role: Option<&Role>) -> Result<Shown, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         store.require(task)?;
         let runs = store.runs(task)?.into_iter();
         let run = runs
@@ -46,7 +47,7 @@ impl Driver {
 
     /// What one run of a task has shown.
     pub fn logs_of(&self, task: &TaskId, run: &RunId) -> Result<Shown, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         let runs = store.runs(task)?;
         let found = runs.iter().find(|it| it.id == *run);
         let found = found.ok_or_else(|| DriverError::NoOutput {
@@ -70,10 +71,12 @@ impl Driver {
                 None => text,
             },
         };
-        if let Some(captured) = self.tmux.captured(&run.id)? {
+        if let Some(captured) = self.context.tmux.captured(&run.id)? {
             return Ok(shown(captured.text, captured.is_running));
         }
-        let folder = self.launch_directory(&project, &run.task, &run.id)?;
+        let folder = self
+            .context
+            .launch_directory(&project, &run.task, &run.id)?;
         let path = output_file(&folder);
         match fs::read(&path) {
             Ok(bytes) => Ok(shown(String::from_utf8_lossy(&bytes).into_owned(), false)),

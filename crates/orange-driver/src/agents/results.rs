@@ -11,8 +11,9 @@ use orange_store::{RunRecord, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::location::result_file;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::agents::Agents;
+use crate::context::run_location::result_file;
 
 /// How much of the end is read of what a run printed; where there is more, sums are of that end.
 const MOST: u64 = 64 * 1024 * 1024;
@@ -29,10 +30,10 @@ pub struct ResultOfRun {
     pub result: RunResult,
 }
 
-impl Driver {
+impl Agents {
     /// What came of every headless run of a task, in the order of their starts.
     pub fn results(&self, task: &TaskId) -> Result<Vec<ResultOfRun>, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         let project = store.require(task)?.task.project;
         let runs = store.runs(task)?;
         let results = runs.into_iter().filter_map(|run| {
@@ -50,9 +51,12 @@ impl Driver {
         if !run.headless {
             return None;
         }
-        let folder = self.launch_directory(project, &run.task, &run.id).ok()?;
+        let folder = self
+            .context
+            .launch_directory(project, &run.task, &run.id)
+            .ok()?;
         let printed = end_of(&result_file(&folder), MOST)?;
-        let harnesses = self.harnesses().ok()?;
+        let harnesses = self.context.harnesses().ok()?;
         let harness = harnesses.require(&run.harness).ok()?;
         let places = harness.result.as_ref()?;
         Some(places.read(&printed, &harness.deaths))

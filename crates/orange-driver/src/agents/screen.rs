@@ -5,9 +5,10 @@ use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 use orange_store::Store;
 
-use super::location;
-use crate::step::pinned;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::agents::Agents;
+use crate::context::run_location;
+use crate::steps::pinned;
 
 /// What an agent shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub struct AgentScreen {
 /// Looks at one agent after the other through one client of tmux.
 #[derive(Debug)]
 pub struct Onlooker {
-    driver: Driver,
+    agents: Agents,
     store: Option<Store>,
     screens: Option<Screens>,
     found: Option<Found>,
@@ -47,11 +48,11 @@ struct Agent {
     pane: Pane,
 }
 
-impl Driver {
+impl Agents {
     /// Begins to look on; tmux is asked when there is something to see.
     pub fn onlooker(&self) -> Onlooker {
         Onlooker {
-            driver: self.clone(),
+            agents: self.clone(),
             store: None,
             screens: None,
             found: None,
@@ -71,7 +72,7 @@ impl Onlooker {
             return Ok(None);
         };
         if self.screens.is_none() {
-            self.screens = match self.driver.tmux.screens() {
+            self.screens = match self.agents.context.tmux.screens() {
                 Ok(screens) => Some(screens),
                 // Without a server there is nothing to see but what was kept.
                 Err(TmuxError::Disconnected(_) | TmuxError::NoServer(_)) => None,
@@ -94,7 +95,7 @@ impl Onlooker {
             // 3.3 dies when it tells of one that goes while another is only half there.
             Some(Ok(None)) | None => {}
         }
-        let kept = match self.driver.logs_of(task, &run) {
+        let kept = match self.agents.logs_of(task, &run) {
             Ok(kept) => kept,
             Err(DriverError::NoOutput { .. }) => return Ok(None),
             Err(error) => return Err(error),
@@ -110,7 +111,7 @@ impl Onlooker {
     /// The agent that is shown; looked up again only when something was written.
     fn agent(&mut self, task: &TaskId) -> Result<Option<Agent>, DriverError> {
         if self.store.as_ref().is_none_or(Store::is_replaced) {
-            self.store = Some(Store::open_read_only(&self.driver.home)?);
+            self.store = Some(Store::open_read_only(&self.agents.context.home)?);
             self.found = None;
         }
         let Some(store) = &self.store else {
@@ -122,7 +123,7 @@ impl Onlooker {
         if let Some(found) = self.found.as_ref().filter(holds) {
             return Ok(found.agent.clone());
         }
-        let agent = self.driver.agent_shown(store, task)?;
+        let agent = self.agents.agent_shown(store, task)?;
         self.found = Some(Found {
             data_version,
             task: task.clone(),
@@ -132,7 +133,7 @@ impl Onlooker {
     }
 }
 
-impl Driver {
+impl Agents {
     fn agent_shown(&self, store: &Store, task: &TaskId) -> Result<Option<Agent>, DriverError> {
         let stored = store.require(task)?;
         let workflow = pinned(&stored)?;
@@ -149,8 +150,8 @@ impl Driver {
             return Ok(None);
         };
         let project = &stored.task.project;
-        let folder = self.launch_directory(project, task, &run.id)?;
-        let pane = location::pane(record, &location::run_file(&folder));
+        let folder = self.context.launch_directory(project, task, &run.id)?;
+        let pane = run_location::pane(record, &run_location::run_file(&folder));
         Ok(pane.map(|pane| Agent {
             role: record.role.clone(),
             run: run.id.clone(),

@@ -4,13 +4,15 @@
 //! look, so an effect is never left behind by two that each thought the other would do it.
 
 pub(crate) mod act;
-pub(crate) mod due;
+pub(crate) mod confirm_starts;
 pub(crate) mod unperformed;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use orange_config::LogLevel;
 use orange_config::clock;
+use orange_effects::tmux::Listing;
 use orange_engine::effect::{Effect, EffectOutcome};
 use orange_engine::input::{Cause, Observation};
 use orange_engine::names::TaskId;
@@ -19,10 +21,46 @@ use orange_store::steps::reached;
 use orange_store::{Pending, Start, Store};
 use serde_json::json;
 
-use crate::lock::Lock;
-use crate::perform::act::Failure;
-use crate::perform::due::{Next, next};
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::agents::Agents;
+use crate::context::Context;
+use crate::context::lock::Lock;
+use crate::due::{Next, next};
+use crate::failure::Failure;
+use crate::schedule::Scheduler;
+use crate::steps::Steps;
+use crate::workspaces::Workspaces;
+
+/// Performs what is pending, one performer per task at a time.
+#[derive(Clone, Debug)]
+pub struct Performer {
+    context: Arc<Context>,
+    workspaces: Workspaces,
+    steps: Steps,
+    agents: Agents,
+    scheduler: Scheduler,
+    /// What a look at the server has just shown, while many starts are confirmed.
+    seen: Option<Arc<Listing>>,
+}
+
+impl Performer {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        workspaces: &Workspaces,
+        steps: &Steps,
+        agents: &Agents,
+        scheduler: &Scheduler,
+    ) -> Performer {
+        Performer {
+            context: Arc::clone(context),
+            workspaces: workspaces.clone(),
+            steps: steps.clone(),
+            agents: agents.clone(),
+            scheduler: scheduler.clone(),
+            seen: None,
+        }
+    }
+}
 
 /// How long one who waits looks away.
 const LONGEST_REST: Duration = Duration::from_secs(1);
@@ -43,7 +81,7 @@ pub enum Performed {
     Waits(Timestamp),
 }
 
-impl Driver {
+impl Performer {
     /// Performs everything that is due, in order, and records each outcome.
     ///
     /// A copy that could not be written is told at the end; it keeps nothing from being performed.
@@ -53,11 +91,11 @@ impl Driver {
     }
 
     /// The same; also answers with whether the copies of what was decided could be written.
-    pub(super) fn perform_noting(
+    pub(crate) fn perform_noting(
         &self,
         task: &TaskId,
     ) -> Result<(Performed, Result<(), DriverError>), DriverError> {
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         let directory = store.require(task)?.directory;
         loop {
             if store.require(task)?.task.is_deleted {
@@ -91,7 +129,7 @@ impl Driver {
                 (ended, copies) => return copies.map(|()| ended),
             };
             if waiting.is_none() {
-                let directory = self.store()?.require(task)?.directory;
+                let directory = self.context.store()?.require(task)?.directory;
                 waiting = Lock::to_wait(&directory)?;
             }
             if waiting.is_none() {
@@ -117,7 +155,7 @@ impl Driver {
                 Next::Now(pending) if matches!(pending.planned.effect, Effect::Spawn(_)));
             if !is_start {
                 // A copy that cannot be written does not keep the next effect waiting.
-                projected = self.project_files(store, task);
+                projected = self.steps.sync_files(store, task);
                 following = next(store, task, clock::now())?;
             }
         }
@@ -125,7 +163,7 @@ impl Driver {
     }
 
     /// Performs one effect and records its outcome; whoever asks has the lock.
-    pub(super) fn perform_one(
+    pub(crate) fn perform_one(
         &self,
         store: &mut Store,
         pending: &Pending,
@@ -142,7 +180,8 @@ impl Driver {
             Start::Go => {
                 reached("before an effect");
                 let effect = pending.planned.effect.label();
-                self.log(LogLevel::Debug, task, "begun", json!({ "effect": effect }));
+                self.context
+                    .log(LogLevel::Debug, task, "begun", json!({ "effect": effect }));
                 let began = clock::now();
                 let acted = self.act(store, pending);
                 self.log_outcome(pending, &acted, began);
@@ -175,7 +214,7 @@ impl Driver {
             Err(failure) => (LogLevel::Warn, "failed", Some(&failure.error)),
         };
         let more = json!({ "effect": effect, "milliseconds": took, "error": error });
-        self.log(level, &pending.task, what, more);
+        self.context.log(level, &pending.task, what, more);
     }
 
     fn note_done(
@@ -186,7 +225,8 @@ impl Driver {
     ) -> Result<(), DriverError> {
         let effect = pending.planned.id;
         let done = Observation::EffectDone { effect, outcome };
-        self.step(store, &pending.task, &Cause::Observation(done))?;
+        self.steps
+            .step(store, &pending.task, &Cause::Observation(done))?;
         Ok(())
     }
 
@@ -206,12 +246,12 @@ impl Driver {
         // until it is given up.
         if !failure.is_for_good {
             let doublings = pending.attempts.min(16);
-            let pause = self.bounds.backoff.saturating_mul(1 << doublings);
+            let pause = self.context.bounds.backoff.saturating_mul(1 << doublings);
             let (tries, pause) = if failure.is_obstacle {
-                let tries = self.bounds.tries.saturating_mul(OBSTACLE_TRIES);
+                let tries = self.context.bounds.tries.saturating_mul(OBSTACLE_TRIES);
                 (tries, pause.min(OBSTACLE_PAUSE))
             } else {
-                (self.bounds.tries, pause)
+                (self.context.bounds.tries, pause)
             };
             let again = clock::after(pause);
             let failed = store.note_failed_try(task, effect, &failure.error, again)?;
@@ -221,7 +261,8 @@ impl Driver {
         }
         let error = failure.error.clone();
         let given_up = Observation::EffectGivenUp { effect, error };
-        self.step(store, task, &Cause::Observation(given_up))?;
+        self.steps
+            .step(store, task, &Cause::Observation(given_up))?;
         Ok(())
     }
 }

@@ -8,18 +8,19 @@ use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 use orange_store::{Store, TaskRow};
 
-use super::due::{Next, next};
-use crate::lock::Lock;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::context::lock::Lock;
+use crate::due::{Next, next};
+use crate::perform::Performer;
 
 /// How long a performer may take to start before its effects count as left behind.
 const STARTING: Duration = Duration::from_secs(3);
 
-impl Driver {
+impl Performer {
     /// Whether effects of a task are due and no process performs them: whoever planned or performed
     /// them was killed, and no supervisor runs.
     pub(crate) fn is_unperformed(&self, store: &Store, task: &TaskId) -> Result<bool, DriverError> {
-        Ok(!self.is_supervised() && is_left_behind(store, task, clock::now())?)
+        Ok(!self.context.is_supervised() && is_left_behind(store, task, clock::now())?)
     }
 
     /// The same of all tasks.
@@ -27,7 +28,7 @@ impl Driver {
         let now = clock::now();
         let due = store.due(now)?;
         let mut tasks: BTreeSet<TaskId> = due.into_iter().map(|pending| pending.task).collect();
-        if tasks.is_empty() || self.is_supervised() {
+        if tasks.is_empty() || self.context.is_supervised() {
             return Ok(BTreeSet::new());
         }
         let mut failure = None;

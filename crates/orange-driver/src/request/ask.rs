@@ -1,6 +1,5 @@
 //! Somebody asks for something: observe, import, decide, record, perform.
 
-use orange_config::clock;
 use orange_effects::git::require_branch;
 use orange_engine::document::Document;
 use orange_engine::input::{Ask, Cause, Observation, Request};
@@ -8,14 +7,15 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_engine::stands_for;
-use orange_engine::task::Workspace;
-use orange_store::{Reading, Store, Wish};
+use orange_store::Store;
 
 use super::answer::Answer;
-use super::create::refuse_nul;
-use super::wait::{Called, Waiting};
-use crate::step::{Stepped, pinned};
-use crate::{Driver, DriverError};
+use super::wait::Waiting;
+use crate::DriverError;
+use crate::context::background::Called;
+use crate::request::Requests;
+use crate::steps::create::refuse_nul;
+use crate::steps::{Stepped, pinned};
 
 /// A request to a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +28,10 @@ pub struct Asked {
     pub waiting: Waiting,
 }
 
-impl Driver {
+impl Requests {
     /// Asks; whatever comes of it is recorded, and what was planned is brought about.
     pub fn ask(&self, asked: &Asked) -> Result<Answer, DriverError> {
-        self.ask_in(&mut self.store()?, asked)
+        self.ask_in(&mut self.context.store()?, asked)
     }
 
     /// Asks as whoever calls this process.
@@ -41,10 +41,10 @@ impl Driver {
         request: impl FnOnce(Role) -> Request,
         waiting: Waiting,
     ) -> Result<Answer, DriverError> {
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         let asked = Asked {
             task: task.clone(),
-            request: request(self.identify_for_in(&store, task)?.role),
+            request: request(self.callers.identify_for_in(&store, task)?.role),
             waiting,
         };
         self.ask_in(&mut store, &asked)
@@ -63,19 +63,19 @@ impl Driver {
         if store.require(id)?.task.is_deleted {
             return Err(DriverError::TaskDeleted { task: id.clone() });
         }
-        self.keep_for_supervisor()?;
+        self.context.keep_for_supervisor()?;
         if !is_urgent(&asked.request.ask) {
-            self.observe_in(store, id)?;
-            self.meet_children(store, id)?;
+            self.agents.observe(store, id)?;
+            self.steps.meet_children(store, id)?;
         }
-        let read = self.follow_hand_edit(store, id)?;
+        let read = self.steps.follow_hand_edit(store, id)?;
         let cause = Cause::Request(asked.request.clone());
-        let renamed = self.rename_branch(store, id, &asked.request)?;
-        let stepped = self.step_from(store, id, &cause, read.clone());
+        let renamed = self.workspaces.rename_branch(store, id, &asked.request)?;
+        let stepped = self.steps.step_from(store, id, &cause, read.clone());
         if let Some(renamed) = renamed.filter(|_| !matches!(stepped, Ok(Stepped::Recorded { .. })))
         {
-            let undone = self.undo_rename(store, id, &renamed);
-            self.log_failure(id, undone);
+            let undone = self.workspaces.undo_rename(store, id, &renamed);
+            self.steps.log_failure(id, undone);
         }
         let stepped = stepped?;
         let has_branch = matches!(
@@ -86,7 +86,8 @@ impl Driver {
             }
         );
         if has_branch && !matches!(stepped, Stepped::Refused(_)) {
-            self.log_failure(id, self.rename_session(store, id));
+            self.steps
+                .log_failure(id, self.workspaces.rename_session(store, id));
         }
         if let (Stepped::Refused(_), Some(read)) = (&stepped, read) {
             self.note_reading(store, id, &asked.request, read)?;
@@ -96,7 +97,7 @@ impl Driver {
             Stepped::Nothing { .. } | Stepped::Refused(_) => Called::none(),
         };
         // What was decided is brought about and answered even when its copies cannot be written.
-        let copies = self.project_files(store, id);
+        let copies = self.steps.sync_files(store, id);
         let answer = self.answer(store, asked, stepped, called)?;
         Ok(self.answer_with_copies(store, id, answer, &copies))
     }
@@ -114,7 +115,7 @@ impl Driver {
             Stepped::Refused(refusal) => {
                 // What observing has planned is brought about, whatever was refused.
                 if matches!(asked.waiting, Waiting::Detached(_)) {
-                    self.leave_to_performer(store, id)?;
+                    self.context.leave_to_performer(store, id)?;
                 }
                 return Ok(Answer::Refused(refusal));
             }
@@ -129,90 +130,6 @@ impl Driver {
             Stepped::Recorded { events, .. } => events,
         };
         self.settle(store, id, events, asked.waiting, called)
-    }
-
-    /// Treats a status that was written into TASK.md as what it is: a request; without one, what was
-    /// read is as good for the request that follows at once.
-    fn follow_hand_edit(
-        &self,
-        store: &mut Store,
-        id: &TaskId,
-    ) -> Result<Option<Document>, DriverError> {
-        self.follow_kept_wish(store, id)?;
-        match orange_store::import(store, id, clock::now())? {
-            Reading::Read(imported) => match imported.wish {
-                Some(wish) => self.follow_hand(store, id, &wish).map(|_| None),
-                None => Ok(Some(imported.document)),
-            },
-            Reading::Unknown(_) => Ok(None),
-        }
-    }
-
-    /// The same for one that a projection has taken out of TASK.md; whether there was one and it is
-    /// decided. Whoever did that may have died, or a gate of the edge may have been running.
-    pub(crate) fn follow_kept_wish(
-        &self,
-        store: &mut Store,
-        id: &TaskId,
-    ) -> Result<bool, DriverError> {
-        let Some(wish) = store.kept_wish(id)? else {
-            return Ok(false);
-        };
-        let is_decided = self.follow_hand(store, id, &wish)?;
-        if is_decided {
-            store.forget_wish(id, &wish)?;
-        }
-        Ok(is_decided)
-    }
-
-    /// Inside a bound worktree the edit speaks as the worker; elsewhere anybody may have written it,
-    /// and the user is told which command to run. Whether it is decided: what cannot be told yet is
-    /// asked again.
-    fn follow_hand(
-        &self,
-        store: &mut Store,
-        id: &TaskId,
-        wish: &Wish,
-    ) -> Result<bool, DriverError> {
-        // Whoever refused it may have died before TASK.md said so.
-        if store.is_rejected(id, wish)? {
-            return Ok(true);
-        }
-        let task = store.require(id)?.task;
-        let is_bound = matches!(
-            task.workspace,
-            Workspace::Bound(_) | Workspace::Leaving(Some(_))
-        );
-        let by = if wish.in_worktree || is_bound {
-            Role::Worker
-        } else {
-            Role::Human
-        };
-        let request = Request {
-            by,
-            ask: Ask::HandEdit {
-                to: wish.to.clone(),
-                version: wish.version,
-            },
-            confirmed: false,
-            message: None,
-            head: None,
-        };
-        match self.step(store, id, &Cause::Request(request)) {
-            // Whoever wrote it is not there to be told.
-            Ok(Stepped::Refused(refusal)) => {
-                let what = refusal.to_string();
-                let held_back = Cause::Observation(Observation::Noticed { what });
-                self.step(store, id, &held_back).map(|_| true)
-            }
-            Ok(_) => Ok(true),
-            Err(
-                DriverError::DocumentUnknown { .. }
-                | DriverError::FactUnknown { .. }
-                | DriverError::GateRunning { .. },
-            ) => Ok(false),
-            Err(error) => Err(error),
-        }
     }
 
     /// Remembers what was read on a call that was refused: the caller stands for it all the same,
@@ -238,7 +155,7 @@ impl Driver {
             by: request.by.clone(),
             asked,
         });
-        match self.step_from(store, id, &noted, Some(read)) {
+        match self.steps.step_from(store, id, &noted, Some(read)) {
             Ok(_) | Err(DriverError::DocumentUnknown { .. }) => Ok(()),
             Err(error) => Err(error),
         }

@@ -7,8 +7,9 @@ use orange_engine::input::{Ask, Cause, Request};
 use orange_engine::names::TaskId;
 use orange_store::Store;
 
-use crate::step::Stepped;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::request::Requests;
+use crate::steps::Stepped;
 
 /// What came of deleting.
 #[derive(Debug)]
@@ -24,11 +25,11 @@ pub enum PutAway {
     Refused(Box<Refusal>),
 }
 
-impl Driver {
+impl Requests {
     /// Puts an ended task away: it is recorded, then its directory goes into the trash. Whoever is
     /// killed in between finishes it by asking again.
     pub fn delete(&self, task: &TaskId) -> Result<PutAway, DriverError> {
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         let stepped = self.ask_plainly(&mut store, task, Ask::Delete)?;
         let already = match stepped {
             Stepped::Refused(refusal) => return Ok(PutAway::Refused(refusal)),
@@ -38,7 +39,7 @@ impl Driver {
         let stored = store.require(task)?;
         if stored.directory.exists() {
             // The copies know of it too, so that they are whole wherever they are.
-            self.project_files(&mut store, task)?;
+            self.steps.sync_files(&mut store, task)?;
         }
         let directory = orange_store::put_away(&store, task)?;
         Ok(PutAway::Done { directory, already })
@@ -46,7 +47,7 @@ impl Driver {
 
     /// Brings a deleted task back: first its directory, so that nothing is made anew in its place.
     pub fn undelete(&self, task: &TaskId) -> Result<PutAway, DriverError> {
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         if store.require(task)?.task.is_deleted {
             orange_store::take_back(&store, task)?;
         }
@@ -55,7 +56,7 @@ impl Driver {
             Stepped::Nothing { .. } => true,
             Stepped::Recorded { .. } => false,
         };
-        self.project_files(&mut store, task)?;
+        self.steps.sync_files(&mut store, task)?;
         let directory = Some(store.require(task)?.directory);
         Ok(PutAway::Done { directory, already })
     }
@@ -67,12 +68,12 @@ impl Driver {
         ask: Ask,
     ) -> Result<Stepped, DriverError> {
         let request = Request {
-            by: self.identify_for_in(store, task)?.role,
+            by: self.callers.identify_for_in(store, task)?.role,
             ask,
             confirmed: false,
             message: None,
             head: None,
         };
-        self.step(store, task, &Cause::Request(request))
+        self.steps.step(store, task, &Cause::Request(request))
     }
 }

@@ -10,15 +10,16 @@ use orange_effects::private_file;
 use orange_engine::names::TaskId;
 use orange_store::{Reading, Store, TaskDirectory};
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::request::Requests;
 
 /// The editor where nobody has named one.
 const USUAL: &str = "vi";
 
-impl Driver {
+impl Requests {
     /// What TASK.md says now; nothing when nobody can tell.
     pub fn task_text(&self, task: &TaskId) -> Result<Option<String>, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         store.require(task)?;
         Ok(match orange_store::peek(&store, task)? {
             Reading::Read(imported) => Some(imported.document.text().to_owned()),
@@ -28,9 +29,9 @@ impl Driver {
 
     /// Opens a task's TASK.md in the person's editor, in this terminal.
     pub fn edit_task(&self, task: &TaskId) -> Result<(), DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         let project = store.require(task)?.task.project;
-        let directory = TaskDirectory::new(&self.home, &project, task)?;
+        let directory = TaskDirectory::new(&self.context.home, &project, task)?;
         let path = directory.path().join("TASK.md");
         // An editor that replaces files must replace the file, not the link to it.
         let path = path.canonicalize().unwrap_or(path);
@@ -61,18 +62,18 @@ impl Driver {
 
     fn draft(&self) -> PathBuf {
         let name = format!("draft-{}.md", std::process::id());
-        self.home.path().join(name)
+        self.context.home.path().join(name)
     }
 
     fn edit(&self, path: &Path) -> Result<(), DriverError> {
         let named = ["VISUAL", "EDITOR"];
         let named = named
             .iter()
-            .find_map(|name| self.environment.variable(name));
+            .find_map(|name| self.context.environment.variable(name));
         let named = named.unwrap_or(OsStr::new(USUAL)).to_string_lossy();
         let mut words = named.split_whitespace();
         let program = words.next().unwrap_or(USUAL);
-        let variables = self.environment.variables().clone();
+        let variables = self.context.environment.variables().clone();
         let editor = Invocation::new(program, variables).arguments(words);
         let editor = editor.arguments([path]);
         match editor.run_in_terminal()? {

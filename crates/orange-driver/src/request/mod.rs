@@ -2,17 +2,49 @@
 
 pub(crate) mod answer;
 pub(crate) mod ask;
-pub(crate) mod bind_workflow;
-pub(crate) mod caller;
-pub(crate) mod catch_up;
-pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod edit;
-pub(crate) mod identity;
-pub(crate) mod progress;
-pub(crate) mod resolve_project;
-pub(crate) mod resolve_task;
+pub(crate) mod recover;
 pub(crate) mod retry;
 pub(crate) mod start;
-pub(crate) mod user_environment;
 pub(crate) mod wait;
+
+use std::sync::Arc;
+
+use crate::agents::Agents;
+use crate::callers::Callers;
+use crate::context::Context;
+use crate::perform::Performer;
+use crate::steps::Steps;
+use crate::workspaces::Workspaces;
+
+/// Takes requests: observe, import, decide, record, perform.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    context: Arc<Context>,
+    callers: Callers,
+    workspaces: Workspaces,
+    steps: Steps,
+    agents: Agents,
+    performer: Performer,
+}
+
+impl Requests {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        callers: &Callers,
+        workspaces: &Workspaces,
+        steps: &Steps,
+        agents: &Agents,
+        performer: &Performer,
+    ) -> Requests {
+        Requests {
+            context: Arc::clone(context),
+            callers: callers.clone(),
+            workspaces: workspaces.clone(),
+            steps: steps.clone(),
+            agents: agents.clone(),
+            performer: performer.clone(),
+        }
+    }
+}

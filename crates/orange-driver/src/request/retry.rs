@@ -10,8 +10,9 @@ use orange_store::{Store, TaskFilter};
 
 use super::answer::Answer;
 use super::wait::Waiting;
-use crate::step::pinned;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::request::Requests;
+use crate::steps::pinned;
 
 /// A task that was asked to go on.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub struct Unblocked {
     pub answer: Result<Answer, DriverError>,
 }
 
-impl Driver {
+impl Requests {
     /// Tries what failed again; where nothing failed, asks for the verb `retry`. Effects that nothing
     /// performs come first: performing them is no step of the workflow.
     pub fn retry(
@@ -31,7 +32,10 @@ impl Driver {
         message: Option<&String>,
         waiting: Waiting,
     ) -> Result<Answer, DriverError> {
-        let ask = if self.is_unperformed(&self.store()?, task)? {
+        let ask = if self
+            .performer
+            .is_unperformed(&self.context.store()?, task)?
+        {
             Ask::RetryEffects
         } else {
             Ask::Verb(Verb::Retry)
@@ -49,8 +53,8 @@ impl Driver {
     /// Frees every task that is blocked: those in a status that its workflow has the verb
     /// `unblock` for. One that fails keeps no other from it.
     pub fn unblock_all(&self, waiting: Waiting) -> Result<Vec<Unblocked>, DriverError> {
-        self.require_person("unblock every task")?;
-        let store = Store::open_read_only(&self.home)?;
+        self.callers.require_person("unblock every task")?;
+        let store = Store::open_read_only(&self.context.home)?;
         let mut found = Vec::new();
         for summary in store.list(&TaskFilter::default())?.tasks {
             let stored = store.require(&summary.task.id)?;

@@ -15,11 +15,13 @@ use orange_store::Store;
 
 use super::answer::Answer;
 use super::ask::Asked;
-use super::create::NewWork;
-use super::wait::{Called, Waiting};
+use super::wait::Waiting;
+use crate::DriverError;
+use crate::context::background::Called;
+use crate::request::Requests;
 use crate::schedule::spawn;
-use crate::step::pinned;
-use crate::{Driver, DriverError};
+use crate::steps::create::{Created, NewWork};
+use crate::steps::pinned;
 
 /// What came of a new task.
 #[derive(Debug)]
@@ -52,7 +54,30 @@ impl Start {
     }
 }
 
-impl Driver {
+impl Requests {
+    /// Creates a task and brings about what its beginning plans.
+    pub fn create(&self, new: &NewWork, waiting: Waiting) -> Result<Answer, DriverError> {
+        Ok(self.create_registering(new, waiting)?.0)
+    }
+
+    /// The same; also answers with the project, if it had to be registered for this.
+    fn create_registering(
+        &self,
+        new: &NewWork,
+        waiting: Waiting,
+    ) -> Result<(Answer, Option<Project>), DriverError> {
+        match self.steps.create(new)? {
+            (_, Created::Refused(refusal)) => Ok((Answer::Refused(refusal), None)),
+            (mut store, Created::Recorded(recorded)) => {
+                let (task, copies) = (recorded.task, recorded.copies);
+                let called = Called::none();
+                let answer = self.settle(&mut store, &task, recorded.events, waiting, called)?;
+                let answer = self.answer_with_copies(&mut store, &task, answer, &copies);
+                Ok((answer, recorded.registered))
+            }
+        }
+    }
+
     /// Begins a task and, in a step of its own, asks for the start of the work if the task waits
     /// in a queue. Whoever is killed in between leaves a task that can be started.
     pub fn begin(
@@ -136,7 +161,7 @@ impl Driver {
     }
 
     fn leave_queue(&self, task: &TaskId, by: Role, waiting: Waiting) -> Result<Start, DriverError> {
-        let entered = self.store()?.require(task)?.task.entered.version;
+        let entered = self.context.store()?.require(task)?.task.entered.version;
         let is_person = by == Role::Human;
         let asked = self.ask(&Asked {
             task: task.clone(),
@@ -152,7 +177,7 @@ impl Driver {
         if !waits.is_empty() {
             return Ok(Start::Waits(waits));
         }
-        if self.store()?.require(task)?.task.entered.version != entered {
+        if self.context.store()?.require(task)?.task.entered.version != entered {
             return self.start_of_engine(task, waiting);
         }
         let is_barred = |it: &Missing| matches!(it, Missing::NotAllowed { .. });
@@ -164,7 +189,7 @@ impl Driver {
 
     /// What came of the start that a supervisor asked for first.
     fn start_of_engine(&self, task: &TaskId, waiting: Waiting) -> Result<Start, DriverError> {
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         let workflow = pinned(&store.require(task)?)?;
         let events = last_start(&store, task, &workflow)?;
         if events.is_empty() {
@@ -176,12 +201,19 @@ impl Driver {
 
     /// Whether a task is not where it began any more.
     fn has_left(&self, task: &TaskId) -> Result<bool, DriverError> {
-        Ok(self.store()?.require(task)?.task.entered.from.is_some())
+        Ok(self
+            .context
+            .store()?
+            .require(task)?
+            .task
+            .entered
+            .from
+            .is_some())
     }
 
     /// The queue that a task waits in, if the verb `spawn` leads out of it.
     fn queue_of(&self, task: &TaskId) -> Result<Option<Status>, DriverError> {
-        let stored = self.store()?.require(task)?;
+        let stored = self.context.store()?.require(task)?;
         let workflow = pinned(&stored)?;
         let targets = workflow.verbs.get(&Verb::Spawn);
         let can_be_left = targets.is_some_and(|targets| !targets.is_empty());

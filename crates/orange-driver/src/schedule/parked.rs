@@ -2,16 +2,14 @@
 
 use std::path::PathBuf;
 
-use orange_config::LogLevel;
 use orange_config::clock;
-use orange_engine::Task;
 use orange_engine::names::{HarnessName, TaskId};
 use orange_engine::parking::Parking;
 use orange_store::{Store, TaskFilter};
-use serde_json::json;
 
-use crate::perform::due::is_waiting;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::due::is_waiting;
+use crate::schedule::Scheduler;
 
 /// A harness that there is a definition of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,22 +33,22 @@ pub struct Unparked {
     pub tasks: Vec<TaskId>,
 }
 
-impl Driver {
+impl Scheduler {
     /// Every harness on which nothing is started now: why, since when, until when, and the line
     /// that told.
     pub fn parked(&self) -> Result<Vec<Parking>, DriverError> {
-        if !self.home.database().exists() {
+        if !self.context.home.database().exists() {
             return Ok(Vec::new());
         }
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         Ok(store.parked(clock::now())?)
     }
 
     /// Every harness that there is a definition of.
     pub fn known_harnesses(&self) -> Result<Vec<KnownHarness>, DriverError> {
         let mut parked = self.parked()?;
-        let harnesses = self.harnesses()?;
-        let path = self.environment.variable("PATH");
+        let harnesses = self.context.harnesses()?;
+        let path = self.context.environment.variable("PATH");
         let mut known = Vec::new();
         for (name, harness) in harnesses.all() {
             let at = parked.iter().position(|it| it.harness.as_str() == name);
@@ -80,14 +78,14 @@ impl Driver {
 
     /// Lets agents be started on a harness again; whoever waits for that goes on.
     pub fn unpark(&self, harness: &HarnessName) -> Result<Unparked, DriverError> {
-        self.require_person("unpark a harness")?;
-        let mut store = self.store()?;
+        self.callers.require_person("unpark a harness")?;
+        let mut store = self.context.store()?;
         let parked = store.parked(clock::now())?;
         if parked.iter().all(|it| it.harness != *harness) {
             // One that nobody knows is a mistake; one that is not parked is fine.
-            self.harnesses()?.require(harness)?;
+            self.context.harnesses()?.require(harness)?;
         }
-        self.keep_for_supervisor()?;
+        self.context.keep_for_supervisor()?;
         let was = store.unpark(harness, clock::now())?;
         let mut tasks = Vec::new();
         if was.is_some() {
@@ -96,22 +94,11 @@ impl Driver {
             for summary in store.list(&TaskFilter::default())?.tasks {
                 let id = summary.task.id;
                 if store.pending(&id)?.iter().any(is_waiting) {
-                    self.leave_to_performer(&store, &id)?;
+                    self.context.leave_to_performer(&store, &id)?;
                     tasks.push(id);
                 }
             }
         }
         Ok(Unparked { was, tasks })
-    }
-
-    /// Tells once that a harness is parked.
-    pub(crate) fn tell_of_parking(&self, task: &Task, parking: &Parking) {
-        let more = json!({
-            "harness": parking.harness,
-            "reason": parking.reason,
-            "until": parking.until,
-            "said": parking.said,
-        });
-        self.log(LogLevel::Warn, &task.id, "harness.parked", more);
     }
 }

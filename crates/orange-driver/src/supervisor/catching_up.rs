@@ -15,14 +15,14 @@ const AT_ONCE: usize = 64;
 /// Follow what is written into TASK.md, and statuses that last too long.
 pub(super) fn readers(driver: Driver, sender: Sender<Wake>) -> Result<Workers, String> {
     Workers::new("read", 1, AT_ONCE, move |tasks| {
-        tell_behind(tasks, driver.catch_up(tasks), &sender);
+        tell_behind(tasks, driver.steps.catch_up(tasks), &sender);
     })
 }
 
 /// Hear what agents tell.
 pub(super) fn hearers(driver: Driver, sender: Sender<Wake>) -> Result<Workers, String> {
     Workers::new("hear", 1, AT_ONCE, move |tasks| {
-        tell_behind(tasks, driver.hear(tasks), &sender);
+        tell_behind(tasks, driver.agents.hear(tasks), &sender);
     })
 }
 
@@ -30,7 +30,11 @@ pub(super) fn hearers(driver: Driver, sender: Sender<Wake>) -> Result<Workers, S
 pub(super) fn confirmers(driver: Driver, sender: Sender<Wake>) -> Result<Workers, String> {
     Workers::new("confirm", 1, usize::MAX, move |tasks| {
         // Where tmux cannot be asked now, the next look at it tells again.
-        if let Ok(confirmed) = driver.with_person_variables().confirm_starts(tasks) {
+        if let Ok(confirmed) = driver
+            .with_person_variables()
+            .performer
+            .confirm_starts(tasks)
+        {
             let _ended = sender.send(Wake::Confirmed(confirmed));
         }
     })

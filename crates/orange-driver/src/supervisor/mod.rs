@@ -22,6 +22,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
+use orange_config::clock::{self, Deadline};
+use orange_config::{LogLevel, SupervisorSettings};
+use orange_effects::process::{Exits, ProcessError, allow_many_open_files};
+use orange_effects::tmux::Heard;
+use orange_engine::names::TaskId;
+use orange_engine::time::Timestamp;
+use serde_json::json;
+
 use crate::supervisor::aside::Aside;
 use crate::supervisor::catching_up::{confirmers, hearers, readers};
 use crate::supervisor::files::Files;
@@ -31,14 +39,6 @@ use crate::supervisor::server::Server;
 use crate::supervisor::tasks::Tasks;
 use crate::supervisor::timers::Timers;
 use crate::supervisor::workers::Workers;
-use orange_config::clock::{self, Deadline};
-use orange_config::{LogLevel, SupervisorSettings};
-use orange_effects::process::{Exits, ProcessError, allow_many_open_files};
-use orange_effects::tmux::Heard;
-use orange_engine::names::TaskId;
-use orange_engine::time::Timestamp;
-use serde_json::json;
-
 use crate::{
     Confirmed, Driver, DriverError, Gathering, Looked, Performed, SupervisorLock, Watcher,
 };
@@ -190,8 +190,8 @@ impl Supervisor {
     /// Takes supervision of the driver's home; nobody else may have it.
     pub fn new(driver: Driver, settings: Settings) -> Result<Supervisor, SupervisorError> {
         allow_many_open_files();
-        let watcher = driver.watcher()?;
-        let lock = driver.take_supervision(settings.yields)?;
+        let watcher = driver.views.watcher()?;
+        let lock = driver.context.take_supervision(settings.yields)?;
         let (sender, wakes) = mpsc::channel();
         // A gate's command may take minutes; whoever looks asks again when it has ended.
         let looking = driver
@@ -202,7 +202,7 @@ impl Supervisor {
             let (driver, sender) = (looking.clone(), sender.clone());
             // All that wait are looked at by one look at the server.
             Workers::new("look", 1, usize::MAX, move |tasks| {
-                let looked = driver.observe_each(tasks);
+                let looked = driver.agents.observe_each(tasks);
                 let wake = match looked {
                     Ok(looked) => Wake::Looked(looked),
                     Err(error) => Wake::LookFailed(tasks.to_vec(), error),
@@ -214,7 +214,7 @@ impl Supervisor {
             let (driver, sender) = (driver.clone(), sender.clone());
             Workers::new(name, threads, 1, move |tasks| {
                 for task in tasks {
-                    let performed = driver.with_person_variables().perform(task);
+                    let performed = driver.with_person_variables().performer.perform(task);
                     let _ended = sender.send(Wake::Performed(task.clone(), performed));
                 }
             })
@@ -232,7 +232,7 @@ impl Supervisor {
             scheduling: scheduling(driver.clone()).map_err(SupervisorError::Thread)?,
             tidying: tidying(driver.clone()).map_err(SupervisorError::Thread)?,
             notifying: notifying(driver.clone()).map_err(SupervisorError::Thread)?,
-            files: Files::new(driver.home(), sender.clone())?,
+            files: Files::new(driver.context.home(), sender.clone())?,
             server: Server::new(sender.clone()),
             tasks: Tasks::default(),
             unwatched: BTreeSet::new(),
@@ -276,7 +276,8 @@ impl Supervisor {
             // Whatever has happened meanwhile is taken together.
             let first = self.wakes.recv_timeout(rest).ok();
             let all: Vec<Wake> = first.into_iter().chain(self.wakes.try_iter()).collect();
-            if self.take(all) || self.settings.yields && self.driver.is_supervision_wanted() {
+            if self.take(all) || self.settings.yields && self.driver.context.is_supervision_wanted()
+            {
                 break;
             }
             self.have_done_what_is_due();
@@ -353,7 +354,7 @@ impl Supervisor {
 
     /// Takes the settings as they are now; a mistake in them leaves the last good ones.
     fn read_settings(&mut self) {
-        if let Ok(settings) = self.driver.settings(None) {
+        if let Ok(settings) = self.driver.context.settings(None) {
             self.settings = Settings {
                 performers: self.settings.performers,
                 yields: self.settings.yields,
@@ -368,6 +369,7 @@ impl Supervisor {
     fn log(&self, task: &TaskId, error: &DriverError) {
         let error = json!({ "error": error.to_string() });
         self.driver
+            .context
             .log(LogLevel::Warn, task, "supervise.failed", error);
     }
 }

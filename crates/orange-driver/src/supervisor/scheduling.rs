@@ -11,7 +11,7 @@ pub(super) fn scheduling(driver: Driver) -> Result<Aside, String> {
     let mut told = Told::new(driver.clone(), "schedule.failed");
     Aside::new("schedule", move || {
         // However many commits there were meanwhile, one look sees them all.
-        let started = driver.with_person_variables().schedule();
+        let started = driver.with_person_variables().scheduler.schedule();
         told.note(started.map(|_| ()));
     })
 }
@@ -20,7 +20,7 @@ pub(super) fn scheduling(driver: Driver) -> Result<Aside, String> {
 pub(super) fn notifying(driver: Driver) -> Result<Aside, String> {
     let mut told = Told::new(driver.clone(), "notify.failed");
     Aside::new("notify", move || {
-        told.note(driver.with_person_variables().notify_of_news());
+        told.note(driver.with_person_variables().views.notify_of_news());
     })
 }
 
@@ -32,10 +32,10 @@ pub(super) fn tidying(driver: Driver) -> Result<Aside, String> {
     Aside::new("tidy", move || {
         let mut done = Ok(());
         if !has_retried {
-            done = driver.retry_given_up_releases().map(|_| ());
+            done = driver.admin.retry_given_up_releases().map(|_| ());
             has_retried = done.is_ok();
         }
-        told.note(done.and(driver.end_orphans().map(|_| ())));
+        told.note(done.and(driver.agents.end_orphans().map(|_| ())));
     })
 }
 
@@ -59,7 +59,9 @@ impl Told {
         let error = done.err().map(|error| error.to_string());
         if let Some(error) = error.as_ref().filter(|_| error != self.last) {
             let more = json!({ "error": error });
-            self.driver.log_for_all(LogLevel::Warn, self.what, more);
+            self.driver
+                .context
+                .log_for_all(LogLevel::Warn, self.what, more);
         }
         self.last = error;
     }

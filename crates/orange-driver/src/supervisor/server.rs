@@ -75,7 +75,7 @@ impl Server {
         let tell = move |heard| {
             let _ended = sender.send(Wake::Tmux(number, heard));
         };
-        self.connection = driver.control(tell).ok();
+        self.connection = driver.views.control(tell).ok();
     }
 
     fn ask(&mut self) {

@@ -12,9 +12,10 @@ use orange_engine::time::Timestamp;
 use orange_store::{Raised, RowFilter, Store, StoreError, TaskRow, UnreadMessage};
 
 use super::list::AgentState;
+use crate::DriverError;
 use crate::agents::activity::RunActivity;
 use crate::perform::unperformed::raise;
-use crate::{Driver, DriverError};
+use crate::views::Views;
 
 /// What needs a person, what waited longest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,17 +37,17 @@ pub struct Attended {
     pub summary: Option<String>,
 }
 
-impl Driver {
+impl Views {
     /// What needs a person, in one project or in all; nothing is written.
     ///
     /// A harness on which nothing is started matters everywhere.
     pub fn attention(&self, project: Option<&ProjectName>) -> Result<Attention, DriverError> {
-        let store = match Store::open_read_only(&self.home) {
+        let store = match Store::open_read_only(&self.context.home) {
             // Where nothing was ever created, nothing needs anybody.
             Err(StoreError::Missing { .. }) => return Ok(Attention::default()),
             opened => opened?,
         };
-        let unperformed = self.unperformed(&store).unwrap_or_default();
+        let unperformed = self.performer.unperformed(&store).unwrap_or_default();
         let mut listed = store.rows(&RowFilter {
             project: project.cloned(),
             status: None,
@@ -57,7 +58,7 @@ impl Driver {
         let (raised, unread) = (store.raised()?, store.all_unread()?);
         let now = clock::now();
         let mut all: Vec<Item> = store.parked(now)?.iter().map(Item::parked).collect();
-        let told = |row: &TaskRow| self.activities_of(&row.project, &row.id, &row.runs);
+        let told = |row: &TaskRow| self.agents.activities_of(&row.project, &row.id, &row.runs);
         let mut told: Vec<Vec<RunActivity>> = listed.rows.iter().map(told).collect();
         self.leave_out_the_dead(&store, &listed.rows, &mut told);
         for (row, told) in listed.rows.iter().zip(&told) {

@@ -8,8 +8,9 @@ use orange_engine::language::workflow::Kind;
 use orange_engine::names::{Status, TaskId};
 use orange_store::{Store, StoredTask};
 
-use crate::step::pinned;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::steps::pinned;
+use crate::views::Views;
 
 /// How long to look away between two looks.
 const REST: Duration = Duration::from_millis(100);
@@ -36,7 +37,7 @@ pub enum Awaited {
     NotYet(Box<Task>),
 }
 
-impl Driver {
+impl Views {
     /// Waits until a task is in one of these, has ended elsewhere, the time is over, or waiting shall end.
     pub fn await_status(
         &self,
@@ -47,7 +48,7 @@ impl Driver {
         let deadline = bound.map(Deadline::after);
         let mut seen = None;
         loop {
-            let stored = Store::open_read_only(&self.home)?.require(task)?;
+            let stored = Store::open_read_only(&self.context.home)?.require(task)?;
             // A workflow is read again only when something has happened.
             if seen != Some(stored.sequence) {
                 seen = Some(stored.sequence);
@@ -55,9 +56,9 @@ impl Driver {
                     return Ok(awaited);
                 }
                 let told = format!("{task}: in `{}`", stored.task.status);
-                self.meanwhile.note(told);
+                self.context.meanwhile.note(told);
             }
-            if deadline.is_some_and(Deadline::has_passed) || self.meanwhile.is_over() {
+            if deadline.is_some_and(Deadline::has_passed) || self.context.meanwhile.is_over() {
                 return Ok(Awaited::NotYet(Box::new(stored.task)));
             }
             let rest = deadline.map_or(REST, |deadline| REST.min(deadline.left()));

@@ -1,11 +1,14 @@
 //! Tells what a list of tasks has to change, as commits come.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use orange_engine::names::TaskId;
 use orange_store::{Kinds, Store, StoreError, TaskRow};
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::context::Context;
+use crate::views::Views;
 
 /// How long somebody who keeps everybody out of the database is waited for before that is told.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -26,18 +29,18 @@ pub struct ListChange {
 /// Follows the tasks of a home. Asking when nothing was written costs next to nothing.
 #[derive(Debug)]
 pub struct Follower {
-    driver: Driver,
+    context: Arc<Context>,
     store: Option<Store>,
     kinds: Kinds,
     data_version: Option<i64>,
     sequence: u64,
 }
 
-impl Driver {
+impl Views {
     /// Begins to follow: everything counts as changed. Nothing is created.
     pub fn follower(&self) -> Follower {
         Follower {
-            driver: self.clone(),
+            context: Arc::clone(&self.context),
             store: None,
             kinds: Kinds::default(),
             data_version: None,
@@ -55,7 +58,7 @@ impl Follower {
         }
         let is_whole = self.store.is_none();
         if is_whole {
-            match Store::open_read_only_within(&self.driver.home, PATIENCE) {
+            match Store::open_read_only_within(&self.context.home, PATIENCE) {
                 Ok(store) => self.store = Some(store),
                 Err(StoreError::Missing { .. }) => return Ok(None),
                 Err(error) => return Err(error.into()),

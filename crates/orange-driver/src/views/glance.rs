@@ -1,6 +1,7 @@
 //! What a list shows of a task beside its row, without git.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use orange_config::clock;
 use orange_engine::Workflow;
@@ -13,8 +14,11 @@ use orange_engine::way::Way;
 use orange_engine::{Task, outlook};
 use orange_store::{ROUND, Reading, Store, StoredTask};
 
-use crate::step::pinned;
-use crate::{Driver, DriverError, ids};
+use crate::DriverError;
+use crate::context::Context;
+use crate::context::ids;
+use crate::steps::pinned;
+use crate::views::Views;
 
 /// What a glance at a task shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,18 +42,18 @@ pub struct Glance {
 /// Glances at tasks, one after the other.
 #[derive(Debug)]
 pub struct Glancer {
-    driver: Driver,
+    context: Arc<Context>,
     store: Store,
     /// A workflow is read once, however many tasks are pinned to it.
     workflows: BTreeMap<String, Workflow>,
 }
 
-impl Driver {
+impl Views {
     /// Begins to glance at tasks.
     pub fn glancer(&self) -> Result<Glancer, DriverError> {
         Ok(Glancer {
-            driver: self.clone(),
-            store: Store::open_read_only(&self.home)?,
+            context: Arc::clone(&self.context),
+            store: Store::open_read_only(&self.context.home)?,
             workflows: BTreeMap::new(),
         })
     }
@@ -59,7 +63,7 @@ impl Glancer {
     /// What a glance at a task shows; nothing is written.
     pub fn glance(&mut self, task: &TaskId) -> Result<Glance, DriverError> {
         if self.store.is_replaced() {
-            self.store = Store::open_read_only(&self.driver.home)?;
+            self.store = Store::open_read_only(&self.context.home)?;
         }
         let stored = self.store.require(task)?;
         let document = match orange_store::peek(&self.store, task)? {

@@ -5,9 +5,10 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_store::InboxEntry;
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::views::Views;
 
-impl Driver {
+impl Views {
     /// The messages for a role that it has not read.
     pub fn unread(&self, task: &TaskId, role: &Role) -> Result<Vec<InboxEntry>, DriverError> {
         let unread = self.inbox(task)?.into_iter();
@@ -17,9 +18,9 @@ impl Driver {
 
     /// Notes that a role has read its messages up to this one; asked for once they were handed over.
     pub fn mark_read(&self, task: &TaskId, role: &Role, last: u64) -> Result<(), DriverError> {
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         store.mark_read(task, role, last, clock::now())?;
         // A status that was written by hand is followed, not overwritten.
-        self.project_files(&mut store, task)
+        self.steps.sync_files(&mut store, task)
     }
 }

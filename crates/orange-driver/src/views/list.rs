@@ -11,9 +11,10 @@ use orange_engine::task::{Run, RunState};
 use orange_engine::time::Timestamp;
 use orange_store::{RowFilter, RunRecord, Store, StoreError, TaskRow};
 
-use crate::agents::observe::Seen;
+use crate::DriverError;
+use crate::agents::look::Seen;
 use crate::perform::unperformed::raise;
-use crate::{Driver, DriverError};
+use crate::views::Views;
 
 /// Which tasks are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,16 +65,16 @@ pub enum AgentState {
     Dead,
 }
 
-impl Driver {
+impl Views {
     /// The tasks that are wanted, with one look at all agents; nothing is written.
     pub fn list(&self, wanted: &Wanted) -> Result<Overview, DriverError> {
-        let store = match Store::open_read_only(&self.home) {
+        let store = match Store::open_read_only(&self.context.home) {
             // Where nothing was ever stored, nothing is wrong with asking.
             Err(StoreError::Missing { .. }) => return Ok(Overview::default()),
             store => store?,
         };
         // What cannot be told is no reason to list nothing.
-        let unperformed = self.unperformed(&store).unwrap_or_default();
+        let unperformed = self.performer.unperformed(&store).unwrap_or_default();
         let listed = store.rows(&RowFilter {
             project: wanted.project.clone(),
             status: wanted.status.clone(),
@@ -98,7 +99,7 @@ impl Driver {
 
     /// What one look shows of the agents of these tasks that are believed alive.
     pub fn agents(&self, tasks: &[TaskRow]) -> Result<BTreeMap<TaskId, AgentState>, DriverError> {
-        Ok(self.agents_in(&Store::open_read_only(&self.home)?, tasks))
+        Ok(self.agents_in(&Store::open_read_only(&self.context.home)?, tasks))
     }
 
     pub(crate) fn agents_in(
@@ -110,7 +111,7 @@ impl Driver {
         let mut looked_at = BTreeMap::new();
         if alive.peek().is_some() {
             let alive: Vec<&TaskRow> = alive.collect();
-            let look = self.tmux.list();
+            let look = self.context.tmux.list();
             // Runs that cannot be read are unknown, and no reason to list nothing.
             let runs = store.runs_of(alive.iter().map(|row| &row.id));
             let runs = runs.unwrap_or_default();
@@ -134,7 +135,7 @@ impl Driver {
     }
 
     fn doing(&self, row: &TaskRow) -> Doing {
-        let told = self.activities_of(&row.project, &row.id, &row.runs);
+        let told = self.agents.activities_of(&row.project, &row.id, &row.runs);
         let told = told.into_iter().map(|it| it.activity.doing);
         told.max_by_key(|doing| match doing {
             Doing::Unknown => 0,
@@ -155,7 +156,10 @@ impl Driver {
         look: &Result<Listing, TmuxError>,
     ) -> AgentState {
         let alive = row.runs.iter().filter(|(_, run)| is_alive(run));
-        let of = |run: &RunId| self.look_from(look, &row.project, &row.id, records, run);
+        let of = |run: &RunId| {
+            self.agents
+                .look_from(look, &row.project, &row.id, records, run)
+        };
         let seen = alive.map(|(role, run)| {
             Ok(Seen {
                 role: role.clone(),

@@ -9,3 +9,43 @@ pub(crate) mod list;
 pub(crate) mod notify;
 pub(crate) mod queries;
 pub(crate) mod watch;
+
+use std::sync::Arc;
+
+use crate::agents::Agents;
+use crate::context::Context;
+use crate::perform::Performer;
+use crate::schedule::Scheduler;
+use crate::steps::Steps;
+use crate::workspaces::Workspaces;
+
+/// Answers questions; nothing here changes a task.
+#[derive(Clone, Debug)]
+pub struct Views {
+    context: Arc<Context>,
+    workspaces: Workspaces,
+    steps: Steps,
+    agents: Agents,
+    scheduler: Scheduler,
+    performer: Performer,
+}
+
+impl Views {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        workspaces: &Workspaces,
+        steps: &Steps,
+        agents: &Agents,
+        scheduler: &Scheduler,
+        performer: &Performer,
+    ) -> Views {
+        Views {
+            context: Arc::clone(context),
+            workspaces: workspaces.clone(),
+            steps: steps.clone(),
+            agents: agents.clone(),
+            scheduler: scheduler.clone(),
+            performer: performer.clone(),
+        }
+    }
+}

@@ -1,28 +1,27 @@
 //! Tells a person what needs them, each thing once.
 
+use orange_config::LogLevel;
 use orange_config::clock;
-use orange_config::{LogLevel, NotifySettings};
-use orange_effects::notice::{post, show_on_desktop};
 use orange_engine::language::hooks::Channel;
-use orange_engine::names::TaskId;
 use orange_store::Store;
 use serde_json::{Value, json};
 
 use super::attention::Attended;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::views::Views;
 
 /// How many things are told in words at once; who missed more than that looks at the queue.
 const IN_WORDS: usize = 3;
 
-impl Driver {
+impl Views {
     /// Tells a person of what needs them and was not told before.
     pub fn notify_of_news(&self) -> Result<(), DriverError> {
-        let settings = self.settings(None)?.notify;
+        let settings = self.context.settings(None)?.notify;
         if !settings.desktop && !settings.bell && settings.webhook.is_none() {
             return Ok(());
         }
         let items = self.attention(None)?.items;
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         let mut news = Vec::new();
         for attended in items {
             if !store.is_notified(&attended.item.key)? {
@@ -32,7 +31,7 @@ impl Driver {
         if news.is_empty() {
             return Ok(());
         }
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         let mut taken = Vec::new();
         for attended in news {
             // Taken first: who is killed in between has told nobody, and nobody is told twice.
@@ -48,49 +47,15 @@ impl Driver {
             "schema": "orange.notification/1",
             "items": taken.iter().map(told_to_programs).collect::<Vec<Value>>(),
         });
-        for problem in self.tell_person(&settings, &all, &in_words(&taken), &json) {
+        for problem in self
+            .context
+            .tell_person(&settings, &all, &in_words(&taken), &json)
+        {
             let more = json!({ "error": problem });
-            self.log_for_all(LogLevel::Warn, "notify.failed", more);
+            self.context
+                .log_for_all(LogLevel::Warn, "notify.failed", more);
         }
         Ok(())
-    }
-
-    /// Tells by every way that is wanted and that the person has; what did not work.
-    pub(crate) fn tell_person(
-        &self,
-        settings: &NotifySettings,
-        via: &[Channel],
-        text: &str,
-        json: &Value,
-    ) -> Vec<String> {
-        let mut problems = Vec::new();
-        for channel in via {
-            let told = match channel {
-                Channel::Desktop if settings.desktop => {
-                    let shown = show_on_desktop(&self.environment, "orange", text);
-                    shown.map_err(|error| format!("desktop: {error}"))
-                }
-                Channel::Bell if settings.bell => {
-                    let rung = self.tmux.ring().map(|_| ());
-                    rung.map_err(|error| format!("bell: {error}"))
-                }
-                Channel::Webhook => match &settings.webhook {
-                    Some(address) => {
-                        let posted = post(&self.environment, address, &json.to_string());
-                        posted.map_err(|error| format!("webhook: {error}"))
-                    }
-                    None => Ok(()),
-                },
-                Channel::Desktop | Channel::Bell => Ok(()),
-            };
-            problems.extend(told.err());
-        }
-        problems
-    }
-
-    /// What is posted for a message of a workflow.
-    pub(crate) fn message_for_programs(task: &TaskId, message: &str) -> Value {
-        json!({ "schema": "orange.notification/1", "task": task, "message": message })
     }
 }
 

@@ -12,10 +12,12 @@ use orange_engine::way::Way;
 use orange_engine::why::{Explanation, why};
 use orange_store::{InboxEntry, Pending, Reading, RunRecord, Store, StoredTask, WorkspaceRecord};
 
+use crate::DriverError;
 use crate::agents::activity::RunActivity;
-use crate::agents::observe::Seen;
-use crate::step::{Known, pinned};
-use crate::{Driver, DriverError, ids};
+use crate::agents::look::Seen;
+use crate::context::ids;
+use crate::steps::{Known, pinned};
+use crate::views::Views;
 
 /// A task with everything there is to show.
 #[derive(Clone, Debug)]
@@ -74,22 +76,22 @@ pub struct Outlook {
 /// Why a task is where it is.
 pub type Why = Explanation;
 
-impl Driver {
+impl Views {
     /// A task with everything there is to show.
     pub fn show(&self, task: &TaskId) -> Result<Shown, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         let stored = store.require(task)?;
         let runs = store.runs(task)?;
-        let seen = self.look_only(&stored.task, &runs)?;
+        let seen = self.agents.look_only(&stored.task, &runs)?;
         Ok(Shown {
-            activities: self.activities(&stored.task),
+            activities: self.agents.activities(&stored.task),
             stored,
             pending: store.pending(task)?,
-            is_unperformed: self.is_unperformed(&store, task)?,
+            is_unperformed: self.performer.is_unperformed(&store, task)?,
             runs,
             seen,
             // Settings with a mistake keep nobody from looking; the outlook tells of them.
-            waits: self.waits(&store, task).unwrap_or_default(),
+            waits: self.scheduler.waits(&store, task).unwrap_or_default(),
             children: store.children(task)?,
             workspace: store.workspace_of(task)?,
             inbox: store.inbox(task)?,
@@ -98,7 +100,7 @@ impl Driver {
 
     /// What happened to a task after a version, in order.
     pub fn history(&self, task: &TaskId, after: u64) -> Result<Vec<Event>, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         store.require(task)?;
         let events = store.events(task, after)?;
         Ok(events.into_iter().map(|recorded| recorded.event).collect())
@@ -111,13 +113,13 @@ impl Driver {
 
     /// The workflow that a task is pinned to.
     pub fn workflow_of(&self, task: &TaskId) -> Result<Workflow, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         pinned(&store.require(task)?)
     }
 
     /// What every step from here would still need, as far as a look can tell.
     pub fn outlook(&self, task: &TaskId) -> Result<Outlook, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         let stored = store.require(task)?;
         let workflow = pinned(&stored)?;
         let mut unknown = Vec::new();
@@ -128,7 +130,7 @@ impl Driver {
                 None
             }
         };
-        if let Err(error) = self.limits(&Role::Engine) {
+        if let Err(error) = self.steps.limits(&Role::Engine) {
             unknown.push(format!("limits: {error}"));
         }
         let mut input = Input {
@@ -144,7 +146,10 @@ impl Driver {
         };
         let mut ways = outlook(&workflow, &stored.task, &input);
         if ways.iter().any(|way| !way.unchecked.is_empty()) {
-            match self.git_facts(&store, &stored.task, &Known::default()) {
+            match self
+                .workspaces
+                .git_facts(&store, &stored.task, &Known::default())
+            {
                 Ok(facts) => input.facts.git = Some(facts),
                 Err(error) => unknown.push(error.to_string()),
             }
@@ -155,7 +160,7 @@ impl Driver {
 
     /// The messages of a task, read ones included.
     pub fn inbox(&self, task: &TaskId) -> Result<Vec<InboxEntry>, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         store.require(task)?;
         Ok(store.inbox(task)?)
     }

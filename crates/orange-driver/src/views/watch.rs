@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use orange_config::clock;
 use orange_effects::tmux::{Control, Heard, Pane};
@@ -13,10 +14,12 @@ use orange_engine::task::RunState;
 use orange_engine::time::Timestamp;
 use orange_store::{Store, StoredTask};
 
-use crate::agents::location;
-use crate::perform::due::{Next, is_waiting, next};
-use crate::step::pinned;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::context::Context;
+use crate::context::run_location;
+use crate::due::{Next, is_waiting, next};
+use crate::steps::pinned;
+use crate::views::Views;
 
 /// A task, as far as watching it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +67,7 @@ pub struct Change {
 /// Tells what has changed since it was asked last.
 #[derive(Debug)]
 pub struct Watcher {
-    driver: Driver,
+    context: Arc<Context>,
     store: Store,
     /// A workflow is read once, however many tasks are pinned to it.
     workflows: BTreeMap<String, Workflow>,
@@ -73,14 +76,14 @@ pub struct Watcher {
     unread: BTreeSet<TaskId>,
 }
 
-impl Driver {
+impl Views {
     /// Begins to watch: everything counts as changed.
     pub fn watcher(&self) -> Result<Watcher, DriverError> {
         // A home in which nothing was ever created has no database; this makes it.
-        drop(self.store()?);
+        drop(self.context.store()?);
         Ok(Watcher {
-            driver: self.clone(),
-            store: Store::open_read_only(&self.home)?,
+            context: Arc::clone(&self.context),
+            store: Store::open_read_only(&self.context.home)?,
             workflows: BTreeMap::new(),
             sequence: 0,
             unread: BTreeSet::new(),
@@ -89,7 +92,7 @@ impl Driver {
 
     /// Connects to tmux; what is heard is told.
     pub fn control(&self, tell: impl Fn(Heard) + Send + 'static) -> Result<Control, DriverError> {
-        Ok(self.tmux.control(tell)?)
+        Ok(self.context.tmux.control(tell)?)
     }
 }
 
@@ -98,7 +101,7 @@ impl Watcher {
     pub fn changes(&mut self) -> Result<Vec<Change>, DriverError> {
         if self.store.is_replaced() {
             // A rebuild has put another database in its place, and counts anew.
-            self.store = Store::open_read_only(&self.driver.home)?;
+            self.store = Store::open_read_only(&self.context.home)?;
             self.sequence = 0;
         }
         let (sequence, changed) = self.store.changed_since(self.sequence)?;
@@ -136,13 +139,13 @@ impl Watcher {
         let mut runs = Vec::new();
         for (role, run) in alive {
             let record = records.iter().find(|record| record.id == run.id);
-            let folder = self.driver.launch_directory(&task.project, id, &run.id)?;
-            let run_file = location::run_file(&folder);
+            let folder = self.context.launch_directory(&task.project, id, &run.id)?;
+            let run_file = run_location::run_file(&folder);
             runs.push(WatchedRun {
                 run: run.id.clone(),
                 role: role.clone(),
-                pane: record.and_then(|record| location::pane(record, &run_file)),
-                directory: self.driver.run_directory(&task.project, id, &run.id)?,
+                pane: record.and_then(|record| run_location::pane(record, &run_file)),
+                directory: self.context.run_directory(&task.project, id, &run.id)?,
             });
         }
         let next = next(&self.store, id, clock::now())?;

@@ -5,12 +5,13 @@ use orange_engine::event::Fact;
 use orange_engine::names::{CommitId, TaskId};
 use orange_store::Store;
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::workspaces::Workspaces;
 
-impl Driver {
+impl Workspaces {
     /// How much a task has changed, uncommitted work included.
     pub fn extent(&self, task: &TaskId) -> Result<Extent, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
         let held = store.workspace_of(&task.id)?;
         let (project, git) = self.repository_of(&task)?;
@@ -30,7 +31,7 @@ impl Driver {
     /// The difference between a task's branch and where it began, and the work in its worktree
     /// that is not committed.
     pub fn diff(&self, task: &TaskId, stat: bool, colour: bool) -> Result<Difference, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
         let held = store.workspace_of(&task.id)?;
         let (project, git) = self.repository_of(&task)?;

@@ -11,24 +11,25 @@ use orange_effects::git::{
 };
 use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
-use orange_engine::input::{Cause, Observation};
-use orange_engine::names::{TaskId, WorkspaceName};
+use orange_engine::names::WorkspaceName;
 use orange_store::{Store, StoreError, WorkspaceRecord};
 
 use super::prepare::Script;
 use super::restore::bring_back;
-use crate::Driver;
-use crate::perform::act::Failure;
+use crate::context::script_runs::GATE;
+use crate::failure::Failure;
+use crate::workspaces::Workspaces;
 
-impl Driver {
+impl Workspaces {
     /// Makes sure that the task has a worktree on its branch that can be worked in, with TASK.md.
     pub(crate) fn acquire(
         &self,
         store: &mut Store,
         task: &Task,
         restore: bool,
+        notices: &mut Vec<String>,
     ) -> Result<EffectOutcome, Failure> {
-        let projects = self.projects().map_err(Failure::for_good)?;
+        let projects = self.context.projects().map_err(Failure::for_good)?;
         let mut project = projects
             .require(&task.project)
             .map_err(Failure::for_good)?
@@ -39,16 +40,17 @@ impl Driver {
             None => self.reserve(store, task, &project)?,
         };
         let _lock = self
+            .context
             .lock_workspace(&workspace.name)
             .map_err(Failure::passing)?;
         // A failure leaves the reservation: the next try, or a release, goes on from there.
         let git = self.open_repository(&project).map_err(Failure::passing)?;
         let acquired = check_out(store, &git, task, &project, &workspace)?;
-        let mut said = told(&acquired);
-        said.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
+        notices.extend(told(&acquired));
+        notices.extend(self.include_files(&git, &project, &workspace, &acquired.worktree)?);
         self.run_script(Script::Setup, task, &project, &workspace)?;
         if restore {
-            said.extend(bring_back(&git, &task.id, &acquired)?);
+            notices.extend(bring_back(&git, &task.id, &acquired)?);
         }
         let file = workspace.path.join(&project.task_file);
         let mut bound = orange_store::bind(store, &task.id, &file, clock::now());
@@ -58,7 +60,7 @@ impl Driver {
             let kept =
                 self.keep_what_was_left(&acquired.worktree, &workspace.name, &project.task_file);
             if let Some(notice) = kept.map_err(Failure::passing)? {
-                said.push(notice);
+                notices.push(notice);
                 bound = orange_store::bind(store, &task.id, &file, clock::now());
             }
         }
@@ -66,9 +68,6 @@ impl Driver {
             StoreError::Occupied { .. } => Failure::for_good(error),
             error => Failure::passing(error),
         })?;
-        for what in said {
-            self.notice(store, &task.id, what)?;
-        }
         Ok(EffectOutcome::Bound(workspace.name))
     }
 
@@ -85,7 +84,7 @@ impl Driver {
             bytes: 0,
         };
         let name = format!("{workspace}-{}", clock::now().millis());
-        let folder = self.home.set_aside().join(name);
+        let folder = self.context.home.set_aside().join(name);
         let moved = worktree.set_aside(&[left], &folder)?;
         let told = |_: &_| {
             let kept = folder.join(file);
@@ -97,13 +96,6 @@ impl Driver {
         Ok(moved.first().map(told))
     }
 
-    /// Lets a person know, whatever else comes of the effect.
-    fn notice(&self, store: &mut Store, task: &TaskId, what: String) -> Result<(), Failure> {
-        let noticed = Cause::Observation(Observation::Noticed { what });
-        self.step(store, task, &noticed).map_err(Failure::passing)?;
-        Ok(())
-    }
-
     /// Tears down, takes TASK.md out, saves what is unsaved, and leaves the branch.
     ///
     /// The branch and its commits stay where they are. A worktree that cannot be made clean without
@@ -113,6 +105,7 @@ impl Driver {
         store: &mut Store,
         task: &Task,
         meant: Option<&WorkspaceName>,
+        notices: &mut Vec<String>,
     ) -> Result<EffectOutcome, Failure> {
         let held = store.workspace_of(&task.id).map_err(Failure::passing)?;
         let held = held.filter(|held| meant.is_none_or(|meant| held.name == *meant));
@@ -121,12 +114,13 @@ impl Driver {
             return Ok(EffectOutcome::Done);
         };
         let _lock = self
+            .context
             .lock_workspace(&workspace.name)
             .map_err(Failure::passing)?;
-        let projects = self.projects().map_err(Failure::passing)?;
+        let projects = self.context.projects().map_err(Failure::passing)?;
         let project = projects.require(&task.project).map_err(Failure::passing)?;
         let git = self.open_repository(project).map_err(Failure::passing)?;
-        self.tear_down(store, &git, task, project, &workspace)?;
+        notices.extend(self.tear_down(&git, task, project, &workspace)?);
         orange_store::release(store, &task.id, clock::now()).map_err(Failure::passing)?;
         let released = git.release(&Release {
             slot: slot(&workspace),
@@ -147,31 +141,29 @@ impl Driver {
     /// nobody from getting the workspace back; it is said.
     fn tear_down(
         &self,
-        store: &mut Store,
         git: &Git,
         task: &Task,
         project: &Project,
         workspace: &WorkspaceRecord,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<String>, Failure> {
         let found = git.existing_workspace(&slot(workspace));
         let Ok(Some(worktree)) = found.map_err(Failure::passing)? else {
-            return Ok(());
+            return Ok(None);
         };
         let marker = worktree.marker().map_err(Failure::passing)?;
         let is_bound = marker
             .is_some_and(|it| matches!(&it.phase, Phase::Bound { task: of, .. } if *of == task.id));
+        let mut notice = None;
         if is_bound {
             let torn = self.run_script(Script::Teardown, task, project, workspace);
-            if let Err(failure) = torn {
-                self.notice(store, &task.id, failure.error)?;
-            }
+            notice = torn.err().map(|failure| failure.error);
             for script in [Script::Setup, Script::Teardown] {
                 self.end_script(script, task)?;
             }
-            let ended = self.end_left_running("gate", task);
+            let ended = self.end_left_running(GATE, task);
             ended.map_err(Failure::passing)?;
         }
-        Ok(())
+        Ok(notice)
     }
 }
 

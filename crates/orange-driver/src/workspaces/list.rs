@@ -9,7 +9,8 @@ use orange_store::{Store, StoreError, WorkspaceRecord, WorkspaceState};
 use serde::Serialize;
 
 use super::lifecycle::slot;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::workspaces::Workspaces;
 
 /// A workspace of the pool, for who asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -53,11 +54,11 @@ impl Pooled {
     }
 }
 
-impl Driver {
+impl Workspaces {
     /// The workspaces of one project, or of all.
     pub fn workspaces(&self, project: Option<&ProjectName>) -> Result<Vec<Pooled>, DriverError> {
         let projects = self.meant_projects(project)?;
-        let store = match Store::open_read_only(&self.home) {
+        let store = match Store::open_read_only(&self.context.home) {
             Ok(store) => store,
             // Without a memory there is no pool yet.
             Err(StoreError::Missing { .. }) => return Ok(Vec::new()),
@@ -78,7 +79,7 @@ impl Driver {
         &self,
         name: Option<&ProjectName>,
     ) -> Result<Vec<Project>, DriverError> {
-        let projects = self.projects()?;
+        let projects = self.context.projects()?;
         Ok(match name {
             Some(name) => vec![projects.require(name)?.clone()],
             None => projects.projects,
@@ -92,9 +93,9 @@ impl Driver {
         project: Option<&ProjectName>,
         count: Option<u32>,
     ) -> Result<Vec<Pooled>, DriverError> {
-        self.require_person("make workspaces ahead")?;
-        let project = self.project_for(project)?;
-        let size = self.settings(Some(&project))?.pool.size;
+        self.callers.require_person("make workspaces ahead")?;
+        let project = self.callers.project_for(project)?;
+        let size = self.context.settings(Some(&project))?.pool.size;
         let asked = count.unwrap_or(size);
         if asked > size {
             return Err(DriverError::PoolTooSmall {
@@ -103,7 +104,7 @@ impl Driver {
                 size,
             });
         }
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         let git = self.open_repository(&project)?;
         loop {
             let all = store.workspaces(&project.name)?;
@@ -130,8 +131,10 @@ impl Driver {
         project: &Project,
         record: &WorkspaceRecord,
     ) -> Result<(), DriverError> {
-        self.meanwhile.note(format!("making {}", record.name));
-        let _lock = self.lock_workspace(&record.name)?;
+        self.context
+            .meanwhile
+            .note(format!("making {}", record.name));
+        let _lock = self.context.lock_workspace(&record.name)?;
         if !is_unchanged(store, record)? {
             return Ok(());
         }

@@ -1,15 +1,36 @@
 //! Worktrees of the pool, and the work in them.
 
+pub(crate) mod command;
+pub(crate) mod describe_project;
 pub(crate) mod diff;
-pub(crate) mod gc;
 pub(crate) mod lifecycle;
 pub(crate) mod list;
 pub(crate) mod pool;
 pub(crate) mod ports;
 pub(crate) mod prepare;
 pub(crate) mod registered_remote;
-pub(crate) mod releases;
 pub(crate) mod rename;
 pub(crate) mod repository;
 pub(crate) mod rescues;
 pub(crate) mod restore;
+
+use std::sync::Arc;
+
+use crate::callers::Callers;
+use crate::context::Context;
+
+/// Worktrees of the pool, and the work in them.
+#[derive(Clone, Debug)]
+pub struct Workspaces {
+    context: Arc<Context>,
+    callers: Callers,
+}
+
+impl Workspaces {
+    pub(crate) fn new(context: &Arc<Context>, callers: &Callers) -> Workspaces {
+        Workspaces {
+            context: Arc::clone(context),
+            callers: callers.clone(),
+        }
+    }
+}

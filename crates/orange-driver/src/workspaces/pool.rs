@@ -8,10 +8,11 @@ use orange_engine::input::{Ask, Cause};
 use orange_engine::names::WorkspaceName;
 use orange_store::{Reservation, Store, WorkspaceRecord, WorkspaceState};
 
-use crate::perform::act::Failure;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::failure::Failure;
+use crate::workspaces::Workspaces;
 
-impl Driver {
+impl Workspaces {
     /// The workspace that a plan needs to be kept for its task, if there is one.
     ///
     /// Without one the plan is recorded all the same: that the pool is exhausted is what acquiring
@@ -33,14 +34,14 @@ impl Driver {
             return Ok(None);
         }
         // A project that is not registered is a failure of acquiring, not of the decision.
-        let Ok(projects) = self.projects() else {
+        let Ok(projects) = self.context.projects() else {
             return Ok(None);
         };
         let Ok(project) = projects.require(&task.project) else {
             return Ok(None);
         };
         // So are settings with a mistake.
-        let Ok(settings) = self.settings(Some(project)) else {
+        let Ok(settings) = self.context.settings(Some(project)) else {
             return Ok(None);
         };
         let found = self.candidate(store, project, settings.pool.size)?;
@@ -83,7 +84,7 @@ impl Driver {
         number: u32,
     ) -> Result<WorkspaceName, DriverError> {
         let name = WorkspaceName::new(format!("{}--{number}", project.name));
-        let path = self.home.workspaces().join(name.as_str());
+        let path = self.context.home.workspaces().join(name.as_str());
         self.require_port_offset(&name)?;
         store.add_workspace(&name, &project.name, number, &path)?;
         Ok(name)
@@ -97,7 +98,10 @@ impl Driver {
         task: &Task,
         project: &Project,
     ) -> Result<WorkspaceRecord, Failure> {
-        let settings = self.settings(Some(project)).map_err(Failure::for_good)?;
+        let settings = self
+            .context
+            .settings(Some(project))
+            .map_err(Failure::for_good)?;
         let size = settings.pool.size;
         let next = |store: &mut Store| self.candidate(store, project, size);
         while let Some(name) = next(store).map_err(Failure::passing)? {

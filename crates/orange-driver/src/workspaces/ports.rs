@@ -12,12 +12,13 @@ use std::path::PathBuf;
 use orange_config::reason;
 use orange_engine::names::WorkspaceName;
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::workspaces::Workspaces;
 
 /// How far apart the ports of two workspaces are.
 const PORTS: u32 = 100;
 
-impl Driver {
+impl Workspaces {
     /// What a workspace adds to every port, if it has got a number yet; the person's own checkout
     /// adds nothing.
     pub(crate) fn port_offset(&self, name: &WorkspaceName) -> Result<Option<u32>, DriverError> {
@@ -69,7 +70,7 @@ impl Driver {
     }
 
     fn ports(&self) -> PathBuf {
-        self.home.workspaces().join(".ports")
+        self.context.home.workspaces().join(".ports")
     }
 
     fn ports_failed(&self, error: &io::Error) -> DriverError {

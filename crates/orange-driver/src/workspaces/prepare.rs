@@ -16,18 +16,17 @@ use orange_effects::command::Ending;
 use orange_effects::git::{Git, Worktree};
 use orange_effects::process::{self, ProcessError};
 use orange_engine::Task;
-use orange_engine::names::{RunId, TaskId};
+use orange_engine::names::RunId;
 use orange_store::{TaskDirectory, WorkspaceRecord};
 
-use crate::facts::USUAL_TIMEOUT;
-use crate::perform::act::Failure;
-use crate::{Driver, DriverError, ids};
+use crate::DriverError;
+use crate::context::script_runs::{SETUP, TEARDOWN};
+use crate::failure::Failure;
+use crate::workspaces::Workspaces;
+use crate::workspaces::command::USUAL_TIMEOUT;
 
 /// How many names a message lists.
 const SHOWN: usize = 5;
-
-/// What the processes of a gate's command are called by.
-pub(crate) const GATE: &str = "gate";
 
 /// A script of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +40,8 @@ pub(crate) enum Script {
 impl Script {
     fn name(self) -> &'static str {
         match self {
-            Script::Setup => "setup",
-            Script::Teardown => "teardown",
+            Script::Setup => SETUP,
+            Script::Teardown => TEARDOWN,
         }
     }
 
@@ -55,7 +54,7 @@ impl Script {
     }
 }
 
-impl Driver {
+impl Workspaces {
     /// Copies what `.worktreeinclude` names; says what could not be copied.
     pub(crate) fn include_files(
         &self,
@@ -65,7 +64,7 @@ impl Driver {
         worktree: &Worktree<'_>,
     ) -> Result<Option<String>, Failure> {
         let checkout = git.worktree(&project.path).map_err(Failure::passing)?;
-        let incoming = self.home.incoming().join(workspace.name.as_str());
+        let incoming = self.context.home.incoming().join(workspace.name.as_str());
         let included = worktree.include(&checkout, &incoming);
         let left_out = included.map_err(Failure::passing)?.left_out;
         if left_out.is_empty() {
@@ -127,27 +126,11 @@ impl Driver {
 
     /// Ends what a command for a task has left running; the run's id that its processes carry.
     pub(crate) fn end_left_running(&self, name: &str, task: &Task) -> Result<RunId, DriverError> {
-        let run = RunId::new(format!("{name}-{}-{}", task.id, self.short_hash()));
-        match process::end(&run, &[], &[], self.bounds.patience) {
+        let run = self.context.script_run(name, &task.id);
+        match process::end(&run, &[], &[], self.context.bounds.patience) {
             Ok(_) | Err(ProcessError::Unsupported(_)) => Ok(run),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// The task that a gate, a setup or a teardown runs for, by the id that its processes carry.
-    pub(crate) fn task_of_script(&self, run: &RunId) -> Option<TaskId> {
-        let names = [GATE, Script::Setup.name(), Script::Teardown.name()];
-        let rest = names
-            .iter()
-            .find_map(|name| run.as_str().strip_prefix(name)?.strip_prefix('-'))?;
-        let task = rest.strip_suffix(&self.short_hash())?.strip_suffix('-')?;
-        Some(TaskId::new(task))
-    }
-
-    /// Stands for this home: another one may have a task of the same id.
-    fn short_hash(&self) -> String {
-        let hash = ids::hash(&self.home.path().to_string_lossy());
-        hash.chars().take(12).collect()
     }
 
     fn script_log(
@@ -156,7 +139,7 @@ impl Driver {
         task: &Task,
         command: &[String],
     ) -> Result<(PathBuf, std::fs::File), Failure> {
-        let directory = TaskDirectory::new(&self.home, &task.project, &task.id);
+        let directory = TaskDirectory::new(&self.context.home, &task.project, &task.id);
         let directory = directory.map_err(Failure::for_good)?;
         let log = directory.path().join(format!("{}.log", script.name()));
         let mut options = OpenOptions::new();

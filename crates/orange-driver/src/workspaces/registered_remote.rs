@@ -4,7 +4,8 @@ use orange_config::{Project, Projects};
 use orange_effects::git::{Git, RemoteAddress};
 use serde_json::{Value, json};
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::workspaces::Workspaces;
 
 /// The keys of `projects.json` for an address; an empty one says that there is no remote.
 pub(crate) fn keys(address: Option<&RemoteAddress>) -> Vec<(&'static str, Value)> {
@@ -27,7 +28,7 @@ pub(crate) fn registered(git: Git, project: &Project) -> Git {
     git.with_registered_remote(project.name.as_str(), address)
 }
 
-impl Driver {
+impl Workspaces {
     /// Records where a project's remote is, if nobody did: what the repository's configuration
     /// says before the first agent can write it.
     pub(crate) fn record_remote(&self, project: &mut Project) -> Result<(), DriverError> {
@@ -36,7 +37,7 @@ impl Driver {
         }
         let address = self.open_repository(project)?.remote_address();
         let changes = keys(address.as_ref());
-        *project = Projects::update(&self.home, &project.name, &changes)?;
+        *project = Projects::update(&self.context.home, &project.name, &changes)?;
         Ok(())
     }
 }

@@ -5,7 +5,8 @@ use orange_engine::names::{BranchName, TaskId};
 use orange_engine::role::Role;
 use orange_store::{Store, WorkspaceState};
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::workspaces::Workspaces;
 
 /// A branch that has another name now.
 pub(crate) struct RenamedBranch {
@@ -13,7 +14,7 @@ pub(crate) struct RenamedBranch {
     to: BranchName,
 }
 
-impl Driver {
+impl Workspaces {
     /// Renames the branch in the task's worktree, where a request names one that does not exist.
     ///
     /// It happens before the decision, which is about the new branch. A process that dies in
@@ -71,7 +72,10 @@ impl Driver {
         if task.runs.is_empty() {
             return Ok(());
         }
-        let renamed = self.tmux.rename_session(id, &task.project, &task.branch);
+        let renamed = self
+            .context
+            .tmux
+            .rename_session(id, &task.project, &task.branch);
         Ok(renamed?)
     }
 }

@@ -8,13 +8,14 @@ use orange_engine::names::{BranchName, CommitId, TaskId};
 use orange_store::Store;
 
 use super::registered_remote::registered;
-use crate::step::Known;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::steps::Known;
+use crate::workspaces::Workspaces;
 
-impl Driver {
+impl Workspaces {
     /// The project of a task, and its repository as it is configured now.
     pub(crate) fn repository_of(&self, task: &Task) -> Result<(Project, Git), DriverError> {
-        let projects = self.projects()?;
+        let projects = self.context.projects()?;
         let project = projects.require(&task.project)?.clone();
         let git = self.open_repository(&project)?;
         Ok((project, git))
@@ -22,13 +23,13 @@ impl Driver {
 
     /// The repository of a project as it is configured now.
     pub(crate) fn open_repository(&self, project: &Project) -> Result<Git, DriverError> {
-        let git = Git::open("git", &project.path, &self.environment)?;
+        let git = Git::open("git", &project.path, &self.context.environment)?;
         Ok(registered(git, project))
     }
 
     /// The branch that a task's worktree is on, also while it is being rebased.
     pub fn branch_of_worktree(&self, task: &TaskId) -> Result<BranchName, DriverError> {
-        let store = self.store()?;
+        let store = self.context.store()?;
         let unknown = |reason: &str| DriverError::FactUnknown {
             task: task.clone(),
             what: "the branch",
@@ -43,7 +44,7 @@ impl Driver {
 
     /// The commit of a task's repository that a text names; `HEAD` is the task's branch.
     pub fn commit_named(&self, task: &TaskId, text: &str) -> Result<CommitId, DriverError> {
-        let store = Store::open_read_only(&self.home)?;
+        let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
         let (_, git) = self.repository_of(&task)?;
         let rest = text.strip_prefix("HEAD").or(text.strip_prefix('@'));

@@ -10,7 +10,8 @@ use orange_store::{Store, StoreError, WorkspaceState};
 use serde::Serialize;
 
 use super::list::is_unchanged;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::workspaces::Workspaces;
 
 /// A rescue, for who asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -46,7 +47,7 @@ pub enum Destination {
     Worktree,
 }
 
-impl Driver {
+impl Workspaces {
     /// The rescues of a task, the oldest first. The project matters only for a task that the
     /// store does not know any more.
     pub fn rescues_of(
@@ -87,12 +88,12 @@ impl Driver {
                 git.restore_to_folder(&rescued, &directory)?
             }
             Destination::Worktree => {
-                let store = self.store()?;
+                let store = self.context.store()?;
                 let held = store.workspace_of(task)?;
                 let held = held.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
                 let missing = || refused(String::from("the task has no worktree now"), &[]);
                 let held = held.ok_or_else(missing)?;
-                let _lock = self.lock_workspace(&held.name)?;
+                let _lock = self.context.lock_workspace(&held.name)?;
                 // Who held the lock may have given the worktree to another task.
                 let worktree = git.worktree(&held.path)?;
                 let marker = worktree.marker()?;
@@ -124,7 +125,7 @@ impl Driver {
         task: &TaskId,
         project: Option<&ProjectName>,
     ) -> Result<Git, DriverError> {
-        let known = match Store::open_read_only(&self.home) {
+        let known = match Store::open_read_only(&self.context.home) {
             Ok(store) => match store.require(task) {
                 Ok(stored) => Some(stored.task.project),
                 // The repository may remember a task that the store has lost.
@@ -134,13 +135,13 @@ impl Driver {
             Err(StoreError::Missing { .. }) if project.is_some() => None,
             Err(error) => return Err(error.into()),
         };
-        let project = self.project_for(known.as_ref().or(project))?;
+        let project = self.callers.project_for(known.as_ref().or(project))?;
         self.open_repository(&project)
     }
 
     /// A directory that is there, seen from where the asker stands.
     fn directory_at(&self, named: &Path) -> Result<PathBuf, DriverError> {
-        let here = self.directory().unwrap_or(Path::new("/"));
+        let here = self.context.directory().unwrap_or(Path::new("/"));
         let directory = here.join(named);
         fs::create_dir_all(&directory).map_err(|error| DriverError::File {
             attempt: "make the directory",

@@ -3,7 +3,7 @@
 use orange_effects::git::{Acquired, Git, Rescued, Restored};
 use orange_engine::names::TaskId;
 
-use crate::perform::act::Failure;
+use crate::failure::Failure;
 
 /// Brings back what was unsaved when the task last gave a workspace back, unless that was done
 /// before. Nothing is overwritten; what cannot come back stays rescued, and is said.

@@ -48,7 +48,7 @@ impl Fleet {
         fs::write(fleet.path("home/harnesses/script.toml"), harness).unwrap();
         let pool = format!("[pool]\nsize = {sessions}\n");
         fs::write(fleet.path("home/config.toml"), pool).unwrap();
-        let added = fleet.driver().add_project(
+        let added = fleet.driver().admin.add_project(
             &fleet.path("repo"),
             Some(ProjectName::new("app")),
             Some(String::from("minimal")),
@@ -93,7 +93,8 @@ impl Fleet {
             tuning: Tuning::default(),
             queueing: Queueing::default(),
         };
-        let Answer::Done(created) = self.driver().create(&new, Waiting::Here).unwrap() else {
+        let Answer::Done(created) = self.driver().requests.create(&new, Waiting::Here).unwrap()
+        else {
             panic!("task {number} was not created");
         };
         let asked = Asked {
@@ -107,12 +108,16 @@ impl Fleet {
             },
             waiting: Waiting::Here,
         };
-        assert!(matches!(self.driver().ask(&asked), Ok(Answer::Done(_))));
+        assert!(matches!(
+            self.driver().requests.ask(&asked),
+            Ok(Answer::Done(_))
+        ));
     }
 
     pub fn tmux(&self, arguments: &[&str]) -> Command {
         let mut tmux = Command::new("tmux");
-        tmux.arg("-S").arg(self.driver().home().tmux_socket());
+        tmux.arg("-S")
+            .arg(self.driver().context.home().tmux_socket());
         tmux.args(arguments).env_remove("TMUX");
         tmux.stdin(Stdio::null()).stderr(Stdio::null());
         tmux

@@ -58,7 +58,7 @@ pub fn run(args: &Args, environment: &Environment) -> Exit {
         return Exit::Ok;
     };
     let given = args.payload.clone().map(String::into_bytes);
-    driver.keep_agent_event(Told {
+    driver.agents.keep_agent_event(Told {
         kind: args.kind.clone(),
         sequence: args.sequence,
         session_id: args.session_id.clone(),
@@ -79,7 +79,7 @@ pub fn is_meant(typed: &[OsString]) -> bool {
 /// Notes a command line that makes no sense.
 pub fn drop(error: &Error, environment: &Environment) {
     if let Ok(driver) = driver(environment) {
-        driver.keep_agent_event(Told {
+        driver.agents.keep_agent_event(Told {
             kind: error.to_string(),
             ..Told::default()
         });

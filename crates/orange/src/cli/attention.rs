@@ -99,12 +99,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let project = if args.all {
         None
     } else {
-        driver.project_here(None)?.map(|it| it.name)
+        driver.callers.project_here(None)?.map(|it| it.name)
     };
     if args.follow {
         return follow(&driver, project.as_ref(), args.json, output);
     }
-    let attention = driver.attention(project.as_ref())?;
+    let attention = driver.views.attention(project.as_ref())?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,
@@ -124,7 +124,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 fn clear(driver: &Driver, task: &str, json: bool, output: &mut Output) -> Result<Exit, Error> {
-    let task = driver.meant(Some(task))?;
+    let task = driver.callers.meant(Some(task))?;
     let request = |by| Request {
         by,
         ask: Ask::ClearAttention,
@@ -132,7 +132,9 @@ fn clear(driver: &Driver, task: &str, json: bool, output: &mut Output) -> Result
         message: None,
         head: None,
     };
-    let answer = driver.ask_as_caller(&task, request, Waiting::USUAL)?;
+    let answer = driver
+        .requests
+        .ask_as_caller(&task, request, Waiting::USUAL)?;
     print(answer, json, output)
 }
 
@@ -153,9 +155,9 @@ fn follow(
 ) -> Result<Exit, Error> {
     let mut known: BTreeMap<String, Attended> = BTreeMap::new();
     // Interrupting it is how it ends; nothing else has to be said.
-    let (followed, signal) = attend(driver.meanwhile(), Manner::printing(), || {
-        while !driver.meanwhile().is_over() {
-            let now = driver.attention(project)?.items;
+    let (followed, signal) = attend(driver.context.meanwhile(), Manner::printing(), || {
+        while !driver.context.meanwhile().is_over() {
+            let now = driver.views.attention(project)?.items;
             let is_there = |key: &String| now.iter().any(|it| it.item.key == *key);
             for (_, gone) in known.extract_if(.., |key, _| !is_there(key)) {
                 tell(Came::Gone, &gone, json, output)?;

@@ -80,7 +80,7 @@ impl Asked {
 
 /// By their ids; by their branches too where a word is begun, so that none is listed twice before.
 fn tasks(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
-    let overview = asked.driver()?.list(&Wanted::default()).ok()?;
+    let overview = asked.driver()?.views.list(&Wanted::default()).ok()?;
     let is_begun = asked.typed.last().is_some_and(|word| !word.is_empty());
     let mut candidates = Vec::new();
     for row in &overview.tasks {
@@ -94,7 +94,7 @@ fn tasks(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
 }
 
 fn branches(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
-    let overview = asked.driver()?.list(&Wanted::default()).ok()?;
+    let overview = asked.driver()?.views.list(&Wanted::default()).ok()?;
     let mut branches: Vec<_> = overview.tasks.into_iter().map(|row| row.branch).collect();
     branches.sort();
     branches.dedup();
@@ -104,7 +104,7 @@ fn branches(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
 /// Those of the task on the line; of every workflow in use when there is none.
 fn statuses(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
     let driver = asked.driver()?;
-    let overview = driver.list(&Wanted::default()).ok()?;
+    let overview = driver.views.list(&Wanted::default()).ok()?;
     let is_typed = |name: &str| asked.typed.iter().any(|it| it == name);
     let rows = overview.tasks.iter();
     let named = rows.filter(|row| is_typed(row.id.as_str()) || is_typed(row.branch.as_str()));
@@ -116,7 +116,7 @@ fn statuses(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
     };
     let mut names = Vec::new();
     for id in meant {
-        let text = driver.show(id).ok()?.stored.workflow_text;
+        let text = driver.views.show(id).ok()?.stored.workflow_text;
         let states = load(&text).workflow.into_iter().flat_map(|it| it.states);
         names.extend(states.map(|state| state.name.to_string()));
     }

@@ -27,8 +27,8 @@ pub fn run(
         return Ok(Exit::Ok);
     }
     let driver = driver(environment)?;
-    driver.require_person("open the dashboard")?;
-    let project = driver.project_here(None)?.map(|it| it.name);
+    driver.callers.require_person("open the dashboard")?;
+    let project = driver.callers.project_here(None)?.map(|it| it.name);
     let shown = dashboard(&driver, project, arguments.all, output, hints);
     shown.map_err(Error::Dashboard)?;
     Ok(Exit::Ok)

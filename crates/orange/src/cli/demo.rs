@@ -117,7 +117,7 @@ pub fn run(
     } else {
         show(&demo, dashboard, output)
     };
-    let home = demo.driver().home().path().display().to_string();
+    let home = demo.driver().context.home().path().display().to_string();
     demo.end(args.keep)?;
     played?;
     say(
@@ -183,7 +183,7 @@ fn play(demo: &Demo, pause: u64, asked: &Signals, output: &mut Output) -> Result
         tasks.push(Played::new(begin(demo, task, true)?, task.0));
     }
     let still = STILL + Duration::from_secs(pause.saturating_mul(10));
-    let mut follower = demo.driver().follower();
+    let mut follower = demo.driver().views.follower();
     let mut patience = Deadline::after(still);
     while tasks.iter().any(|task| !task.is_over) {
         if let Some(signal) = asked.heard() {
@@ -241,7 +241,7 @@ fn begin(demo: &Demo, (branch, summary): &(&str, &str), starts: bool) -> Result<
         queueing: Queueing::default(),
     };
     // Whoever supervises performs what this plans.
-    let begun = demo.driver().begin(&new, starts, Waiting::Not)?;
+    let begun = demo.driver().requests.begin(&new, starts, Waiting::Not)?;
     match begun.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => Ok(changed.task.id),
         Answer::Already(task) => Ok(task.id),
@@ -277,7 +277,7 @@ impl Played {
     }
 
     fn tell(&mut self, driver: &Driver, output: &mut Output) -> Result<(), Error> {
-        let all = driver.history(&self.id, 0)?;
+        let all = driver.views.history(&self.id, 0)?;
         let new = all.iter().filter(|event| event.version > self.version);
         for event in new.filter(|event| matters(&event.fact)) {
             let told = told(&event.fact, &all);
@@ -339,7 +339,7 @@ impl Played {
         self.acted = row.entered_at;
         self.is_merging = row.need == Some(Need::Review);
         self.line(Style::Good, &told, output)?;
-        let came = driver.ask(&Asked {
+        let came = driver.requests.ask(&Asked {
             task: self.id.clone(),
             request: Request {
                 by: Role::Human,
@@ -359,7 +359,7 @@ impl Played {
 
 /// Whether an agent says that it waits for somebody.
 fn is_waiting(driver: &Driver, row: &TaskRow) -> bool {
-    let doing = driver.doing_of(std::slice::from_ref(row));
+    let doing = driver.views.doing_of(std::slice::from_ref(row));
     let waits = [Doing::WaitingForPermission, Doing::WaitingForInput];
     doing
         .get(&row.id)

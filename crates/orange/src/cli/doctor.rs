@@ -35,7 +35,7 @@ struct Body<'a> {
 
 /// Prints what was found.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let checkups = driver(environment)?.check_up()?;
+    let checkups = driver(environment)?.admin.check_up()?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,

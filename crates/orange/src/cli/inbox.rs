@@ -39,18 +39,18 @@ struct Body<Entry> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
-    let identity = driver.identify_for(&task)?;
+    let identity = driver.callers.identify_for(&task)?;
     let role = &identity.role;
     let messages = if role.is_agent() {
-        driver.unread(&task, role)?
+        driver.views.unread(&task, role)?
     } else {
-        driver.inbox(&task)?
+        driver.views.inbox(&task)?
     };
     let last = messages.last().map(|message| message.id);
     print(messages, role.is_agent(), args.json, output)?;
     // What was not handed over counts as unread.
     if let Some(last) = last.filter(|_| role.is_agent()) {
-        driver.mark_read(&task, role, last)?;
+        driver.views.mark_read(&task, role, last)?;
     }
     Ok(Exit::Ok)
 }

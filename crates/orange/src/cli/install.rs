@@ -52,7 +52,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     } else {
         Lesson::Teach
     };
-    let (skills, workflows) = driver(environment)?.teach(named.as_ref(), lesson)?;
+    let (skills, workflows) = driver(environment)?.admin.teach(named.as_ref(), lesson)?;
     let is_short = |it: &&Taught| matches!(it.outcome, Teaching::Left | Teaching::Failed);
     let exit = match skills.iter().find(is_short) {
         Some(_) => Exit::Refused,

@@ -98,18 +98,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let task = task.map(|name| meant(&driver, Some(name))).transpose()?;
     if let Some(task) = &task {
         // A name that is none is told, rather than that nothing has happened to it.
-        driver.show(task)?;
+        driver.views.show(task)?;
     }
     let mut reader = LogReader::default();
     if !args.follow {
-        let lines = driver.log_lines(&mut reader)?;
+        let lines = driver.admin.log_lines(&mut reader)?;
         print(lines, args, task.as_ref(), output)?;
         return Ok(Exit::Ok);
     }
     // Interrupting it is how it ends; nothing else has to be said.
-    let (followed, signal) = attend(driver.meanwhile(), Manner::printing(), || {
-        while !driver.meanwhile().is_over() {
-            let lines = driver.log_lines(&mut reader)?;
+    let (followed, signal) = attend(driver.context.meanwhile(), Manner::printing(), || {
+        while !driver.context.meanwhile().is_over() {
+            let lines = driver.admin.log_lines(&mut reader)?;
             print(lines, args, task.as_ref(), output)?;
             clock::rest_until(clock::after(REST), REST);
         }

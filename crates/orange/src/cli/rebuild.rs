@@ -53,7 +53,7 @@ struct Skipped<'a> {
 
 /// Restores it; a directory that could not be read is told, and left as it is.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let rebuilt = driver(environment)?.rebuild(args.move_aside)?;
+    let rebuilt = driver(environment)?.admin.rebuild(args.move_aside)?;
     let exit = if rebuilt.skipped.is_empty() {
         Exit::Ok
     } else {

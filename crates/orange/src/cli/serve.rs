@@ -68,24 +68,24 @@ pub enum Manager {
 /// Supervises, or starts or ends somebody who does.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    driver.require_person("supervise")?;
+    driver.callers.require_person("supervise")?;
     if let Some(manager) = args.unit {
         let orange =
             std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
-        let unit = unit(manager, &orange, driver.home().path())?;
+        let unit = unit(manager, &orange, driver.context.home().path())?;
         if !args.json {
             output.answer_exactly(unit.as_bytes())?;
             return Ok(Exit::Ok);
         }
         let body = Body {
-            is_supervised: driver.is_supervised(),
+            is_supervised: driver.context.is_supervised(),
             pid: None,
             unit: Some(unit),
         };
         return answer(body, output);
     }
     if args.stop {
-        let pid = driver.stop_supervisor(PATIENCE)?;
+        let pid = driver.context.stop_supervisor(PATIENCE)?;
         let said = match pid {
             Some(pid) => format!("process {pid} supervises no more; agents go on"),
             None => String::from("nobody supervises this home"),
@@ -98,7 +98,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return say(&said, body, args.json, output);
     }
     if args.detach {
-        let pid = driver.start_supervisor(PATIENCE)?;
+        let pid = driver.context.start_supervisor(PATIENCE)?;
         let body = Body {
             is_supervised: true,
             pid: Some(pid),
@@ -111,8 +111,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 fn supervise(driver: Driver, output: &mut Output) -> Result<Exit, Error> {
-    let home = driver.home().path().display().to_string();
-    let settings = Settings::from(&driver.settings(None)?.supervisor);
+    let home = driver.context.home().path().display().to_string();
+    let settings = Settings::from(&driver.context.settings(None)?.supervisor);
     let supervisor = Supervisor::new(driver, settings)?;
     let stopper = supervisor.stopper();
     let signals = Signals::new([SIGINT, SIGTERM]);

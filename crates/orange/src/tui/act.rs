@@ -58,21 +58,26 @@ fn attempt(driver: &Driver, action: &Action, hints: Hints) -> Result<Came, Drive
                 head: head.clone(),
             };
             let asking = driver.clone().gathering(Gathering::Detached(GATES));
-            let answer = asking.ask_as_caller(task, request, Waiting::USUAL)?;
+            let answer = asking
+                .requests
+                .ask_as_caller(task, request, Waiting::USUAL)?;
             answered(answer, action)
         }
         Action::Create(draft) => {
-            let begun = driver.begin(&work(driver, draft)?, draft.starts, Waiting::USUAL)?;
+            let begun =
+                driver
+                    .requests
+                    .begin(&work(driver, draft)?, draft.starts, Waiting::USUAL)?;
             begun_as(begun, action, hints)
         }
-        Action::Delete(task) => put_away(driver.delete(task)?, task, "deleted", action),
-        Action::Undelete(task) => put_away(driver.undelete(task)?, task, "back", action),
+        Action::Delete(task) => put_away(driver.requests.delete(task)?, task, "deleted", action),
+        Action::Undelete(task) => put_away(driver.requests.undelete(task)?, task, "back", action),
     })
 }
 
 fn work(driver: &Driver, draft: &Draft) -> Result<NewWork, DriverError> {
-    let asker = driver.identify()?;
-    let after = draft.after.iter().map(|it| driver.meant(Some(it)));
+    let asker = driver.callers.identify()?;
+    let after = draft.after.iter().map(|it| driver.callers.meant(Some(it)));
     let after: Result<BTreeSet<TaskId>, _> = after.collect();
     Ok(NewWork {
         project: draft.project.as_deref().map(ProjectName::new),
@@ -87,7 +92,7 @@ fn work(driver: &Driver, draft: &Draft) -> Result<NewWork, DriverError> {
         tuning: Tuning::default(),
         queueing: Queueing {
             after: after?,
-            parent: driver.parent_meant(None, &asker)?,
+            parent: driver.callers.parent_meant(None, &asker)?,
             ..Queueing::default()
         },
     })

@@ -72,8 +72,8 @@ pub fn open(
     hints: Hints,
 ) -> Result<(), String> {
     // A mistake in the settings is told by what needs them; colours do not.
-    let ground = driver.settings(None).ok().and_then(|it| it.ground);
-    let told = driver.terminal_ground();
+    let ground = driver.context.settings(None).ok().and_then(|it| it.ground);
+    let told = driver.context.terminal_ground();
     let theme = Theme::of(output.is_coloured(), ground, told.as_deref());
     let (sender, receiver) = mpsc::channel();
     // Before anybody else can panic.
@@ -86,7 +86,7 @@ pub fn open(
     if let Some(told) = panicked.told() {
         return Err(format!(
             "the dashboard failed: {told}; agents go on, and `{}` tells what happened",
-            driver.home().log().display()
+            driver.context.home().log().display()
         ));
     }
     let shown = shown.unwrap_or(Ok(()));

@@ -34,7 +34,7 @@ impl Panicked {
             if is_drawing {
                 Screen::leave();
             }
-            driver.log_for_all(LogLevel::Error, "panic", more);
+            driver.context.log_for_all(LogLevel::Error, "panic", more);
             if !is_drawing {
                 // Whoever draws ends in order; one that has ended needs no asking.
                 let _ended = sender.send(Message::End);

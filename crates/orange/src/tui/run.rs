@@ -52,12 +52,12 @@ impl Runner {
                 self.send(Message::Returned(told));
             }
             Command::EditTask(task) => {
-                let came = self.lend(screen, || self.driver.edit_task(&task))?;
+                let came = self.lend(screen, || self.driver.requests.edit_task(&task))?;
                 let told = came.map_err(|error| told(&error, "edit TASK.md", self.hints));
                 self.send(Message::Returned(told));
             }
             Command::EditText(text) => {
-                let came = self.lend(screen, || self.driver.edit_text(&text))?;
+                let came = self.lend(screen, || self.driver.requests.edit_text(&text))?;
                 self.send(Message::Edited(came.map_err(|error| error.to_string())));
             }
             Command::Copy(text) => screen.copy(&text)?,
@@ -68,7 +68,7 @@ impl Runner {
             Command::LoadWorkspaces => {
                 let driver = self.driver.clone();
                 self.apart(move || {
-                    let found = driver.workspaces(None);
+                    let found = driver.workspaces.workspaces(None);
                     Message::Workspaces(found.map_err(|error| error.to_string()))
                 });
             }
@@ -79,7 +79,7 @@ impl Runner {
     fn act(&self, number: u64, action: Action) {
         let (driver, hints, sender) = (self.driver.clone(), self.hints, self.sender.clone());
         let came = move || {
-            if driver.is_kept_from_recording() {
+            if driver.context.is_kept_from_recording() {
                 let _over = sender.send(Message::HeldUp(number));
             }
             Message::Answered(number, act::perform(&driver, &action, hints))
@@ -98,7 +98,7 @@ impl Runner {
     fn find(&self, task: TaskId) {
         let (driver, hints) = (self.driver.clone(), self.hints);
         self.apart(move || {
-            let found = driver.attach(&task, None).map(Box::new);
+            let found = driver.agents.attach(&task, None).map(Box::new);
             let found = found.map_err(|error| told(&error, "attach", hints));
             Message::Found(task, found)
         });
@@ -160,7 +160,7 @@ fn told(error: &DriverError, what: &str, hints: Hints) -> Told {
 
 /// What a new task can be made with; what cannot be read is not offered.
 fn choices(driver: &Driver) -> Choices {
-    let home = driver.home();
+    let home = driver.context.home();
     let projects = Projects::load(home).map(|it| it.names());
     let projects = projects.unwrap_or_default();
     let harnesses = Harnesses::load(home).map(|it| {

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Stdout, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use orange_driver::steps;
+use orange_driver::crash_points;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
@@ -49,7 +49,7 @@ impl Screen {
         if !IS_OURS.load(Ordering::SeqCst) {
             return Ok(None);
         }
-        steps::may_panic("the view");
+        crash_points::may_panic("the view");
         let drawn = self.terminal.draw(|frame| view::draw(model, frame))?;
         Ok(Some(drawn.buffer))
     }

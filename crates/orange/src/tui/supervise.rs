@@ -75,9 +75,9 @@ fn supervise(driver: &Driver, sender: &Sender<Message>, state: &Mutex<State>) {
         }
     };
     while !lock(state).is_over {
-        let is_supervised = driver.is_supervised();
+        let is_supervised = driver.context.is_supervised();
         // A home without a memory has nothing to supervise, and opening a dashboard makes none.
-        if is_supervised || !driver.home().database().exists() {
+        if is_supervised || !driver.context.home().database().exists() {
             tell(if is_supervised {
                 Supervision::Elsewhere
             } else {
@@ -104,7 +104,7 @@ fn supervise(driver: &Driver, sender: &Sender<Message>, state: &Mutex<State>) {
 }
 
 fn supervisor(driver: &Driver) -> Option<Supervisor> {
-    let settings = driver.settings(None).ok()?;
+    let settings = driver.context.settings(None).ok()?;
     let settings = Settings {
         yields: true,
         ..Settings::from(&settings.supervisor)

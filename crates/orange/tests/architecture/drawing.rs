@@ -136,7 +136,7 @@ mod tests {
             "use orange_driver::{Extent, Onlooker};",
             "use orange_config::clock;",
             "use orange_config::Home;",
-            "use orange_driver::steps::reached;",
+            "use orange_driver::crash_points::reached;",
             "use crate::output::terminal;",
             "use crate::tui::gather::Gatherers;",
             "use super::super::act;",

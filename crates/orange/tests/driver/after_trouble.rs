@@ -26,7 +26,7 @@ fn killed_start(stage: &Stage, branch: &str) -> TaskId {
         },
         waiting: Waiting::Not,
     };
-    stage.driver().ask(&asked).unwrap();
+    stage.driver().requests.ask(&asked).unwrap();
     assert!(!stage.task(&id).pending.is_empty());
     id
 }
@@ -100,7 +100,7 @@ fn a_cancelled_task_whose_release_was_killed_is_listed_all_the_same() {
         },
         waiting: Waiting::Not,
     };
-    stage.driver().ask(&asked).unwrap();
+    stage.driver().requests.ask(&asked).unwrap();
     wait_until_unperformed(&stage, &id);
     for command in [&["task", "list"][..], &["attention"]] {
         let said = stage.must(command);

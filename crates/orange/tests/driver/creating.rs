@@ -133,7 +133,7 @@ fn a_start_that_fails_leaves_the_task_and_says_how_to_try_again() {
     stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
     let (code, said) = stage.call(&["task", "create", "fix", "Mend it", "--wait", "60"]);
     assert_eq!(code, 6, "{said}");
-    let id = stage.driver().meant(Some("fix")).unwrap();
+    let id = stage.driver().callers.meant(Some("fix")).unwrap();
     assert_eq!(stage.task(&id).status.as_str(), "pending");
     let said = said.replace("\n      ", " ");
     assert!(said.contains("acquire_workspace was given up"), "{said}");
@@ -183,13 +183,13 @@ fn an_agent_may_create_a_part_of_its_task_and_it_starts_by_itself() {
     stage.wait_for_turn("worker-1");
     let calls = stage.calls();
     assert!(calls.contains("-> 0"), "{calls}");
-    let more = stage.driver().meant(Some("more")).unwrap();
+    let more = stage.driver().callers.meant(Some("more")).unwrap();
     stage.wait_for_status(&more, "planning");
     let task = stage.task(&more);
     assert_eq!(task.project.as_str(), "app");
     assert_eq!(
         task.queueing.parent,
-        Some(stage.driver().meant(Some("fix")).unwrap())
+        Some(stage.driver().callers.meant(Some("fix")).unwrap())
     );
     assert_eq!(task.entered.by, Role::Engine, "no agent starts another");
 }
@@ -208,7 +208,7 @@ fn what_only_a_person_may_start_is_left_to_one() {
     let calls = stage.calls().replace("\n      ", " ");
     assert!(calls.contains("-> 0"), "{calls}");
     assert!(calls.contains("only a person may start it"), "{calls}");
-    let more = stage.driver().meant(Some("more")).unwrap();
+    let more = stage.driver().callers.meant(Some("more")).unwrap();
     assert_eq!(stage.task(&more).status.as_str(), "open");
 }
 
@@ -239,7 +239,7 @@ fn a_context_is_a_text_a_file_or_the_standard_input() {
         .write_all(b"from the input")
         .unwrap();
     assert!(child.wait().unwrap().success());
-    let id = stage.driver().meant(Some("three")).unwrap();
+    let id = stage.driver().callers.meant(Some("three")).unwrap();
     assert!(stage.task_text(&id).contains("from the input"));
     let absent = ["task", "create", "four", "--context", "@nowhere.md"];
     insta::assert_snapshot!(stage.transcript(&absent));

@@ -124,7 +124,7 @@ impl Agent<'_> {
             assert!(asked, "{}", self.stage.told(&self.id));
             // Another performer may be at it, whom the start of the agent left behind.
             wait_for("the message to be written", || {
-                driver.perform(&self.id).unwrap();
+                driver.performer.perform(&self.id).unwrap();
                 self.inbox().len() > before
             });
             assert_eq!(self.inbox().len(), before + 1, "{}", self.way);
@@ -135,7 +135,7 @@ impl Agent<'_> {
     fn settle(&self) {
         let driver = self.stage.driver();
         let settled = Deadline::after(3 * SOON).wait_for(|| {
-            driver.perform(&self.id).unwrap();
+            driver.performer.perform(&self.id).unwrap();
             let is_given_up = !self.stage.task(&self.id).attention.is_empty();
             is_given_up || self.inbox().iter().all(|it| it.read_at.is_some())
         });

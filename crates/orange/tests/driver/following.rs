@@ -18,7 +18,7 @@ impl Followed {
     fn of(stage: &Stage) -> Followed {
         let driver = stage.driver();
         Followed {
-            follower: driver.follower(),
+            follower: driver.views.follower(),
             driver,
             rows: BTreeMap::new(),
         }
@@ -41,7 +41,7 @@ impl Followed {
             ended: true,
             ..Wanted::default()
         };
-        let listed = self.driver.list(&wanted).unwrap();
+        let listed = self.driver.views.list(&wanted).unwrap();
         assert_eq!(listed.sequence, change.sequence);
         let listed = listed.tasks.into_iter();
         let listed: BTreeMap<_, _> = listed.map(|row| (row.id.clone(), row)).collect();
@@ -77,6 +77,6 @@ fn who_follows_sees_what_a_list_shows() {
 fn a_home_without_a_memory_has_nothing_to_follow() {
     let stage = Stage::new("default");
     assert!(!stage.home().database().exists());
-    assert_eq!(stage.driver().follower().change().unwrap(), None);
+    assert_eq!(stage.driver().views.follower().change().unwrap(), None);
     assert!(!stage.home().database().exists(), "looking makes none");
 }

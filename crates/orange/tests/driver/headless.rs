@@ -273,7 +273,11 @@ fn who_tells_that_it_failed_and_goes_on_for_ever_is_ended_after_a_moment() {
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("its word", || stage.path("scripts/hangs").exists());
     wait_for("the end", || {
-        stage.driver().observe(&id).unwrap();
+        stage
+            .driver()
+            .agents
+            .observe_each(std::slice::from_ref(&id))
+            .unwrap();
         !stage.store().parked(clock::now()).unwrap().is_empty()
     });
     let run = stage.store().runs(&id).unwrap().remove(0);

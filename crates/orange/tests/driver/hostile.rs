@@ -241,7 +241,7 @@ fn a_megabyte_goes_by_file() {
     let mut new = work(&long);
     new.workflow = Some(String::from("bare"));
     new.context = Some(long.clone());
-    let Answer::Done(created) = driver.create(&new, Waiting::Here).unwrap() else {
+    let Answer::Done(created) = driver.requests.create(&new, Waiting::Here).unwrap() else {
         panic!("not created");
     };
     let id = created.task.id;
@@ -266,13 +266,13 @@ fn a_megabyte_goes_by_file() {
         },
         waiting: Waiting::Here,
     };
-    let refused = driver.ask(&asked("a\0b"));
+    let refused = driver.requests.ask(&asked("a\0b"));
     assert!(
         matches!(refused, Err(DriverError::HasNul("message"))),
         "{refused:?}"
     );
     assert_eq!(stage.task(&id).status.as_str(), "resting");
-    let answer = driver.ask(&asked(&long)).unwrap();
+    let answer = driver.requests.ask(&asked(&long)).unwrap();
     assert!(matches!(answer, Answer::Done(_)));
     stage.wait_for_turn("worker-2");
     assert!(message(&kept(&stage, &id, "inbox")) == long.as_bytes());
@@ -289,7 +289,7 @@ fn nul_is_refused_before_anything_is_written() {
         (code, &answer["error"]["code"]),
         (2, &"text-has-nul".into())
     );
-    let refused = stage.driver().create(&work("a\0b"), Waiting::Not);
+    let refused = stage.driver().requests.create(&work("a\0b"), Waiting::Not);
     assert!(
         matches!(refused, Err(DriverError::HasNul("summary"))),
         "{refused:?}"

@@ -41,10 +41,10 @@ fn a_proof_speaks_for_one_role_and_one_task() {
         ("ORANGE_TASK_ID", id.as_str()),
     ];
     let driver = as_seen(&stage, &own);
-    assert_eq!(driver.identify().unwrap(), worker);
-    assert_eq!(driver.identify_for(&id).unwrap(), worker);
+    assert_eq!(driver.callers.identify().unwrap(), worker);
+    assert_eq!(driver.callers.identify_for(&id).unwrap(), worker);
     let other = TaskId::new("other");
-    let refused = driver.identify_for(&other);
+    let refused = driver.callers.identify_for(&other);
     assert!(
         matches!(refused, Err(DriverError::OtherTask { .. })),
         "{refused:?}"
@@ -52,14 +52,14 @@ fn a_proof_speaks_for_one_role_and_one_task() {
 
     let mut forged = own;
     forged[1].1 = "guessed";
-    let refused = as_seen(&stage, &forged).identify();
+    let refused = as_seen(&stage, &forged).callers.identify();
     assert!(
         matches!(refused, Err(DriverError::ProofInvalid(_))),
         "{refused:?}"
     );
     let mut elsewhere = own;
     elsewhere[2].1 = "other";
-    let refused = as_seen(&stage, &elsewhere).identify();
+    let refused = as_seen(&stage, &elsewhere).callers.identify();
     assert!(
         matches!(refused, Err(DriverError::ProofInvalid(_))),
         "{refused:?}"
@@ -72,24 +72,24 @@ fn a_proof_speaks_for_one_role_and_one_task() {
         &[("ORANGE_RUN_PROOF", proof.as_str())],
         &[("ORANGE_ROLE", "reviewer")],
     ] {
-        let refused = as_seen(&stage, incomplete).identify();
+        let refused = as_seen(&stage, incomplete).callers.identify();
         let refused = refused.map_err(|error| matches!(error, DriverError::CallerUnknown(_)));
         assert_eq!(refused, Err(true), "{incomplete:?}");
     }
     let unknown = [("ORANGE_RUN_ID", "x"), ("ORANGE_RUN_PROOF", proof.as_str())];
-    let refused = as_seen(&stage, &unknown).identify();
+    let refused = as_seen(&stage, &unknown).callers.identify();
     assert!(
         matches!(refused, Err(DriverError::ProofInvalid(_))),
         "{refused:?}"
     );
     let inside = as_seen(&stage, &[]).standing_in(Some(stage.worktree(&id).join(".")));
-    assert_eq!(inside.identify().unwrap(), worker);
+    assert_eq!(inside.callers.identify().unwrap(), worker);
     let outside = as_seen(&stage, &[]).standing_in(Some(stage.path("repo")));
-    assert_eq!(outside.identify().unwrap().role, Role::Human);
+    assert_eq!(outside.callers.identify().unwrap().role, Role::Human);
 
     // A run that has ended speaks no more, and its proof makes nobody the user.
     stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
-    let refused = driver.identify();
+    let refused = driver.callers.identify();
     assert!(
         matches!(&refused, Err(DriverError::CallerUnknown(why)) if why.contains("has ended")),
         "{refused:?}"
@@ -118,7 +118,7 @@ fn a_hook_that_calls_back_on_its_own_task_is_refused() {
     let stage = Stage::new("default");
     let id = stage.create(&["Add a line"]);
     let inside = [("ORANGE_EFFECT_ID", "7"), ("ORANGE_TASK_ID", id.as_str())];
-    let refused = as_seen(&stage, &inside).identify_for(&id);
+    let refused = as_seen(&stage, &inside).callers.identify_for(&id);
     assert!(
         matches!(refused, Err(DriverError::InsideEffect { .. })),
         "{refused:?}"

@@ -462,7 +462,7 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
         },
         waiting: Waiting::Not,
     };
-    driver.ask(&asked).unwrap();
+    driver.requests.ask(&asked).unwrap();
     let planned = stage.task(&id).pending.len();
     assert_eq!(planned, 2, "{}", stage.told(&id));
     // The person sends it back before a reviewer was ever started.
@@ -471,7 +471,7 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
     assert_eq!(stage.panes(), ["worker:0"], "{}", stage.told(&id));
     write("## Handoff\n\nDONE: now really");
     asked.waiting = Waiting::Here;
-    driver.ask(&asked).unwrap();
+    driver.requests.ask(&asked).unwrap();
     stage.wait_for_rest(&id);
     // Everything of the second handoff was done: the old review set aside, a reviewer started.
     assert_eq!(

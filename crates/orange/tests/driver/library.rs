@@ -26,7 +26,7 @@ pub fn work(summary: &str) -> NewWork {
 }
 
 pub fn create(driver: &Driver, new: &NewWork) -> TaskId {
-    match driver.create(new, Waiting::Here).unwrap() {
+    match driver.requests.create(new, Waiting::Here).unwrap() {
         Answer::Done(changed) => changed.task.id,
         other => panic!("{other:?}"),
     }
@@ -44,7 +44,7 @@ pub fn ask(driver: &Driver, task: &TaskId, by: Role, ask: Ask) -> Answer {
         },
         waiting: Waiting::Here,
     };
-    driver.ask(&asked).unwrap()
+    driver.requests.ask(&asked).unwrap()
 }
 
 pub fn to(status: &str) -> Ask {

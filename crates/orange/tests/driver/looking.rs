@@ -79,7 +79,7 @@ fn why_says_what_every_step_still_needs_and_changes_nothing() {
     let stage = Stage::new("default");
     let waiting = stage.transcript(&["task", "create", "fix", "Mend it", "--no-spawn"]);
     assert!(waiting.contains("[exit 0]"), "{waiting}");
-    let id = stage.driver().meant(Some("fix")).unwrap();
+    let id = stage.driver().callers.meant(Some("fix")).unwrap();
     insta::assert_snapshot!("why_in_a_queue", stage.transcript(&["task", "why", "fix"]));
     stage.script(
         "worker-1",

@@ -10,7 +10,10 @@ use crate::stage::Stage;
 impl Stage {
     fn meant(&self, named: &str) -> Result<TaskId, String> {
         let driver = self.driver().standing_in(Some(self.path("repo")));
-        driver.meant(Some(named)).map_err(|error| error.to_string())
+        driver
+            .callers
+            .meant(Some(named))
+            .map_err(|error| error.to_string())
     }
 
     /// Tasks until two ids begin alike, and that beginning.

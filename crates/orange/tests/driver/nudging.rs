@@ -86,10 +86,10 @@ fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
         waiting: Waiting::Here,
     };
     let driver = stage.driver();
-    driver.ask(&asked).unwrap();
+    driver.requests.ask(&asked).unwrap();
     // It is tried again a few times, and then left to the person, who is told.
     wait_for("the end of trying", || {
-        driver.perform(&id).unwrap();
+        driver.performer.perform(&id).unwrap();
         !stage.task(&id).attention.is_empty()
     });
     let task = stage.task(&id);

@@ -204,7 +204,7 @@ fn a_copy_that_cannot_be_written_keeps_nothing_from_being_performed() {
         },
         waiting: Waiting::Not,
     };
-    stage.driver().ask(&asked).unwrap();
+    stage.driver().requests.ask(&asked).unwrap();
     let history = stage.home().tasks().join(format!("app/{id}/history.jsonl"));
     let aside = history.with_extension("aside");
     fs::rename(&history, &aside).unwrap();

@@ -151,7 +151,7 @@ fn retry_repeats_what_failed_and_leaves_the_status_alone() {
     ];
     let (code, said) = stage.call(&begin);
     assert_eq!(code, 6, "{said}");
-    let id = stage.driver().meant(Some("fix")).unwrap();
+    let id = stage.driver().callers.meant(Some("fix")).unwrap();
     stage.configure("setup", &json!([]));
     assert!(
         stage

@@ -221,7 +221,7 @@ fn moved_to_and_fro(stage: &Stage, id: &TaskId, writers: &[(&str, &str)]) {
             },
             waiting: Waiting::Not,
         };
-        driver.ask(&asked)
+        driver.requests.ask(&asked)
     };
     let mut side = "left";
     for number in 0..TRANSITIONS {
@@ -325,7 +325,7 @@ fn lesson_22_a_race_of_worker_and_reviewer_is_won_by_who_may() {
             },
             waiting: Waiting::Not,
         };
-        driver.ask(&asked).unwrap()
+        driver.requests.ask(&asked).unwrap()
     };
     for _ in 0..5 {
         let refused = ask(Role::Worker, to("reviewing"));

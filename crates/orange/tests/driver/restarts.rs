@@ -282,7 +282,7 @@ fn what_a_lost_performer_left_is_finished_and_no_failure_stops_the_others() {
         },
         waiting: Waiting::Not,
     };
-    stage.driver().ask(&asked).unwrap();
+    stage.driver().requests.ask(&asked).unwrap();
     assert!(!stage.task(&two).pending.is_empty());
     let (code, told) = stage.call(&["task", "respawn", "--lost", "--wait", "60"]);
     assert_eq!(code, 3, "{told}");

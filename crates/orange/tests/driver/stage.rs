@@ -79,7 +79,7 @@ impl Stage {
         ] {
             assert!(stage.git(call).status.success(), "git {call}");
         }
-        let added = stage.driver().add_project(
+        let added = stage.driver().admin.add_project(
             &stage.path("repo"),
             Some(ProjectName::new("app")),
             Some(workflow.to_owned()),

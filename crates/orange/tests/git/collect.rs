@@ -96,7 +96,7 @@ fn a_release_that_was_given_up_is_tried_again() {
     // Whatever git is asked in the worktree fails, say because the disk is full.
     ground.git_is("case \"$PWD\" in */workspaces/*) exit 128;; esac\nexec $real \"$@\"");
     ground.ask(&id, Ask::Verb(Verb::Cancel));
-    ground.driver().perform_to_the_end(&id).unwrap();
+    ground.driver().performer.perform_to_the_end(&id).unwrap();
     ground.git_is_real();
     let task = ground.task(&id);
     assert_eq!(task.status.as_str(), "closed");
@@ -130,12 +130,12 @@ fn a_command_that_was_given_up_is_not_run_again() {
     fs::write(&workflow, text.replace(ends, &runs)).unwrap();
     let id = ground.hold();
     ground.ask(&id, Ask::Verb(Verb::Cancel));
-    ground.driver().perform_to_the_end(&id).unwrap();
+    ground.driver().performer.perform_to_the_end(&id).unwrap();
     assert_eq!(states(&ground), ["bound"]);
     assert_eq!(fs::read_to_string(&ran).unwrap(), "once\n");
     let answer = ground.json(&["workspace", "gc"]);
     assert_eq!(answer["retried"], serde_json::json!([id.as_str()]));
-    ground.driver().perform_to_the_end(&id).unwrap();
+    ground.driver().performer.perform_to_the_end(&id).unwrap();
     assert_eq!(states(&ground), ["free"]);
     assert_eq!(fs::read_to_string(&ran).unwrap(), "once\n");
     let attention = ground.task(&id).attention;
@@ -187,7 +187,7 @@ fn a_retired_workspace_comes_back_when_somebody_has_put_it_in_order() {
     let answer = ground.json(&["workspace", "gc"]);
     assert_eq!(answer["freed"], serde_json::json!(["app--1"]));
     // What else was unsaved in it was saved first.
-    let kept = ground.driver().rescues_of(&id, None).unwrap();
+    let kept = ground.driver().workspaces.rescues_of(&id, None).unwrap();
     assert_eq!(kept[0].paths, ["README"]);
     let next = ground.create(Some("next"));
     assert_eq!(ground.go(&next, "held").status.as_str(), "held");
@@ -274,7 +274,7 @@ fn a_retired_workspace_in_which_somebody_works_is_left() {
     ground.go(&id, "closed");
     let answer = ground.json(&["workspace", "gc"]);
     assert_eq!(answer["freed"], serde_json::json!(["app--1"]));
-    let kept = ground.driver().rescues_of(&id, None).unwrap();
+    let kept = ground.driver().workspaces.rescues_of(&id, None).unwrap();
     assert_eq!(kept[0].paths, ["README"]);
 }
 
@@ -421,7 +421,7 @@ fn lesson_6_two_who_collect_and_one_who_starts_lose_nothing() {
     for mut call in calls {
         assert!(call.wait().unwrap().success());
     }
-    ground.driver().perform_to_the_end(&id).unwrap();
+    ground.driver().performer.perform_to_the_end(&id).unwrap();
     assert_eq!(ground.task(&id).status.as_str(), "held");
     assert_eq!(states(&ground), ["bound"]);
     let mut copies = Vec::new();
@@ -450,7 +450,7 @@ fn lesson_7_what_was_brought_back_once_does_not_undo_newer_work() {
     ground.go(&id, "held");
     assert!(!slot.join("draft").exists());
     assert_eq!(ground.task(&id).attention, [] as [&str; 0]);
-    let kept = ground.driver().rescues_of(&id, None).unwrap();
+    let kept = ground.driver().workspaces.rescues_of(&id, None).unwrap();
     assert!(kept[0].is_brought_back && kept.len() == 1);
 }
 
@@ -598,7 +598,7 @@ fn one_project_that_fails_keeps_no_other_waiting() {
     let id = ground.hold();
     ground.git_is("case \"$PWD\" in */workspaces/*) exit 128;; esac\nexec $real \"$@\"");
     ground.ask(&id, Ask::Verb(Verb::Cancel));
-    ground.driver().perform_to_the_end(&id).unwrap();
+    ground.driver().performer.perform_to_the_end(&id).unwrap();
     ground.git_is_real();
     add_project_first(&ground, "gone", &ground.yard.path("gone"));
     let (code, said) = ground.call(&["workspace", "gc", "--json"]);

@@ -49,7 +49,7 @@ impl Ground {
              \"{{prompt_file}}\"]\nreduced = [\"{agent}\", \"{{prompt_file}}\"]\n"
         );
         fs::write(ground.harness(), harness).unwrap();
-        let added = ground.driver().add_project(
+        let added = ground.driver().admin.add_project(
             &ground.yard.app(),
             Some(ProjectName::new("app")),
             Some(String::from("roads")),
@@ -144,7 +144,7 @@ impl Ground {
             tuning: Tuning::default(),
             queueing: orange_engine::task::Queueing::default(),
         };
-        match self.driver().create(&new, Waiting::Here).unwrap() {
+        match self.driver().requests.create(&new, Waiting::Here).unwrap() {
             Answer::Done(changed) => changed.task.id,
             other => panic!("{other:?}"),
         }
@@ -167,7 +167,7 @@ impl Ground {
             },
             waiting,
         };
-        self.driver().ask(&asked).unwrap()
+        self.driver().requests.ask(&asked).unwrap()
     }
 
     /// Asks for a status and performs until nothing waits.
@@ -175,7 +175,7 @@ impl Ground {
         let to = Status::new(status);
         let answer = self.ask(task, Ask::Move { to });
         assert!(!matches!(answer, Answer::Refused(_)), "{answer:?}");
-        self.driver().perform_to_the_end(task).unwrap();
+        self.driver().performer.perform_to_the_end(task).unwrap();
         self.task(task)
     }
 

@@ -101,7 +101,7 @@ fn an_odd_branch_is_that_branch_byte_for_byte() {
         assert_eq!(head, format!("refs/heads/{name}\n"));
         fs::write(ground.yard.slot().join("README"), name).unwrap();
         ground.go(&id, "closed");
-        let kept = ground.driver().rescues_of(&id, None).unwrap();
+        let kept = ground.driver().workspaces.rescues_of(&id, None).unwrap();
         assert_eq!(kept[0].branch.as_ref().unwrap().as_str(), *name);
     }
 }
@@ -247,8 +247,19 @@ fn folders_that_became_links_change_nothing_outside() {
     symlink(outside.join("src"), slot.join("src")).unwrap();
     let task = ground.go(&id, "held");
     assert_eq!(files(&outside), before);
-    assert!(ground.driver().rescues_of(&id, None).unwrap().len() == 1);
-    let listed = ground.driver().workspaces(Some(&ProjectName::new("app")));
+    assert!(
+        ground
+            .driver()
+            .workspaces
+            .rescues_of(&id, None)
+            .unwrap()
+            .len()
+            == 1
+    );
+    let listed = ground
+        .driver()
+        .workspaces
+        .workspaces(Some(&ProjectName::new("app")));
     assert!(
         listed.unwrap().iter().any(|it| it.state == "retired"),
         "{task:?}"

@@ -31,7 +31,7 @@ fn spawn(ground: &Ground, task: &TaskId) -> Child {
 fn rest(ground: &Ground, tasks: &[TaskId]) {
     for task in tasks {
         let held = Deadline::after(SOON).wait_for(|| {
-            ground.driver().perform_to_the_end(task).unwrap();
+            ground.driver().performer.perform_to_the_end(task).unwrap();
             let pending = ground.task(task).pending;
             // A start that failed after the task had moved on is over, and only shown.
             pending.iter().all(|it| it.state != PendingState::Waiting)
@@ -223,9 +223,9 @@ fn kill_at_random(when_full: &str) {
     for task in &tasks {
         ground.go(task, "closed");
     }
-    let collected = ground.driver().collect(None, false, Waiting::Here);
+    let collected = ground.driver().admin.collect(None, false, Waiting::Here);
     assert_eq!(collected.unwrap().left, []);
-    let listed = ground.driver().workspaces(None).unwrap();
+    let listed = ground.driver().workspaces.workspaces(None).unwrap();
     assert!(listed.iter().all(|it| it.state == "free"), "{listed:?}");
     assert_eq!(listed.len(), POOL as usize);
     let others: Vec<TaskId> = (0..POOL).map(|_| ground.create(None)).collect();

@@ -169,7 +169,7 @@ impl<'a> Life<'a> {
             },
             waiting: Waiting::Here,
         };
-        self.ground.driver().ask(&asked).unwrap()
+        self.ground.driver().requests.ask(&asked).unwrap()
     }
 
     fn write(&mut self, section: &str, text: &str) {

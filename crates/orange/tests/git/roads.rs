@@ -83,7 +83,7 @@ impl Cell<'_> {
         assert!(ground.store().workspace_of(self.task).unwrap().is_none());
         if self.expected == Expected::Retired {
             assert_eq!(work_in(&ground.yard.slot()), self.before);
-            let listed = ground.driver().workspaces(None).unwrap();
+            let listed = ground.driver().workspaces.workspaces(None).unwrap();
             assert_eq!(listed[0].state, "retired");
         }
     }
@@ -232,7 +232,11 @@ fn a_performer_that_is_killed_in_the_middle_loses_nothing() {
             assert_eq!(status.signal() == Some(9), is_reached, "{status}, {calls}");
             ground.git_is_real();
         }
-        ground.driver().perform_to_the_end(cell.task).unwrap();
+        ground
+            .driver()
+            .performer
+            .perform_to_the_end(cell.task)
+            .unwrap();
         cell.assert_given_back();
     });
 }
@@ -290,7 +294,7 @@ fn an_agent_that_comes_goes_and_comes_back_finds_everything() {
 fn collecting_touches_nothing_that_is_in_use() {
     every(|cell| {
         let driver = cell.ground.driver();
-        let collected = driver.collect(None, true, Waiting::Here);
+        let collected = driver.admin.collect(None, true, Waiting::Here);
         assert_eq!(collected.unwrap().freed, []);
         cell.assert_untouched();
     });
@@ -302,7 +306,7 @@ fn collecting_after_the_end_loses_nothing() {
         cancel(cell);
         for confirmed in [false, true] {
             let driver = cell.ground.driver();
-            let collected = driver.collect(None, confirmed, Waiting::Here);
+            let collected = driver.admin.collect(None, confirmed, Waiting::Here);
             let collected = collected.unwrap();
             assert_eq!(collected.left.len(), usize::from(cell.is_retired()));
             assert_eq!(collected.merged_rescues, [] as [&str; 0]);
@@ -373,13 +377,16 @@ fn a_rescue_goes_where_it_is_asked_to_and_overwrites_nothing() {
         ground.go(cell.task, "open");
         ground.git_is_real();
         let driver = ground.driver();
-        let kept = driver.rescues_of(cell.task, None).unwrap();
+        let kept = driver.workspaces.rescues_of(cell.task, None).unwrap();
         assert_eq!(kept.len(), cell.rescues().len());
         for rescue in kept {
             let folder = ground.yard.path("out");
             let to = Destination::Directory(folder.clone());
             for _twice in 0..2 {
-                driver.restore(cell.task, None, rescue.number, &to).unwrap();
+                driver
+                    .workspaces
+                    .restore(cell.task, None, rescue.number, &to)
+                    .unwrap();
             }
             let out = files(&folder);
             let held = committed(&ground.yard, rescue.commit.as_str());
@@ -391,11 +398,19 @@ fn a_rescue_goes_where_it_is_asked_to_and_overwrites_nothing() {
             if let Some((path, _)) = out.iter().find(|(_, (mode, _))| *mode != 0o120_000) {
                 fs::write(folder.join(path), "somebody's own\n").unwrap();
                 let there = files(&folder);
-                assert!(driver.restore(cell.task, None, rescue.number, &to).is_err());
+                assert!(
+                    driver
+                        .workspaces
+                        .restore(cell.task, None, rescue.number, &to)
+                        .is_err()
+                );
                 assert_eq!(files(&folder), there);
             }
             let to = Destination::Branch(BranchName::new("kept"));
-            driver.restore(cell.task, None, rescue.number, &to).unwrap();
+            driver
+                .workspaces
+                .restore(cell.task, None, rescue.number, &to)
+                .unwrap();
             let commit = format!("{}^{{tree}}", rescue.commit);
             let trees = ["rev-parse", "kept^{tree}", &commit];
             let trees = ground.yard.git(&ground.yard.app(), &trees);
@@ -404,6 +419,7 @@ fn a_rescue_goes_where_it_is_asked_to_and_overwrites_nothing() {
             let other = Destination::Branch(BranchName::new("main"));
             assert!(
                 driver
+                    .workspaces
                     .restore(cell.task, None, rescue.number, &other)
                     .is_err()
             );
@@ -429,7 +445,10 @@ fn restoring_into_the_worktree_replaces_nothing_that_differs() {
         for rescued in cell.rescues() {
             let here = work_in(&slot);
             let driver = ground.driver();
-            let done = driver.restore(cell.task, None, rescued.number, &Destination::Worktree);
+            let done =
+                driver
+                    .workspaces
+                    .restore(cell.task, None, rescued.number, &Destination::Worktree);
             match done {
                 Ok(_) => assert_eq!(
                     fs::read(slot.join("README")).unwrap(),

@@ -255,7 +255,10 @@ fn a_teardown_that_fails_keeps_nobody_from_the_workspace_and_is_said() {
         "{attention}"
     );
     assert_eq!(ground.yard.open().rescues(&id).unwrap().len(), 1);
-    assert_eq!(ground.driver().workspaces(None).unwrap()[0].state, "free");
+    assert_eq!(
+        ground.driver().workspaces.workspaces(None).unwrap()[0].state,
+        "free"
+    );
 }
 
 #[test]
@@ -285,7 +288,7 @@ fn a_setup_whose_performer_was_killed_is_run_again_alone() {
     wait_for("the setup", || fs::exists(&out).unwrap());
     performer.kill().unwrap();
     performer.wait().unwrap();
-    ground.driver().perform_to_the_end(&id).unwrap();
+    ground.driver().performer.perform_to_the_end(&id).unwrap();
     assert_eq!(ground.task(&id).status.as_str(), "held");
     assert_eq!(fs::read_to_string(&out).unwrap(), "begun\nbegun\ndone\n");
     let variable = format!("ORANGE_TASK_ID={id}");
@@ -360,5 +363,8 @@ fn lesson_46_empty_submodules_are_said_and_setup_can_fill_them() {
     assert!(yard.slot().join("lib/lib.rs").is_file());
     // A clean submodule keeps nobody from giving the workspace back.
     ground.go(&id, "open");
-    assert_eq!(ground.driver().workspaces(None).unwrap()[0].state, "free");
+    assert_eq!(
+        ground.driver().workspaces.workspaces(None).unwrap()[0].state,
+        "free"
+    );
 }

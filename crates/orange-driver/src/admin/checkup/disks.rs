@@ -6,17 +6,17 @@ use orange_config::Project;
 use orange_store::{FileSystem, file_system_of};
 
 use super::{Checkup, Health};
-use crate::Driver;
+use crate::admin::Admin;
 
 /// What mends a home in the wrong place.
 const ANOTHER_HOME: &str =
     "name a home on a local disk, such as `export ORANGE_HOME=/var/lib/orange`";
 
-impl Driver {
+impl Admin {
     /// Looks at the file systems of the home, the worktrees and the repositories. What is as it
     /// should be is told of the home alone.
     pub(crate) fn check_disks(&self, projects: &[Project], found: &mut Vec<Checkup>) {
-        let home = self.home.path();
+        let home = self.context.home.path();
         found.push(match judged(home) {
             Ok(FileSystem::Unsafe { kind }) => Checkup::new(
                 "disk of the home",
@@ -36,7 +36,7 @@ impl Driver {
                 Checkup::new("disk of the home", Health::Unknown, why).mended_by(ANOTHER_HOME)
             }
         });
-        let worktrees = self.home.workspaces();
+        let worktrees = self.context.home.workspaces();
         found.extend(of_files("disk of the worktrees", &worktrees, ANOTHER_HOME));
         for project in projects {
             let what = format!("disk of {}", project.name);

@@ -4,9 +4,10 @@ use orange_config::Project;
 use orange_engine::time::Timestamp;
 
 use super::{Checkup, Health};
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::admin::Admin;
 
-impl Driver {
+impl Admin {
     /// Tells how much unsaved work is kept in each repository, and since when.
     pub(crate) fn check_kept_work(&self, projects: &[Project], found: &mut Vec<Checkup>) {
         for project in projects {
@@ -29,7 +30,7 @@ impl Driver {
 
     /// The task of each rescue, and when it was made, the oldest first.
     fn kept_since(&self, project: &Project) -> Result<Vec<(String, Timestamp)>, DriverError> {
-        Ok(self.open_repository(project)?.rescue_times()?)
+        Ok(self.workspaces.open_repository(project)?.rescue_times()?)
     }
 }
 

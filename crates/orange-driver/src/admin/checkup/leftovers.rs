@@ -9,8 +9,9 @@ use orange_store::{Store, StoreError, WorkspaceRecord, WorkspaceState};
 use rustix::process::{Pid, test_kill_process};
 
 use super::{Checkup, Health};
-use crate::step::pinned;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::admin::Admin;
+use crate::steps::pinned;
 
 /// How many names a finding lists.
 const SHOWN: usize = 5;
@@ -22,13 +23,13 @@ struct Left {
     mend: String,
 }
 
-impl Driver {
+impl Admin {
     /// Looks for what nobody has a use for any more; one finding for each kind, or one that says
     /// that there is nothing.
     pub(crate) fn check_leftovers(&self, found: &mut Vec<Checkup>) {
         let mut left = vec![self.drafts(), self.set_aside()];
         // What is wrong with the database is told by itself.
-        if let Ok(store) = Store::open_read_only(&self.home) {
+        if let Ok(store) = Store::open_read_only(&self.context.home) {
             match self.left_in(&store) {
                 Ok(more) => left.extend(more),
                 Err(error) => {
@@ -53,7 +54,7 @@ impl Driver {
     }
 
     fn left_in(&self, store: &Store) -> Result<Vec<Left>, DriverError> {
-        let orphans = self.orphans(store)?;
+        let orphans = self.agents.orphans(store)?;
         let orphans = orphans
             .iter()
             .map(|it| format!("{} of {}", it.run, it.task));
@@ -79,7 +80,9 @@ impl Driver {
             let pid = pid.and_then(|it| Pid::from_raw(it.parse().ok()?));
             pid.is_some_and(|pid| test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
         };
-        let drafts = entries(self.home.path()).into_iter().filter(is_left);
+        let drafts = entries(self.context.home.path())
+            .into_iter()
+            .filter(is_left);
         let names = texts(drafts);
         let mend = match names.first() {
             Some(first) => format!("read it with `less {first}`, then remove it"),
@@ -93,7 +96,7 @@ impl Driver {
     }
 
     fn set_aside(&self) -> Left {
-        let folder = self.home.set_aside();
+        let folder = self.context.home.set_aside();
         Left {
             names: texts(entries(&folder).into_iter()),
             what: "files that git ignores, moved aside by `orange workspace gc --yes`",
@@ -107,7 +110,7 @@ impl Driver {
     /// Directories of tasks that the database does not know.
     fn unknown_tasks(&self, store: &Store) -> Result<Left, DriverError> {
         let mut unknown = Vec::new();
-        for path in entries(&self.home.tasks())
+        for path in entries(&self.context.home.tasks())
             .iter()
             .flat_map(|it| entries(it))
         {
@@ -128,7 +131,7 @@ impl Driver {
     /// Worktrees that nobody uses, could use, or knows.
     fn workspaces_left(&self, store: &Store) -> Result<Vec<Left>, DriverError> {
         let (mut ended, mut retired, mut halves, mut unknown) = (vec![], vec![], vec![], vec![]);
-        for path in entries(&self.home.workspaces()) {
+        for path in entries(&self.context.home.workspaces()) {
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
             if name.starts_with('.') {
                 continue;

@@ -16,7 +16,8 @@ use orange_engine::names::HarnessName;
 use orange_store::{Store, StoreError};
 use serde::Serialize;
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::admin::Admin;
 
 /// The programs without which nothing works, how they are asked, and the first version that does.
 const NEEDED: [(&str, &str, (u32, u32)); 2] =
@@ -76,7 +77,7 @@ struct Using {
     harnesses: Vec<HarnessName>,
 }
 
-impl Driver {
+impl Admin {
     /// Looks at everything that agents need. Nothing is changed.
     pub fn check_up(&self) -> Result<Vec<Checkup>, DriverError> {
         let mut found: Vec<Checkup> = NEEDED
@@ -84,18 +85,18 @@ impl Driver {
             .map(|(program, flag, needed)| self.check_program(program, flag, *needed))
             .collect();
         found.push(self.check_store());
-        let projects = self.projects()?.projects;
+        let projects = self.context.projects()?.projects;
         self.check_disks(&projects, &mut found);
         self.check_leftovers(&mut found);
         self.check_kept_work(&projects, &mut found);
-        let harnesses = self.harnesses()?;
+        let harnesses = self.context.harnesses()?;
         let mut using = Vec::new();
         for project in &projects {
-            let settings = self.settings(Some(project))?;
+            let settings = self.context.settings(Some(project))?;
             let named = [settings.harness, settings.review_harness];
             let mut named: Vec<HarnessName> = named.into_iter().flatten().collect();
             if named.is_empty() {
-                named.extend(self.first_installed(&harnesses));
+                named.extend(self.context.first_installed(&harnesses));
             }
             let project = project.clone();
             using.push(Using {
@@ -139,8 +140,8 @@ impl Driver {
 
     fn check_store(&self) -> Checkup {
         let what = "home";
-        let path = self.home.path().display();
-        match Store::open_read_only(&self.home) {
+        let path = self.context.home.path().display();
+        match Store::open_read_only(&self.context.home) {
             Ok(_) => Checkup::new(what, Health::Good, path.to_string()),
             Err(StoreError::Missing { .. }) => {
                 Checkup::new(what, Health::Good, format!("{path}, without tasks yet"))
@@ -160,7 +161,7 @@ impl Driver {
             [] => Health::Doubtful,
             _ => Health::Bad,
         };
-        let program = match harness.locate(self.environment.variable("PATH")) {
+        let program = match harness.locate(self.context.environment.variable("PATH")) {
             Ok(program) => program,
             Err(error) => {
                 let absent = match trouble {
@@ -185,7 +186,7 @@ impl Driver {
                     Some(path) => format!("{name} in {}", path.display()),
                     None => name.to_owned(),
                 };
-                let checkup = match readiness.look(&self.environment, place) {
+                let checkup = match readiness.look(&self.context.environment, place) {
                     Ready::Yes => Checkup::new(what, Health::Good, &readiness.what),
                     Ready::No => {
                         let not = format!("not so yet: {}", readiness.what);
@@ -226,7 +227,7 @@ impl Driver {
 
     /// The last line of what a program says about its version.
     fn asked_version(&self, program: &OsStr, flag: &str) -> Result<String, String> {
-        let asked = Invocation::new(program, self.environment.passed([]));
+        let asked = Invocation::new(program, self.context.environment.passed([]));
         let asked = asked.arguments([flag]).timeout(PATIENCE);
         let finished = asked.require_success().map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&finished.stdout.bytes).into_owned();

@@ -4,15 +4,15 @@ use orange_config::Harness;
 use orange_effects::skill_file::{self, Found};
 
 use super::{Checkup, Health};
-use crate::Driver;
+use crate::admin::Admin;
 use crate::admin::skills::{move_away, why_left};
 
-impl Driver {
+impl Admin {
     /// Looks at the skill of an agent that is installed and keeps skills.
     pub(crate) fn check_skill(&self, harness: &Harness) -> Option<Checkup> {
-        let path = self.environment.variable("PATH");
+        let path = self.context.environment.variable("PATH");
         harness.locate(path).ok()?;
-        let skills = harness.skills(&self.environment)?;
+        let skills = harness.skills(&self.context.environment)?;
         let name = &harness.name;
         let what = format!("skill of {name}");
         let install = format!("run `orange install --harness {name}`");

@@ -9,10 +9,9 @@ use orange_engine::task::{Queueing, Tuning};
 use orange_store::Store;
 
 use super::Failure;
-use crate::request::answer::Answer;
-use crate::request::create::NewWork;
-use crate::request::wait::Waiting;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::perform::Performer;
+use crate::steps::create::{Created, NewWork};
 
 /// How many children one report may ask for.
 const MOST_CHILDREN: usize = 20;
@@ -20,7 +19,7 @@ const MOST_CHILDREN: usize = 20;
 /// How many generations there may be, the first task included.
 const MOST_GENERATIONS: usize = 4;
 
-impl Driver {
+impl Performer {
     /// Makes sure that each delegation has its task. A child is known by its branch, which names the
     /// effect and its place in the report, so that a repeated try creates none twice.
     pub(crate) fn create_children(
@@ -56,7 +55,8 @@ impl Driver {
             };
             children.push(child);
         }
-        self.start_if_unsupervised(store, &children)
+        self.scheduler
+            .start_if_unsupervised(store, &children)
             .map_err(Failure::passing)?;
         Ok(EffectOutcome::Children(children))
     }
@@ -69,7 +69,7 @@ impl Driver {
         number: usize,
         delegation: &Delegation,
     ) -> Result<TaskId, Failure> {
-        let harnesses = self.harnesses().map_err(Failure::passing)?;
+        let harnesses = self.context.harnesses().map_err(Failure::passing)?;
         let suggested = delegation.suggested_agent.clone();
         let suggested = suggested.filter(|name| harnesses.require(name).is_ok());
         let harness = suggested.unwrap_or_else(|| task.harness.clone());
@@ -96,10 +96,9 @@ impl Driver {
                 ..Queueing::default()
             },
         };
-        match self.create(&new, Waiting::Not) {
-            Ok(Answer::Done(changed) | Answer::StillRunning(changed)) => Ok(changed.task.id),
-            Ok(Answer::Already(task)) => Ok(task.id),
-            Ok(Answer::Refused(refusal)) => Err(Failure::for_good(refusal)),
+        match self.steps.create(&new) {
+            Ok((_, Created::Recorded(recorded))) => Ok(recorded.task),
+            Ok((_, Created::Refused(refusal))) => Err(Failure::for_good(refusal)),
             Err(error) => Err(Failure::passing(error)),
         }
     }

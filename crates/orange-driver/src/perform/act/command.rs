@@ -7,10 +7,10 @@ use orange_engine::effect::{EffectOutcome, PlannedEffect};
 use orange_store::Store;
 
 use super::Failure;
-use crate::Driver;
-use crate::facts::USUAL_TIMEOUT;
+use crate::perform::Performer;
+use crate::workspaces::command::USUAL_TIMEOUT;
 
-impl Driver {
+impl Performer {
     /// Runs it in the workspace; a failure is final, because it may have half happened.
     pub(crate) fn run_command(
         &self,
@@ -24,7 +24,8 @@ impl Driver {
             return Err(Failure::for_good("there is no workspace to run it in"));
         };
         let seconds = planned.timeout.unwrap_or(USUAL_TIMEOUT);
-        self.own_command(task, command, &workspace, &planned.id.to_string())
+        self.workspaces
+            .own_command(task, command, &workspace, &planned.id.to_string())
             .map_err(Failure::for_good)?
             .timeout(Duration::from_secs(seconds))
             .require_success()

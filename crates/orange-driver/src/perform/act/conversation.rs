@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Failure;
 use super::spawn::manner;
-use crate::{Driver, ids};
+use crate::context::ids;
+use crate::perform::Performer;
 
 /// The conversation of a run, kept beside what is remembered of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +51,7 @@ impl Conversation {
     }
 }
 
-impl Driver {
+impl Performer {
     /// The conversation of a run that is about to start.
     pub(crate) fn conversation(
         &self,
@@ -65,7 +66,9 @@ impl Driver {
         let last = last.filter(|run| run.evidence.is_some() && run.harness == spawn.harness);
         let resumes = harness.takes(manner(spawn.headless), "resumed_id");
         if let Some(last) = last.filter(|_| resumes) {
-            let folder = self.launch_directory(&task.project, &task.id, &last.id);
+            let folder = self
+                .context
+                .launch_directory(&task.project, &task.id, &last.id);
             let folder = folder.map_err(Failure::for_good)?;
             // Where the harness was the reason, no conversation is to blame.
             let evidence = last.evidence.as_ref();
@@ -73,9 +76,9 @@ impl Driver {
             let kept = Conversation::kept(&folder).filter(|it| is_blameless || !it.is_resumed);
             // What the agent told itself counts: some choose the id, and a person may have begun
             // another conversation.
-            let told = self.told_by(&task.project, &task.id, &last.id);
+            let told = self.agents.told_by(&task.project, &task.id, &last.id);
             let told = told.into_iter().rev().find_map(|it| it.session_id);
-            let printed = || self.result_of(&task.project, last)?.session_id;
+            let printed = || self.agents.result_of(&task.project, last)?.session_id;
             let told = told.or_else(printed);
             let begun = kept.as_ref().map(|kept| kept.id.clone());
             let begun = begun.filter(|_| harness.takes(manner(last.headless), "session_id"));

@@ -15,7 +15,7 @@ use orange_engine::time::Timestamp;
 use orange_store::{Delivery, InboxEntry, RunRecord, Store};
 
 use super::Failure;
-use crate::Driver;
+use crate::perform::Performer;
 
 /// What an agent is told, in its pane or with its first prompt; the message itself is in its inbox.
 ///
@@ -55,7 +55,7 @@ pub(crate) struct Telling<'a> {
     pub(crate) events: Vec<AgentEventKind>,
 }
 
-impl Driver {
+impl Performer {
     /// Types the line, unless it is there already, and sends it.
     ///
     /// Enter is pressed once more only while the line is provably still in the input box. An agent
@@ -83,7 +83,7 @@ impl Driver {
         let waits = before.screen.waits();
         let is_typed = !waits && !is_recent(delivery.typed_at, COMES_UP);
         if is_typed {
-            let pasted = self.tmux.paste(telling.pane, NUDGE);
+            let pasted = self.context.tmux.paste(telling.pane, NUDGE);
             pasted.map_err(Failure::obstacle)?;
             // Who is killed before this note may type it twice, which reads as once.
             delivery.typed_run = Some(telling.run.id.clone());
@@ -136,7 +136,7 @@ impl Driver {
             delivery.confirmed_at = delivery.confirmed_at.or(Some(clock::now()));
             return note(store, telling, delivery);
         }
-        let ground = self.tmux.ground(telling.pane, NUDGE);
+        let ground = self.context.tmux.ground(telling.pane, NUDGE);
         let ground = ground.map_err(Failure::passing)?;
         if let Some(obstacle) = &ground.obstacle {
             return Err(Failure::obstacle(obstacle));
@@ -172,7 +172,7 @@ impl Driver {
     /// Sends what was typed and shows.
     fn send(&self, store: &Store, telling: &Telling<'_>, ground: &Ground) -> Result<(), Failure> {
         let press = || {
-            let pressed = self.tmux.press_enter(telling.pane);
+            let pressed = self.context.tmux.press_enter(telling.pane);
             pressed.map_err(Failure::obstacle)
         };
         if !ground.screen.is_unsent() {
@@ -191,15 +191,17 @@ impl Driver {
     /// Whether the line is provably still in the input box; beside somebody who types, nothing is
     /// certain.
     fn is_unsent(&self, telling: &Telling<'_>) -> Result<bool, Failure> {
-        let ground = self.tmux.ground(telling.pane, NUDGE);
+        let ground = self.context.tmux.ground(telling.pane, NUDGE);
         let ground = ground.map_err(Failure::passing)?;
         Ok(ground.obstacle.is_none() && ground.screen.is_unsent())
     }
 
     /// What the terminal shows, if something may be typed into it.
     fn usable_ground(&self, telling: &Telling<'_>) -> Result<Ground, Failure> {
-        let told = self.told_by(&telling.task.project, &telling.task.id, &telling.run.id);
-        let ground = self.tmux.ground(telling.pane, NUDGE);
+        let told = self
+            .agents
+            .told_by(&telling.task.project, &telling.task.id, &telling.run.id);
+        let ground = self.context.tmux.ground(telling.pane, NUDGE);
         let ground = ground.map_err(Failure::passing)?;
         if let Some(obstacle) = &ground.obstacle {
             return Err(Failure::obstacle(obstacle));
@@ -228,7 +230,9 @@ impl Driver {
 
     /// What shows that an agent took in what was typed.
     fn took_in(&self, telling: &Telling<'_>, typed_at: Timestamp) -> Option<AgentEvent> {
-        let told = self.told_by(&telling.task.project, &telling.task.id, &telling.run.id);
+        let told = self
+            .agents
+            .told_by(&telling.task.project, &telling.task.id, &telling.run.id);
         let mut told = told.into_iter();
         told.find(|it| it.kind == AgentEventKind::PromptSubmitted && it.at >= typed_at)
     }

@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use orange_effects::private_file;
-use orange_effects::tmux::{self, TmuxError};
+use orange_effects::tmux::TmuxError;
 use orange_engine::Task;
 use orange_engine::effect::{Effect, EffectOutcome, Kill, KillScope};
 use orange_engine::names::RunId;
 use orange_store::Store;
 
 use super::Failure;
-use crate::Driver;
-use crate::agents::location;
+use crate::perform::Performer;
 
-impl Driver {
+impl Performer {
     /// Ends every run that is meant; answers only when nothing of them is left.
     pub(crate) fn kill(
         &self,
@@ -24,28 +22,9 @@ impl Driver {
         let mut runs: BTreeSet<RunId> = kill.runs.iter().cloned().collect();
         runs.extend(self.unrecorded(task, &kill.scope)?);
         for run in &runs {
-            self.end_run(store, task, run)?;
+            self.agents.end_run(store, task, run)?;
         }
         Ok(EffectOutcome::Done)
-    }
-
-    /// Ends one run, and keeps what its pane has shown.
-    pub(crate) fn end_run(&self, store: &Store, task: &Task, run: &RunId) -> Result<(), Failure> {
-        let folder = self.launch_directory(&task.project, &task.id, run);
-        let folder = folder.map_err(Failure::for_good)?;
-        let records = store.runs(&task.id).map_err(Failure::passing)?;
-        let record = records.iter().find(|record| record.id == *run);
-        let pane = record.and_then(|record| location::pane(record, &location::run_file(&folder)));
-        let killed = self.tmux.kill(&tmux::Kill {
-            run,
-            recorded: pane.as_ref(),
-            scrollback: Some(&location::output_file(&folder)),
-            spared: &[],
-            patience: self.bounds.patience,
-        });
-        killed.map_err(Failure::passing)?;
-        // One that never became its agent has left its secret there.
-        private_file::remove(&location::run_file(&folder)).map_err(Failure::passing)
     }
 
     /// Panes of the task that no event names; what is being started after the kill is not meant.
@@ -53,7 +32,7 @@ impl Driver {
         if *scope == KillScope::Runs {
             return Ok(Vec::new());
         }
-        let listing = match self.tmux.list() {
+        let listing = match self.context.tmux.list() {
             Ok(listing) => listing,
             Err(TmuxError::NoServer(_)) => return Ok(Vec::new()),
             Err(error) => return Err(Failure::passing(error)),

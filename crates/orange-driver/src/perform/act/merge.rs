@@ -7,10 +7,10 @@ use orange_engine::merged::{Merged, Origin};
 use orange_store::{Pending, Store};
 
 use super::Failure;
-use crate::Driver;
-use crate::perform::due::planned_at;
+use crate::due::planned_at;
+use crate::perform::Performer;
 
-impl Driver {
+impl Performer {
     /// Makes sure that the default branch has the branch's commit, as it was decided.
     ///
     /// Trying again helps only where the machine or the network failed: what stands in the way
@@ -22,7 +22,10 @@ impl Driver {
         pending: &Pending,
         merge: &Merge,
     ) -> Result<EffectOutcome, Failure> {
-        let (project, git) = self.repository_of(task).map_err(Failure::passing)?;
+        let (project, git) = self
+            .workspaces
+            .repository_of(task)
+            .map_err(Failure::passing)?;
         let at = planned_at(store, pending).map_err(Failure::passing)?;
         let merging = git.merge(&MergeBranch {
             task: &task.id,

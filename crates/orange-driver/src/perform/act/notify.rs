@@ -12,9 +12,10 @@ use serde_json::json;
 
 use super::Failure;
 use super::deliver::{Telling, note_obstacle};
-use crate::Driver;
+use crate::context::notify::message_for_programs;
+use crate::perform::Performer;
 
-impl Driver {
+impl Performer {
     /// Writes the message once, and tells the agent that it waits, or starts one that finds it.
     ///
     /// Whether it was read shows by the agent's next call; a line that cannot be typed is tried
@@ -54,7 +55,7 @@ impl Driver {
         let seen = match live {
             None => None,
             Some(run) => {
-                let looked = self.look_at(store, task, &run.id);
+                let looked = self.agents.look_at(store, task, &run.id);
                 Some(looked.map_err(Failure::passing)?)
             }
         };
@@ -63,7 +64,7 @@ impl Driver {
                 let records = store.runs(&task.id).map_err(Failure::passing)?;
                 let record = records.iter().find(|record| record.id == run.id);
                 let record = record.ok_or_else(|| Failure::passing("its run is not known"))?;
-                let harnesses = self.harnesses().ok();
+                let harnesses = self.context.harnesses().ok();
                 let harness = harnesses
                     .as_ref()
                     .and_then(|it| it.require(&record.harness).ok());
@@ -87,7 +88,7 @@ impl Driver {
             (Some((Observation::Unknown(why), _)), _) => Err(Failure::passing(why)),
             (Some((Observation::Dead(_), _)), Some(run)) => {
                 // What the dead one left running must not meet its successor.
-                self.end_run(store, task, &run.id)?;
+                self.agents.end_run(store, task, &run.id)?;
                 self.start_instead(store, task, notify, entry)
             }
             (_, _) => self.start_instead(store, task, notify, entry),
@@ -131,17 +132,23 @@ impl Driver {
         via: &[Channel],
     ) -> Result<EffectOutcome, Failure> {
         let more = json!({ "message": message });
-        let written = self.try_log(LogLevel::Warn, &task.id, "notified", more);
+        let written = self
+            .context
+            .try_log(LogLevel::Warn, &task.id, "notified", more);
         written.map_err(Failure::passing)?;
-        let settings = self.settings(None).map_err(Failure::for_good)?.notify;
+        let settings = self
+            .context
+            .settings(None)
+            .map_err(Failure::for_good)?
+            .notify;
         if via.contains(&Channel::Webhook) && settings.webhook.is_none() {
             return Err(Failure::for_good(
                 "no webhook is set; set `notify.webhook` in config.toml",
             ));
         }
-        let json = Driver::message_for_programs(&task.id, message);
+        let json = message_for_programs(&task.id, message);
         let text = format!("{}: {message}", task.id);
-        let problems = self.tell_person(&settings, via, &text, &json);
+        let problems = self.context.tell_person(&settings, via, &text, &json);
         if problems.is_empty() {
             return Ok(EffectOutcome::Done);
         }

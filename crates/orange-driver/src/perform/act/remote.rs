@@ -6,12 +6,15 @@ use orange_engine::effect::EffectOutcome;
 use orange_engine::names::BranchName;
 
 use super::Failure;
-use crate::Driver;
+use crate::perform::Performer;
 
-impl Driver {
+impl Performer {
     /// Pushes the branch; a repository without a remote has nowhere to push to, and that is fine.
     pub(crate) fn push(&self, task: &Task, branch: &BranchName) -> Result<EffectOutcome, Failure> {
-        let (_, git) = self.repository_of(task).map_err(Failure::passing)?;
+        let (_, git) = self
+            .workspaces
+            .repository_of(task)
+            .map_err(Failure::passing)?;
         match git.push_branch(branch).map_err(Failure::passing)? {
             Pushed::There | Pushed::NoRemote => Ok(EffectOutcome::Done),
             Pushed::Rejected(words) => Err(Failure::for_good(format!(
@@ -28,7 +31,10 @@ impl Driver {
         task: &Task,
         branch: &BranchName,
     ) -> Result<EffectOutcome, Failure> {
-        let (project, git) = self.repository_of(task).map_err(Failure::passing)?;
+        let (project, git) = self
+            .workspaces
+            .repository_of(task)
+            .map_err(Failure::passing)?;
         let default = &project.default_branch;
         let deletion = git.delete_remote_branch(branch, default);
         let kept = match deletion.map_err(Failure::passing)? {

@@ -18,10 +18,11 @@ use orange_store::{
 
 use super::Failure;
 use super::deliver::NUDGE;
-use crate::agents::location;
-use crate::{Driver, ids};
+use crate::context::ids;
+use crate::context::run_location;
+use crate::perform::Performer;
 
-impl Driver {
+impl Performer {
     /// A wish for the supervisor, which looks at the queue after every commit; without one, the next
     /// of the project is started from here.
     pub(crate) fn spawn_next(
@@ -29,8 +30,8 @@ impl Driver {
         store: &mut Store,
         task: &Task,
     ) -> Result<EffectOutcome, Failure> {
-        if !self.is_supervised() {
-            let started = self.start_next(store, &task.project);
+        if !self.context.is_supervised() {
+            let started = self.scheduler.start_next(store, &task.project);
             started.map_err(Failure::passing)?;
         }
         Ok(EffectOutcome::Done)
@@ -48,9 +49,11 @@ impl Driver {
         let Some(workspace) = workspace else {
             return Err(Failure::for_good("no workspace is bound to the task"));
         };
-        let folder = self.launch_directory(&task.project, &task.id, &spawn.run);
+        let folder = self
+            .context
+            .launch_directory(&task.project, &task.id, &spawn.run);
         let folder = folder.map_err(Failure::for_good)?;
-        let run_file = location::run_file(&folder);
+        let run_file = run_location::run_file(&folder);
         let start = Start {
             run: &spawn.run,
             task: &task.id,
@@ -58,7 +61,7 @@ impl Driver {
             project: &task.project,
             branch: &task.branch,
             window: &spawn.window,
-            orange: &self.orange,
+            orange: &self.context.orange,
             run_file: &run_file,
         };
         let runs = store.runs(&task.id).map_err(Failure::passing)?;
@@ -68,14 +71,20 @@ impl Driver {
             started
         } else {
             self.prepare(store, task, spawn, &workspace, noted.as_ref(), &folder)?;
-            let directory = self.run_directory(&task.project, &task.id, &spawn.run);
+            let directory = self
+                .context
+                .run_directory(&task.project, &task.id, &spawn.run);
             let directory = directory.map_err(Failure::for_good)?;
             // It may have been prepared long ago.
             renew_expectation(&directory).map_err(Failure::passing)?;
-            self.tmux.start(&start).map_err(Failure::passing)?
+            self.context.tmux.start(&start).map_err(Failure::passing)?
         };
         store
-            .set_run_place(&task.id, &spawn.run, &location::remembered(&started.pane))
+            .set_run_place(
+                &task.id,
+                &spawn.run,
+                &run_location::remembered(&started.pane),
+            )
             .map_err(Failure::passing)?;
         Ok(EffectOutcome::Done)
     }
@@ -87,7 +96,12 @@ impl Driver {
         start: &Start<'_>,
         was_prepared: bool,
     ) -> Result<Option<Started>, Failure> {
-        let in_pane = |listing| self.tmux.started(start, listing).map_err(Failure::passing);
+        let in_pane = |listing| {
+            self.context
+                .tmux
+                .started(start, listing)
+                .map_err(Failure::passing)
+        };
         if let Some(listing) = self.seen.as_deref()
             && let Some(started) = in_pane(listing)?
         {
@@ -97,7 +111,7 @@ impl Driver {
         if !was_prepared || start.run_file.exists() {
             return Ok(None);
         }
-        match self.tmux.list() {
+        match self.context.tmux.list() {
             Ok(listing) => in_pane(&listing),
             Err(TmuxError::NoServer(_)) => Ok(None),
             Err(error) => Err(Failure::passing(error)),
@@ -115,7 +129,7 @@ impl Driver {
         folder: &Path,
     ) -> Result<(), Failure> {
         let directory = workspace.path.as_path();
-        let run_file = location::run_file(folder);
+        let run_file = run_location::run_file(folder);
         if let (Some(noted), Ok(file)) = (noted, RunFile::read(&run_file))
             && file
                 .proof()
@@ -123,10 +137,10 @@ impl Driver {
         {
             return Ok(());
         }
-        let harnesses = self.harnesses().map_err(Failure::for_good)?;
+        let harnesses = self.context.harnesses().map_err(Failure::for_good)?;
         let harness = harnesses.require(&spawn.harness);
         let mut harness = harness.map_err(Failure::for_good)?.clone();
-        let offset = self.require_port_offset(&workspace.name);
+        let offset = self.workspaces.require_port_offset(&workspace.name);
         let offset = offset.map_err(Failure::passing)?.to_string();
         harness.set.insert(ORANGE_PORT_OFFSET.to_owned(), offset);
         if spawn.headless {
@@ -137,7 +151,7 @@ impl Driver {
         let has_its_files = if harness.files.is_empty() {
             true
         } else {
-            let git = Git::open("git", directory, &self.environment);
+            let git = Git::open("git", directory, &self.context.environment);
             let given = git.and_then(|git| git.give(directory, &harness.files));
             given.map_err(Failure::passing)?
         };
@@ -145,7 +159,7 @@ impl Driver {
         let conversation = self.conversation(store, task, spawn, &harness)?;
         let manner = manner(spawn.headless);
         let output = harness.result.is_some() && manner == Manner::Headless;
-        let output = output.then(|| location::result_file(folder));
+        let output = output.then(|| run_location::result_file(folder));
         let secret = ids::secret().map_err(Failure::passing)?;
         let environment = self.with_orange_on_path();
         Launch {
@@ -164,20 +178,22 @@ impl Driver {
             resumed_id: conversation.resumed(),
             system_prompt: None,
             directory,
-            home: &self.home,
+            home: &self.context.home,
             environment: &environment,
         }
         .write(folder)
         .map_err(Failure::for_good)?;
         let hash = ids::hash(&secret);
-        let kept = private_file::write_for_now(&location::proof_file(folder), hash.as_bytes());
+        let kept = private_file::write_for_now(&run_location::proof_file(folder), hash.as_bytes());
         kept.map_err(Failure::passing)?;
         conversation.keep(folder).map_err(Failure::passing)?;
         let has_terminal = manner == Manner::Interactive || !harness.can_be_headless();
         // Its hooks may be in the file that something else was in the way of.
         let tells = has_its_files && harness.events.contains(&AgentEventKind::SessionStart);
         if has_terminal && tells {
-            let directory = self.run_directory(&task.project, &task.id, &spawn.run);
+            let directory = self
+                .context
+                .run_directory(&task.project, &task.id, &spawn.run);
             let directory = directory.map_err(Failure::for_good)?;
             expect_agent_events(&directory).map_err(Failure::passing)?;
         }
@@ -191,9 +207,9 @@ impl Driver {
 
     /// The environment with this program at the end of the `PATH`: agents call it by its name.
     fn with_orange_on_path(&self) -> Environment {
-        let mut variables = self.environment.variables().clone();
-        let folder = self.orange.parent();
-        if let Some(folder) = folder.filter(|_| self.orange.ends_with("orange")) {
+        let mut variables = self.context.environment.variables().clone();
+        let folder = self.context.orange.parent();
+        if let Some(folder) = folder.filter(|_| self.context.orange.ends_with("orange")) {
             let mut path = variables
                 .get("PATH".as_ref() as &std::ffi::OsStr)
                 .cloned()

@@ -42,13 +42,13 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let named = args.project.as_deref().map(ProjectName::new);
-    let project = driver.project_here(named.as_ref())?;
-    let settings = driver.settings(project.as_ref())?;
+    let project = driver.callers.project_here(named.as_ref())?;
+    let settings = driver.context.settings(project.as_ref())?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,
             body: Body {
-                path: driver.home().settings().display().to_string(),
+                path: driver.context.home().settings().display().to_string(),
                 project: project.map(|it| it.name),
                 settings: settings.all(),
             },
@@ -66,7 +66,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         ];
         let is_set = setting.value.is_some();
         let origin = if is_set {
-            told(&setting.origin, driver.home())
+            told(&setting.origin, driver.context.home())
         } else {
             String::new()
         };

@@ -53,7 +53,7 @@ struct Line<'a> {
 /// Prints the list.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let known = driver.known_harnesses()?;
+    let known = driver.scheduler.known_harnesses()?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,

@@ -41,7 +41,9 @@ struct Body<'a> {
 
 /// Ends the parking.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let unparked = driver(environment)?.unpark(&HarnessName::new(&args.name))?;
+    let unparked = driver(environment)?
+        .scheduler
+        .unpark(&HarnessName::new(&args.name))?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,

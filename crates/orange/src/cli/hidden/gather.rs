@@ -21,12 +21,12 @@ pub struct Args {
 /// Runs them.
 pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    driver.refuse_runs("run the commands of gates")?;
+    driver.context.refuse_runs("run the commands of gates")?;
     let task = TaskId::new(&args.task);
-    if let Err(error) = driver.gather_wanted(&task) {
+    if let Err(error) = driver.steps.gather_wanted(&task) {
         // Nobody listens to this process; a log that cannot be written leaves only its exit code.
         let more = json!({ "error": error.to_string() });
-        driver.log(
+        driver.context.log(
             LogLevel::Error,
             &task,
             "asking a gate's command failed",

@@ -21,12 +21,14 @@ pub struct Args {
 /// Performs.
 pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    driver.refuse_runs("perform what was planned")?;
+    driver.context.refuse_runs("perform what was planned")?;
     let task = TaskId::new(&args.task);
-    if let Err(error) = driver.perform_to_the_end(&task) {
+    if let Err(error) = driver.performer.perform_to_the_end(&task) {
         // Nobody listens to this process; a log that cannot be written leaves only its exit code.
         let more = json!({ "error": error.to_string() });
-        driver.log(LogLevel::Error, &task, "performing failed", more);
+        driver
+            .context
+            .log(LogLevel::Error, &task, "performing failed", more);
         return Err(error.into());
     }
     Ok(Exit::Ok)

@@ -51,13 +51,13 @@ struct Body<'a> {
 /// Registers it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let here = driver.directory().map(std::path::Path::to_owned);
+    let here = driver.context.directory().map(std::path::Path::to_owned);
     let directory = match (&args.directory, here) {
         (Some(named), Some(here)) => here.join(named),
         (Some(named), None) => named.clone(),
         (None, here) => here.unwrap_or_default(),
     };
-    let (project, is_new) = driver.add_project(
+    let (project, is_new) = driver.admin.add_project(
         &directory,
         args.name.as_deref().map(ProjectName::new),
         args.workflow.clone(),

@@ -29,7 +29,7 @@ struct Body {
 /// Prints the list.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let projects = driver.registered()?;
+    let projects = driver.admin.registered()?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,
@@ -42,7 +42,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let mut table = Table::new(columns, "PATH");
     for project in &projects {
         // What holds, also where only `config.toml` says so.
-        let settings = driver.settings(Some(project))?;
+        let settings = driver.context.settings(Some(project))?;
         let harness = settings.harness.as_ref().map_or("-", |it| it.as_str());
         let row = [
             Cell::new(Style::Bold, project.name.as_str()),

@@ -40,12 +40,12 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let name = ProjectName::new(&args.name);
-    let (project, found) = driver.remove_project(&name)?;
+    let (project, found) = driver.admin.remove_project(&name)?;
     let mut stays = vec![format!(
         "the repository `{}` with its branches and what was kept of unsaved work",
         project.path.display()
     )];
-    let tasks = driver.home().tasks().join(name.as_str());
+    let tasks = driver.context.home().tasks().join(name.as_str());
     if found.ended > 0 {
         let count = counted(found.ended, "ended task");
         stays.push(format!("{count} in `{}`", tasks.display()));

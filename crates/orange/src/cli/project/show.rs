@@ -39,8 +39,8 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let name = args.name.as_deref().map(ProjectName::new);
-    let project = driver.project_for(name.as_ref())?;
-    let found = driver.belongings(&project.name)?;
+    let project = driver.callers.project_for(name.as_ref())?;
+    let found = driver.admin.belongings(&project.name)?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,

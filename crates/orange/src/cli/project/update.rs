@@ -78,7 +78,7 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let name = args.name.as_deref().map(ProjectName::new);
-    let name = driver.project_for(name.as_ref())?.name;
+    let name = driver.callers.project_for(name.as_ref())?.name;
     let script = |option: &str, text: &Option<String>| {
         let text = text.as_deref();
         text.map(|text| script(option, text)).transpose()
@@ -107,7 +107,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             ],
         });
     }
-    let project = driver.update_project(&name, &settings)?;
+    let project = driver.admin.update_project(&name, &settings)?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,

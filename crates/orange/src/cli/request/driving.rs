@@ -111,7 +111,7 @@ pub fn driver(environment: &Environment) -> Result<Driver, Error> {
 
 /// The task that was named, or the asker's own.
 pub fn meant(driver: &Driver, named: Option<&str>) -> Result<TaskId, Error> {
-    Ok(driver.meant(named)?)
+    Ok(driver.callers.meant(named)?)
 }
 
 /// Asks for something, and prints what came of it.
@@ -180,8 +180,8 @@ fn attempt(
     };
     let waiting = target.patience.waiting();
     let manner = Manner::waiting(target.patience.json, output);
-    let (came, signal) = attend(driver.meanwhile(), manner, || {
-        driver.ask_as_caller(&task, request, waiting)
+    let (came, signal) = attend(driver.context.meanwhile(), manner, || {
+        driver.requests.ask_as_caller(&task, request, waiting)
     });
     match (came, signal) {
         (Err(DriverError::GateRunning { .. }), Some(signal)) => {
@@ -246,7 +246,7 @@ pub fn named_commit(
     };
     let driver = driver(environment)?;
     let task = meant(&driver, target.task.as_deref())?;
-    Ok(Some(driver.commit_named(&task, head)?))
+    Ok(Some(driver.workspaces.commit_named(&task, head)?))
 }
 
 /// Prints what asking came to.

@@ -31,7 +31,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
     let role = args.role.as_deref().map(Role::named);
-    let showing = driver.attach(&task, role.as_ref())?;
+    let showing = driver.agents.attach(&task, role.as_ref())?;
     if showing.is_nested {
         let hint = "this terminal is inside another tmux; leave the agent with the prefix pressed \
                     twice, usually `Ctrl-b Ctrl-b d`";

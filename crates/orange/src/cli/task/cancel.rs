@@ -47,6 +47,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if let Some(task) = ended.filter(|_| !args.target.patience.json) {
         // What was asked for has happened, whatever a look at the repository comes to.
         let kept = driver(environment)?
+            .workspaces
             .rescues_of(&task, None)
             .unwrap_or_default();
         let waiting: Vec<&KeptWork> = kept.iter().filter(|it| !it.is_brought_back).collect();
@@ -59,7 +60,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 
 /// What becomes of the task, for the user who is asked.
 fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
-    let task = driver.show(task)?.stored.task;
+    let task = driver.views.show(task)?.stored.task;
     let (id, branch, summary) = (&task.id, &task.branch, &task.summary);
     Ok(format!(
         "Cancel {id}, `{summary}`? Its agents are ended; branch `{branch}` and uncommitted work \

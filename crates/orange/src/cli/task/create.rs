@@ -97,8 +97,8 @@ pub struct Args {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let (branch, summary) = named(args)?;
-    let asker = driver.identify()?;
-    let after = args.after.iter().map(|it| driver.meant(Some(it)));
+    let asker = driver.callers.identify()?;
+    let after = args.after.iter().map(|it| driver.callers.meant(Some(it)));
     let after: Result<BTreeSet<TaskId>, _> = after.collect();
     let new = NewWork {
         project: args.project.as_deref().map(ProjectName::new),
@@ -118,13 +118,17 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         queueing: Queueing {
             priority: args.priority,
             after: after?,
-            parent: driver.parent_meant(args.parent.as_deref(), &asker)?,
+            parent: driver
+                .callers
+                .parent_meant(args.parent.as_deref(), &asker)?,
             starts_itself: false,
         },
     };
     let manner = Manner::waiting(args.patience.json, output);
-    let (begun, signal) = attend(driver.meanwhile(), manner, || {
-        driver.begin(&new, !args.no_spawn, args.patience.waiting())
+    let (begun, signal) = attend(driver.context.meanwhile(), manner, || {
+        driver
+            .requests
+            .begin(&new, !args.no_spawn, args.patience.waiting())
     });
     if let Some(signal) = signal {
         let waited = match &begun {

@@ -60,9 +60,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         }
     }
     let came = if args.undo {
-        driver.undelete(&task)?
+        driver.requests.undelete(&task)?
     } else {
-        driver.delete(&task)?
+        driver.requests.delete(&task)?
     };
     let (directory, already) = match came {
         PutAway::Refused(refusal) => return Err(Error::Refused(refusal)),
@@ -106,7 +106,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 
 /// What becomes of the task, for who is asked.
 fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
-    let task = driver.show(task)?.stored.task;
+    let task = driver.views.show(task)?.stored.task;
     let (id, branch, summary) = (&task.id, &task.branch, &task.summary);
     Ok(format!(
         "Delete {id}, `{summary}`? Its directory goes to the trash; branch `{branch}`, kept work \

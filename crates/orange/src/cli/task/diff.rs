@@ -65,7 +65,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
     let is_coloured = output.is_coloured() && !args.json;
-    let difference = driver.diff(&task, args.stat, is_coloured)?;
+    let difference = driver.workspaces.diff(&task, args.stat, is_coloured)?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,

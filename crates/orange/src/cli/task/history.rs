@@ -52,7 +52,7 @@ struct Line<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
-    let events = driver.history(&task, 0)?;
+    let events = driver.views.history(&task, 0)?;
     if args.json {
         let lines = events.iter().map(|event| Line {
             event,

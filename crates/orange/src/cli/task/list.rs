@@ -85,9 +85,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let project = if args.all {
         None
     } else {
-        driver.project_here(named.as_ref())?.map(|it| it.name)
+        driver
+            .callers
+            .project_here(named.as_ref())?
+            .map(|it| it.name)
     };
-    let overview = driver.list(&Wanted {
+    let overview = driver.views.list(&Wanted {
         project: project.clone(),
         status: args.status.as_deref().map(Status::new),
         ended: args.all_statuses,

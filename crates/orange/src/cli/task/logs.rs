@@ -60,7 +60,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
     let role = args.role.as_deref().map(Role::named);
-    let shown = driver.logs(&task, role.as_ref())?;
+    let shown = driver.agents.logs(&task, role.as_ref())?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,
@@ -76,7 +76,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         print(&whole_lines(&shown.text, true), output)?;
         return Ok(Exit::Ok);
     }
-    let (followed, signal) = attend(driver.meanwhile(), Manner::printing(), || {
+    let (followed, signal) = attend(driver.context.meanwhile(), Manner::printing(), || {
         follow(&driver, &task, shown, output)
     });
     match (followed?, signal) {
@@ -111,11 +111,11 @@ fn follow(
         if !shown.is_running {
             return Ok(Followed::Ended);
         }
-        if driver.meanwhile().is_over() {
+        if driver.context.meanwhile().is_over() {
             return Ok(Followed::Stopped);
         }
         clock::rest_until(clock::after(REST), REST);
-        shown = driver.logs_of(task, &shown.run)?;
+        shown = driver.agents.logs_of(task, &shown.run)?;
     }
 }
 

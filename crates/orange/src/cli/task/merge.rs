@@ -90,7 +90,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     require_merged(task)?;
     // It has happened, whether or not that can be read just now.
-    let events = driver(environment)?.history(&task.id, 0);
+    let events = driver(environment)?.views.history(&task.id, 0);
     let events = events.unwrap_or_default();
     let besides = Besides {
         merged: merged(&events),

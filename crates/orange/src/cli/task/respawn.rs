@@ -71,7 +71,9 @@ fn bring_back_all(
     let bound = Duration::from_secs(patience.wait.unwrap_or(USUAL_WAIT));
     let driver = driver(environment)?;
     let manner = Manner::waiting(patience.json, output);
-    let (found, signal) = attend(driver.meanwhile(), manner, || driver.respawn_lost(bound));
+    let (found, signal) = attend(driver.context.meanwhile(), manner, || {
+        driver.requests.respawn_lost(bound)
+    });
     let found = found?;
     if patience.json {
         let answer = Answer {

@@ -68,10 +68,12 @@ struct BroughtBack<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
-    driver.identify_for(&task)?;
+    driver.callers.identify_for(&task)?;
     let project = args.project.as_deref().map(ProjectName::new);
     if let (Some(to), Some(number)) = (destination(args), args.number) {
-        let paths = driver.restore(&task, project.as_ref(), number, &to)?;
+        let paths = driver
+            .workspaces
+            .restore(&task, project.as_ref(), number, &to)?;
         if args.json {
             let body = BroughtBack {
                 number,
@@ -87,7 +89,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         output.answer(&text)?;
         return Ok(Exit::Ok);
     }
-    let mut rescues = driver.rescues_of(&task, project.as_ref())?;
+    let mut rescues = driver.workspaces.rescues_of(&task, project.as_ref())?;
     if let Some(number) = args.number {
         rescues.retain(|it| it.number == number);
         if rescues.is_empty() {

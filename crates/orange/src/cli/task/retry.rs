@@ -26,6 +26,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let patience = &args.target.patience;
     let driver = driver(environment)?.gathering(patience.gathering());
     let task = meant(&driver, args.target.task.as_deref())?;
-    let answer = driver.retry(&task, args.message.as_ref(), patience.waiting())?;
+    let answer = driver
+        .requests
+        .retry(&task, args.message.as_ref(), patience.waiting())?;
     print(answer, patience.json, output)
 }

@@ -66,9 +66,9 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
-    let shown = driver.show(&task)?;
-    let why = driver.why(&task)?;
-    let results = driver.results(&task)?;
+    let shown = driver.views.show(&task)?;
+    let why = driver.views.why(&task)?;
+    let results = driver.agents.results(&task)?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,

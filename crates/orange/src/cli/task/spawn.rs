@@ -26,7 +26,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let wanted = Wanted::plain(Ask::Verb(Verb::Spawn));
     let Target { patience, .. } = &args.target;
     let first = answer(&args.target, wanted, environment, output)?;
-    let (first, start) = driver(environment)?.spawn_on(first, patience.waiting())?;
+    let (first, start) = driver(environment)?
+        .requests
+        .spawn_on(first, patience.waiting())?;
     let task = match &first {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
         Answer::Already(_) | Answer::Refused(_) => return print(first, patience.json, output),

@@ -49,7 +49,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return ask(&args.target, wanted, environment, output);
     }
     let patience = &args.target.patience;
-    let unblocked = driver(environment)?.unblock_all(patience.waiting())?;
+    let unblocked = driver(environment)?
+        .requests
+        .unblock_all(patience.waiting())?;
     let lines: Vec<Line> = unblocked.iter().map(line).collect();
     let failed = lines.iter().any(|line| line.problem.is_some());
     let exit = if failed { Exit::Refused } else { Exit::Ok };

@@ -51,7 +51,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let amends = args.summary.is_some() || args.branch.is_some() || args.priority.is_some();
     let request = match (to, &args.workflow) {
         (Some(to), _) if !amends => Ask::Move { to },
-        (_, Some(workflow)) => driver(environment)?.adopting(workflow)?,
+        (_, Some(workflow)) => driver(environment)?.context.adopting(workflow)?,
         (to, None) => Ask::Amend {
             summary: args.summary.clone(),
             branch: branch(args, environment)?,
@@ -73,7 +73,7 @@ fn branch(args: &Args, environment: &Environment) -> Result<Option<BranchName>, 
         Some("") => {
             let driver = driver(environment)?;
             let task = meant(&driver, args.target.task.as_deref())?;
-            Some(driver.branch_of_worktree(&task)?)
+            Some(driver.workspaces.branch_of_worktree(&task)?)
         }
         Some(named) => Some(BranchName::new(named)),
     })

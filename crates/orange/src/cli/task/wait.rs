@@ -61,8 +61,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let wanted: Vec<Until> = args.until.iter().map(|word| until(word)).collect();
     let bound = args.timeout.map(Duration::from_secs);
     let manner = Manner::waiting(args.json, output);
-    let (awaited, signal) = attend(driver.meanwhile(), manner, || {
-        driver.await_status(&task, &wanted, bound)
+    let (awaited, signal) = attend(driver.context.meanwhile(), manner, || {
+        driver.views.await_status(&task, &wanted, bound)
     });
     if let (Ok(Awaited::NotYet(_)), Some(signal)) = (&awaited, signal) {
         let waited = Waited::Status(task);

@@ -45,8 +45,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let project = args.project.as_deref().map(ProjectName::new);
     let collect = |confirmed: bool, output: &Output| {
         let manner = Manner::working(args.json, output);
-        let (collected, _) = attend(driver.meanwhile(), manner, || {
-            driver.collect(project.as_ref(), confirmed, Waiting::USUAL)
+        let (collected, _) = attend(driver.context.meanwhile(), manner, || {
+            driver
+                .admin
+                .collect(project.as_ref(), confirmed, Waiting::USUAL)
         });
         collected
     };

@@ -44,8 +44,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
     let manner = Manner::working(args.json, output);
-    let (workspaces, _) = attend(driver.meanwhile(), manner, || {
-        driver.init_workspaces(project.as_ref(), args.count)
+    let (workspaces, _) = attend(driver.context.meanwhile(), manner, || {
+        driver
+            .workspaces
+            .init_workspaces(project.as_ref(), args.count)
     });
     let workspaces = workspaces?;
     if args.json {

@@ -40,7 +40,7 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
-    let workspaces = driver.workspaces(project.as_ref())?;
+    let workspaces = driver.workspaces.workspaces(project.as_ref())?;
     if args.json {
         let answer = Answer {
             schema: SHAPE.name,

@@ -39,7 +39,7 @@ pub(super) fn look(
         }
         rest = TICK;
         let rows = alive.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let doing = driver.doing_of(&rows);
+        let doing = driver.views.doing_of(&rows);
         // Who is shown other agents has forgotten what was seen of the ones before, though the same
         // may be seen again.
         let is_other = rows != last_rows;
@@ -50,7 +50,7 @@ pub(super) fn look(
             }
         }
         // A look that fails shows nothing; the next one may.
-        let Ok(seen) = driver.agents(&rows) else {
+        let Ok(seen) = driver.views.agents(&rows) else {
             continue;
         };
         if is_other || seen != last_seen {

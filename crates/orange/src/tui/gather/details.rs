@@ -71,19 +71,21 @@ fn content(
 ) -> Result<Option<Content>, DriverError> {
     Ok(Some(match tab {
         Tab::Terminal => return Ok(None),
-        Tab::Task => match driver.task_text(task)? {
+        Tab::Task => match driver.requests.task_text(task)? {
             Some(text) => Content::Lines(contents::task(&text, theme, width)),
             None => Content::Nothing(String::from("TASK.md is being written")),
         },
-        Tab::Diff => contents::diff(&driver.diff(task, false, false)?, theme),
-        Tab::Timeline => {
-            Content::Lines(contents::timeline(&driver.history(task, 0)?, theme, width))
-        }
+        Tab::Diff => contents::diff(&driver.workspaces.diff(task, false, false)?, theme),
+        Tab::Timeline => Content::Lines(contents::timeline(
+            &driver.views.history(task, 0)?,
+            theme,
+            width,
+        )),
         Tab::Workflow => {
-            let shown = driver.show(task)?;
-            let workflow = driver.workflow_of(task)?;
-            let why = driver.why(task)?;
-            let outlook = driver.outlook(task)?;
+            let shown = driver.views.show(task)?;
+            let workflow = driver.views.workflow_of(task)?;
+            let why = driver.views.why(task)?;
+            let outlook = driver.views.outlook(task)?;
             let known = contents::Known {
                 shown: &shown,
                 why: why.as_ref(),

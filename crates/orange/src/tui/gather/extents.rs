@@ -58,7 +58,7 @@ pub(super) fn measure(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<
         rest = Duration::from_millis(1);
         let before = known.get(&id).map(|(extent, _)| extent.clone());
         // What cannot be measured has changed nothing that could be shown.
-        let extent = driver.extent(&id).unwrap_or_default();
+        let extent = driver.workspaces.extent(&id).unwrap_or_default();
         known.insert(id.clone(), (extent.clone(), Stopwatch::start()));
         if before.as_ref() != Some(&extent) && sender.send(Message::Measured(id, extent)).is_err() {
             return;

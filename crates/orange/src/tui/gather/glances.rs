@@ -32,7 +32,7 @@ pub(super) fn glance(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<M
         }
         known.retain(|id, _| visible.contains(id));
         if glancer.is_none() {
-            glancer = driver.glancer().ok();
+            glancer = driver.views.glancer().ok();
         }
         let Some(glancer) = &mut glancer else {
             continue;

@@ -28,12 +28,12 @@ pub(super) fn follow(
     sender: &Sender<Message>,
     alive: &Alive,
 ) {
-    let mut follower = driver.follower();
+    let mut follower = driver.views.follower();
     let mut living: BTreeMap<TaskId, TaskRow> = BTreeMap::new();
     let (mut is_first, mut had_trouble) = (true, false);
     let mut in_vain: u32 = 0;
     loop {
-        orange_driver::steps::may_panic("the list");
+        orange_driver::crash_points::may_panic("the list");
         let rest = match follower.change() {
             Ok(change) => {
                 if had_trouble && sender.send(Message::Trouble(None)).is_err() {

@@ -29,7 +29,7 @@ pub(super) fn watch(
     wishes: &Receiver<Wish>,
     sender: &Sender<Message>,
 ) {
-    let mut onlooker = driver.onlooker();
+    let mut onlooker = driver.agents.onlooker();
     let mut watched: Option<(TaskId, usize)> = None;
     let mut last: Option<Result<Option<AgentScreen>, String>> = None;
     let mut rest = IDLE;

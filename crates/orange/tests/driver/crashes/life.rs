@@ -259,10 +259,13 @@ impl Life {
     fn notice_death(&self, driver: &Driver) {
         let before = self.stage.task(&self.id).version;
         wait_for("the death to be judged", || {
-            driver.observe(&self.id).unwrap();
+            driver
+                .agents
+                .observe_each(std::slice::from_ref(&self.id))
+                .unwrap();
             self.stage.task(&self.id).version > before
         });
-        driver.perform(&self.id).unwrap();
+        driver.performer.perform(&self.id).unwrap();
     }
 
     /// A reviewer comes back by itself once its death was seen, a worker when it is asked for.

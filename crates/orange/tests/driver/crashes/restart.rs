@@ -39,7 +39,7 @@ fn plan(stage: &Stage) -> TaskId {
         },
         waiting: Waiting::Not,
     };
-    let answer = stage.driver().ask(&asked).unwrap();
+    let answer = stage.driver().requests.ask(&asked).unwrap();
     assert!(matches!(answer, Answer::StillRunning(_)), "{answer:?}");
     id
 }

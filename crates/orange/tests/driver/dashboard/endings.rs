@@ -35,7 +35,7 @@ fn left(stage: &Stage) -> Vec<String> {
 /// Whoever comes next can supervise at once.
 fn assert_nothing_is_left(stage: &Stage, process: u32) {
     wait_for("the end of the dashboard", || state(process).is_none());
-    wait_for("its lock", || !stage.driver().is_supervised());
+    wait_for("its lock", || !stage.driver().context.is_supervised());
     assert_eq!(left(stage), Vec::<String>::new());
     stage.must(&["serve", "--detach"]);
     stage.must(&["serve", "--stop"]);
@@ -80,7 +80,7 @@ fn a_terminal_that_is_closed_while_an_agent_is_shown_leaves_the_agent_alone() {
     });
     terminal.close();
     wait_for("the end of the dashboard", || state(process).is_none());
-    wait_for("its lock", || !stage.driver().is_supervised());
+    wait_for("its lock", || !stage.driver().context.is_supervised());
     wait_for("nobody who looks at the agent", || {
         stage.tmux(&["list-clients"]).is_empty()
     });

@@ -232,7 +232,7 @@ fn it_supervises_only_while_nobody_else_does() {
     terminal.wait_for("supervising");
     terminal.press(&["q"]);
     assert!(terminal.finish().contains("[exit 0]"));
-    assert!(!stage.driver().is_supervised());
+    assert!(!stage.driver().context.is_supervised());
 }
 
 #[test]

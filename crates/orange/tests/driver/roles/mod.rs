@@ -64,7 +64,7 @@ fn state(stage: &Stage) -> Vec<String> {
     let others = [
         String::from_utf8(main).unwrap(),
         projects,
-        format!("supervised: {}", stage.driver().is_supervised()),
+        format!("supervised: {}", stage.driver().context.is_supervised()),
         format!("database: {}", stage.home().database().exists()),
     ];
     tasks.chain(others).collect()

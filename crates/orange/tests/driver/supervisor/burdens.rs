@@ -50,7 +50,7 @@ fn slow_setups_keep_no_end_of_another_task_waiting() {
             },
             waiting,
         };
-        let answer = stage.driver().ask(&asked).unwrap();
+        let answer = stage.driver().requests.ask(&asked).unwrap();
         assert!(!matches!(answer, Answer::Refused(_)), "{answer:?}");
     };
     ask(&slow, Verb::Spawn, Waiting::Not);
@@ -90,7 +90,7 @@ fn agents_do_not_inherit_the_raised_limit_of_open_files() {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let mut serving = serve.spawn().unwrap();
-    wait_for("supervision", || stage.driver().is_supervised());
+    wait_for("supervision", || stage.driver().context.is_supervised());
     let limits = fs::read_to_string(format!("/proc/{}/limits", serving.id())).unwrap();
     let own = limits
         .lines()

@@ -56,7 +56,7 @@ fn there_is_one_for_a_home() {
     assert!(again.contains("supervises this home"), "{again}");
     let said = stage.must(&["serve", "--stop"]);
     assert!(said.contains("supervises no more"), "{said}");
-    wait_for("its end", || !stage.driver().is_supervised());
+    wait_for("its end", || !stage.driver().context.is_supervised());
     let said = stage.must(&["serve", "--stop"]);
     assert!(said.contains("nobody supervises"), "{said}");
 }
@@ -137,7 +137,7 @@ fn spawn_here(stage: &Stage, id: &TaskId) {
         },
         waiting: Waiting::Detached(SOON),
     };
-    let answer = stage.driver().ask(&asked).unwrap();
+    let answer = stage.driver().requests.ask(&asked).unwrap();
     assert!(matches!(answer, Answer::Done(_)), "{answer:?}");
     stage.wait_for_rest(id);
 }
@@ -181,7 +181,7 @@ fn a_database_that_was_made_anew_is_watched_too() {
     stage.script("worker-1", "pause go\nexit 7");
     let id = stage.create(&["Add a line"]);
     let (stopper, supervising) = without_sweeps(&stage);
-    stage.driver().rebuild(true).unwrap();
+    stage.driver().admin.rebuild(true).unwrap();
     spawn_here(&stage, &id);
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("the death", || deaths(&stage, &id) == 1);
@@ -221,7 +221,7 @@ fn a_service_manager_gets_what_it_needs() {
     assert!(unit.contains(&format!("ORANGE_HOME={home}\n")), "{unit}");
     let unit = stage.must(&["serve", "--unit", "launchd"]);
     assert!(unit.contains(&format!("<string>{home}</string>")), "{unit}");
-    assert!(!stage.driver().is_supervised(), "it was only asked");
+    assert!(!stage.driver().context.is_supervised(), "it was only asked");
 }
 
 #[test]
@@ -237,5 +237,5 @@ fn settings_with_a_mistake_leave_the_last_good_ones() {
     fs::write(&file, "[supervisor]\ntick = \"nonsense\n").unwrap();
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("the death", || deaths(&stage, &id) == 1);
-    assert!(stage.driver().is_supervised());
+    assert!(stage.driver().context.is_supervised());
 }

@@ -31,7 +31,7 @@ impl Serving {
         let mut serve = stage.orange(&["serve"]);
         serve.stdout(Stdio::null()).stderr(Stdio::null());
         let child = serve.spawn().unwrap();
-        wait_for("supervision", || stage.driver().is_supervised());
+        wait_for("supervision", || stage.driver().context.is_supervised());
         Serving { child }
     }
 

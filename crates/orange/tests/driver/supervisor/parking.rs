@@ -92,7 +92,7 @@ fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset
         "[pool]\nsize = 40\n[limits]\nagents = 100\n",
     )
     .unwrap();
-    let parked = stage.driver().parked().unwrap();
+    let parked = stage.driver().scheduler.parked().unwrap();
     assert_eq!(parked.len(), 1);
     assert_eq!(parked[0].harness.as_str(), "script");
     assert_eq!(parked[0].reason, Reason::Quota);
@@ -141,7 +141,7 @@ fn lesson_40_after_the_first_deaths_by_quota_nothing_is_spawned_before_the_reset
     assert_eq!(stage.started(), TASKS + RUNNING, "nobody came in vain");
     assert_eq!(all_deaths(), RUNNING);
     assert_eq!(stage.notices(), 1, "it is told once");
-    assert_eq!(stage.driver().parked().unwrap(), []);
+    assert_eq!(stage.driver().scheduler.parked().unwrap(), []);
     drop(serving);
 }
 
@@ -165,7 +165,7 @@ fn lesson_40_who_lives_and_says_that_there_is_no_quota_is_ended_and_comes_back()
         r#"{"error":"rate_limit","last_assistant_message":"You've hit your limit · resets in 8 seconds"}"#,
     ]);
     wait_for("its end", || deaths(stage, id) == 1);
-    let parked = stage.driver().parked().unwrap();
+    let parked = stage.driver().scheduler.parked().unwrap();
     assert_eq!(parked[0].reason, Reason::Quota);
     let said = parked[0].said.as_deref().unwrap();
     assert!(said.starts_with("rate_limit: You've hit"), "{said}");
@@ -197,7 +197,7 @@ fn a_harness_that_is_not_logged_in_waits_for_a_person() {
     stage.wait_for_rest(&id);
     fs::write(stage.path("scripts/go"), "").unwrap();
     wait_for("its death", || deaths(&stage, &id) == 1);
-    let parked = stage.driver().parked().unwrap();
+    let parked = stage.driver().scheduler.parked().unwrap();
     assert_eq!((parked[0].reason, parked[0].until), (Reason::Login, None));
     let listed = stage.must(&["harness", "list"]);
     assert!(listed.contains("parked: not logged in"), "{listed}");
@@ -289,7 +289,9 @@ fn a_message_that_would_start_somebody_waits_too() {
     stage.wait_for_rest(&id);
     // Nobody needs the worker just now, but what it says is true for every other one.
     fs::write(stage.path("scripts/go"), "").unwrap();
-    wait_for("its death", || stage.driver().parked().unwrap().len() == 1);
+    wait_for("its death", || {
+        stage.driver().scheduler.parked().unwrap().len() == 1
+    });
     assert_eq!(stage.task(&id).status.as_str(), "agent-review");
     fs::write(stage.path("scripts/fail"), "").unwrap();
     stage.wait_for_status(&id, "working");

@@ -49,7 +49,7 @@ fn panicking(step: &str) {
     terminal.press(&["-l", "c"]);
     terminal.press(&["Enter"]);
     terminal.wait_for("abc\nabc");
-    assert!(!stage.driver().is_supervised());
+    assert!(!stage.driver().context.is_supervised());
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn row(line: &str, task: &Task, now: Timestamp, lies: &mut Vec<String>) {
 fn compare(stage: &Stage, frames: &[Frame]) -> (Vec<String>, usize) {
     let events = stage.store().events_since(0).unwrap();
     let first = events.first().map(|it| it.task.clone()).unwrap();
-    let workflow = stage.driver().workflow_of(&first).unwrap();
+    let workflow = stage.driver().views.workflow_of(&first).unwrap();
     let mut past = Past {
         workflow: &workflow,
         tasks: BTreeMap::new(),

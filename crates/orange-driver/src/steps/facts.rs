@@ -1,28 +1,24 @@
 //! Gathers the facts that a decision needs, holding no lock.
 
-use orange_config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_TASK_ID};
-use orange_effects::command::Invocation;
 use orange_effects::private_file::{self, PrivateFileError};
 use orange_engine::Task;
 use orange_engine::decision::Needs;
-use orange_engine::input::{Cause, FactNeeded, GitFacts, Observation, Unclean};
+use orange_engine::input::{FactNeeded, GitFacts, Unclean};
 use orange_engine::language::gates::GitCondition;
 use orange_engine::names::{BranchName, CommitId, RunId};
 use orange_engine::report::Report;
-use orange_store::{GateCommand, Store, StoredTask, WorkspaceRecord};
+use orange_store::{GateCommand, Store, StoredTask};
 
-use crate::step::{Known, read};
-use crate::{Driver, DriverError};
-
-/// How many seconds a command of a workflow or a script of a project may take when neither says.
-pub(super) const USUAL_TIMEOUT: u64 = 600;
+use crate::DriverError;
+use crate::steps::Steps;
+use crate::steps::{Known, read};
 
 /// The largest report in bytes; a larger one is not read.
 const LARGEST_REPORT: u64 = 1024 * 1024;
 
-impl Driver {
+impl Steps {
     /// Adds the facts to what is known, or says why one of them cannot be had.
-    pub(super) fn gather(
+    pub(crate) fn gather(
         &self,
         store: &mut Store,
         stored: &StoredTask,
@@ -46,11 +42,12 @@ impl Driver {
                     }
                 }
                 FactNeeded::Git => {
-                    let facts = self.git_facts(store, task, known);
+                    let facts = self.workspaces.git_facts(store, task, known);
                     let branch = known.branch.as_ref().unwrap_or(&task.branch);
                     known.facts.git = Some(match facts {
                         Ok(facts) => {
-                            self.notice_task_file(store, task, branch, &facts)?;
+                            let notice = self.task_file_notice(task, branch, &facts)?;
+                            known.notices.extend(notice);
                             facts
                         }
                         Err(DriverError::FactUnknown { reason, .. }) if known.judges_end => {
@@ -82,35 +79,29 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets a person know of a TASK.md in the branch's commits as soon as it is seen: no merge takes
-    /// it, and the longer it stays the more commits have it.
-    fn notice_task_file(
+    /// What to tell the user about a TASK.md in the branch's commits as soon as it is seen: no merge
+    /// takes it, and the longer it stays the more commits have it.
+    fn task_file_notice(
         &self,
-        store: &mut Store,
         task: &Task,
         branch: &BranchName,
         facts: &GitFacts,
-    ) -> Result<(), DriverError> {
+    ) -> Result<Option<String>, DriverError> {
         if facts.holds.contains(&GitCondition::TaskFileUntracked) {
-            return Ok(());
+            return Ok(None);
         }
-        let projects = self.projects()?;
+        let projects = self.context.projects()?;
         let file = &projects.require(&task.project)?.task_file;
-        let what = format!(
+        Ok(Some(format!(
             "`{file}` was committed to `{branch}`, so that it cannot be merged; take it out with \
              `git rm --cached {file}` and `git commit --amend`, or with `git rebase -i`"
-        );
-        self.step(
-            store,
-            &task.id,
-            &Cause::Observation(Observation::Noticed { what }),
-        )?;
-        Ok(())
+        )))
     }
 
     /// The report that a headless run left, if it left one; one that does not read says why.
     fn report(&self, task: &Task, run: &RunId) -> Result<Option<Report>, DriverError> {
         let path = self
+            .context
             .run_directory(&task.project, &task.id, run)?
             .join("report.json");
         let bytes = match private_file::read_from_agent(&path, LARGEST_REPORT) {
@@ -128,33 +119,6 @@ impl Driver {
         let read = Report::object_in(&bytes)
             .and_then(|object| serde_json::from_str(object).map_err(|error| error.to_string()));
         Ok(Some(read.unwrap_or_else(Report::unreadable)))
-    }
-
-    /// A command of a workflow; it learns what it runs for, so that it is known when it calls back.
-    pub(super) fn own_command(
-        &self,
-        task: &Task,
-        command: &[String],
-        workspace: &WorkspaceRecord,
-        effect: &str,
-    ) -> Result<Invocation, DriverError> {
-        let (program, arguments) = match command.split_first() {
-            Some((program, arguments)) => (program.as_str(), arguments),
-            None => ("", &[][..]),
-        };
-        let offset = self.require_port_offset(&workspace.name)?;
-        let mut variables = self.environment.passed([]);
-        for (name, value) in [
-            (ORANGE_TASK_ID, task.id.as_str().into()),
-            (ORANGE_EFFECT_ID, effect.into()),
-            (ORANGE_HOME, self.home.path().as_os_str().to_owned()),
-            (ORANGE_PORT_OFFSET, offset.to_string().into()),
-        ] {
-            variables.insert(name.into(), value);
-        }
-        Ok(Invocation::new(program, variables)
-            .arguments(arguments)
-            .directory(&workspace.path))
     }
 }
 

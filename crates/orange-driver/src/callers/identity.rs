@@ -7,14 +7,16 @@
 
 use std::path::Path;
 
-use orange_config::{ORANGE_EFFECT_ID, ORANGE_RUN_ID, ORANGE_TASK_ID};
+use orange_config::{ORANGE_EFFECT_ID, ORANGE_TASK_ID};
 use orange_engine::names::{RunId, TaskId};
 use orange_engine::role::Role;
 use orange_store::{RunRecord, Store, StoreError};
 
-use super::caller::{Caller, Mark, real};
-use crate::agents::location;
-use crate::{Driver, DriverError, ids};
+use crate::DriverError;
+use crate::callers::Callers;
+use crate::context::caller::{Caller, Mark, real};
+use crate::context::ids;
+use crate::context::run_location;
 
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,26 +62,28 @@ enum Origin {
     Background,
 }
 
-impl Driver {
+impl Callers {
     /// Who calls this process.
     ///
     /// Without a sandbox an agent that detaches from its parents and drops its variables, or takes
     /// another process's proof, cannot be told from others; `docs/security.md` lists what is out of
     /// reach.
     pub fn identify(&self) -> Result<Identity, DriverError> {
-        match Store::open_read_only(&self.home) {
+        match Store::open_read_only(&self.context.home) {
             Ok(store) => self.identify_in(&store),
             // Without a database there is no run that could ask.
-            Err(StoreError::Missing { .. }) if !self.is_called_by_agent() => Ok(Identity::human()),
+            Err(StoreError::Missing { .. }) if !self.context.is_called_by_agent() => {
+                Ok(Identity::human())
+            }
             // An agent that outlived an update of orange is still that agent.
-            Err(StoreError::Older { .. }) => self.identify_in(&self.store()?),
+            Err(StoreError::Older { .. }) => self.identify_in(&self.context.store()?),
             Err(error) => Err(error.into()),
         }
     }
 
     /// The same, with a store that is open.
     pub(crate) fn identify_in(&self, store: &Store) -> Result<Identity, DriverError> {
-        let caller = self.caller()?;
+        let caller = self.context.caller()?;
         let origin = self.origin(store, &caller)?;
         let (nearest, origin) = match origin {
             Some((index, origin)) => (index + 1, Some(origin)),
@@ -100,7 +104,7 @@ impl Driver {
         match (identity, origin) {
             (Some(identity), _) => Ok(identity),
             (None, origin) => {
-                let found = self.directory().map(|it| in_workspace(store, it));
+                let found = self.context.directory().map(|it| in_workspace(store, it));
                 match (found.transpose()?.flatten(), origin) {
                     (Some(identity), _) => Ok(identity),
                     (None, None) => Ok(Identity::human()),
@@ -122,14 +126,16 @@ impl Driver {
         let pids: Vec<u32> = caller.parents.iter().map(|it| it.process.pid).collect();
         let runs = store.runs_of_processes(&pids)?;
         let servers = store.places_of_servers(&pids)?;
-        let socket = self.tmux.socket();
+        let socket = self.context.tmux.socket();
         for (index, parent) in caller.parents.iter().enumerate() {
             let process = &parent.process;
-            let mut run = runs.iter().filter(|run| location::is_process(run, process));
+            let mut run = runs
+                .iter()
+                .filter(|run| run_location::is_process(run, process));
             if let Some(run) = run.next() {
                 return Ok(Some((index, Origin::Run(Box::new(run.clone())))));
             }
-            let is_server = |it| location::is_server(it, socket, process);
+            let is_server = |it| run_location::is_server(it, socket, process);
             if parent.is_background || servers.iter().any(is_server) {
                 return Ok(Some((index, Origin::Background)));
             }
@@ -146,7 +152,7 @@ impl Driver {
         run: Option<&RunRecord>,
     ) -> Result<Said, DriverError> {
         let script = match &mark.run {
-            Some(run) => self.task_of_script(run),
+            Some(run) => self.context.task_of_script(run),
             None => mark.task.clone().filter(|_| mark.is_in_effect),
         };
         if let Some(task) = script.filter(|_| mark.proof.is_none()) {
@@ -169,28 +175,10 @@ impl Driver {
         Ok(Said::Run(said))
     }
 
-    /// Whether an agent calls, or something that runs for a task; told without the database, so
-    /// that it can be asked when that is lost. A caller that cannot be known is not the user.
-    pub(crate) fn is_called_by_agent(&self) -> bool {
-        let workspaces = real(&self.home.workspaces());
-        let is_inside = |directory: &Path| real(directory).starts_with(&workspaces);
-        self.caller().map_or(true, |caller| caller.is_connected())
-            || self.directory().is_some_and(is_inside)
-    }
-
-    /// Refuses a call that carries a run's mark: what is started apart has none, and an agent's own
-    /// call would run programs by that agent's `PATH`.
-    pub fn refuse_runs(&self, what: &'static str) -> Result<(), DriverError> {
-        match self.environment.variable(ORANGE_RUN_ID) {
-            Some(_) => Err(DriverError::ForAPerson(what)),
-            None => Ok(()),
-        }
-    }
-
     /// Refuses an agent what is the user's to ask for.
     pub fn require_person(&self, what: &'static str) -> Result<(), DriverError> {
         // A caller that nothing connects with a task need not wait for the database to say so.
-        if !self.is_called_by_agent() || self.identify()?.role == Role::Human {
+        if !self.context.is_called_by_agent() || self.identify()?.role == Role::Human {
             return Ok(());
         }
         Err(DriverError::ForAPerson(what))
@@ -215,8 +203,12 @@ impl Driver {
         task: &TaskId,
         identify: impl FnOnce() -> Result<Identity, DriverError>,
     ) -> Result<Identity, DriverError> {
-        let own = self.environment.variable(ORANGE_TASK_ID);
-        let inside_effect = self.environment.variable(ORANGE_EFFECT_ID).is_some();
+        let own = self.context.environment.variable(ORANGE_TASK_ID);
+        let inside_effect = self
+            .context
+            .environment
+            .variable(ORANGE_EFFECT_ID)
+            .is_some();
         if inside_effect && own.is_some_and(|own| own == task.as_str()) {
             return Err(DriverError::InsideEffect { task: task.clone() });
         }

@@ -16,10 +16,12 @@ use orange_engine::input::CommandResult;
 use orange_engine::names::TaskId;
 use orange_store::{GateAnswer, GateCommand, Store, WorkspaceRecord};
 
-use crate::lock::Lock;
-use crate::request::wait::Called;
-use crate::workspaces::prepare::GATE;
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::context::Gathering;
+use crate::context::background::Called;
+use crate::context::lock::Lock;
+use crate::context::script_runs::GATE;
+use crate::steps::Steps;
 
 /// What a shell answers for a program that does not exist.
 const NOT_FOUND: i32 = 127;
@@ -33,28 +35,19 @@ const BY_SIGNAL: i32 = 128;
 /// How often a command is run again because the worktree got another commit meanwhile.
 const ROUNDS: usize = 3;
 
-/// Who runs the commands of gates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gathering {
-    /// This process. Not for one that an agent's end could end.
-    Here,
-    /// A process of its own, which is waited for this long.
-    Detached(Duration),
-}
-
 /// How commands ended, by program and arguments.
 type Results = BTreeMap<Vec<String>, CommandResult>;
 
-impl Driver {
+impl Steps {
     /// How the commands of gates end, all of them for the same content of the worktree.
-    pub(super) fn command_results(
+    pub(crate) fn command_results(
         &self,
         store: &mut Store,
         task: &Task,
         wanted: &[GateCommand],
     ) -> Result<Results, DriverError> {
         let workspace = gate_workspace(store, task)?;
-        match self.gathering {
+        match self.context.gathering {
             Gathering::Here => self.run_gates(task, wanted, &workspace),
             Gathering::Detached(bound) => {
                 self.wait_for_answers(store, task, wanted, &workspace, Deadline::after(bound))
@@ -74,13 +67,15 @@ impl Driver {
         self.head(task, workspace)?;
         let commands: Vec<String> = wanted.iter().map(|it| it.command.join(" ")).collect();
         let commands = commands.join("`, `");
-        self.meanwhile.note(format!("{}: `{commands}`", task.id));
+        self.context
+            .meanwhile
+            .note(format!("{}: `{commands}`", task.id));
         let mut called = Called::none();
         let mut outcome = None;
         deadline.wait_for(|| {
             let looked = self.look_for_answers(store, task, wanted, workspace, &mut called);
             outcome = looked.transpose();
-            outcome.is_some() || self.meanwhile.is_over()
+            outcome.is_some() || self.context.meanwhile.is_over()
         });
         outcome.unwrap_or_else(|| {
             Err(DriverError::GateRunning {
@@ -113,7 +108,10 @@ impl Driver {
             return self.take_answers(store, task, wanted, workspace);
         }
         if called.is_another_due() {
-            called.note(self.start_in_background(&["gather", task.id.as_str()])?);
+            called.note(
+                self.context
+                    .start_in_background(&["gather", task.id.as_str()])?,
+            );
         }
         Ok(None)
     }
@@ -140,7 +138,7 @@ impl Driver {
 
     /// Runs every command that is wanted; one gatherer for each task at a time.
     pub fn gather_wanted(&self, task: &TaskId) -> Result<(), DriverError> {
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         let directory = store.require(task)?.directory;
         let Some(_lock) = Lock::to_gather(&directory)? else {
             return Ok(());
@@ -216,8 +214,9 @@ impl Driver {
         workspace: &WorkspaceRecord,
     ) -> Result<CommandResult, DriverError> {
         // A gatherer that was killed may have left one running.
-        let run = self.end_left_running(GATE, task)?;
+        let run = self.workspaces.end_left_running(GATE, task)?;
         let command = self
+            .workspaces
             .own_command(task, &wanted.command, workspace, GATE)?
             .variable(ORANGE_RUN_ID, run.as_str())
             .timeout(Duration::from_secs(wanted.timeout));
@@ -235,12 +234,12 @@ impl Driver {
 
     /// One word for what the worktree holds.
     fn state(&self, task: &Task, workspace: &WorkspaceRecord) -> Result<String, DriverError> {
-        let (_, git) = self.repository_of(task)?;
+        let (_, git) = self.workspaces.repository_of(task)?;
         Ok(git.worktree(&workspace.path)?.state()?)
     }
 
     fn head(&self, task: &Task, workspace: &WorkspaceRecord) -> Result<Head, DriverError> {
-        let (_, git) = self.repository_of(task)?;
+        let (_, git) = self.workspaces.repository_of(task)?;
         Ok(git.worktree(&workspace.path)?.head()?)
     }
 }

@@ -7,18 +7,19 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_store::{PendingMark, Store, TaskFilter};
 
+use crate::DriverError;
+use crate::admin::Admin;
 use crate::request::answer::Answer;
 use crate::request::ask::Asked;
 use crate::request::wait::Waiting;
-use crate::{Driver, DriverError};
 
-impl Driver {
+impl Admin {
     /// Tries every release again that was given up; answers with whose they are. Somebody else
     /// performs them.
     pub fn retry_given_up_releases(&self) -> Result<Vec<TaskId>, DriverError> {
         let mut retried = Vec::new();
-        let mut store = self.store()?;
-        for project in self.meant_projects(None)? {
+        let mut store = self.context.store()?;
+        for project in self.workspaces.meant_projects(None)? {
             self.retry_releases(&mut store, &project, Waiting::Not, &mut retried)?;
         }
         Ok(retried)
@@ -41,7 +42,7 @@ impl Driver {
             if !is_stopped {
                 continue;
             }
-            let answer = self.ask(&Asked {
+            let answer = self.requests.ask(&Asked {
                 task: id.clone(),
                 request: Request {
                     by: Role::Human,

@@ -10,7 +10,8 @@ use orange_config::{
 use orange_effects::process::{Ancestor, ProcessError, ProcessIdentity, ancestors};
 use orange_engine::names::{RunId, TaskId};
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::context::Context;
 
 /// The process that calls, as far as it can be known without the database.
 #[derive(Debug)]
@@ -71,7 +72,7 @@ impl Caller {
     }
 }
 
-impl Driver {
+impl Context {
     /// Who calls this process. Fails when a process above it cannot be read: that could be an
     /// agent.
     pub(crate) fn caller(&self) -> Result<Caller, DriverError> {
@@ -134,6 +135,26 @@ mod tests {
             ORANGE_EFFECT_ID,
         ] {
             assert!(read(&[(name, "x")]).is_some(), "{name}");
+        }
+    }
+}
+
+impl Context {
+    /// Whether an agent calls, or something that runs for a task; told without the database, so
+    /// that it can be asked when that is lost. A caller that cannot be known is not the user.
+    pub(crate) fn is_called_by_agent(&self) -> bool {
+        let workspaces = real(&self.home.workspaces());
+        let is_inside = |directory: &Path| real(directory).starts_with(&workspaces);
+        self.caller().map_or(true, |caller| caller.is_connected())
+            || self.directory().is_some_and(is_inside)
+    }
+
+    /// Refuses a call that carries a run's mark: what is started apart has none, and an agent's own
+    /// call would run programs by that agent's `PATH`.
+    pub fn refuse_runs(&self, what: &'static str) -> Result<(), DriverError> {
+        match self.environment.variable(ORANGE_RUN_ID) {
+            Some(_) => Err(DriverError::ForAPerson(what)),
+            None => Ok(()),
         }
     }
 }

@@ -7,17 +7,18 @@ use orange_engine::input::{Cause, Observation};
 use orange_engine::names::TaskId;
 use orange_store::Store;
 
-use crate::step::{Stepped, pinned};
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::steps::Steps;
+use crate::steps::{Stepped, pinned};
 
 /// A task that nobody could catch up with, and why.
 pub type Behind = (TaskId, DriverError);
 
-impl Driver {
+impl Steps {
     /// Follows what was written into TASK.md by hand, and says that the status has lasted for some
     /// time; whether for too long is decided.
     pub fn catch_up(&self, tasks: &[TaskId]) -> Result<Vec<Behind>, DriverError> {
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         let mut workflows = BTreeMap::new();
         let behind = tasks.iter().filter_map(|task| {
             let caught_up = self.catch_up_with(&mut store, task, &mut workflows);
@@ -32,7 +33,7 @@ impl Driver {
         task: &TaskId,
         workflows: &mut BTreeMap<String, Workflow>,
     ) -> Result<(), DriverError> {
-        self.project_files(store, task)?;
+        self.sync_files(store, task)?;
         let stored = store.require(task)?;
         let workflow = match workflows.get(&stored.workflow_text) {
             Some(known) => known,
@@ -46,7 +47,7 @@ impl Driver {
         }
         let cause = Cause::Observation(Observation::TimedOut);
         match self.step(store, task, &cause) {
-            Ok(Stepped::Recorded { .. }) => self.project_files(store, task),
+            Ok(Stepped::Recorded { .. }) => self.sync_files(store, task),
             // It is asked again, when whatever stood in the way is over.
             Ok(_)
             | Err(

@@ -12,11 +12,13 @@ use orange_engine::role::Role;
 use orange_engine::task::{PendingState, RunState};
 use orange_store::{Store, TaskFilter};
 
-use crate::request::answer::{Answer, Changed};
-use crate::request::ask::Asked;
-use crate::request::wait::{Called, Waiting};
-use crate::step::pinned;
-use crate::{Driver, DriverError};
+use super::answer::{Answer, Changed};
+use super::ask::Asked;
+use super::wait::Waiting;
+use crate::DriverError;
+use crate::context::background::Called;
+use crate::request::Requests;
+use crate::steps::pinned;
 
 /// A task that had lost agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,14 +41,14 @@ struct Found {
     events: Vec<Event>,
 }
 
-impl Driver {
+impl Requests {
     /// Starts every agent again that is provably gone with its tmux server or its machine.
     ///
     /// What an earlier call has planned and nobody performed is performed, so that a call that was
     /// ended half-way is finished by the next. One task that fails keeps no other from coming back.
     pub fn respawn_lost(&self, bound: Duration) -> Result<Vec<BroughtBack>, DriverError> {
-        self.require_person("bring every lost agent back")?;
-        let mut store = self.store()?;
+        self.callers.require_person("bring every lost agent back")?;
+        let mut store = self.context.store()?;
         let mut found = Vec::new();
         // All performers work at the same time; only then is anything waited for.
         for summary in store.list(&TaskFilter::default())?.tasks {
@@ -55,7 +57,7 @@ impl Driver {
             if let Err(error) = self.ask_for_lost(&mut store, &id, &mut asked) {
                 asked.problems.push(error.to_string());
             }
-            if let Err(error) = self.leave_to_performer(&store, &id) {
+            if let Err(error) = self.context.leave_to_performer(&store, &id) {
                 asked.problems.push(error.to_string());
             }
             if !asked.roles.is_empty() || !asked.problems.is_empty() {
@@ -91,7 +93,7 @@ impl Driver {
         id: &TaskId,
         found: &mut Found,
     ) -> Result<(), DriverError> {
-        self.observe_in(store, id)?;
+        self.agents.observe(store, id)?;
         for role in lost(store, id)? {
             let asked = Asked {
                 task: id.clone(),

@@ -19,7 +19,8 @@ use orange_effects::private_file;
 use orange_effects::process::{Patience, ProcessError, ask_to_end, end_with_variable};
 use orange_engine::names::{HarnessName, ProjectName};
 
-use crate::{Driver, DriverError, ids};
+use crate::context::ids;
+use crate::{Driver, DriverError};
 
 const ROBOT: &str = include_str!("demo/robot.sh");
 
@@ -140,7 +141,7 @@ impl Demo {
     fn fill(&self, pause: u64) -> Result<(), DriverError> {
         let robot = self.folder.join("robot.sh");
         write(&robot, ROBOT)?;
-        let home: &Home = self.driver.home();
+        let home: &Home = self.driver.context.home();
         let script = serde_json::Value::from(robot.to_string_lossy());
         let definition = format!(
             "name = \"robot\"\nbinary = \"sh\"\n\
@@ -160,23 +161,25 @@ impl Demo {
             &["add", "."],
             &["commit", "-q", "-m", "Greet"],
         ] {
-            let git = Invocation::new("git", self.driver.environment.passed([]));
+            let git = Invocation::new("git", self.driver.context.environment.passed([]));
             let git = git.directory(&repository).arguments(words);
             git.require_success()?;
         }
         let harness = Some(HarnessName::new("robot"));
         let name = Some(self.project());
-        self.driver.add_project(&repository, name, None, harness)?;
+        self.driver
+            .admin
+            .add_project(&repository, name, None, harness)?;
         Ok(())
     }
 
     /// Ends everything that it has set going, and removes its folder unless that is kept.
     pub fn end(self, is_kept: bool) -> Result<(), DriverError> {
         // Whoever supervises would start something anew. One in this process was asked before.
-        let _asked = self.driver.stop_supervisor(SUPERVISOR);
-        Deadline::after(SUPERVISOR).wait_for(|| !self.driver.is_supervised());
+        let _asked = self.driver.context.stop_supervisor(SUPERVISOR);
+        Deadline::after(SUPERVISOR).wait_for(|| !self.driver.context.is_supervised());
         // Where no process tells its variables, what is in the panes ends with their server.
-        if let Ok(listing) = self.driver.tmux.list() {
+        if let Ok(listing) = self.driver.context.tmux.list() {
             let _gone = ask_to_end(&listing.server.process);
         }
         match end_with_variable(HOME, self.folder.as_os_str(), Patience::default()) {

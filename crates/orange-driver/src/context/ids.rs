@@ -14,25 +14,25 @@ const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 const LETTERS: usize = 24;
 
 /// How many characters the shortest task id has.
-pub(super) const SHORTEST: usize = 4;
+pub(crate) const SHORTEST: usize = 4;
 
 /// An id for a task, of so many characters.
-pub(super) fn task_id(length: usize) -> Result<TaskId, DriverError> {
+pub(crate) fn task_id(length: usize) -> Result<TaskId, DriverError> {
     text(length).map(TaskId::new)
 }
 
 /// A text that no earlier input carried.
-pub(super) fn fresh() -> Result<FreshId, DriverError> {
+pub(crate) fn fresh() -> Result<FreshId, DriverError> {
     text(16).map(FreshId::new)
 }
 
 /// A secret that cannot be guessed.
-pub(super) fn secret() -> Result<String, DriverError> {
+pub(crate) fn secret() -> Result<String, DriverError> {
     text(32)
 }
 
 /// An id for an agent's conversation: a random UUID, which is what agents accept.
-pub(super) fn session() -> Result<String, DriverError> {
+pub(crate) fn session() -> Result<String, DriverError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| DriverError::NoRandomness(error.to_string()))?;
     let number = u128::from_be_bytes(bytes);
@@ -50,7 +50,7 @@ pub(super) fn session() -> Result<String, DriverError> {
 }
 
 /// What is kept of a secret.
-pub(super) fn hash(secret: &str) -> String {
+pub(crate) fn hash(secret: &str) -> String {
     let mut digits = String::new();
     for byte in Sha256::digest(secret.as_bytes()) {
         let _ = write!(digits, "{byte:02x}");

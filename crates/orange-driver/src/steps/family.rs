@@ -1,37 +1,18 @@
-//! Parents and children: who is told of whose beginning and end.
+//! Tells parents, and tasks that wait, of beginnings and ends.
 
+use orange_config::LogLevel;
 use orange_engine::input::{Cause, Observation};
 use orange_engine::names::TaskId;
-use orange_engine::role::Role;
-use orange_engine::schedule::{Place, Standing, circle};
+use orange_engine::schedule::{Place, Standing, Wait, circle};
 use orange_engine::task::Queueing;
+use orange_engine::{Task, Workflow};
 use orange_store::Store;
+use serde_json::json;
 
-use crate::step::{Stepped, pinned};
-use crate::{Driver, DriverError, Identity};
+use super::{Stepped, Steps, pinned};
+use crate::DriverError;
 
-impl Driver {
-    /// The task that a new one is a part of: the one that was named, else the worker's own.
-    pub fn parent_meant(
-        &self,
-        named: Option<&str>,
-        asker: &Identity,
-    ) -> Result<Option<TaskId>, DriverError> {
-        let Some(named) = named else {
-            let own = asker.task.clone();
-            return Ok(own.filter(|_| asker.role == Role::Worker));
-        };
-        let named = self.meant(Some(named))?;
-        match &asker.task {
-            Some(own) if *own != named => Err(DriverError::OtherTask {
-                role: asker.role.clone(),
-                own: own.clone(),
-                asked: named,
-            }),
-            _ => Ok(Some(named)),
-        }
-    }
-
+impl Steps {
     /// Tells a task of every child that began or ended without its knowing; whether there was one.
     ///
     /// Beginnings come first, so that it does not wake while a child is left that it has not heard
@@ -65,10 +46,70 @@ impl Driver {
             has_changed |= matches!(stepped, Stepped::Recorded { .. });
         }
         if has_changed {
-            self.leave_to_performer(store, parent)?;
-            self.project_files(store, parent)?;
+            self.context.leave_to_performer(store, parent)?;
+            self.sync_files(store, parent)?;
         }
         Ok(has_changed)
+    }
+
+    /// Tells others of the end of a task, if this is one.
+    pub(crate) fn follow_end(&self, store: &mut Store, workflow: &Workflow, task: &Task) {
+        if workflow.is_terminal(&task.status) {
+            self.tell_of_end(store, &Standing::of(workflow, task));
+        }
+    }
+
+    /// What follows from the end of a task for others: a parent hears of it, and who waits for a
+    /// task that was given up needs a person. Whoever dies before this leaves it to the next command
+    /// about the parent, or to the next schedule.
+    fn tell_of_end(&self, store: &mut Store, ended: &Standing) {
+        if let Some(parent) = &ended.parent {
+            let met = self.meet_children(store, parent);
+            self.log_failure(parent, met.map(|_| ()));
+        }
+        if ended.place == (Place::Ended { cancelled: true }) {
+            let told = self.tell_dependents(store, &ended.task);
+            self.log_failure(&ended.task, told);
+        }
+    }
+
+    fn tell_dependents(&self, store: &mut Store, ended: &TaskId) -> Result<(), DriverError> {
+        for standing in store.dependents(ended)? {
+            if matches!(standing.place, Place::Queued(_)) {
+                let wait = Wait::Cancelled {
+                    task: ended.clone(),
+                    status: store.require(ended)?.task.status,
+                };
+                self.notice_dead_ends(store, &standing.task, &[wait])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells a person that a task waits for what will never be.
+    pub(crate) fn notice_dead_ends(
+        &self,
+        store: &mut Store,
+        task: &TaskId,
+        waits: &[Wait],
+    ) -> Result<(), DriverError> {
+        for wait in waits {
+            if matches!(wait, Wait::Cancelled { .. } | Wait::Missing { .. }) {
+                let what = wait.to_string();
+                if let Stepped::Recorded { .. } = self.notice(store, task, what)? {
+                    self.sync_files(store, task)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn log_failure(&self, task: &TaskId, done: Result<(), DriverError>) {
+        if let Err(error) = done {
+            let error = json!({ "error": error.to_string() });
+            self.context
+                .log(LogLevel::Warn, task, "schedule.failed", error);
+        }
     }
 }
 

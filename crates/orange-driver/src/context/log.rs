@@ -16,7 +16,8 @@ use orange_engine::names::TaskId;
 use orange_engine::{Refusal, Task};
 use serde_json::{Map, Value, json};
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::context::Context;
 
 /// The longest text of a line; an error may hold the whole output of a program.
 const LONGEST_TEXT: usize = 2000;
@@ -28,7 +29,7 @@ pub(crate) const USUAL: LogSettings = LogSettings {
     keep: 3,
 };
 
-impl Driver {
+impl Context {
     /// Writes a line about a task, unless the settings want less; nobody is told of a failure.
     pub fn log(&self, level: LogLevel, task: &TaskId, what: &'static str, more: Value) {
         if level <= self.log.level {

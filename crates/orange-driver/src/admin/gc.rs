@@ -13,13 +13,14 @@ use orange_engine::task::RunState;
 use orange_store::{Store, StoreError, TaskDirectory, WorkspaceRecord, WorkspaceState};
 use serde::Serialize;
 
-use super::lifecycle::slot;
-use super::list::is_unchanged;
-use crate::lock::Lock;
-use crate::perform::act::Failure;
+use crate::DriverError;
+use crate::admin::Admin;
+use crate::context::lock::Lock;
+use crate::failure::Failure;
 use crate::request::wait::Waiting;
-use crate::step::pinned;
-use crate::{Driver, DriverError};
+use crate::steps::pinned;
+use crate::workspaces::lifecycle::slot;
+use crate::workspaces::list::is_unchanged;
 
 /// What was put in order, and what is left for a person.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
@@ -77,7 +78,7 @@ pub struct IgnoredIn {
     pub set_aside: Option<PathBuf>,
 }
 
-impl Driver {
+impl Admin {
     /// Puts the pool of one project in order, or of all. Ignored files are moved, and merged
     /// rescues forgotten, only when that was confirmed.
     pub fn collect(
@@ -86,13 +87,14 @@ impl Driver {
         confirmed: bool,
         waiting: Waiting,
     ) -> Result<Collected, DriverError> {
-        self.require_person("put the pool of workspaces in order")?;
+        self.callers
+            .require_person("put the pool of workspaces in order")?;
         let mut collected = Collected {
             confirmed,
             ..Collected::default()
         };
-        let mut store = self.store()?;
-        for project in self.meant_projects(project)? {
+        let mut store = self.context.store()?;
+        for project in self.workspaces.meant_projects(project)? {
             let done = self.collect_in(&mut store, &project, waiting, &mut collected);
             collected.note(&project, None, done);
         }
@@ -108,9 +110,10 @@ impl Driver {
     ) -> Result<(), DriverError> {
         let retried = self.retry_releases(store, project, waiting, &mut collected.retried);
         collected.note(project, None, retried);
-        let git = self.open_repository(project)?;
+        let git = self.workspaces.open_repository(project)?;
         for record in store.workspaces(&project.name)? {
-            self.meanwhile
+            self.context
+                .meanwhile
                 .note(format!("looking after {}", record.name));
             let done = self.collect_one(store, &git, project, &record, collected);
             collected.note(project, Some(&record.name), done);
@@ -133,7 +136,7 @@ impl Driver {
                 }
             }
             WorkspaceState::Retired => {
-                let _lock = self.lock_workspace(&record.name)?;
+                let _lock = self.context.lock_workspace(&record.name)?;
                 // Who held the lock may have put it in order, and somebody may work in it by now.
                 if !is_unchanged(store, record)? {
                     return Ok(());
@@ -173,7 +176,14 @@ impl Driver {
         if !over || !stored.task.pending.is_empty() {
             return Ok(false);
         }
-        let released = self.release(store, &stored.task, Some(&record.name));
+        let mut notices = Vec::new();
+        let name = Some(&record.name);
+        let released = self
+            .workspaces
+            .release(store, &stored.task, name, &mut notices);
+        for what in notices {
+            self.steps.notice(store, id, what)?;
+        }
         released.map_err(|Failure { error, .. }| DriverError::FactUnknown {
             task: id.clone(),
             what: "whether its workspace can be given back",
@@ -193,7 +203,7 @@ impl Driver {
         record: &WorkspaceRecord,
         collected: &mut Collected,
     ) -> Result<(), DriverError> {
-        let _lock = self.lock_workspace(&record.name)?;
+        let _lock = self.context.lock_workspace(&record.name)?;
         if !is_unchanged(store, record)? {
             return Ok(());
         }
@@ -206,7 +216,7 @@ impl Driver {
         }
         let set_aside = if collected.confirmed {
             let name = format!("{}-{}", record.name, clock::now().millis());
-            let folder = self.home.set_aside().join(name);
+            let folder = self.context.home.set_aside().join(name);
             worktree.set_aside(&entries, &folder)?;
             Some(folder)
         } else {
@@ -287,7 +297,7 @@ impl Driver {
             )));
         }
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let directory = TaskDirectory::new(&self.home, &stored.task.project, task)?;
+        let directory = TaskDirectory::new(&self.context.home, &stored.task.project, task)?;
         let file = directory.bound_file()?;
         let is_bound = file.is_some_and(|file| real(&file).starts_with(real(&record.path)));
         Ok(is_bound.then(|| {

@@ -7,9 +7,10 @@ use orange_effects::tmux::{Listed, Listing, Pane, PaneState, ServerIdentity};
 use orange_engine::names::{ProjectName, RunId, TaskId};
 use orange_store::{RunPlace, RunRecord, TaskDirectory};
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::context::Context;
 
-impl Driver {
+impl Context {
     /// The directory of a run.
     pub(crate) fn run_directory(
         &self,

@@ -1,20 +1,21 @@
 //! A new task: its text, its workflow, its first step.
 
 use orange_config::clock;
-use orange_config::{Catalog, Finding, Project, Projects, examine};
+use orange_config::{Harnesses, Project, Projects};
 use orange_effects::git::{require_branch, usual_branch};
 use orange_engine::document::{Document, FieldValue, SectionName, demote_headings};
+use orange_engine::event::Event;
 use orange_engine::input::{Cause, Facts, Input, NewTask, Observation};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::{Queueing, Tuning};
-use orange_engine::{Decision, Workflow, create};
+use orange_engine::{Decision, Refusal, Workflow, create};
 use orange_store::{Creation, Store, StoreError};
 
-use super::answer::Answer;
-use super::wait::{Called, Waiting};
-use crate::schedule::children::queueing_of_new;
-use crate::{Driver, DriverError, ids};
+use super::Steps;
+use super::family::queueing_of_new;
+use crate::DriverError;
+use crate::context::ids;
 
 /// How often an id of one length is tried before it grows.
 const TRIES: usize = 8;
@@ -61,30 +62,40 @@ struct Prepared {
     queueing: Queueing,
 }
 
-impl Driver {
-    /// Begins a task and brings about what its beginning plans.
-    pub fn create(&self, new: &NewWork, waiting: Waiting) -> Result<Answer, DriverError> {
-        Ok(self.create_registering(new, waiting)?.0)
-    }
+/// What came of creating a task.
+#[derive(Debug)]
+pub(crate) enum Created {
+    /// It is recorded; nothing is performed yet.
+    Recorded(RecordedTask),
+    Refused(Box<Refusal>),
+}
 
-    /// The same; also answers with the project, if it had to be registered for this.
-    pub(crate) fn create_registering(
-        &self,
-        new: &NewWork,
-        waiting: Waiting,
-    ) -> Result<(Answer, Option<Project>), DriverError> {
+/// A task that was just recorded.
+#[derive(Debug)]
+pub(crate) struct RecordedTask {
+    pub(crate) task: TaskId,
+    pub(crate) events: Vec<Event>,
+    /// Whether its files could be written.
+    pub(crate) copies: Result<(), DriverError>,
+    /// The project, if it had to be registered for this.
+    pub(crate) registered: Option<Project>,
+}
+
+impl Steps {
+    /// Creates a task, and registers the project first where the user stands in a new one.
+    pub(crate) fn create(&self, new: &NewWork) -> Result<(Store, Created), DriverError> {
         let mut prepared = self.prepare_beginning(new)?;
-        let mut store = self.store()?;
+        let mut store = self.context.store()?;
         prepared.queueing = queueing_of_new(&store, &new.queueing)?;
         let mut registered = None;
         if prepared.is_new {
-            let (project, is_new) = Projects::add(&self.home, prepared.project.clone())?;
+            let (project, is_new) = Projects::add(&self.context.home, prepared.project.clone())?;
             registered = is_new.then_some(project);
         } else {
-            self.record_remote(&mut prepared.project)?;
+            self.workspaces.record_remote(&mut prepared.project)?;
         }
-        let answer = self.create_prepared(&mut store, new, &prepared, waiting)?;
-        Ok((answer, registered))
+        let created = self.create_prepared(&mut store, new, &prepared, registered)?;
+        Ok((store, created))
     }
 
     /// Finds what a beginning needs, and refuses what cannot come to anything.
@@ -94,16 +105,16 @@ impl Driver {
         if let Some(branch) = &new.branch {
             require_branch(branch)?;
         }
-        let harnesses = self.harnesses()?;
+        let harnesses = self.context.harnesses()?;
         let (project, is_new) = self.project_for_new(new, &harnesses)?;
-        let settings = self.settings(Some(&project))?;
+        let settings = self.context.settings(Some(&project))?;
         let workflow_name = new.workflow.as_ref().unwrap_or(&settings.workflow);
-        let (workflow, workflow_text) = self.safe_workflow(workflow_name)?;
+        let (workflow, workflow_text) = self.context.safe_workflow(workflow_name)?;
         let harness = new.harness.clone().or(settings.harness);
-        let harness = harness.or_else(|| self.first_installed(&harnesses));
+        let harness = harness.or_else(|| self.context.first_installed(&harnesses));
         let harness = harness.ok_or_else(|| DriverError::HarnessUnset {
             project: project.name.clone(),
-            folder: self.home.harnesses(),
+            folder: self.context.home.harnesses(),
         })?;
         let review_harness = new.review_harness.clone();
         let review_harness = review_harness.or(settings.review_harness);
@@ -136,9 +147,10 @@ impl Driver {
         store: &mut Store,
         new: &NewWork,
         prepared: &Prepared,
-        waiting: Waiting,
-    ) -> Result<Answer, DriverError> {
-        self.variables_for(&[&prepared.harness, &prepared.review_harness])?;
+        registered: Option<Project>,
+    ) -> Result<Created, DriverError> {
+        self.context
+            .variables_for(&[&prepared.harness, &prepared.review_harness])?;
         for attempt in 0.. {
             let length = (ids::SHORTEST + attempt / TRIES).min(LONGEST);
             let id = ids::task_id(length)?;
@@ -167,7 +179,7 @@ impl Driver {
             };
             let plan = match create(&prepared.workflow, &task, &input) {
                 Decision::Plan(plan) => plan,
-                Decision::Refusal(refusal) => return Ok(Answer::Refused(Box::new(refusal))),
+                Decision::Refusal(refusal) => return Ok(Created::Refused(Box::new(refusal))),
                 Decision::Needs(_) => return Err(DriverError::Contended { task: id }),
             };
             let created = store.create(&Creation {
@@ -181,15 +193,19 @@ impl Driver {
                         let met = self.meet_children(store, parent);
                         self.log_failure(parent, met.map(|_| ()));
                     }
-                    let copies = self.project_files(store, &id);
-                    let answer = self.settle(store, &id, plan.events, waiting, Called::none())?;
-                    return Ok(self.answer_with_copies(store, &id, answer, &copies));
+                    let copies = self.sync_files(store, &id);
+                    return Ok(Created::Recorded(RecordedTask {
+                        task: id,
+                        events: plan.events,
+                        copies,
+                        registered,
+                    }));
                 }
                 Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}
                 Err(error) => {
                     // Whoever created that task may have been killed before anything was started.
                     if let StoreError::BranchTaken { task, .. } = &error {
-                        self.log_failure(task, self.leave_to_performer(store, task));
+                        self.log_failure(task, self.context.leave_to_performer(store, task));
                     }
                     return Err(error.into());
                 }
@@ -198,23 +214,33 @@ impl Driver {
         Err(DriverError::TaskUnclear)
     }
 
-    pub(crate) fn workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {
-        let catalog = Catalog::load(&self.home)?;
-        let source = catalog.named(name);
-        let source = source.ok_or_else(|| DriverError::WorkflowMissing {
-            name: name.to_owned(),
-            names: catalog.names(),
-        })?;
-        // The same problems as `orange workflow check` reports, those of the file's name included.
-        let examined = examine(source);
-        let problem = examined.findings.first().map(Finding::message);
-        match (examined.workflow, problem) {
-            (Some(workflow), None) => Ok((workflow, examined.text)),
-            (_, problem) => Err(DriverError::WorkflowInvalid {
-                name: name.to_owned(),
-                problem: problem.unwrap_or_else(|| String::from("it has no shape of one")),
-            }),
+    /// The project of a new task, and whether it has to be registered first: a person who stands in
+    /// a repository that nobody registered means that one.
+    pub(crate) fn project_for_new(
+        &self,
+        new: &NewWork,
+        harnesses: &Harnesses,
+    ) -> Result<(Project, bool), DriverError> {
+        let projects = self.context.projects()?;
+        let here = self.context.directory().filter(|_| new.project.is_none());
+        if let Some(directory) = here
+            && new.by == Role::Human
+            && self.callers.project_around(&projects)?.is_none()
+            && self.callers.repository_at(directory)?.is_some()
+        {
+            let project = self
+                .workspaces
+                .described_project(directory, None, None, None)?;
+            let harness = new.harness.clone();
+            let harness = harness.or_else(|| self.context.first_installed(harnesses));
+            let harness = harness.ok_or_else(|| DriverError::HarnessUnset {
+                project: project.name.clone(),
+                folder: self.context.home.harnesses(),
+            })?;
+            let harness = Some(harness);
+            return Ok((Project { harness, ..project }, true));
         }
+        Ok((self.callers.project_for(new.project.as_ref())?, false))
     }
 }
 

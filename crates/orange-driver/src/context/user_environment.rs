@@ -14,12 +14,13 @@ use orange_effects::run::RawText;
 use orange_engine::names::HarnessName;
 use orange_store::{Store, StoreError};
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::context::Context;
 
 /// No environment is larger.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
-impl Driver {
+impl Context {
     /// What a process apart may see: the user's variables, whoever calls.
     pub(crate) fn person_variables(&self) -> Result<BTreeMap<OsString, OsString>, DriverError> {
         self.variables_for(&[])
@@ -74,19 +75,12 @@ impl Driver {
     }
 }
 
-impl Driver {
-    /// The same driver with the variables that the user last had.
-    ///
-    /// Whoever performs for a long time would see those of the day it was started, or none at all
-    /// when a service manager started it.
-    #[must_use]
-    pub fn with_person_variables(&self) -> Driver {
-        let mut driver = self.clone();
-        if let Some(mut kept) = kept(&self.home.environment()) {
-            kept.insert(ORANGE_HOME.into(), self.home.path().into());
-            driver.environment = Environment::of(kept);
-        }
-        driver
+impl Context {
+    /// The variables that the user had last, if they were kept.
+    pub(crate) fn kept_environment(&self) -> Option<Environment> {
+        let mut kept = kept(&self.home.environment())?;
+        kept.insert(ORANGE_HOME.into(), self.home.path().into());
+        Some(Environment::of(kept))
     }
 }
 

@@ -12,7 +12,8 @@ use orange_config::clock::Deadline;
 use orange_config::reason;
 use orange_effects::process::{Life, ProcessIdentity, ask_to_end};
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::context::Context;
 
 const HELD: &str = "supervisor.lock";
 const WANTED: &str = "supervisor.wanted";
@@ -39,7 +40,7 @@ pub struct SupervisorLock {
     _file: File,
 }
 
-impl Driver {
+impl Context {
     /// Takes the right to supervise, for good or until somebody else wants it. One who yields is
     /// waited for; anybody else keeps it.
     pub fn take_supervision(&self, yields: bool) -> Result<SupervisorLock, DriverError> {

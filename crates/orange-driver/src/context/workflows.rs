@@ -1,12 +1,15 @@
 //! Binds workflows to tasks and projects, once they are proved safe.
 
 use orange_check::check::{Severity, check};
+use orange_config::{Catalog, Finding, examine};
 use orange_effects::private_file;
 use orange_engine::Workflow;
 use orange_engine::input::Ask;
 use orange_engine::shipped;
 
-use crate::{Driver, DriverError, ids};
+use crate::DriverError;
+use crate::context::Context;
+use crate::context::ids;
 
 /// How many errors a refusal names; `orange workflow check` shows all of them.
 const NAMED: usize = 3;
@@ -17,7 +20,7 @@ const REMEMBERED: usize = 64;
 /// No list of that many hashes is larger.
 const LARGEST: u64 = 64 * 1024;
 
-impl Driver {
+impl Context {
     /// A request for another workflow, by its name.
     pub fn adopting(&self, name: &str) -> Result<Ask, DriverError> {
         let (workflow, text) = self.safe_workflow(name)?;
@@ -71,6 +74,25 @@ impl Driver {
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default()
+    }
+
+    pub(crate) fn workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {
+        let catalog = Catalog::load(&self.home)?;
+        let source = catalog.named(name);
+        let source = source.ok_or_else(|| DriverError::WorkflowMissing {
+            name: name.to_owned(),
+            names: catalog.names(),
+        })?;
+        // The same problems as `orange workflow check` reports, those of the file's name included.
+        let examined = examine(source);
+        let problem = examined.findings.first().map(Finding::message);
+        match (examined.workflow, problem) {
+            (Some(workflow), None) => Ok((workflow, examined.text)),
+            (_, problem) => Err(DriverError::WorkflowInvalid {
+                name: name.to_owned(),
+                problem: problem.unwrap_or_else(|| String::from("it has no shape of one")),
+            }),
+        }
     }
 }
 

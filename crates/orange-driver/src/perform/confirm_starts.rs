@@ -11,9 +11,10 @@ use orange_engine::effect::Effect;
 use orange_engine::names::TaskId;
 use orange_store::Store;
 
-use crate::lock::Lock;
-use crate::perform::due::{Next, next};
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::context::lock::Lock;
+use crate::due::{Next, next};
+use crate::perform::Performer;
 
 /// What came of a start that seemed to have happened.
 #[derive(Debug)]
@@ -24,21 +25,23 @@ pub struct Confirmed {
     pub is_recorded: Result<bool, DriverError>,
 }
 
-impl Driver {
+impl Performer {
     /// Records the starts that a look at the server shows; nobody is started.
     pub fn confirm_starts(&self, tasks: &[TaskId]) -> Result<Vec<Confirmed>, DriverError> {
-        let mut driver = self.clone();
-        driver.seen = Some(Arc::new(self.tmux.list()?));
-        let mut store = self.store()?;
+        let seeing = Performer {
+            seen: Some(Arc::new(self.context.tmux.list()?)),
+            ..self.clone()
+        };
+        let mut store = self.context.store()?;
         let confirm = |task: &TaskId| Confirmed {
             task: task.clone(),
-            is_recorded: driver.confirm_start(&mut store, task),
+            is_recorded: seeing.confirm_start(&mut store, task),
         };
         let mut confirmed: Vec<Confirmed> = tasks.iter().map(confirm).collect();
         // The copies follow when everything is recorded.
         for it in &mut confirmed {
             if matches!(it.is_recorded, Ok(true)) {
-                let projected = driver.project_files(&mut store, &it.task);
+                let projected = self.steps.sync_files(&mut store, &it.task);
                 it.is_recorded = projected.map(|()| true);
             }
         }

@@ -9,7 +9,8 @@ use orange_config::clock::Deadline;
 use orange_config::reason;
 use orange_engine::names::WorkspaceName;
 
-use crate::{Driver, DriverError};
+use crate::DriverError;
+use crate::context::Context;
 
 /// How long somebody else may have a workspace; a setup script is slow, so trying again later is no
 /// failure.
@@ -23,30 +24,30 @@ const PERFORMER: &str = ".performer";
 
 /// A right; it ends with its holder, however that ends.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     _file: File,
 }
 
 impl Lock {
     /// The right to perform the effects of a task, unless somebody has it.
-    pub(super) fn to_perform(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
+    pub(crate) fn to_perform(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
         Lock::take(&task_directory.join(PERFORMER), LOOK)
     }
 
     /// Whether a process performs the effects of a task; nothing is made. Looking takes the lock for
     /// a moment, together with others who look.
-    pub(super) fn is_performing(task_directory: &Path) -> bool {
+    pub(crate) fn is_performing(task_directory: &Path) -> bool {
         let opened = File::open(task_directory.join(PERFORMER));
         opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// The right to wait for what is due later; one who waits is enough.
-    pub(super) fn to_wait(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
+    pub(crate) fn to_wait(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
         Lock::take(&task_directory.join(".performer-waiting"), Duration::ZERO)
     }
 
     /// The right to run the commands of gates, which must not keep effects waiting.
-    pub(super) fn to_gather(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
+    pub(crate) fn to_gather(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
         Lock::take(&task_directory.join(".gatherer"), Duration::ZERO)
     }
 
@@ -80,7 +81,7 @@ impl Lock {
 impl Lock {
     /// Lets go of a right to perform in a directory that should not be there, and takes away what
     /// taking it has made; a directory that holds anything else stays.
-    pub(super) fn undo(self, task_directory: &Path) {
+    pub(crate) fn undo(self, task_directory: &Path) {
         drop(self);
         let mut entries = fs::read_dir(task_directory).into_iter().flatten().flatten();
         if entries.all(|entry| entry.file_name() == PERFORMER) {
@@ -90,9 +91,9 @@ impl Lock {
     }
 }
 
-impl Driver {
+impl Context {
     /// Waits for the right to change a workspace, which performers and `workspace gc` share.
-    pub(super) fn lock_workspace(&self, name: &WorkspaceName) -> Result<Lock, DriverError> {
+    pub(crate) fn lock_workspace(&self, name: &WorkspaceName) -> Result<Lock, DriverError> {
         let path: PathBuf = self.home.workspaces().join(".locks").join(name.as_str());
         let taken = Lock::take(&path, PATIENCE)?;
         taken.ok_or_else(|| DriverError::WorkspaceBusy(name.clone()))

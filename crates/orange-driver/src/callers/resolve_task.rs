@@ -3,20 +3,23 @@
 use orange_config::ORANGE_TASK_ID;
 use orange_engine::Task;
 use orange_engine::names::TaskId;
+use orange_engine::role::Role;
 use orange_store::{Store, StoreError};
 
+use crate::DriverError;
+use crate::callers::Callers;
+use crate::callers::identity::Identity;
 use crate::error::Candidate;
-use crate::step::pinned;
-use crate::{Driver, DriverError};
+use crate::steps::pinned;
 
-impl Driver {
+impl Callers {
     /// The task that is meant: the one that was named, else the asker's own.
     ///
     /// A name is an id, a branch, or the beginning of an id, in this order. A branch means a task
     /// of this project before one of another, and one that goes on before one that has ended.
     pub fn meant(&self, named: Option<&str>) -> Result<TaskId, DriverError> {
         if let Some(named) = named {
-            return match Store::open_read_only(&self.home) {
+            return match Store::open_read_only(&self.context.home) {
                 Ok(store) => self.named_in(&store, named),
                 // Whoever looks for it next says what is wrong with the database.
                 Err(StoreError::Missing { .. } | StoreError::Older { .. }) => {
@@ -25,7 +28,7 @@ impl Driver {
                 Err(error) => Err(error.into()),
             };
         }
-        let own = self.environment.variable(ORANGE_TASK_ID);
+        let own = self.context.environment.variable(ORANGE_TASK_ID);
         if let Some(own) = own.and_then(|own| own.to_str()) {
             return Ok(TaskId::new(own));
         }
@@ -92,4 +95,27 @@ fn one_of(named: &str, found: &[&Task]) -> Result<TaskId, DriverError> {
         named: named.to_owned(),
         candidates: candidates.collect(),
     })
+}
+
+impl Callers {
+    /// The task that a new one is a part of: the one that was named, else the worker's own.
+    pub fn parent_meant(
+        &self,
+        named: Option<&str>,
+        asker: &Identity,
+    ) -> Result<Option<TaskId>, DriverError> {
+        let Some(named) = named else {
+            let own = asker.task.clone();
+            return Ok(own.filter(|_| asker.role == Role::Worker));
+        };
+        let named = self.meant(Some(named))?;
+        match &asker.task {
+            Some(own) if *own != named => Err(DriverError::OtherTask {
+                role: asker.role.clone(),
+                own: own.clone(),
+                asked: named,
+            }),
+            _ => Ok(Some(named)),
+        }
+    }
 }

@@ -1,5 +1,15 @@
 //! One step: load, decide, gather what is needed, record.
 
+pub(crate) mod catch_up;
+pub(crate) mod create;
+pub(crate) mod facts;
+pub(crate) mod family;
+pub(crate) mod gate_commands;
+pub(crate) mod hand_edit;
+pub(crate) mod limits;
+
+use std::sync::Arc;
+
 use orange_config::clock;
 use orange_engine::document::Document;
 use orange_engine::event::Event;
@@ -7,11 +17,32 @@ use orange_engine::input::{Ask, Cause, Facts, Input, Observation, Request};
 use orange_engine::language::load;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, CommitId, TaskId};
-use orange_engine::schedule::Standing;
-use orange_engine::{Decision, Refusal, Task, Workflow, decide, held_back};
+use orange_engine::{Decision, Refusal, Workflow, decide, held_back};
 use orange_store::{Commit, Reading, Record, Store, StoredTask, Unknown};
 
-use crate::{Driver, DriverError, ids};
+use crate::DriverError;
+use crate::callers::Callers;
+use crate::context::Context;
+use crate::context::ids;
+use crate::workspaces::Workspaces;
+
+/// Decides about a task and records what follows.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    context: Arc<Context>,
+    callers: Callers,
+    workspaces: Workspaces,
+}
+
+impl Steps {
+    pub(crate) fn new(context: &Arc<Context>, callers: &Callers, workspaces: &Workspaces) -> Steps {
+        Steps {
+            context: Arc::clone(context),
+            callers: callers.clone(),
+            workspaces: workspaces.clone(),
+        }
+    }
+}
 
 /// How often a step is decided anew because somebody else was faster.
 const ROUNDS: usize = 64;
@@ -21,7 +52,7 @@ const GATHERINGS: usize = 8;
 
 /// What a step came to.
 #[derive(Debug)]
-pub(super) enum Stepped {
+pub(crate) enum Stepped {
     /// It was recorded.
     Recorded {
         /// What was recorded.
@@ -38,23 +69,25 @@ pub(super) enum Stepped {
 
 /// What is known while a step is decided.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    pub(super) document: Option<Document>,
-    pub(super) unknown: Option<Unknown>,
-    pub(super) facts: Facts,
+pub(crate) struct Known {
+    pub(crate) document: Option<Document>,
+    pub(crate) unknown: Option<Unknown>,
+    pub(crate) facts: Facts,
     /// The branch that facts are about, when it is not the task's.
-    pub(super) branch: Option<BranchName>,
+    pub(crate) branch: Option<BranchName>,
     /// The commit that a request speaks for.
-    pub(super) head: Option<CommitId>,
+    pub(crate) head: Option<CommitId>,
     /// Whether a merge is asked for, which is decided for what the remote has now.
-    pub(super) merges: bool,
+    pub(crate) merges: bool,
     /// Whether the end of a run is judged, which must not wait for a branch that is gone.
-    pub(super) judges_end: bool,
+    pub(crate) judges_end: bool,
+    /// What the facts show that the user should know, whatever is decided.
+    pub(crate) notices: Vec<String>,
 }
 
-impl Driver {
+impl Steps {
     /// Decides about one cause and records what follows, however many others do the same.
-    pub(super) fn step(
+    pub(crate) fn step(
         &self,
         store: &mut Store,
         id: &TaskId,
@@ -64,7 +97,7 @@ impl Driver {
     }
 
     /// The same, beginning with a TASK.md that was read just now.
-    pub(super) fn step_from(
+    pub(crate) fn step_from(
         &self,
         store: &mut Store,
         id: &TaskId,
@@ -94,13 +127,30 @@ impl Driver {
             if known.document.is_none() && reads_first(cause) {
                 read(store, id, &mut known)?;
             }
-            let stepped = self.decide_once(store, &stored, &workflow, cause, &mut known)?;
-            if let Some(stepped) = stepped {
+            let stepped = self.decide_once(store, &stored, &workflow, cause, &mut known);
+            for what in known.notices {
+                self.notice(store, id, what)?;
+            }
+            if let Some(stepped) = stepped? {
                 return Ok(stepped);
             }
             gathered = Some((stored.task.branch.clone(), known.facts));
         }
         Err(DriverError::Contended { task: id.clone() })
+    }
+
+    /// Records what the user should know.
+    pub(crate) fn notice(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        what: String,
+    ) -> Result<Stepped, DriverError> {
+        self.step(
+            store,
+            id,
+            &Cause::Observation(Observation::Noticed { what }),
+        )
     }
 
     /// One round; nothing when somebody else was faster.
@@ -123,7 +173,7 @@ impl Driver {
             };
             match decide(workflow, task, &input) {
                 Decision::Refusal(refusal) => {
-                    self.log_refusal(task, cause, &refusal);
+                    self.context.log_refusal(task, cause, &refusal);
                     return Ok(Some(Stepped::Refused(Box::new(refusal))));
                 }
                 Decision::Needs(needs) => self.gather(store, stored, &needs, known)?,
@@ -132,7 +182,9 @@ impl Driver {
                     return Ok(Some(Stepped::Nothing { already }));
                 }
                 Decision::Plan(plan) => {
-                    let reserve = self.workspace_to_reserve(store, task, &plan.events, cause)?;
+                    let reserve =
+                        self.workspaces
+                            .workspace_to_reserve(store, task, &plan.events, cause)?;
                     let limits = self.limits_of_start(workflow, &plan.events, cause)?;
                     let recorded = store.record(&Commit {
                         task: &task.id,
@@ -145,7 +197,7 @@ impl Driver {
                     })?;
                     return Ok(match (recorded, cause) {
                         (Record::Recorded(recorded), _) => {
-                            self.log_decision(task, cause, &plan.events);
+                            self.context.log_decision(task, cause, &plan.events);
                             if let Some(parking) = &recorded.parked {
                                 self.tell_of_parking(task, parking);
                             }
@@ -157,7 +209,7 @@ impl Driver {
                         }
                         (Record::HeldBack { waits }, Cause::Request(request)) => {
                             let refusal = held_back(task, request, waits);
-                            self.log_refusal(task, cause, &refusal);
+                            self.context.log_refusal(task, cause, &refusal);
                             Some(Stepped::Refused(Box::new(refusal)))
                         }
                         _ => None,
@@ -166,25 +218,6 @@ impl Driver {
             }
         }
         Ok(None)
-    }
-
-    /// Tells others of the end of a task, if this is one.
-    fn follow_end(&self, store: &mut Store, workflow: &Workflow, task: &Task) {
-        if workflow.is_terminal(&task.status) {
-            self.tell_of_end(store, &Standing::of(workflow, task));
-        }
-    }
-
-    /// Brings the files of a task up to date, and follows a status that was written by hand.
-    ///
-    /// The decision stands whether or not its copies could be written; the next projection tries
-    /// again.
-    pub(super) fn project_files(&self, store: &mut Store, id: &TaskId) -> Result<(), DriverError> {
-        orange_store::project(store, id, clock::now())?;
-        if self.follow_kept_wish(store, id)? {
-            orange_store::project(store, id, clock::now())?;
-        }
-        Ok(())
     }
 }
 
@@ -242,7 +275,7 @@ fn merges(cause: &Cause) -> bool {
 }
 
 /// Reads TASK.md; what nobody can tell is no import.
-pub(super) fn read(store: &mut Store, id: &TaskId, known: &mut Known) -> Result<(), DriverError> {
+pub(crate) fn read(store: &mut Store, id: &TaskId, known: &mut Known) -> Result<(), DriverError> {
     match orange_store::import(store, id, clock::now())? {
         Reading::Read(imported) => known.document = Some(imported.document),
         Reading::Unknown(unknown) => known.unknown = Some(unknown),
@@ -251,7 +284,7 @@ pub(super) fn read(store: &mut Store, id: &TaskId, known: &mut Known) -> Result<
 }
 
 /// The workflow a task is pinned to.
-pub(super) fn pinned(stored: &StoredTask) -> Result<Workflow, DriverError> {
+pub(crate) fn pinned(stored: &StoredTask) -> Result<Workflow, DriverError> {
     let loaded = load(&stored.workflow_text);
     let problem = loaded.problems.first().map(|it| it.message.clone());
     match (loaded.workflow, problem) {

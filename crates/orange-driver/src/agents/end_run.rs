@@ -1,0 +1,33 @@
+//! Ends one run, and keeps what its pane has shown.
+
+use orange_effects::private_file;
+use orange_effects::tmux;
+use orange_engine::Task;
+use orange_engine::names::RunId;
+use orange_store::Store;
+
+use crate::agents::Agents;
+use crate::context::run_location;
+use crate::failure::Failure;
+
+impl Agents {
+    /// Ends one run, and keeps what its pane has shown.
+    pub(crate) fn end_run(&self, store: &Store, task: &Task, run: &RunId) -> Result<(), Failure> {
+        let folder = self.context.launch_directory(&task.project, &task.id, run);
+        let folder = folder.map_err(Failure::for_good)?;
+        let records = store.runs(&task.id).map_err(Failure::passing)?;
+        let record = records.iter().find(|record| record.id == *run);
+        let pane =
+            record.and_then(|record| run_location::pane(record, &run_location::run_file(&folder)));
+        let killed = self.context.tmux.kill(&tmux::Kill {
+            run,
+            recorded: pane.as_ref(),
+            scrollback: Some(&run_location::output_file(&folder)),
+            spared: &[],
+            patience: self.context.bounds.patience,
+        });
+        killed.map_err(Failure::passing)?;
+        // One that never became its agent has left its secret there.
+        private_file::remove(&run_location::run_file(&folder)).map_err(Failure::passing)
+    }
+}

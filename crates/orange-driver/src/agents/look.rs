@@ -1,0 +1,140 @@
+//! What one look at the tmux server shows of runs.
+
+use orange_effects::process::carrying;
+use orange_effects::tmux::{Listing, Observation, Pane, TmuxError, observe};
+use orange_engine::Task;
+use orange_engine::evidence::Evidence;
+use orange_engine::names::{ProjectName, RunId, TaskId};
+use orange_engine::role::Role;
+use orange_engine::task::RunState;
+use orange_store::{RunRecord, Store};
+
+use crate::DriverError;
+use crate::agents::Agents;
+use crate::context::run_location;
+
+/// What a look at one agent showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// As what it runs.
+    pub role: Role,
+    /// Which start of it.
+    pub run: RunId,
+    /// What was seen; a failed look is unknown, which changes nothing.
+    pub observation: Observation,
+}
+
+/// What a look at a run showed, and where.
+pub(crate) struct Look {
+    pub(crate) observation: Observation,
+    pane: Option<Pane>,
+    /// Whether the pane was found, not remembered.
+    is_found: bool,
+}
+
+impl Look {
+    /// The pane, if it was not remembered: its performer died after the start.
+    pub(crate) fn found_pane(&self) -> Option<&Pane> {
+        self.pane.as_ref().filter(|_| self.is_found)
+    }
+}
+
+impl Agents {
+    /// Looks at every agent that a task believes alive, once, and leaves it at that.
+    pub(crate) fn look_only(
+        &self,
+        task: &Task,
+        records: &[RunRecord],
+    ) -> Result<Vec<Seen>, DriverError> {
+        let alive = task.runs.iter();
+        let mut alive = alive
+            .filter(|(_, run)| run.state == RunState::Alive)
+            .peekable();
+        if alive.peek().is_none() {
+            return Ok(Vec::new());
+        }
+        let look = self.context.tmux.list();
+        let seen = alive.map(|(role, run)| {
+            Ok(Seen {
+                role: role.clone(),
+                run: run.id.clone(),
+                observation: self.look_from(&look, &task.project, &task.id, records, &run.id)?,
+            })
+        });
+        seen.collect()
+    }
+
+    /// What one look at the server shows of a run.
+    pub(crate) fn look_from(
+        &self,
+        look: &Result<Listing, TmuxError>,
+        project: &ProjectName,
+        task: &TaskId,
+        records: &[RunRecord],
+        run: &RunId,
+    ) -> Result<Observation, DriverError> {
+        let looked = self.look_with(look, project, task, records, run)?;
+        Ok(looked.observation)
+    }
+
+    /// What one run looks like, and where it is.
+    pub(crate) fn look_at(
+        &self,
+        store: &mut Store,
+        task: &Task,
+        run: &RunId,
+    ) -> Result<(Observation, Option<Pane>), DriverError> {
+        let records = store.runs(&task.id)?;
+        let looked = self.look_with(
+            &self.context.tmux.list(),
+            &task.project,
+            &task.id,
+            &records,
+            run,
+        )?;
+        if let Some(pane) = looked.found_pane() {
+            store.set_run_place(&task.id, run, &run_location::remembered(pane))?;
+        }
+        Ok((looked.observation, looked.pane))
+    }
+
+    /// What one look at the server says about a run; nothing is written.
+    pub(crate) fn look_with(
+        &self,
+        look: &Result<Listing, TmuxError>,
+        project: &ProjectName,
+        task: &TaskId,
+        records: &[RunRecord],
+        run: &RunId,
+    ) -> Result<Look, DriverError> {
+        let folder = self.context.launch_directory(project, task, run)?;
+        let run_file = run_location::run_file(&folder);
+        let record = records.iter().find(|record| record.id == *run);
+        let remembered = record.and_then(|record| run_location::pane(record, &run_file));
+        let is_found = remembered.is_none();
+        // A performer may have died after the start, before it could say where the run is.
+        let found = || run_location::found(look.as_ref().ok()?, run, &run_file);
+        let pane = remembered.or_else(found);
+        let observation = match (&pane, look) {
+            (Some(pane), look) => observe(pane, look),
+            (None, Err(error)) if !matches!(error, TmuxError::NoServer(_)) => {
+                Observation::Unknown(error.to_string())
+            }
+            (None, _) => without_pane(run),
+        };
+        Ok(Look {
+            observation,
+            pane,
+            is_found,
+        })
+    }
+}
+
+/// What is known of a run that has no pane: only that nothing of it is left counts.
+fn without_pane(run: &RunId) -> Observation {
+    match carrying(run) {
+        Ok(found) if found.is_empty() => Observation::Dead(Evidence::Environment),
+        Ok(_) => Observation::Unknown(format!("run `{run}` has no pane, but processes remain")),
+        Err(error) => Observation::Unknown(error.to_string()),
+    }
+}

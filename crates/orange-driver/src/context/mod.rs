@@ -1,0 +1,142 @@
+//! What every part shares: the home, its store, tmux, the log.
+
+pub(crate) mod background;
+pub(crate) mod caller;
+pub(crate) mod ids;
+pub(crate) mod installed;
+pub(crate) mod lock;
+pub(crate) mod log;
+pub(crate) mod notify;
+pub(crate) mod progress;
+pub(crate) mod run_location;
+pub(crate) mod script_runs;
+pub(crate) mod supervision;
+pub(crate) mod user_environment;
+pub(crate) mod workflows;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use orange_config::{
+    Environment, Harnesses, Home, LogSettings, ORANGE_BACKGROUND, Project, Projects, Settings,
+};
+use orange_effects::process::Patience;
+use orange_effects::tmux::{Socket, Tmux};
+use orange_store::Store;
+
+use crate::DriverError;
+use crate::context::progress::Meanwhile;
+
+/// How long the commit of another process usually takes.
+const USUAL_COMMIT: Duration = Duration::from_millis(500);
+
+/// Where everything happens.
+#[derive(Clone, Debug)]
+pub struct Context {
+    pub(crate) home: Home,
+    pub(crate) environment: Environment,
+    pub(crate) directory: Option<PathBuf>,
+    /// This program.
+    pub(crate) orange: PathBuf,
+    pub(crate) tmux: Tmux,
+    pub(crate) bounds: Bounds,
+    pub(crate) gathering: Gathering,
+    pub(crate) log: LogSettings,
+    pub(crate) meanwhile: Meanwhile,
+}
+
+/// How long and how often things are tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// How often an effect is tried before it is given up.
+    pub tries: u32,
+    /// How long to wait after its first failure; doubled after each further one.
+    pub backoff: Duration,
+    /// How long the processes of a run may take to end.
+    pub patience: Patience,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            tries: 4,
+            backoff: Duration::from_millis(500),
+            patience: Patience::default(),
+        }
+    }
+}
+
+/// Which process runs the commands of gates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gathering {
+    /// This process. Not for one that an agent's end could end.
+    Here,
+    /// A process of its own, which is waited for this long.
+    Detached(Duration),
+}
+
+impl Context {
+    pub(crate) fn new(environment: &Environment, orange: PathBuf) -> Result<Context, DriverError> {
+        let home = Home::resolve(environment)?;
+        // A mistake in the settings is reported by what needs them.
+        let log = Settings::load(&home, environment, None).map_or(log::USUAL, |it| it.log);
+        let socket = Socket::Private(home.tmux_socket());
+        Ok(Context {
+            tmux: Tmux::new("tmux", socket, environment).variable(ORANGE_BACKGROUND, home.path()),
+            environment: environment.clone(),
+            directory: None,
+            home,
+            orange,
+            bounds: Bounds::default(),
+            gathering: Gathering::Here,
+            log,
+            meanwhile: Meanwhile::default(),
+        })
+    }
+
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The colours of the terminal, as `foreground;background`, if it says so.
+    pub fn terminal_ground(&self) -> Option<String> {
+        let ground = self.environment.variable("COLORFGBG")?;
+        ground.to_str().map(str::to_owned)
+    }
+
+    /// The progress that is shared with the caller.
+    pub fn meanwhile(&self) -> &Meanwhile {
+        &self.meanwhile
+    }
+
+    /// The directory that the command was run in.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// The settings of a project, or the general ones; a mistake in them fails what needs them.
+    pub fn settings(&self, project: Option<&Project>) -> Result<Settings, DriverError> {
+        Ok(Settings::load(&self.home, &self.environment, project)?)
+    }
+
+    /// Whether another process keeps writing to the database, so that recording has to wait for it.
+    /// Where that cannot be determined, recording will report it.
+    pub fn is_kept_from_recording(&self) -> bool {
+        let has_database = self.home.database().exists();
+        let store = has_database.then(|| Store::open(&self.home));
+        let store = store.and_then(Result::ok);
+        store.is_some_and(|mut store| store.is_kept_out(USUAL_COMMIT).unwrap_or(false))
+    }
+
+    pub(crate) fn store(&self) -> Result<Store, DriverError> {
+        Ok(Store::open(&self.home)?)
+    }
+
+    pub(crate) fn harnesses(&self) -> Result<Harnesses, DriverError> {
+        Ok(Harnesses::load(&self.home)?)
+    }
+
+    pub(crate) fn projects(&self) -> Result<Projects, DriverError> {
+        Ok(Projects::load(&self.home)?)
+    }
+}

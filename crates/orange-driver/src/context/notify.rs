@@ -1,0 +1,49 @@
+//! Tells the user by desktop, bell or webhook.
+
+use orange_config::NotifySettings;
+use orange_effects::notice::{post, show_on_desktop};
+use orange_engine::language::hooks::Channel;
+use orange_engine::names::TaskId;
+use serde_json::{Value, json};
+
+use crate::context::Context;
+
+impl Context {
+    /// Tells by every way that is wanted and that the person has; what did not work.
+    pub(crate) fn tell_person(
+        &self,
+        settings: &NotifySettings,
+        via: &[Channel],
+        text: &str,
+        json: &Value,
+    ) -> Vec<String> {
+        let mut problems = Vec::new();
+        for channel in via {
+            let told = match channel {
+                Channel::Desktop if settings.desktop => {
+                    let shown = show_on_desktop(&self.environment, "orange", text);
+                    shown.map_err(|error| format!("desktop: {error}"))
+                }
+                Channel::Bell if settings.bell => {
+                    let rung = self.tmux.ring().map(|_| ());
+                    rung.map_err(|error| format!("bell: {error}"))
+                }
+                Channel::Webhook => match &settings.webhook {
+                    Some(address) => {
+                        let posted = post(&self.environment, address, &json.to_string());
+                        posted.map_err(|error| format!("webhook: {error}"))
+                    }
+                    None => Ok(()),
+                },
+                Channel::Desktop | Channel::Bell => Ok(()),
+            };
+            problems.extend(told.err());
+        }
+        problems
+    }
+}
+
+/// What is posted for a message of a workflow.
+pub(crate) fn message_for_programs(task: &TaskId, message: &str) -> Value {
+    json!({ "schema": "orange.notification/1", "task": task, "message": message })
+}

@@ -1,0 +1,32 @@
+//! The run ids that the processes of scripts and gate commands carry.
+
+use orange_engine::names::{RunId, TaskId};
+
+use super::{Context, ids};
+
+pub(crate) const GATE: &str = "gate";
+pub(crate) const SETUP: &str = "setup";
+pub(crate) const TEARDOWN: &str = "teardown";
+
+impl Context {
+    /// The id of a command of this name that runs for a task.
+    pub(crate) fn script_run(&self, name: &str, task: &TaskId) -> RunId {
+        RunId::new(format!("{name}-{task}-{}", self.short_hash()))
+    }
+
+    /// The task that a gate, a setup or a teardown runs for, by the id that its processes carry.
+    pub(crate) fn task_of_script(&self, run: &RunId) -> Option<TaskId> {
+        let names = [GATE, SETUP, TEARDOWN];
+        let rest = names
+            .iter()
+            .find_map(|name| run.as_str().strip_prefix(name)?.strip_prefix('-'))?;
+        let task = rest.strip_suffix(&self.short_hash())?.strip_suffix('-')?;
+        Some(TaskId::new(task))
+    }
+
+    /// Stands for this home: another one may have a task of the same id.
+    fn short_hash(&self) -> String {
+        let hash = ids::hash(&self.home.path().to_string_lossy());
+        hash.chars().take(12).collect()
+    }
+}

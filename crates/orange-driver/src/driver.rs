@@ -1,0 +1,110 @@
+//! Every part of the driver, wired once for one home.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use orange_config::Environment;
+
+use crate::DriverError;
+use crate::admin::Admin;
+use crate::agents::Agents;
+use crate::callers::Callers;
+use crate::context::{Bounds, Context, Gathering};
+use crate::perform::Performer;
+use crate::request::Requests;
+use crate::schedule::Scheduler;
+use crate::steps::Steps;
+use crate::views::Views;
+use crate::workspaces::Workspaces;
+
+/// The parts, from the lowest to the highest; each is handed those below it that it uses.
+#[derive(Clone, Debug)]
+pub struct Driver {
+    pub context: Arc<Context>,
+    pub callers: Callers,
+    pub workspaces: Workspaces,
+    pub steps: Steps,
+    pub agents: Agents,
+    pub scheduler: Scheduler,
+    pub performer: Performer,
+    pub requests: Requests,
+    pub views: Views,
+    pub admin: Admin,
+}
+
+impl Driver {
+    /// A driver for the home that the environment names; `orange` is this program.
+    pub fn new(environment: &Environment, orange: PathBuf) -> Result<Driver, DriverError> {
+        Ok(Driver::over(Context::new(environment, orange)?))
+    }
+
+    fn over(context: Context) -> Driver {
+        let context = Arc::new(context);
+        let callers = Callers::new(&context);
+        let workspaces = Workspaces::new(&context, &callers);
+        let steps = Steps::new(&context, &callers, &workspaces);
+        let agents = Agents::new(&context, &steps);
+        let scheduler = Scheduler::new(&context, &callers, &steps);
+        let performer = Performer::new(&context, &workspaces, &steps, &agents, &scheduler);
+        let requests = Requests::new(&context, &callers, &workspaces, &steps, &agents, &performer);
+        let views = Views::new(
+            &context,
+            &workspaces,
+            &steps,
+            &agents,
+            &scheduler,
+            &performer,
+        );
+        let admin = Admin::new(&context, &callers, &workspaces, &steps, &agents, &requests);
+        Driver {
+            context,
+            callers,
+            workspaces,
+            steps,
+            agents,
+            scheduler,
+            performer,
+            requests,
+            views,
+            admin,
+        }
+    }
+
+    fn changed(self, change: impl FnOnce(&mut Context)) -> Driver {
+        let mut context = Context::clone(&self.context);
+        change(&mut context);
+        Driver::over(context)
+    }
+
+    /// Called from this directory.
+    #[must_use]
+    pub fn standing_in(self, directory: Option<PathBuf>) -> Driver {
+        self.changed(|context| context.directory = directory)
+    }
+
+    /// With other bounds.
+    #[must_use]
+    pub fn bounded(self, bounds: Bounds) -> Driver {
+        self.changed(|context| context.bounds = bounds)
+    }
+
+    /// With the commands of gates run in another way.
+    #[must_use]
+    pub fn gathering(self, gathering: Gathering) -> Driver {
+        self.changed(|context| context.gathering = gathering)
+    }
+
+    /// The same driver with the variables that the user had last.
+    ///
+    /// A process that performs for a long time would otherwise see those of the day it was started,
+    /// or none at all when a service manager started it.
+    #[must_use]
+    pub fn with_person_variables(&self) -> Driver {
+        match self.context.kept_environment() {
+            Some(environment) => self
+                .clone()
+                .changed(|context| context.environment = environment),
+            None => self.clone(),
+        }
+    }
+}

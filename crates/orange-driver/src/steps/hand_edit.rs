@@ -1,0 +1,108 @@
+//! Brings TASK.md and the database into agreement, both ways.
+
+use orange_config::clock;
+use orange_engine::document::Document;
+use orange_engine::input::{Ask, Cause, Request};
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+use orange_engine::task::Workspace;
+use orange_store::{Reading, Store, Wish};
+
+use super::{Stepped, Steps};
+use crate::DriverError;
+
+impl Steps {
+    /// Brings the files of a task and the database into agreement, both ways: writes what was
+    /// decided, and decides about a status that was written into TASK.md by hand.
+    ///
+    /// A decision stands whether or not its copies could be written; the next call tries again.
+    pub(crate) fn sync_files(&self, store: &mut Store, id: &TaskId) -> Result<(), DriverError> {
+        orange_store::project(store, id, clock::now())?;
+        if self.follow_kept_wish(store, id)? {
+            orange_store::project(store, id, clock::now())?;
+        }
+        Ok(())
+    }
+
+    /// Treats a status that was written into TASK.md as what it is: a request; without one, what was
+    /// read is as good for the request that follows at once.
+    pub(crate) fn follow_hand_edit(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+    ) -> Result<Option<Document>, DriverError> {
+        self.follow_kept_wish(store, id)?;
+        match orange_store::import(store, id, clock::now())? {
+            Reading::Read(imported) => match imported.wish {
+                Some(wish) => self.follow_hand(store, id, &wish).map(|_| None),
+                None => Ok(Some(imported.document)),
+            },
+            Reading::Unknown(_) => Ok(None),
+        }
+    }
+
+    /// The same for one that a projection has taken out of TASK.md; whether there was one and it is
+    /// decided. Whoever did that may have died, or a gate of the edge may have been running.
+    pub(crate) fn follow_kept_wish(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+    ) -> Result<bool, DriverError> {
+        let Some(wish) = store.kept_wish(id)? else {
+            return Ok(false);
+        };
+        let is_decided = self.follow_hand(store, id, &wish)?;
+        if is_decided {
+            store.forget_wish(id, &wish)?;
+        }
+        Ok(is_decided)
+    }
+
+    /// Inside a bound worktree the edit speaks as the worker; elsewhere anybody may have written it,
+    /// and the user is told which command to run. Whether it is decided: what cannot be told yet is
+    /// asked again.
+    fn follow_hand(
+        &self,
+        store: &mut Store,
+        id: &TaskId,
+        wish: &Wish,
+    ) -> Result<bool, DriverError> {
+        // Whoever refused it may have died before TASK.md said so.
+        if store.is_rejected(id, wish)? {
+            return Ok(true);
+        }
+        let task = store.require(id)?.task;
+        let is_bound = matches!(
+            task.workspace,
+            Workspace::Bound(_) | Workspace::Leaving(Some(_))
+        );
+        let by = if wish.in_worktree || is_bound {
+            Role::Worker
+        } else {
+            Role::Human
+        };
+        let request = Request {
+            by,
+            ask: Ask::HandEdit {
+                to: wish.to.clone(),
+                version: wish.version,
+            },
+            confirmed: false,
+            message: None,
+            head: None,
+        };
+        match self.step(store, id, &Cause::Request(request)) {
+            // Whoever wrote it is not there to be told.
+            Ok(Stepped::Refused(refusal)) => {
+                self.notice(store, id, refusal.to_string()).map(|_| true)
+            }
+            Ok(_) => Ok(true),
+            Err(
+                DriverError::DocumentUnknown { .. }
+                | DriverError::FactUnknown { .. }
+                | DriverError::GateRunning { .. },
+            ) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

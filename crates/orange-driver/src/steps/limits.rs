@@ -1,0 +1,68 @@
+//! The limits that a start keeps.
+
+use orange_config::{LogLevel, WhenFull};
+use orange_engine::event::{Event, Fact};
+use orange_engine::input::Cause;
+use orange_engine::language::workflow::Kind;
+use orange_engine::names::Status;
+use orange_engine::parking::Parking;
+use orange_engine::role::Role;
+use orange_engine::schedule::Limits;
+use orange_engine::{Task, Workflow};
+use serde_json::json;
+
+use super::Steps;
+use crate::DriverError;
+
+impl Steps {
+    /// The limits that a start keeps. Where the settings want a full pool refused, it is no limit for
+    /// a person, who is told which task has which workspace instead.
+    pub(crate) fn limits(&self, by: &Role) -> Result<Limits, DriverError> {
+        let mut limits = self.context.settings(None)?.limits;
+        let projects = self.context.projects()?;
+        for name in projects.names() {
+            let project = projects.require(&name)?;
+            let pool = self.context.settings(Some(project))?.pool;
+            if *by == Role::Engine || pool.when_full == WhenFull::Queue {
+                limits.pools.insert(name, pool.size);
+            }
+        }
+        Ok(limits)
+    }
+
+    /// The limits that a plan keeps, if it starts the work of a task.
+    pub(crate) fn limits_of_start(
+        &self,
+        workflow: &Workflow,
+        events: &[Event],
+        cause: &Cause,
+    ) -> Result<Option<Limits>, DriverError> {
+        let Cause::Request(request) = cause else {
+            return Ok(None);
+        };
+        let kind = |status: &Status| workflow.state(status).map(|state| state.kind);
+        let is_start = |event: &Event| match &event.fact {
+            Fact::StatusChanged(changed) => {
+                kind(&changed.from) == Some(Kind::Queued)
+                    && matches!(kind(&changed.to), Some(Kind::Agent | Kind::Human))
+            }
+            _ => false,
+        };
+        if events.iter().any(is_start) {
+            return self.limits(&request.by).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Tells once that a harness is parked.
+    pub(crate) fn tell_of_parking(&self, task: &Task, parking: &Parking) {
+        let more = json!({
+            "harness": parking.harness,
+            "reason": parking.reason,
+            "until": parking.until,
+            "said": parking.said,
+        });
+        self.context
+            .log(LogLevel::Warn, &task.id, "harness.parked", more);
+    }
+}

@@ -1,0 +1,41 @@
+//! Commands of a workflow or a project, in a workspace.
+
+use orange_config::{ORANGE_EFFECT_ID, ORANGE_HOME, ORANGE_PORT_OFFSET, ORANGE_TASK_ID};
+use orange_effects::command::Invocation;
+use orange_engine::Task;
+use orange_store::WorkspaceRecord;
+
+use crate::DriverError;
+use crate::workspaces::Workspaces;
+
+/// How many seconds a command of a workflow or a script of a project may take when neither says.
+pub(crate) const USUAL_TIMEOUT: u64 = 600;
+
+impl Workspaces {
+    /// A command of a workflow; it learns what it runs for, so that it is known when it calls back.
+    pub(crate) fn own_command(
+        &self,
+        task: &Task,
+        command: &[String],
+        workspace: &WorkspaceRecord,
+        effect: &str,
+    ) -> Result<Invocation, DriverError> {
+        let (program, arguments) = match command.split_first() {
+            Some((program, arguments)) => (program.as_str(), arguments),
+            None => ("", &[][..]),
+        };
+        let offset = self.require_port_offset(&workspace.name)?;
+        let mut variables = self.context.environment.passed([]);
+        for (name, value) in [
+            (ORANGE_TASK_ID, task.id.as_str().into()),
+            (ORANGE_EFFECT_ID, effect.into()),
+            (ORANGE_HOME, self.context.home.path().as_os_str().to_owned()),
+            (ORANGE_PORT_OFFSET, offset.to_string().into()),
+        ] {
+            variables.insert(name.into(), value);
+        }
+        Ok(Invocation::new(program, variables)
+            .arguments(arguments)
+            .directory(&workspace.path))
+    }
+}

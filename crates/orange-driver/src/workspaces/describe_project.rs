@@ -1,0 +1,73 @@
+//! What a repository would be registered as.
+
+use std::path::Path;
+
+use orange_config::Project;
+use orange_effects::git::{Git, GitError};
+use orange_engine::names::{BranchName, HarnessName, ProjectName};
+
+use crate::DriverError;
+use crate::workspaces::Workspaces;
+
+impl Workspaces {
+    /// The project that registering would make of a directory; nothing is written.
+    pub(crate) fn described_project(
+        &self,
+        directory: &Path,
+        name: Option<ProjectName>,
+        workflow: Option<String>,
+        harness: Option<HarnessName>,
+    ) -> Result<Project, DriverError> {
+        let wrong = |reason: &str| DriverError::NoRepository {
+            path: directory.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let git = match Git::open("git", directory, &self.context.environment) {
+            Err(GitError::NotARepository { .. }) => {
+                return Err(wrong("it is in no git repository"));
+            }
+            git => git?,
+        };
+        let path = git.top(directory);
+        let path = path.map_err(|_| wrong("it is in no checkout of the repository"))?;
+        let branch = default_branch(&git, &path)?;
+        let branch = branch.ok_or_else(|| wrong("it is on no branch"))?;
+        match git.base(&branch) {
+            Err(GitError::NoCommit { .. }) => {
+                return Err(wrong("the repository has no commit yet"));
+            }
+            base => base?,
+        };
+        // What is kept as text must not become another path.
+        let plain = path.to_str().filter(|it| !it.contains(char::is_control));
+        if plain.is_none() {
+            return Err(wrong(
+                "its path holds control characters or is not UTF-8; give it a plain one",
+            ));
+        }
+        let name = name.unwrap_or_else(|| {
+            let last = path.file_name().unwrap_or_default();
+            ProjectName::new(last.to_string_lossy())
+        });
+        let mut project = Project::new(name, path, branch);
+        project.workflow = workflow;
+        project.harness = harness;
+        let address = git.remote_address();
+        project.remote = Some(
+            address
+                .as_ref()
+                .map_or_else(String::new, |it| it.fetch.clone()),
+        );
+        project.push_remote = address.and_then(|it| it.push);
+        Ok(project)
+    }
+}
+
+/// What the remote calls its default branch, else the usual name, else what is checked out.
+fn default_branch(git: &Git, path: &Path) -> Result<Option<BranchName>, DriverError> {
+    match git.default_branch(None) {
+        Ok(branch) => Ok(Some(branch)),
+        Err(GitError::NoDefaultBranch(_)) => Ok(git.worktree(path)?.branch()?),
+        Err(error) => Err(error.into()),
+    }
+}
