@@ -28,13 +28,13 @@ pub use harness::ready::{Readiness, Ready, Recorded};
 pub use harness::result::{ResultStatus, RunResult};
 pub use home::{Home, HomeError};
 pub use passing::{FROM_PANE, NESTED, PASSED, is_nested};
-pub use projects::{Project, Projects, ProjectsError};
+pub use projects::{Project, Projects, ProjectsError, WhenFull};
 pub use settings::file::{SettingsError, SettingsProblem};
 pub use settings::keys::{KEYS, Key};
 pub use settings::value::{Kind, Value};
 pub use settings::{
     Ground, LogLevel, LogSettings, NotifySettings, PoolSettings, Setting, SettingOrigin, Settings,
-    SupervisorSettings, WhenFull,
+    SupervisorSettings,
 };
 pub use workflows::catalog::{Catalog, CatalogError};
 pub use workflows::examine::{Examined, Finding, examine};

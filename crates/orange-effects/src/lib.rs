@@ -6,6 +6,7 @@
 pub mod command;
 pub mod git;
 pub mod notice;
+mod place;
 pub mod private_file;
 pub mod process;
 pub mod run;

@@ -20,20 +20,20 @@ use std::ops::Range;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use orange_engine::activity::AgentEventKind;
-use orange_engine::death::Rule;
-use orange_engine::names::HarnessName;
-use serde::Deserialize;
-use toml::Spanned;
-
-use super::{HarnessError, Readiness, ValueProblem, is_nested};
 use arguments::Values;
 use death::Death;
 use files::{HarnessFile, RunText, checked, checked_names};
 use level::{Level, LevelVariables, Levels, Lists, Manner};
+use orange_engine::activity::AgentEventKind;
+use orange_engine::death::Rule;
+use orange_engine::names::HarnessName;
 use result::{ResultPlaces, checked_result};
+use serde::Deserialize;
 use skills::checked_skills;
+use toml::Spanned;
 use transcript::TranscriptError;
+
+use super::{HarnessError, Readiness, ValueProblem, is_nested};
 
 /// A coding agent and how it is started.
 #[derive(Clone, Debug, PartialEq, Eq)]

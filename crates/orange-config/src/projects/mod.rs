@@ -14,10 +14,20 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Home, WhenFull, reason};
+use super::{Home, reason};
 
 /// The longest name of a project.
 const LONGEST_NAME: usize = 64;
+
+/// What becomes of a start when nothing is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhenFull {
+    /// It waits.
+    Queue,
+    /// It is refused.
+    Refuse,
+}
 
 /// Every registered project, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema, Deserialize)]

@@ -10,14 +10,14 @@ pub(crate) mod value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use orange_engine::names::{HarnessName, Status};
-use orange_engine::schedule::Limits;
-use serde::{Deserialize, Serialize};
-
-use super::{Environment, Home, Project};
 use file::{Given, SettingsError};
 use keys::{KEYS, Key};
+use orange_engine::names::{HarnessName, Status};
+use orange_engine::schedule::Limits;
+use serde::Serialize;
 use value::Value;
+
+use super::{Environment, Home, Project, WhenFull};
 
 /// Everything that can be set, with nothing left to look up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,16 +50,6 @@ pub struct PoolSettings {
     pub size: u32,
     /// What becomes of a start when none is free.
     pub when_full: WhenFull,
-}
-
-/// What becomes of a start when nothing is free.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WhenFull {
-    /// It waits.
-    Queue,
-    /// It is refused.
-    Refuse,
 }
 
 /// How often the supervisor looks.

@@ -3,8 +3,17 @@
 //! Lock, drain, unlock, look again: whoever commits while a performer drains can rely on that last
 //! look, so an effect is never left behind by two that each thought the other would do it.
 
-pub(crate) mod act;
+mod act;
+mod children;
+mod command;
 pub(crate) mod confirm_starts;
+mod conversation;
+mod deliver;
+mod kill;
+mod merge;
+mod notify;
+mod remote;
+mod spawn;
 pub(crate) mod unperformed;
 
 use std::sync::Arc;

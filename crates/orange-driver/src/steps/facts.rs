@@ -10,8 +10,8 @@ use orange_engine::report::Report;
 use orange_store::{GateCommand, Store, StoredTask};
 
 use crate::DriverError;
-use crate::steps::Steps;
-use crate::steps::{Known, read};
+use crate::steps::{Known, Steps, read};
+use crate::workspaces::repository::BranchQuestion;
 
 /// The largest report in bytes; a larger one is not read.
 const LARGEST_REPORT: u64 = 1024 * 1024;
@@ -42,7 +42,12 @@ impl Steps {
                     }
                 }
                 FactNeeded::Git => {
-                    let facts = self.workspaces.git_facts(store, task, known);
+                    let question = BranchQuestion {
+                        branch: known.branch.as_ref(),
+                        head: known.head.as_ref(),
+                        merges: known.merges,
+                    };
+                    let facts = self.workspaces.git_facts(store, task, question);
                     let branch = known.branch.as_ref().unwrap_or(&task.branch);
                     known.facts.git = Some(match facts {
                         Ok(facts) => {

@@ -16,8 +16,9 @@ use crate::DriverError;
 use crate::agents::activity::RunActivity;
 use crate::agents::look::Seen;
 use crate::context::ids;
-use crate::steps::{Known, pinned};
+use crate::steps::pinned;
 use crate::views::Views;
+use crate::workspaces::repository::BranchQuestion;
 
 /// A task with everything there is to show.
 #[derive(Clone, Debug)]
@@ -148,7 +149,7 @@ impl Views {
         if ways.iter().any(|way| !way.unchecked.is_empty()) {
             match self
                 .workspaces
-                .git_facts(&store, &stored.task, &Known::default())
+                .git_facts(&store, &stored.task, BranchQuestion::default())
             {
                 Ok(facts) => input.facts.git = Some(facts),
                 Err(error) => unknown.push(error.to_string()),

@@ -9,8 +9,18 @@ use orange_store::Store;
 
 use super::registered_remote::registered;
 use crate::DriverError;
-use crate::steps::Known;
 use crate::workspaces::Workspaces;
+
+/// What is asked about a branch, beyond what is recorded of the task.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BranchQuestion<'a> {
+    /// The branch, when it is not the task's.
+    pub(crate) branch: Option<&'a BranchName>,
+    /// The commit that a request speaks for.
+    pub(crate) head: Option<&'a CommitId>,
+    /// Whether a merge is asked for, which is decided for what the remote has now.
+    pub(crate) merges: bool,
+}
 
 impl Workspaces {
     /// The project of a task, and its repository as it is configured now.
@@ -62,24 +72,24 @@ impl Workspaces {
         &self,
         store: &Store,
         task: &Task,
-        known: &Known,
+        question: BranchQuestion<'_>,
     ) -> Result<GitFacts, DriverError> {
         let (project, git) = self.repository_of(task)?;
-        let branch = known.branch.as_ref().unwrap_or(&task.branch);
+        let branch = question.branch.unwrap_or(&task.branch);
         let submitted = task.submission.as_ref().map(|it| &it.commit);
         let unknown = |what: &'static str, reason: String| DriverError::FactUnknown {
             task: task.id.clone(),
             what,
             reason,
         };
-        if known.merges && project.push {
+        if question.merges && project.push {
             git.fetch(&[&project.default_branch])?;
         }
         let ask = AskFacts {
             branch,
             default: &project.default_branch,
             task_file: &project.task_file,
-            named: known.head.as_ref().or(submitted),
+            named: question.head.or(submitted),
         };
         let Some(held) = store.workspace_of(&task.id)? else {
             return told(git.facts(&ask), &unknown);

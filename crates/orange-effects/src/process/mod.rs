@@ -19,6 +19,7 @@ mod unsupported;
 
 #[cfg(target_os = "linux")]
 use linux as system;
+
 #[cfg(not(target_os = "linux"))]
 use unsupported as system;
 

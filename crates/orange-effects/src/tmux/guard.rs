@@ -1,10 +1,11 @@
 //! Acts on a pane only if it still is the one meant.
 
+use orange_engine::names::RunId;
+
 use super::call::Call;
 use super::listing::RUN;
 use super::name::require_plain;
 use super::{PaneId, ServerIdentity, Tmux, TmuxError};
-use orange_engine::names::RunId;
 
 /// What the server prints when it refuses.
 const REFUSED: &str = "refused";

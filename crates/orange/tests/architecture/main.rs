@@ -5,6 +5,7 @@
 //! that cannot fail guards nothing.
 
 mod crates;
+mod cycles;
 mod doors;
 mod drawing;
 mod leftovers;
@@ -97,6 +98,7 @@ fn the_laws_of_the_tree_hold() {
     let names = tree.names.iter().flat_map(|name| names::check(name));
     let reports = [
         broken(Law::Crates, manifests),
+        broken(Law::Cycles, cycles::check(&tree.sources)),
         each(Law::Doors, doors::check),
         each(Law::Drawing, drawing::check),
         each(Law::Statuses, statuses::check),

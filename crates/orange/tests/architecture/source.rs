@@ -116,7 +116,7 @@ fn is_test_folder(path: &str) -> bool {
     path.starts_with("fuzz/") || path.contains("/tests/") || path.contains("/benches/")
 }
 
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let condition = attribute.path().is_ident("cfg");
         let condition = condition.then(|| attribute.parse_args::<syn::Ident>());

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     Crates,
+    Cycles,
     Doors,
     Drawing,
     Statuses,

@@ -276,7 +276,7 @@ fn who_tells_that_it_failed_and_goes_on_for_ever_is_ended_after_a_moment() {
         stage
             .driver()
             .agents
-            .observe_each(std::slice::from_ref(&id))
+            .hear(std::slice::from_ref(&id))
             .unwrap();
         !stage.store().parked(clock::now()).unwrap().is_empty()
     });

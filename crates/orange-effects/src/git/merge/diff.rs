@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use orange_engine::names::{BranchName, CommitId};
 
 use crate::git::repository::call::{Call, parts, path, zero_ended};
-use crate::git::worktree::place::Kind;
 use crate::git::worktree::status::Look;
 use crate::git::{Git, GitError, Worktree};
+use crate::place::Kind;
 
 /// How many new files that nobody committed are shown.
 const NEW_SHOWN: usize = 1000;

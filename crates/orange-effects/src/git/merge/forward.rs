@@ -11,9 +11,9 @@ use orange_engine::names::{BranchName, CommitId};
 
 use crate::git::repository::call::{parts, path, zero_ended};
 use crate::git::repository::name::branch_ref;
-use crate::git::worktree::place::Kind;
 use crate::git::worktree::status::Look;
 use crate::git::{Git, GitError, MergeObstacle, Worktree};
+use crate::place::Kind;
 
 /// A branch on its way from one commit to a later one.
 #[derive(Clone, Copy, Debug)]

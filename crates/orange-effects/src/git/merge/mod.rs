@@ -9,6 +9,7 @@ pub(crate) mod delete_branch;
 pub(crate) mod diff;
 pub(crate) mod extent;
 pub(crate) mod forward;
+pub(crate) mod interrupted;
 pub(crate) mod push;
 pub(crate) mod refusal;
 pub(crate) mod result;

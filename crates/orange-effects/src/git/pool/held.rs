@@ -10,10 +10,8 @@ use std::path::{Path, PathBuf};
 use super::saved::Saved;
 use crate::git::worktree::disk::{Found, Keep};
 use crate::git::worktree::entry::Entry;
+use crate::git::worktree::status::HELD;
 use crate::git::{GitError, Worktree};
-
-/// Where files are on their way out, below the root: a move must stay on one file system.
-pub(crate) const HELD: &str = ".orange-held";
 
 impl Worktree<'_> {
     /// Removes files that are exactly these; the paths of those that turned out to be different.

@@ -7,7 +7,6 @@
 pub(crate) mod acquire;
 pub(crate) mod acquire_refusal;
 pub(crate) mod held;
-pub(crate) mod interrupted;
 pub(crate) mod marker;
 pub(crate) mod release;
 pub(crate) mod saved;

@@ -8,9 +8,9 @@ use orange_engine::names::{BranchName, CommitId, TaskId};
 
 use super::saved::Saved;
 use super::settle::Settled;
-use crate::git::worktree::place::Kind;
 use crate::git::worktree::status::Look;
 use crate::git::{Git, GitError, Marker, Phase, Rescued, Slot, SlotRefusal, Worktree};
+use crate::place::Kind;
 
 /// How often a worktree that changes is saved and cleaned before it is left as it is.
 const ROUNDS: usize = 3;

@@ -8,9 +8,9 @@ use orange_engine::names::CommitId;
 use super::saved::Saved;
 use crate::git::repository::call::zero_ended;
 use crate::git::worktree::entry::{Indexed, REPOSITORY};
-use crate::git::worktree::place::Kind;
 use crate::git::worktree::status::{Head, Look, is_file};
 use crate::git::{GitError, Worktree};
+use crate::place::Kind;
 
 /// How it ended.
 #[derive(Debug, PartialEq, Eq)]

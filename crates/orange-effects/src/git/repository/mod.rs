@@ -12,3 +12,108 @@ pub(crate) mod refs;
 pub(crate) mod remote;
 pub(crate) mod settings;
 pub(crate) mod settings_text;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use caller::{Caller, Timeouts};
+use orange_config::Environment;
+use own::OwnDirectory;
+use remote::Registered;
+use settings::Settings;
+
+use super::GitError;
+
+/// A repository.
+///
+/// Git is called with a directory of our own in the place of the one that worktrees share, so that
+/// it reads none of the files there that agents can write; see `own.rs`. Open it anew for each
+/// effect: what is known of the configuration is what it was then.
+#[derive(Clone, Debug)]
+pub struct Git {
+    pub(in crate::git) caller: Caller,
+    pub(in crate::git) directory: PathBuf,
+    pub(in crate::git) own: Arc<OwnDirectory>,
+    pub(in crate::git) settings: Settings,
+    pub(in crate::git) registered: Option<Registered>,
+}
+
+impl Git {
+    /// The repository that a directory belongs to; `program` is a path or a name on the `PATH`.
+    pub fn open(
+        program: impl Into<OsString>,
+        directory: &Path,
+        environment: &Environment,
+    ) -> Result<Self, GitError> {
+        let caller = Caller::new(program.into(), environment);
+        let directory = match discover::git_directory(directory) {
+            Some(found) => found,
+            None => caller.ask_for_directory(directory)?,
+        };
+        Self::open_at(caller, directory)
+    }
+
+    /// The repository with this directory of git's.
+    pub(in crate::git) fn open_at(caller: Caller, directory: PathBuf) -> Result<Self, GitError> {
+        let settings = Settings::read(&directory.join("config"))?;
+        let own = OwnDirectory::make(&caller.folders, &directory, &settings.format())?;
+        own.take_excludes(&directory)?;
+        let mut git = Self {
+            caller,
+            directory,
+            own: Arc::new(own),
+            settings,
+            registered: None,
+        };
+        git.caller.told = git.settings.carried();
+        // A clone that lacks objects asks for them while it is looked at.
+        if let Some(remote) = git.settings.remote().filter(|it| it.promised.is_some()) {
+            git.caller.told.extend(remote.settings());
+        }
+        git.switch_off_merge_drivers()?;
+        Ok(git)
+    }
+
+    /// Where the repository names a merge driver that the user does not have, both sides' changes
+    /// conflict: merging such a file as text is not what its attributes ask for.
+    fn switch_off_merge_drivers(&mut self) -> Result<(), GitError> {
+        let named = self.settings.names("merge", &[".driver"]);
+        if named.is_empty() {
+            return Ok(());
+        }
+        let users = self.users_names("merge")?;
+        let off = named.difference(&users);
+        let off = off.map(|name| (format!("merge.{name}.driver"), String::from("false")));
+        self.caller.told.extend(off);
+        Ok(())
+    }
+
+    /// With these bounds: for local calls, for the network, for a lock that somebody holds.
+    #[must_use]
+    pub fn patience(mut self, local: Duration, network: Duration, lock: Duration) -> Self {
+        self.caller.timeouts = Timeouts {
+            look: local,
+            work: local,
+            network,
+            lock,
+        };
+        self
+    }
+
+    /// How many digits an id has.
+    pub(in crate::git) fn id_digits(&self) -> usize {
+        self.settings.id_digits()
+    }
+
+    /// The id that stands for nothing.
+    pub(in crate::git) fn no_id(&self) -> String {
+        "0".repeat(self.id_digits())
+    }
+
+    /// The directory that all worktrees of the repository share.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+}

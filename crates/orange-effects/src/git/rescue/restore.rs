@@ -13,8 +13,8 @@ use crate::git::pool::saved::Saved;
 use crate::git::repository::name::branch_ref;
 use crate::git::worktree::disk::{Found, Keep};
 use crate::git::worktree::entry::{Entry, Indexed, LINK, REPOSITORY, Tree};
-use crate::git::worktree::place::{Kind, Place};
 use crate::git::{Git, GitError, Rescued, Worktree};
+use crate::place::{Kind, Place};
 
 /// Where files are before they are in their place, below the root.
 const NEW: &str = ".orange-new";

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::entry::{Entry, LINK};
-use super::place::{Kind, Place};
 use crate::git::repository::call::{Call, quoted};
 use crate::git::{GitError, Worktree};
+use crate::place::{Kind, Place};
 
 /// How often files that change under our hands are looked at again.
 const LOOKS: usize = 3;

@@ -6,12 +6,8 @@ use std::path::PathBuf;
 use crate::git::repository::call::{Call, parts, path};
 use crate::git::{Git, GitError};
 
-/// A regular file.
-pub(crate) const FILE: u32 = 0o100_644;
-/// A file that can be executed.
-pub(crate) const EXECUTABLE: u32 = 0o100_755;
-/// A symbolic link.
-pub(crate) const LINK: u32 = 0o120_000;
+pub(crate) use crate::place::{EXECUTABLE, FILE, LINK};
+
 /// A repository inside, of which only the commit is known.
 pub(crate) const REPOSITORY: u32 = 0o160_000;
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use orange_config::HarnessFile;
 
 use super::entry::FILE;
-use super::place::{Kind, Place};
 use crate::git::{Git, GitError};
+use crate::place::{Kind, Place};
 
 /// What each such file says first. One that does not is somebody else's, and stays.
 const MARK: &str = "Written by orange. What is changed here is lost.\n";

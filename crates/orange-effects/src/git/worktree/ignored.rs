@@ -6,9 +6,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::place::{Kind, Place};
 use crate::git::repository::call::{parts, path};
 use crate::git::{GitError, Worktree};
+use crate::place::{Kind, Place};
 
 /// A file that git ignores, or a directory of which it ignores everything.
 #[derive(Clone, Debug, PartialEq, Eq)]

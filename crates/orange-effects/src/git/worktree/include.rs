@@ -12,9 +12,9 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use super::entry::LINK;
-use super::place::{Kind, Place};
 use crate::git::repository::call::{parts, path, zero_ended};
 use crate::git::{GitError, Worktree};
+use crate::place::{Kind, Place};
 
 /// The file that names them, in the syntax of `.gitignore`, at the root of the checkout.
 const FILE: &str = ".worktreeinclude";

@@ -1,5 +1,6 @@
 //! The worktrees of a repository, and one that is proved to be.
 
+pub(crate) mod call;
 pub(crate) mod disk;
 pub(crate) mod entry;
 pub(crate) mod facts;
@@ -10,7 +11,6 @@ pub(crate) mod index;
 pub(crate) mod nested;
 pub(crate) mod operation;
 pub(crate) mod pipes;
-pub(crate) mod place;
 pub(crate) mod state;
 pub(crate) mod status;
 
@@ -25,7 +25,7 @@ use super::repository::call::{parts, path};
 use super::repository::own::read_file;
 use super::repository::settings::{Setting, Settings};
 use super::{Git, GitError, Operation};
-use crate::git::worktree::place::Place;
+use crate::place::Place;
 
 /// No record of a place is larger.
 const LIMIT: u64 = 64 * 1024;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::place::Kind;
 use super::status::Look;
 use crate::git::{Git, GitError, Worktree};
+use crate::place::Kind;
 
 /// How deep submodules are followed; deeper ones count as dirty.
 const DEEPEST: usize = 8;

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use super::place::Kind;
 use crate::command::{CommandError, Ending};
 use crate::git::{GitError, Worktree};
+use crate::place::Kind;
 
 /// Files that git reads by itself, wherever they are in a worktree.
 const READ: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];

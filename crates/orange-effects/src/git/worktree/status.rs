@@ -8,10 +8,12 @@ use std::thread;
 use orange_engine::names::{BranchName, CommitId};
 
 use super::entry::{EXECUTABLE, FILE, Indexed, LINK, REPOSITORY, indexed};
-use super::place::Kind;
-use crate::git::pool::held::HELD;
 use crate::git::repository::call::{Call, parts, path};
 use crate::git::{GitError, Operation, Worktree};
+use crate::place::Kind;
+
+/// Where files are on their way out, below the root: a move must stay on one file system.
+pub(crate) const HELD: &str = ".orange-held";
 
 /// How git is asked for everything that differs.
 const STATUS: &[&str] = &[

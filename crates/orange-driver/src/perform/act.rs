@@ -1,15 +1,5 @@
 //! One effect: what is done in the world for it.
 
-mod children;
-mod command;
-mod conversation;
-mod deliver;
-mod kill;
-mod merge;
-mod notify;
-mod remote;
-mod spawn;
-
 use orange_config::clock;
 use orange_engine::Task;
 use orange_engine::effect::{Effect, EffectOutcome};

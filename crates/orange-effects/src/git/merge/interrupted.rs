@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use orange_engine::names::CommitId;
 use serde::{Deserialize, Serialize};
 
-use super::saved::Saved;
+use crate::git::pool::saved::Saved;
 use crate::git::repository::call::{parts, path, zero_ended};
 use crate::git::worktree::disk::{Found, Keep};
 use crate::git::worktree::entry::Entry;
-use crate::git::worktree::place::Kind;
 use crate::git::worktree::status::is_file;
 use crate::git::{Git, GitError, MergeObstacle, Worktree};
+use crate::place::Kind;
 use crate::private_file;
 
 /// The note, in git's directory for the worktree.

@@ -5,7 +5,7 @@ use orange_engine::Task;
 use orange_engine::effect::EffectOutcome;
 use orange_engine::names::BranchName;
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {

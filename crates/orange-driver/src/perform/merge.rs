@@ -6,8 +6,8 @@ use orange_engine::effect::{EffectOutcome, Merge};
 use orange_engine::merged::{Merged, Origin};
 use orange_store::{Pending, Store};
 
-use super::Failure;
 use crate::due::planned_at;
+use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {

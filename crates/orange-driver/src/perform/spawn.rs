@@ -16,10 +16,10 @@ use orange_store::{
     RunSetup, Store, WorkspaceRecord, WorkspaceState, expect_agent_events, renew_expectation,
 };
 
-use super::Failure;
 use super::deliver::NUDGE;
 use crate::context::ids;
 use crate::context::run_location;
+use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {

@@ -14,7 +14,7 @@ use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
 use orange_store::{Delivery, InboxEntry, RunRecord, Store};
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::perform::Performer;
 
 /// What an agent is told, in its pane or with its first prompt; the message itself is in its inbox.

@@ -16,7 +16,14 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::entry::{EXECUTABLE, FILE, LINK};
+/// A regular file.
+pub(crate) const FILE: u32 = 0o100_644;
+
+/// A file that can be executed.
+pub(crate) const EXECUTABLE: u32 = 0o100_755;
+
+/// A symbolic link.
+pub(crate) const LINK: u32 = 0o120_000;
 
 /// A directory, and everything below it that is reached without a link.
 pub(crate) struct Place {

@@ -8,7 +8,7 @@ use orange_engine::effect::{Effect, EffectOutcome, Kill, KillScope};
 use orange_engine::names::RunId;
 use orange_store::Store;
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {

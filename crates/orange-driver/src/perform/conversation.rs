@@ -15,9 +15,9 @@ use orange_engine::evidence::Evidence;
 use orange_store::Store;
 use serde::{Deserialize, Serialize};
 
-use super::Failure;
 use super::spawn::manner;
 use crate::context::ids;
+use crate::failure::Failure;
 use crate::perform::Performer;
 
 /// The conversation of a run, kept beside what is remembered of it.

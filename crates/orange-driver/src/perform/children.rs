@@ -8,8 +8,8 @@ use orange_engine::role::Role;
 use orange_engine::task::{Queueing, Tuning};
 use orange_store::Store;
 
-use super::Failure;
 use crate::DriverError;
+use crate::failure::Failure;
 use crate::perform::Performer;
 use crate::steps::create::{Created, NewWork};
 

@@ -19,6 +19,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use capture::Pipes;
+
 pub use conversation::{Conversation, Lines};
 use find::find;
 use orange_config::clock::Deadline;

@@ -10,9 +10,9 @@ use orange_engine::role::Role;
 use orange_store::{Delivery, NewMessage, Store};
 use serde_json::json;
 
-use super::Failure;
 use super::deliver::{Telling, note_obstacle};
 use crate::context::notify::message_for_programs;
+use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {

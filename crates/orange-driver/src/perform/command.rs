@@ -6,7 +6,7 @@ use orange_engine::Task;
 use orange_engine::effect::{EffectOutcome, PlannedEffect};
 use orange_store::Store;
 
-use super::Failure;
+use crate::failure::Failure;
 use crate::perform::Performer;
 use crate::workspaces::command::USUAL_TIMEOUT;
 

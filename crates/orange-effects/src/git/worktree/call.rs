@@ -1,0 +1,52 @@
+//! Calls of git in a worktree.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::Worktree;
+use crate::git::repository::call::Call;
+
+impl Worktree<'_> {
+    /// A call in the worktree, which cannot mean any other.
+    pub(crate) fn call<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
+        self.invoke(&[], words)
+    }
+
+    /// The same, allowed to note in the index what it has found out, if nobody else has it locked.
+    pub(crate) fn call_noting<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
+        self.invoke(&[("GIT_OPTIONAL_LOCKS", "1".as_ref())], words)
+    }
+
+    /// The same, on another index.
+    pub(crate) fn call_on<A: AsRef<OsStr>>(
+        &self,
+        index: &Path,
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        self.invoke(&[("GIT_INDEX_FILE", index.as_os_str())], words)
+    }
+
+    /// The same, with the attributes of a commit; a git before 2.41 takes those of the worktree.
+    pub(crate) fn call_as_of<A: AsRef<OsStr>>(
+        &self,
+        commit: &str,
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        self.invoke(&[("GIT_ATTR_SOURCE", commit.as_ref())], words)
+    }
+
+    fn invoke<A: AsRef<OsStr>>(
+        &self,
+        more: &[(&str, &OsStr)],
+        words: impl IntoIterator<Item = A>,
+    ) -> Call {
+        let git = self.git();
+        let mut variables = git.caller.variables(self.told());
+        git.place(&mut variables, self.directory());
+        variables.insert("GIT_WORK_TREE".into(), self.path().into());
+        for (name, value) in more {
+            variables.insert((*name).into(), (*value).into());
+        }
+        git.caller.invoke(variables, self.path()).and(words)
+    }
+}
