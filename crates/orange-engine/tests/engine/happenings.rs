@@ -1,4 +1,4 @@
-//! Histories for laws: anything that may happen to a task, in any order.
+//! Histories for laws: anything that may happen to a task.
 
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Ask, Cause, CommandResult, Observation, PullRequestFacts, Request};

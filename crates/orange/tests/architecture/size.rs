@@ -1,4 +1,4 @@
-//! One thought per file, usually below 400 lines; above 600 it is split.
+//! One thought per file, usually below 400 lines, never above 600.
 
 use crate::source::Source;
 use crate::verdict::Violation;

@@ -238,6 +238,28 @@ fn every_kind_of_finding_has_a_mistake_and_a_hint_that_mends_it() {
     }
 }
 
+/// The tables name these in their rows; here a search for a code in the tests finds them.
+#[test]
+fn mistakes_that_do_not_even_load_have_these_codes() {
+    let tables = MISTAKES.map(|(_, table)| rows(table));
+    let refused = tables.iter().flatten();
+    let refused = refused.filter_map(|row| row.wanted.strip_prefix("refused: "));
+    let refused: BTreeSet<&str> = refused.collect();
+    assert_eq!(
+        refused,
+        BTreeSet::from([
+            "field-unknown",
+            "gate-unknown",
+            "missing-key",
+            "prompt-unknown",
+            "role-unknown",
+            "state-unknown",
+            "transition-ambiguous",
+            "variable-unknown"
+        ])
+    );
+}
+
 #[test]
 fn a_transition_that_ends_its_asker_is_noted() {
     let checked = findings_of(shipped_source("minimal"));
