@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use orange_check::check::{FindingCode, check};
 
 use crate::kit::load_clean;
-use crate::originals::{LARGE, MINIMAL, original_documents};
+use crate::originals::{LARGE, MINIMAL};
 use crate::witness;
 
 /// One of the six mistakes that the documents are known to have.
@@ -109,37 +109,4 @@ fn everything_that_is_wrong_with_the_documents() {
     insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("seeds_findings", shown);
     });
-}
-
-/// What prompts say aside, the originals have the same findings.
-#[test]
-fn the_originals_have_the_same_mistakes_where_they_are_at_hand() {
-    let Some(documents) = original_documents() else {
-        return;
-    };
-    for (original, copy) in documents.iter().zip([LARGE, MINIMAL]) {
-        let listed = |source: &str| -> Vec<String> {
-            let checked = check(&load_clean(source));
-            let findings = checked.findings.iter();
-            let about_prompts = [
-                FindingCode::PromptStatusClosed,
-                FindingCode::SectionUnmentioned,
-                FindingCode::VariableInBraces,
-            ];
-            findings
-                .filter(|finding| !about_prompts.contains(&finding.code))
-                .map(|finding| format!("{} {}", finding.code, finding.message))
-                .map(without_line_numbers)
-                .collect()
-        };
-        assert_eq!(listed(original), listed(copy));
-    }
-}
-
-/// Some messages name lines, which the comments of the original shift.
-fn without_line_numbers(message: String) -> String {
-    match message.split_once(" in line ") {
-        Some((before, _)) => before.to_owned(),
-        None => message,
-    }
 }

@@ -13,7 +13,6 @@ mod hints;
 mod hooks;
 mod merge;
 mod observation;
-mod obstacles;
 mod outlook;
 mod request;
 mod respawn;

@@ -1,7 +1,7 @@
 //! What `decide` would say to every step from here; nothing follows.
 
 use super::edges::{self, Asker};
-use super::obstacles::running;
+use super::request::obstacles::running;
 use super::steps::Steps;
 use crate::input::{FactNeeded, Input};
 use crate::language::Workflow;

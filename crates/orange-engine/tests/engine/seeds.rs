@@ -13,35 +13,12 @@ use orange_engine::names::PromptName;
 use orange_engine::role::Role;
 
 use crate::kit::{ALL_HOLD, World, git_facts, load_clean, shipped_workflow, status};
-use crate::originals::{LARGE, MINIMAL, original_documents};
+use crate::originals::{LARGE, MINIMAL};
 
 #[test]
 fn both_documents_load_without_a_problem() {
     assert_eq!(load_clean(LARGE).states.len(), 8);
     assert_eq!(load_clean(MINIMAL).states.len(), 5);
-}
-
-/// The documents themselves lie beside the checkout, not in it. Where they do, they must load
-/// unchanged and differ from the copies above in nothing but the text of their prompts.
-#[test]
-fn the_original_documents_load_unchanged_where_they_are_at_hand() {
-    let Some(documents) = original_documents() else {
-        return;
-    };
-    assert_eq!(documents.len(), 2);
-    for (document, copy) in documents.iter().zip([LARGE, MINIMAL]) {
-        let mut original = load_clean(document);
-        let copy = load_clean(copy);
-        let names: Vec<&PromptName> = original.prompts.keys().collect();
-        assert_eq!(names, copy.prompts.keys().collect::<Vec<_>>());
-        original.prompts = copy.prompts.clone();
-        assert_eq!(without_places(&original), without_places(&copy));
-    }
-}
-
-/// Everything but line numbers, which the comments of the original shift.
-fn without_places(workflow: &orange_engine::Workflow) -> String {
-    serde_json::to_string(workflow).unwrap()
 }
 
 #[test]

@@ -122,6 +122,9 @@ impl Crate {
 
     /// The module that defines what a path names, and the name there.
     fn resolve(&self, path: &[String], depth: usize) -> Option<Key> {
+        if self.files.contains_key(path) {
+            return Some((path.to_vec(), String::new()));
+        }
         let (name, module) = path.split_last()?;
         let aliased = |target: &Vec<String>| {
             let is_itself = target == path;

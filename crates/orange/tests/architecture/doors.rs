@@ -14,7 +14,7 @@ struct Door {
 
 const DOORS: &[Door] = &[
     Door {
-        place: "crates/orange-effects/src/command.rs",
+        place: "crates/orange-effects/src/command/mod.rs",
         behind: &[&["std", "process", "Command"], &["Command", "new"]],
     },
     Door {
@@ -120,7 +120,7 @@ mod tests {
         let at = |place: &str, text: &str| lines(&format!("crates/{place}"), text).len();
         assert_eq!(
             at(
-                "orange-effects/src/command.rs",
+                "orange-effects/src/command/mod.rs",
                 "use std::process::Command;"
             ),
             0

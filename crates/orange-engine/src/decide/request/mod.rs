@@ -1,6 +1,7 @@
 //! What a request comes to.
 
 mod adopt;
+pub(super) mod obstacles;
 mod put_away;
 mod tell;
 

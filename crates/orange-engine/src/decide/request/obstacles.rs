@@ -1,8 +1,8 @@
 //! What stands in the way before any edge is asked.
 
-use super::edges;
-use super::request::Asking;
-use super::steps::Steps;
+use super::Asking;
+use crate::decide::edges;
+use crate::decide::steps::Steps;
 use crate::language::verbs::Verb;
 use crate::language::workflow::{Kind, Target, Trigger};
 use crate::names::Status;
@@ -151,7 +151,7 @@ impl Asking<'_> {
 }
 
 /// The agent that is at the work of the present status.
-pub(super) fn running<'a>(steps: &'a Steps<'_>) -> Option<&'a Role> {
+pub(in crate::decide) fn running<'a>(steps: &'a Steps<'_>) -> Option<&'a Role> {
     let state = steps.workflow.state(&steps.task.status)?;
     let mut expected = state.expects.iter();
     let running = expected.find(|role| steps.task.is_live(role));
