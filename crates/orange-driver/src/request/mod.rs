@@ -14,5 +14,6 @@ pub(crate) mod resolve_project;
 pub(crate) mod resolve_task;
 pub(crate) mod retry;
 pub(crate) mod start;
+pub(crate) mod store_lock;
 pub(crate) mod user_environment;
 pub(crate) mod wait;

@@ -80,7 +80,7 @@ pub fn is_meant(typed: &[OsString]) -> bool {
 pub fn drop(error: &Error, environment: &Environment) {
     if let Ok(driver) = driver(environment) {
         driver.keep_agent_event(Told {
-            kind: error.to_string(),
+            kind: error.message.clone(),
             ..Told::default()
         });
     }

@@ -8,7 +8,6 @@ use super::Dashboard;
 use super::arguments::{Arguments, Stopped};
 use super::error::Error;
 use super::exit::Exit;
-use super::request::driver_hints::hints;
 use super::request::driving::driver;
 use crate::output::Output;
 
@@ -29,7 +28,7 @@ pub fn run(
     let driver = driver(environment)?;
     driver.require_person("open the dashboard")?;
     let project = driver.project_here(None)?.map(|it| it.name);
-    let shown = dashboard(&driver, project, arguments.all, output, hints);
-    shown.map_err(Error::Dashboard)?;
+    let shown = dashboard(&driver, project, arguments.all, output);
+    shown.map_err(Error::dashboard)?;
     Ok(Exit::Ok)
 }

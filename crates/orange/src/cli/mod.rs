@@ -36,20 +36,14 @@ use arguments::{Arguments, Stopped};
 use error::Error;
 use exit::Exit;
 use orange_config::Environment;
-use orange_driver::{Driver, DriverError};
+use orange_driver::Driver;
 use orange_engine::names::ProjectName;
 
 use crate::output::{Glyphs, Output};
 
 /// What shows the dashboard. The root of the program brings the two together: they know nothing of
 /// each other.
-pub type Dashboard = fn(
-    &Driver,
-    Option<ProjectName>,
-    bool,
-    &Output,
-    fn(&DriverError) -> Vec<String>,
-) -> Result<(), String>;
+pub type Dashboard = fn(&Driver, Option<ProjectName>, bool, &Output) -> Result<(), String>;
 
 /// Runs the command that this process was started with.
 pub fn main(dashboard: Dashboard) -> ExitCode {
@@ -88,7 +82,7 @@ fn run(
             }
         }
         Err(Stopped::Help(text)) => {
-            let answered = output.answer(&text).map_err(Error::Print);
+            let answered = output.answer(&text).map_err(Error::from);
             (false, answered.map(|()| Exit::Ok))
         }
         Err(Stopped::Usage(error)) if agent_event::is_meant(typed) => {
@@ -102,10 +96,6 @@ fn run(
 
 /// Every project means something else to each command.
 fn misplaced() -> Error {
-    Error::Usage {
-        message: String::from("`--all` before a command is for the dashboard alone"),
-        hints: vec![String::from(
-            "write it after the command that has it: `orange task list --all`",
-        )],
-    }
+    Error::usage("`--all` before a command is for the dashboard alone")
+        .hint("write it after the command that has it: `orange task list --all`")
 }

@@ -1,7 +1,7 @@
 //! `orange schema`.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::answer::json::Answer;
 use super::answer::schemas::{ALL, Shape};
@@ -40,7 +40,12 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
     let found = match &args.name {
         Some(name) => {
             let found = ALL.iter().find(|shape| shape.name == name);
-            Some(found.ok_or_else(|| Error::SchemaNotFound { name: name.clone() })?)
+            Some(found.ok_or_else(|| {
+                let message = format!("cannot show the schema `{name}`: no answer has it");
+                Error::new(Exit::NotFound, "schema-not-found", message)
+                    .hint("run `orange schema` to see every name")
+                    .details(json!({ "name": name }))
+            })?)
         }
         None => None,
     };

@@ -70,8 +70,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     driver.require_person("supervise")?;
     if let Some(manager) = args.unit {
-        let orange =
-            std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
+        let orange = std::env::current_exe().map_err(Error::not_started)?;
         let unit = unit(manager, &orange, driver.home().path())?;
         if !args.json {
             output.answer_exactly(unit.as_bytes())?;
@@ -116,7 +115,7 @@ fn supervise(driver: Driver, output: &mut Output) -> Result<Exit, Error> {
     let supervisor = Supervisor::new(driver, settings)?;
     let stopper = supervisor.stopper();
     let signals = Signals::new([SIGINT, SIGTERM]);
-    let mut signals = signals.map_err(|error| Error::NotStarted(error.to_string()))?;
+    let mut signals = signals.map_err(Error::not_started)?;
     let handle = signals.handle();
     let listener = thread::spawn(move || {
         if signals.forever().next().is_some() {
@@ -144,7 +143,7 @@ fn unit(manager: Manager, orange: &Path, home: &Path) -> Result<String, Error> {
         let text = path.to_str().filter(|text| text.chars().all(is_plain));
         text.map(str::to_owned).ok_or_else(|| {
             let shown = path.display();
-            Error::NotStarted(format!(
+            Error::not_started(format!(
                 "`{shown}` has characters that mean something to a service manager; move it"
             ))
         })

@@ -8,10 +8,7 @@ use super::error::Error;
 /// The error for a command line that `program` refused.
 pub fn error(refused: &clap::Error, program: Command) -> Error {
     let (name, usage) = meant(refused, program);
-    Error::Usage {
-        message: message(refused, &name),
-        hints: hints(refused, &name, &usage),
-    }
+    Error::usage(message(refused, &name)).hints(hints(refused, &name, &usage))
 }
 
 /// The command that was meant, as far as it was understood, and how it is used.

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 const PAGE: &str = include_str!("../../../../docs/errors.md");
 
-const SOURCES: [&str; 4] = [
-    include_str!("../../src/cli/request/driver_error.rs"),
-    include_str!("../../src/cli/error.rs"),
+const SOURCES: [&str; 2] = [
     include_str!("../../../orange-config/src/workflows/examine.rs"),
     include_str!("../../../orange-engine/src/language/problem.rs"),
 ];
@@ -18,15 +16,41 @@ fn is_code(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_part)
 }
 
-/// The codes that the sources give, each as the right side of a `match`.
-fn given() -> BTreeSet<&'static str> {
+/// Every code of an error with the kinds it is given: `Kind::Busy, "store-busy"` in the driver,
+/// `Exit::Usage, "usage"` in the commands.
+fn errors() -> BTreeSet<(String, String)> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let folders = ["orange-driver/src/error", "orange/src/cli"].map(|it| crates.join(it));
+    let texts = texts(folders.to_vec());
+    let mut found = BTreeSet::new();
+    for text in &texts {
+        for (at, _) in text.match_indices(", \"") {
+            let kind = text[..at].rsplit(|it: char| !it.is_alphanumeric()).next();
+            let is_kind = ["Kind::", "Exit::"].map(|it| format!("{it}{}", kind.unwrap()));
+            let is_kind = is_kind.iter().any(|it| text[..at].ends_with(it));
+            let code = text[at + 3..].split('"').next().unwrap();
+            if is_kind && is_code(code) {
+                found.insert((code.to_owned(), kind.unwrap().to_owned()));
+            }
+        }
+    }
+    // Its kind depends on the signal.
+    found.insert((String::from("interrupted"), String::from("Interrupted")));
+    found
+}
+
+/// The codes that the sources give: those of errors, and the problems of a workflow, each as the
+/// right side of a `match`.
+fn given() -> BTreeSet<String> {
     let lines = SOURCES.iter().flat_map(|source| source.lines());
     let literals = lines.filter_map(|line| match line.split_once("=> \"") {
         Some((_, right)) => right.strip_suffix("\","),
         // A long pattern has its right side on a line of its own.
         None => line.trim().strip_prefix('"')?.strip_suffix('"'),
     });
-    literals.filter(|literal| is_code(literal)).collect()
+    let problems = literals.filter(|literal| is_code(literal));
+    let errors = errors().into_iter().map(|(code, _)| code);
+    errors.chain(problems.map(str::to_owned)).collect()
 }
 
 /// What stands in the first column of the page's tables.
@@ -39,9 +63,24 @@ fn first_columns() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn every_error_code_is_explained() {
-    let explained: BTreeSet<_> = first_columns().filter(|cell| is_code(cell)).collect();
+    let explained = first_columns().filter(|cell| is_code(cell));
+    let explained: BTreeSet<String> = explained.map(str::to_owned).collect();
     assert!(given().len() > 25, "the codes were not found");
     assert_eq!(explained, given());
+}
+
+#[test]
+fn every_error_code_has_its_exit_code() {
+    let source = include_str!("../../src/cli/exit.rs");
+    let number = |kind: &str| {
+        let mut lines = source.lines();
+        let found = lines.find_map(|line| line.trim().strip_prefix(&format!("{kind} = ")));
+        found.unwrap().trim_end_matches(',').to_owned()
+    };
+    for (code, kind) in errors() {
+        let row = format!("| `{code}` | {}", number(&kind));
+        assert!(PAGE.contains(&row), "the page lacks `{row}`");
+    }
 }
 
 /// Codes that no program can read, with the test that reaches them by their words.
@@ -53,11 +92,13 @@ const UNREAD: &[(&str, &str)] = &[(
 /// Every test and snapshot of the workspace, but this file, which names codes itself.
 fn tests() -> Vec<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut folders: Vec<PathBuf> = fs::read_dir(crates)
-        .unwrap()
-        .map(|entry| entry.unwrap().path().join("tests"))
-        .filter(|folder| folder.is_dir())
-        .collect();
+    let folders = fs::read_dir(crates).unwrap();
+    let folders = folders.map(|entry| entry.unwrap().path().join("tests"));
+    texts(folders.filter(|folder| folder.is_dir()).collect())
+}
+
+/// Every source and snapshot below these folders, but this file.
+fn texts(mut folders: Vec<PathBuf>) -> Vec<String> {
     let mut texts = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -98,7 +139,8 @@ fn every_error_code_is_reached_by_a_test() {
         let mut tests = tests.iter();
         tests.any(|test| shapes.iter().any(|shape| test.contains(shape)))
     };
-    let unreached: Vec<&str> = given().into_iter().filter(|code| !is_read(code)).collect();
+    let unreached = given().into_iter().filter(|code| !is_read(code));
+    let unreached: Vec<String> = unreached.collect();
     let excused: Vec<&str> = UNREAD.iter().map(|(code, _)| *code).collect();
     assert_eq!(unreached, excused, "no test reaches these codes");
     for (code, test) in UNREAD {

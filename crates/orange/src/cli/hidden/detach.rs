@@ -25,12 +25,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Some((program, arguments)) => (program.clone(), arguments),
         None => (OsString::new(), &[][..]),
     };
-    let not_started = |error: &dyn std::fmt::Display| Error::NotStarted(error.to_string());
-    lead_session().map_err(|error| not_started(&error))?;
+    lead_session().map_err(Error::not_started)?;
     let pid = Invocation::new(program, environment.variables().clone())
         .arguments(arguments)
         .leave_behind()
-        .map_err(|error| not_started(&error))?;
+        .map_err(Error::not_started)?;
     output.answer_exactly(format!("{pid}\n").as_bytes())?;
     Ok(Exit::Ok)
 }

@@ -25,5 +25,5 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         // A pane that is gone keeps no agent from working.
         let _gone = output.answer_exactly(format!("{line}\n").as_bytes());
     });
-    Err(Error::NotStarted(error.to_string()))
+    Err(Error::not_started(error))
 }

@@ -99,13 +99,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         teardown_timeout: args.teardown_timeout,
     };
     if settings == ProjectSettings::default() {
-        return Err(Error::Usage {
-            message: format!("cannot change project `{name}`: nothing is named that should change"),
-            hints: vec![
-                format!("name it, such as `orange project update {name} --workflow NAME`"),
-                "`orange project update --help` lists what can be changed".to_owned(),
-            ],
-        });
+        return Err(Error::usage(format!(
+            "cannot change project `{name}`: nothing is named that should change"
+        ))
+        .hint(format!(
+            "name it, such as `orange project update {name} --workflow NAME`"
+        ))
+        .hint("`orange project update --help` lists what can be changed"));
     }
     let project = driver.update_project(&name, &settings)?;
     if args.json {
@@ -128,11 +128,10 @@ fn script(option: &str, text: &str) -> Result<Vec<String>, Error> {
     if !text.trim_start().starts_with('[') {
         return Ok(text.split_whitespace().map(str::to_owned).collect());
     }
-    serde_json::from_str(text).map_err(|error| Error::Usage {
-        message: format!("cannot read the script of `{option}`: {error}"),
-        hints: vec![format!(
+    serde_json::from_str(text).map_err(|error| {
+        Error::usage(format!("cannot read the script of `{option}`: {error}")).hint(format!(
             "write it as `{option} '[\"sh\", \"-c\", \"make all\"]'`, or as plain words"
-        )],
+        ))
     })
 }
 

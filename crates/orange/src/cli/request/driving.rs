@@ -20,7 +20,7 @@ use super::copies::copies_complaint;
 use super::interrupted::{Interrupted, Waited};
 use super::outcome::Outcome;
 use super::waits::{ToldWait, told_waits};
-use crate::cli::answer::json::{Answer as JsonAnswer, ErrorFields};
+use crate::cli::answer::json::Answer as JsonAnswer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::{Error, hint_paragraph, push_error};
 use crate::cli::exit::Exit;
@@ -79,7 +79,7 @@ struct Body<'a> {
     events: &'a [Event],
     given_up: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    not_started: Option<ErrorFields>,
+    not_started: Option<&'a Error>,
     /// What keeps its start back, which happens by itself once that is gone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waits: Vec<ToldWait<'a>>,
@@ -104,7 +104,7 @@ pub struct Besides<'a> {
 
 /// The driver for this process.
 pub fn driver(environment: &Environment) -> Result<Driver, Error> {
-    let orange = std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
+    let orange = std::env::current_exe().map_err(Error::not_started)?;
     let driver = Driver::new(environment, orange)?;
     Ok(driver.standing_in(Environment::current_directory()))
 }
@@ -263,7 +263,7 @@ pub fn print_with(
 ) -> Result<Exit, Error> {
     let not_started = besides.not_started;
     let (outcome, changed, exit) = match answer {
-        Answer::Refused(refusal) => return Err(Error::Refused(refusal)),
+        Answer::Refused(refusal) => return Err(refusal.into()),
         Answer::Done(changed) | Answer::StillRunning(changed) if !changed.given_up.is_empty() => {
             (Outcome::Failed, changed, Exit::OutsideFailed)
         }
@@ -279,7 +279,7 @@ pub fn print_with(
             (Outcome::Before, Box::new(changed), Exit::Ok)
         }
     };
-    let exit = not_started.map_or(exit, Error::exit);
+    let exit = not_started.map_or(exit, |error| error.exit);
     if json {
         let answer = JsonAnswer {
             schema: SHAPE.name,
@@ -288,7 +288,7 @@ pub fn print_with(
                 task: &changed.task,
                 events: &changed.events,
                 given_up: changed.given_up.iter().map(told_to_programs).collect(),
-                not_started: not_started.map(ErrorFields::from),
+                not_started,
                 waits: told_waits(besides.waits),
                 merged: besides.merged,
                 copies_failed: changed.copies_failed.as_deref(),
@@ -312,10 +312,7 @@ pub fn print_with(
     output.answer(&text)?;
     output.complain(&copies_complaint(&changed, output.narration_width()));
     if let Some(error) = not_started {
-        let mut text = Text::new();
-        let width = output.narration_width();
-        push_error(&mut text, &error.to_string(), &error.hints(), width, 0);
-        output.complain(&text);
+        output.complain(&error.to_text(output.narration_width()));
         return Ok(exit);
     }
     output.complain(&complaint(&changed, output.narration_width()));

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use orange_engine::names::TaskId;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::cli::error::Error;
 use crate::cli::exit::Exit;
 
 /// How somebody asks a process to end.
@@ -17,8 +18,7 @@ pub enum Signal {
 }
 
 /// A command that ended before what it waited for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} while {waited}", .signal.told())]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interrupted {
     /// What ended it.
     pub signal: Signal,
@@ -61,10 +61,20 @@ impl From<Signal> for Exit {
     }
 }
 
-impl Interrupted {
+impl From<Interrupted> for Error {
+    fn from(interrupted: Interrupted) -> Self {
+        let Interrupted { signal, waited } = interrupted;
+        let message = format!("{} while {waited}", signal.told());
+        Error::new(signal.into(), "interrupted", message)
+            .hint(waited.hint())
+            .details(json!({ "task": waited.task() }))
+    }
+}
+
+impl Waited {
     /// What goes on, and how to see it.
-    pub fn hint(&self) -> String {
-        match &self.waited {
+    fn hint(&self) -> String {
+        match self {
             Waited::Creation => String::from(
                 "what was begun goes on by itself; `orange task list` shows whether the task is \
                  there",
@@ -86,16 +96,14 @@ impl Interrupted {
         }
     }
 
-    /// The data behind the message.
-    pub fn details(&self) -> Value {
-        let task = match &self.waited {
+    fn task(&self) -> Option<&TaskId> {
+        match self {
             Waited::Creation | Waited::Demo => None,
             Waited::Effects(task)
             | Waited::Gate(task)
             | Waited::Status(task)
             | Waited::Agent(task) => Some(task),
-        };
-        json!({ "task": task })
+        }
     }
 }
 

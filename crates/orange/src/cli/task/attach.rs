@@ -39,5 +39,5 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         narration.push_paragraph(&hint_paragraph(hint, 0), output.narration_width());
         output.narrate(&narration);
     }
-    Err(Error::NotStarted(showing.begin().to_string()))
+    Err(Error::not_started(showing.begin()))
 }

@@ -30,11 +30,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let task = meant(&driver, args.target.task.as_deref())?;
         let question = question(&driver, &task)?;
         if consent(&question, args.target.patience.json, output)? == Consent::Denied {
-            return Err(Error::NotConfirmed {
-                task,
-                verb: "cancel",
-                is_denied: true,
-            });
+            return Err(Error::denied("cancel", &task));
         }
     }
     let wanted = Wanted::plain(Ask::Verb(Verb::Cancel));

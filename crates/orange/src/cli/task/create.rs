@@ -7,6 +7,7 @@ use orange_config::{Environment, Project, read_script};
 use orange_driver::{Answer, Begun, NewWork, Start, can_be_branch};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::task::{Queueing, Tuning};
+use serde_json::json;
 
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
@@ -174,10 +175,7 @@ fn named(args: &Args) -> Result<(Option<&str>, String), Error> {
 
 fn wrong(message: &str) -> Error {
     let usage = "it is used as `orange task create [BRANCH] \"SUMMARY\"`; quote the summary";
-    Error::Usage {
-        message: format!("cannot create a task: {message}"),
-        hints: vec![usage.to_owned()],
-    }
+    Error::usage(format!("cannot create a task: {message}")).hint(usage)
 }
 
 fn context(given: &str) -> Result<String, Error> {
@@ -186,9 +184,11 @@ fn context(given: &str) -> Result<String, Error> {
         None if given == "-" => given,
         None => return Ok(given.to_owned()),
     };
-    read_script(Path::new(path)).map_err(|reason| Error::ContextUnreadable {
-        name: path.to_owned(),
-        reason,
+    read_script(Path::new(path)).map_err(|reason| {
+        let message = format!("cannot create a task with the context `{path}`: {reason}");
+        Error::new(Exit::Usage, "context-unreadable", message)
+            .hint("name a text file: `orange task create --context @FILE`")
+            .details(json!({ "name": path, "reason": reason.to_string() }))
     })
 }
 
@@ -235,7 +235,7 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
             (exit, Some(stays))
         }
         Start::Asked(Ok(Answer::Refused(refusal))) => {
-            let error = Error::Refused(refusal);
+            let error = Error::from(refusal);
             let exit = print_with(begun.created, &not_started(&error), json, output)?;
             (exit, Some(stays))
         }

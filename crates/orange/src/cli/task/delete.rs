@@ -50,13 +50,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let task = meant(&driver, Some(&args.task))?;
     if !args.undo && !args.yes {
         let consent = consent(&question(&driver, &task)?, args.json, output)?;
-        if consent != Consent::Given {
-            let is_denied = consent == Consent::Denied;
-            return Err(Error::NotConfirmed {
-                task,
-                verb: "delete",
-                is_denied,
-            });
+        match consent {
+            Consent::Given => {}
+            Consent::Denied => return Err(Error::denied("delete", &task)),
+            Consent::Nobody => return Err(Error::unconfirmed("delete", &task)),
         }
     }
     let came = if args.undo {
@@ -65,7 +62,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         driver.delete(&task)?
     };
     let (directory, already) = match came {
-        PutAway::Refused(refusal) => return Err(Error::Refused(refusal)),
+        PutAway::Refused(refusal) => return Err(refusal.into()),
         PutAway::Done { directory, already } => (directory, already),
     };
     let directory = directory.map(|path| path.display().to_string());

@@ -9,6 +9,7 @@ use orange_engine::event::{Event, Fact};
 use orange_engine::input::Ask;
 use orange_engine::merged::Merged;
 use orange_engine::task::PendingState;
+use serde_json::json;
 
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -120,11 +121,9 @@ fn require_merged(task: &Task) -> Result<(), Error> {
                 Some((reason, hint)) => (reason, Some(hint.to_owned())),
                 None => (error.as_str(), None),
             };
-            return Err(Error::MergeFailed {
-                task: task.id.clone(),
-                reason: reason.to_owned(),
-                hint,
-            });
+            return Err(Error::new(Exit::Refused, "merge-failed", reason)
+                .hints(hint)
+                .details(json!({ "task": task.id })));
         }
     }
     Ok(())

@@ -116,11 +116,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 
 fn load(source: &Source) -> Result<Workflow, Error> {
     let examined = examine(source);
-    examined.workflow.ok_or_else(|| Error::WorkflowInvalid {
-        verb: "compare",
-        name: source.name.clone(),
-        findings: examined.findings,
-    })
+    examined
+        .workflow
+        .ok_or_else(|| Error::workflow_invalid("compare", &source.name, &examined.findings))
 }
 
 fn row(difference: &Difference) -> Row<'_> {

@@ -61,11 +61,9 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     for source in resolve("graph", std::slice::from_ref(&args.workflow), environment)? {
         let examined = examine(&source);
-        let workflow = examined.workflow.ok_or_else(|| Error::WorkflowInvalid {
-            verb: "draw",
-            name: source.name.clone(),
-            findings: examined.findings,
-        })?;
+        let workflow = examined
+            .workflow
+            .ok_or_else(|| Error::workflow_invalid("draw", &source.name, &examined.findings))?;
         if args.format.json {
             let answer = Answer {
                 schema: SHAPE.name,

@@ -21,7 +21,6 @@ use super::exit::Exit;
 use crate::output::Output;
 pub use finding::ProblemBody;
 use orange_config::{Environment, Origin, Source};
-pub use target::Missing;
 
 /// List, show, draw, check, simulate, compare and start workflows.
 ///

@@ -3,6 +3,7 @@
 use orange_config::{Environment, Source, examine};
 use orange_engine::Workflow;
 use serde::Serialize;
+use serde_json::json;
 
 use super::target::{Target, resolve};
 use super::{Format, SourceBody};
@@ -52,20 +53,21 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 fn print_text(source: &Source, output: &mut Output) -> Result<(), Error> {
-    let bytes = source.read().map_err(|reason| Error::WorkflowUnreadable {
-        name: source.name.clone(),
-        reason,
+    let bytes = source.read().map_err(|reason| {
+        let name = &source.name;
+        let message = format!("cannot show `{name}`: {reason}");
+        Error::new(Exit::Refused, "workflow-invalid", message)
+            .hint("run `orange workflow list` to see what can be shown")
+            .details(json!({ "name": name, "reason": reason.to_string() }))
     })?;
     Ok(output.answer_exactly(&bytes)?)
 }
 
 fn print_resolved(source: &Source, output: &mut Output) -> Result<(), Error> {
     let examined = examine(source);
-    let workflow = examined.workflow.ok_or_else(|| Error::WorkflowInvalid {
-        verb: "resolve",
-        name: source.name.clone(),
-        findings: examined.findings,
-    })?;
+    let workflow = examined
+        .workflow
+        .ok_or_else(|| Error::workflow_invalid("resolve", &source.name, &examined.findings))?;
     let answer = Answer {
         schema: SHAPE.name,
         body: Body {

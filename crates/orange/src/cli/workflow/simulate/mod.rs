@@ -20,6 +20,8 @@ use body::{StartBody, WalkBody};
 use orange_config::{Environment, Source, examine, read_script};
 use orange_engine::Workflow;
 use script::{Event, Walk};
+use serde_json::json;
+use understand::Unknown;
 use view::View;
 
 use super::target::{Target, resolve};
@@ -80,18 +82,21 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let targets = std::slice::from_ref(&args.workflow);
     for source in resolve("simulate", targets, environment)? {
         let examined = examine(&source);
-        let workflow = examined.workflow.ok_or_else(|| Error::WorkflowInvalid {
-            verb: "simulate",
-            name: source.name.clone(),
-            findings: examined.findings,
-        })?;
+        let workflow = examined
+            .workflow
+            .ok_or_else(|| Error::workflow_invalid("simulate", &source.name, &examined.findings))?;
         match &args.script {
             Some(script) => {
                 let name = script.display().to_string();
                 let text = read_script(script);
-                let text = text.map_err(|reason| Error::ScriptUnreadable {
-                    name: name.clone(),
-                    reason,
+                let text = text.map_err(|reason| {
+                    let message = format!("cannot follow the script `{name}`: {reason}");
+                    Error::new(Exit::Usage, "script-unreadable", message)
+                        .hint(
+                            "name a text file: `orange workflow simulate --script FILE`, or `-` \
+                             for the standard input",
+                        )
+                        .details(json!({ "name": name, "reason": reason.to_string() }))
                 })?;
                 let walk = script::walk(&workflow, &text);
                 return tell(args, &source, &name, walk, output);
@@ -118,13 +123,28 @@ fn refuse_two_inputs(args: &Args) -> Result<(), Error> {
     } else {
         "the script"
     };
-    Err(Error::Usage {
-        message: format!("cannot simulate `-`: the standard input is {other}"),
-        hints: vec![
-            "save the workflow as a file, then run `orange workflow simulate ./mine.yml`"
-                .to_owned(),
-        ],
-    })
+    Err(Error::usage(format!(
+        "cannot simulate `-`: the standard input is {other}"
+    ))
+    .hint("save the workflow as a file, then run `orange workflow simulate ./mine.yml`"))
+}
+
+fn unknown_line(script: &str, line: usize, text: &str, unknown: &Unknown) -> Error {
+    let Unknown { reason, nearest } = unknown;
+    let message = format!("cannot follow line {line} of the script `{script}`, `{text}`: {reason}");
+    Error::new(Exit::Usage, "script-line-unknown", message)
+        .hints(nearest.iter().map(|line| format!("possible there: {line}")))
+        .hint(
+            "`orange workflow simulate --help` explains scripts, and `orange workflow simulate` \
+             shows what can happen",
+        )
+        .details(json!({
+            "script": script,
+            "line": line,
+            "text": text,
+            "reason": reason,
+            "nearest": nearest,
+        }))
 }
 
 /// Tells how a script went; what could not be read is an error after everything before it.
@@ -138,13 +158,7 @@ fn tell(
     let stopped = walk
         .stopped
         .take()
-        .map(|(line, text, unknown)| Error::ScriptLine {
-            script: script.to_owned(),
-            line,
-            text,
-            reason: unknown.reason,
-            nearest: unknown.nearest,
-        });
+        .map(|(line, text, unknown)| unknown_line(script, line, &text, &unknown));
     if args.format.json {
         if let Some(error) = stopped {
             return Err(error);
