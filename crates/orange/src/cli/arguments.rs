@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, FromArgMatches as _, Parser, Subcommand};
 use orange_config::Environment;
 
 use super::error::Error;
@@ -29,6 +29,9 @@ pub struct Arguments {
     /// Print only answers and errors: no hints, no progress.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Answer in JSON, for programs; before or after a command that has such an answer.
+    #[arg(long)]
+    pub json: bool,
     /// Show the tasks of every project, also inside one; for the dashboard.
     #[arg(long)]
     pub all: bool,
@@ -83,34 +86,6 @@ pub enum Stopped {
 }
 
 impl Command {
-    /// Whether a program reads the answer.
-    pub fn is_json(&self) -> bool {
-        match self {
-            Command::Workflow(command) => command.is_json(),
-            Command::Project(command) => command.is_json(),
-            Command::Task(command) => command.is_json(),
-            Command::Attention(args) => args.json,
-            Command::Inbox(args) => args.json,
-            Command::Workspace(command) => command.is_json(),
-            Command::Harness(command) => command.is_json(),
-            Command::Config(command) => command.is_json(),
-            Command::Log(args) => args.json,
-            Command::Install(args) => args.json,
-            Command::Doctor(args) => args.json,
-            Command::Rebuild(args) => args.json,
-            Command::Serve(args) => args.json,
-            Command::Schema(args) => args.json,
-            Command::AgentEvent(_)
-            | Command::Completions(_)
-            | Command::Man(_)
-            | Command::Demo(_)
-            | Command::ExecRun(_)
-            | Command::Detach(_)
-            | Command::Perform(_)
-            | Command::Gather(_) => false,
-        }
-    }
-
     /// Runs it; `dashboard` is for those that open one.
     pub fn run(
         &self,
@@ -130,7 +105,7 @@ impl Command {
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),
             Command::Install(args) => install::run(args, environment, output),
-            Command::Doctor(args) => doctor::run(args, environment, output),
+            Command::Doctor(_) => doctor::run(environment, output),
             Command::Completions(args) => completions::run(args, output),
             Command::Man(args) => man::run(args, output),
             Command::Schema(args) => schema::run(args, output),
@@ -150,8 +125,16 @@ impl Arguments {
     pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, Stopped> {
         // Made anew where it is needed a second time: a copy would cost every command.
         let command = || help::command(output.answer_width());
+        let typed = &json_last(typed);
         let matches = command().try_get_matches_from(typed);
-        let parsed = matches.and_then(|matches| Self::from_arg_matches(&matches));
+        let parsed = matches.and_then(|matches| {
+            let arguments = Self::from_arg_matches(&matches)?;
+            if arguments.json && arguments.command.is_none() {
+                return Err(usage::unknown_argument("--json", &mut command()));
+            }
+            let json = arguments.json || is_json(&matches);
+            Ok(Self { json, ..arguments })
+        });
         parsed.map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stopped::Help(rendered(&error)),
             // Somebody who typed only the name of a group gets what `--help` shows.
@@ -166,6 +149,26 @@ impl Arguments {
             _ => Stopped::Usage(usage::error(&error, command())),
         })
     }
+}
+
+/// The same command line with a `--json` before the command moved behind everything else, where the
+/// command itself accepts or refuses it.
+fn json_last(typed: &[OsString]) -> Vec<OsString> {
+    let is_flag = |it: &&OsString| it.to_string_lossy().starts_with('-') && *it != "--";
+    let flags = typed.iter().skip(1).take_while(is_flag).count();
+    let (before, rest) = typed.split_at((flags + 1).min(typed.len()));
+    let (json, before): (Vec<_>, Vec<_>) = before.iter().partition(|it| *it == "--json");
+    let end = rest.iter().position(|it| it == "--").unwrap_or(rest.len());
+    let (words, texts) = rest.split_at(end);
+    let parts = before.into_iter().chain(words).chain(json).chain(texts);
+    parts.cloned().collect()
+}
+
+/// Whether the command was given `--json`.
+fn is_json(matches: &ArgMatches) -> bool {
+    let here = matches.try_get_one("json").ok().flatten();
+    let inner = || matches.subcommand().is_some_and(|(_, it)| is_json(it));
+    here == Some(&true) || inner()
 }
 
 fn rendered(help: &clap::Error) -> Text {
@@ -197,5 +200,29 @@ mod tests {
         let typed = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
         assert!(ask_for_json(&typed("orange --json nonsense")));
         assert!(!ask_for_json(&typed("orange nonsense -- --json")));
+    }
+
+    #[test]
+    fn json_before_a_command_is_read_behind_it() {
+        let moved = |text: &str| {
+            let typed: Vec<OsString> = text.split(' ').map(OsString::from).collect();
+            let moved = json_last(&typed);
+            let words: Vec<&str> = moved.iter().map(|it| it.to_str().unwrap()).collect();
+            words.join(" ")
+        };
+        assert_eq!(
+            moved("orange --json -q task list"),
+            "orange -q task list --json"
+        );
+        assert_eq!(
+            moved("orange --json a -- --json"),
+            "orange a --json -- --json"
+        );
+        assert_eq!(moved("orange -- --json"), "orange -- --json");
+        assert_eq!(
+            moved("orange task list --json b"),
+            "orange task list --json b"
+        );
+        assert_eq!(moved("orange"), "orange");
     }
 }

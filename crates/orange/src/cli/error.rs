@@ -13,7 +13,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::counted::counted;
-use super::answer::json::Answer;
 use super::answer::schemas::Shape;
 use super::exit::Exit;
 use super::workflow::ProblemBody;
@@ -105,18 +104,12 @@ impl Error {
     }
 
     /// Tells the caller: a program by the answer, a person by the narration.
-    pub fn report(&self, is_json: bool, output: &mut Output) -> Exit {
-        if self.exit == Exit::Ok {
-            return self.exit;
-        }
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: ErrorBody { error: self },
-        };
-        match answer.to_text() {
-            // A caller that cannot read the answer still sees the exit code.
-            Ok(text) if is_json && output.answer_exactly(text.as_bytes()).is_ok() => {}
-            _ => output.complain(&self.to_text(output.narration_width())),
+    pub fn report(&self, output: &mut Output) -> Exit {
+        let body = ErrorBody { error: self };
+        let is_told =
+            self.exit == Exit::Ok || (output.is_json() && SHAPE.print(&body, output).is_ok());
+        if !is_told {
+            output.complain(&self.to_text(output.narration_width()));
         }
         self.exit
     }

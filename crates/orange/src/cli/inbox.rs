@@ -6,7 +6,6 @@ use orange_driver::Message;
 use serde::Serialize;
 
 use super::answer::age::ago;
-use super::answer::json::Answer;
 use super::answer::schemas::Shape;
 use super::error::Error;
 use super::exit::Exit;
@@ -25,9 +24,6 @@ pub struct Args {
     /// The task; inside an agent's session its own when left out.
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -47,7 +43,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         driver.inbox(&task)?
     };
     let last = messages.last().map(|message| message.id);
-    print(messages, role.is_agent(), args.json, output)?;
+    print(messages, role.is_agent(), output)?;
     // What was not handed over counts as unread.
     if let Some(last) = last.filter(|_| role.is_agent()) {
         driver.mark_read(&task, role, last)?;
@@ -55,18 +51,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-fn print(
-    messages: Vec<Message>,
-    to_agent: bool,
-    json: bool,
-    output: &mut Output,
-) -> Result<(), Error> {
-    if json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body { messages },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+fn print(messages: Vec<Message>, to_agent: bool, output: &mut Output) -> Result<(), Error> {
+    if output.is_json() {
+        SHAPE.print(&Body { messages }, output)?;
         return Ok(());
     }
     if to_agent && !messages.is_empty() {

@@ -5,7 +5,6 @@ use orange_driver::{Lesson, Taught, Teaching};
 use orange_engine::names::HarnessName;
 use serde::Serialize;
 
-use super::answer::json::Answer;
 use super::answer::schemas::Shape;
 use super::error::{Error, push_error};
 use super::exit::Exit;
@@ -32,9 +31,6 @@ pub struct Args {
     /// Remove what this command wrote, and nothing else.
     #[arg(long)]
     pub uninstall: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -58,15 +54,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Some(_) => Exit::Refused,
         None => Exit::Ok,
     };
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 skills: &skills,
                 workflows: &workflows,
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(exit);
     }
     output.answer(&table(&skills).to_text(output.answer_width()))?;

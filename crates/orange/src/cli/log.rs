@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::answer::age::span;
-use super::answer::json::Answer;
 use super::answer::schemas::Shape;
 use super::error::Error;
 use super::exit::Exit;
@@ -44,9 +43,6 @@ pub struct Args {
     /// Wait for more, until interrupted.
     #[arg(long, short)]
     pub follow: bool,
-    /// One object in JSON per line, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// A line of the log.
@@ -129,13 +125,8 @@ fn print(
     let lines = lines.into_iter();
     let lines = lines.filter_map(|line| serde_json::from_value::<Line>(line).ok());
     for line in lines.filter(|line| is_wanted(line, args, task)) {
-        if args.json {
-            let answer = Answer {
-                schema: SHAPE.name,
-                body: line,
-            };
-            let text = serde_json::to_string(&answer)? + "\n";
-            output.answer_exactly(text.as_bytes())?;
+        if output.is_json() {
+            SHAPE.print_line(&line, output)?;
         } else {
             output.answer(&told(&line, output.answer_width()))?;
         }

@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::CommandFactory as _;
-
-use super::arguments::Arguments;
 use super::error::Error;
 use super::exit::Exit;
+use super::help;
 use crate::output::Output;
 
 /// Print the manual page, or write all.
@@ -19,7 +17,7 @@ pub struct Args {
 
 /// Prints or writes.
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
-    let command = Arguments::command();
+    let command = help::commands();
     if let Some(directory) = &args.dir {
         clap_mangen::generate_to(command, directory)?;
         return Ok(Exit::Ok);

@@ -64,34 +64,36 @@ fn run(
     environment: &Environment,
     output: &mut Output,
 ) -> Exit {
-    let (is_json, result) = match Arguments::parse(typed, output) {
+    let result = match Arguments::parse(typed, output) {
         Ok(arguments) => {
             if arguments.quiet {
                 output.be_quiet();
             }
+            if arguments.json {
+                output.answer_in_json();
+            }
             match &arguments.command {
-                Some(command) if arguments.all => (command.is_json(), Err(misplaced())),
-                Some(command) => (
-                    command.is_json(),
-                    command.run(dashboard, environment, output),
-                ),
-                None => (
-                    false,
-                    dashboard::run(&arguments, dashboard, environment, output),
-                ),
+                Some(_) if arguments.all => Err(misplaced()),
+                Some(command) => command.run(dashboard, environment, output),
+                None => dashboard::run(&arguments, dashboard, environment, output),
             }
         }
         Err(Stopped::Help(text)) => {
             let answered = output.answer(&text).map_err(Error::from);
-            (false, answered.map(|()| Exit::Ok))
+            answered.map(|()| Exit::Ok)
         }
         Err(Stopped::Usage(error)) if agent_event::is_meant(typed) => {
             agent_event::drop(&error, environment);
-            (false, Ok(Exit::Ok))
+            Ok(Exit::Ok)
         }
-        Err(Stopped::Usage(error)) => (arguments::ask_for_json(typed), Err(error)),
+        Err(Stopped::Usage(error)) => {
+            if arguments::ask_for_json(typed) {
+                output.answer_in_json();
+            }
+            Err(error)
+        }
     };
-    result.unwrap_or_else(|error| error.report(is_json, output))
+    result.unwrap_or_else(|error| error.report(output))
 }
 
 /// Every project means something else to each command.

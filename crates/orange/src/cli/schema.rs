@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::answer::json::Answer;
 use super::answer::schemas::{ALL, Shape};
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -18,9 +17,6 @@ pub struct Args {
     /// The name, with its version.
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// Answer in JSON, for programs: the schema under `json_schema`, or every name under `names`.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// The shape of its answer.
@@ -49,19 +45,18 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
         }
         None => None,
     };
-    if args.json {
+    if output.is_json() {
         let names = found.map_or_else(
             || ALL.iter().map(|shape| shape.name).collect(),
             |shape| vec![shape.name],
         );
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+        SHAPE.print(
+            &Body {
                 names,
                 json_schema: found.map(|shape| shape.schema()),
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let Some(shape) = found else {

@@ -11,7 +11,6 @@ use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::answer::json::Answer;
 use super::answer::schemas::Shape;
 use super::error::Error;
 use super::exit::Exit;
@@ -37,9 +36,6 @@ pub struct Args {
     /// Print what a service manager needs to start it at login.
     #[arg(long, value_name = "MANAGER", conflicts_with_all = ["detach", "stop"])]
     pub unit: Option<Manager>,
-    /// Answer in JSON, for programs: who supervises, or what stood in the way.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// The shape of its answer.
@@ -72,7 +68,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if let Some(manager) = args.unit {
         let orange = std::env::current_exe().map_err(Error::not_started)?;
         let unit = unit(manager, &orange, driver.home().path())?;
-        if !args.json {
+        if !output.is_json() {
             output.answer_exactly(unit.as_bytes())?;
             return Ok(Exit::Ok);
         }
@@ -81,7 +77,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             pid: None,
             unit: Some(unit),
         };
-        return answer(body, output);
+        SHAPE.print(&body, output)?;
+        return Ok(Exit::Ok);
     }
     if args.stop {
         let pid = driver.stop_supervisor(PATIENCE)?;
@@ -94,7 +91,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             pid,
             unit: None,
         };
-        return say(&said, body, args.json, output);
+        return say(&said, &body, output);
     }
     if args.detach {
         let pid = driver.start_supervisor(PATIENCE)?;
@@ -104,7 +101,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             unit: None,
         };
         let said = format!("process {pid} supervises this home");
-        return say(&said, body, args.json, output);
+        return say(&said, &body, output);
     }
     supervise(driver, output)
 }
@@ -185,18 +182,10 @@ fn is_plain(character: char) -> bool {
     character.is_alphanumeric() || "/._-+@".contains(character)
 }
 
-fn answer(body: Body, output: &mut Output) -> Result<Exit, Error> {
-    let answer = Answer {
-        schema: SHAPE.name,
-        body,
-    };
-    output.answer_exactly(answer.to_text()?.as_bytes())?;
-    Ok(Exit::Ok)
-}
-
-fn say(said: &str, body: Body, is_json: bool, output: &mut Output) -> Result<Exit, Error> {
-    if is_json {
-        return answer(body, output);
+fn say(said: &str, body: &Body, output: &mut Output) -> Result<Exit, Error> {
+    if output.is_json() {
+        SHAPE.print(body, output)?;
+        return Ok(Exit::Ok);
     }
     let mut text = Text::new();
     text.push(Style::Plain, said);

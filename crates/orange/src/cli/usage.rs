@@ -11,6 +11,14 @@ pub fn error(refused: &clap::Error, program: Command) -> Error {
     Error::usage(message(refused, &name)).hints(hints(refused, &name, &usage))
 }
 
+/// The refusal of an argument that clap itself would accept.
+pub fn unknown_argument(argument: &str, program: &mut Command) -> clap::Error {
+    let mut refused = program.error(ErrorKind::UnknownArgument, argument);
+    let argument = ContextValue::String(argument.to_owned());
+    refused.insert(ContextKind::InvalidArg, argument);
+    refused
+}
+
 /// The command that was meant, as far as it was understood, and how it is used.
 fn meant(refused: &clap::Error, mut program: Command) -> (String, String) {
     program.build();

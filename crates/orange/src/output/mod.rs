@@ -36,6 +36,7 @@ pub struct Output {
     terminal_width: Option<usize>,
     glyphs: Glyphs,
     is_quiet: bool,
+    is_json: bool,
 }
 
 impl Output {
@@ -47,12 +48,23 @@ impl Output {
             terminal_width,
             glyphs,
             is_quiet: false,
+            is_json: false,
         }
     }
 
     /// From now on only answers and errors are printed.
     pub fn be_quiet(&mut self) {
         self.is_quiet = true;
+    }
+
+    /// From now on answers are printed as JSON.
+    pub fn answer_in_json(&mut self) {
+        self.is_json = true;
+    }
+
+    /// Whether a program reads the answers.
+    pub fn is_json(&self) -> bool {
+        self.is_json
     }
 
     /// How many columns an answer has, when a terminal shows it.
@@ -138,7 +150,8 @@ impl Output {
 
     /// A line that tells how far something is, where a person looks on.
     pub fn progress(&self) -> Option<Progress> {
-        let width = self.narration_width().filter(|_| !self.is_quiet);
+        let is_wanted = !self.is_quiet && !self.is_json;
+        let width = self.narration_width().filter(|_| is_wanted);
         width.map(Progress::new)
     }
 

@@ -64,3 +64,30 @@ fn arguments_may_hold_any_bytes() {
         assert!(!utf8(&output.stderr).contains('\x1b'), "{line}");
     }
 }
+
+#[test]
+fn json_may_stand_before_the_command() {
+    let sandbox = Sandbox::new();
+    let before = sandbox.run("--json workflow list");
+    assert_eq!(code(&before), 0);
+    assert_eq!(before.stdout, sandbox.run("workflow list --json").stdout);
+    let lines = ["--json", "--json demo", "demo --json", "--json man"];
+    for line in [&lines[..], &["--json workflow graph default --format dot"]].concat() {
+        let (answer, exit) = sandbox.json(line);
+        assert_eq!(
+            (&answer["error"]["code"], exit),
+            (&"usage".into(), 2),
+            "{line}"
+        );
+    }
+    let (answer, _) = sandbox.json("--json demo");
+    assert_eq!(
+        answer["error"]["message"],
+        "`orange demo` takes no argument `--json`"
+    );
+    let (answer, _) = sandbox.json("--json");
+    assert_eq!(
+        answer["error"]["message"],
+        "`orange` takes no argument `--json`"
+    );
+}

@@ -4,6 +4,5 @@ pub(crate) mod age;
 pub(crate) mod counted;
 pub(crate) mod delivery;
 pub(crate) mod doing;
-pub(crate) mod json;
 pub(crate) mod results;
 pub(crate) mod schemas;

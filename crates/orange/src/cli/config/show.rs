@@ -6,7 +6,6 @@ use orange_config::{Environment, Home, Setting, SettingOrigin};
 use orange_engine::names::ProjectName;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -26,9 +25,6 @@ pub struct Args {
     /// As it is for this project; the one this directory belongs to when left out.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -44,16 +40,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let named = args.project.as_deref().map(ProjectName::new);
     let project = driver.project_here(named.as_ref())?;
     let settings = driver.settings(project.as_ref())?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 path: driver.home().settings().display().to_string(),
                 project: project.map(|it| it.name),
                 settings: settings.all(),
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let columns = ["KEY", "VALUE"].map(|name| (name, Alignment::Left));

@@ -7,7 +7,6 @@ use orange_driver::KnownHarness;
 use orange_engine::parking::{Parking, Reason};
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -24,11 +23,7 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.list/1");
 /// mistake. Whether an agent is logged in, and would ask something first, is what `orange doctor`
 /// tells.
 #[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
-}
+pub struct Args {}
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
@@ -51,17 +46,16 @@ struct Line<'a> {
 }
 
 /// Prints the list.
-pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let known = driver.known_harnesses()?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 harnesses: known.iter().map(line).collect(),
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let columns = ["HARNESS", "STATE", "UNTIL"].map(|name| (name, Alignment::Left));

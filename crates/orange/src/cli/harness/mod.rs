@@ -21,18 +21,10 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether a program reads the answer.
-    pub fn is_json(&self) -> bool {
-        match self {
-            Command::List(args) => args.json,
-            Command::Unpark(args) => args.json,
-        }
-    }
-
     /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
-            Command::List(args) => list::run(args, environment, output),
+            Command::List(_) => list::run(environment, output),
             Command::Unpark(args) => unpark::run(args, environment, output),
         }
     }

@@ -6,7 +6,6 @@ use orange_engine::parking::Parking;
 use serde::Serialize;
 
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -25,9 +24,6 @@ pub struct Args {
     /// The harness.
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -42,16 +38,15 @@ struct Body<'a> {
 /// Ends the parking.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let unparked = driver(environment)?.unpark(&HarnessName::new(&args.name))?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 harness: &args.name,
                 was: unparked.was.as_ref(),
                 tasks: &unparked.tasks,
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let mut text = Text::new();

@@ -6,7 +6,6 @@ use orange_config::{Environment, Project};
 use orange_engine::names::{HarnessName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -37,9 +36,6 @@ pub struct Args {
     /// The coding agent of its tasks: a definition in `harnesses/NAME.toml`.
     #[arg(long, value_name = "NAME")]
     pub harness: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -63,15 +59,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         args.workflow.clone(),
         args.harness.as_deref().map(HarnessName::new),
     )?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 is_new,
                 project: &project,
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let mut text = Text::new();

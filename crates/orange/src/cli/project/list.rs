@@ -3,7 +3,6 @@
 use orange_config::{Environment, Project};
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -15,11 +14,7 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.project.list/1");
 
 /// List the registered repositories.
 #[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
-}
+pub struct Args {}
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body {
@@ -27,15 +22,11 @@ struct Body {
 }
 
 /// Prints the list.
-pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let projects = driver.registered()?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body { projects },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&Body { projects }, output)?;
         return Ok(Exit::Ok);
     }
     let columns = ["PROJECT", "WORKFLOW", "HARNESS"].map(|name| (name, Alignment::Left));

@@ -5,7 +5,6 @@ use orange_engine::names::ProjectName;
 use serde::Serialize;
 
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -25,9 +24,6 @@ pub struct Args {
     /// The project.
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -53,15 +49,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     for path in &found.idle {
         stays.push(format!("the idle worktree `{}`", path.display()));
     }
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 project: &project,
                 stays,
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let mut text = Text::new();

@@ -6,7 +6,6 @@ use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -22,9 +21,6 @@ pub struct Args {
     /// The project; the one this directory belongs to when left out.
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -41,17 +37,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let name = args.name.as_deref().map(ProjectName::new);
     let project = driver.project_for(name.as_ref())?;
     let found = driver.belongings(&project.name)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 project: &project,
                 open_tasks: found.open.iter().map(TaskId::as_str).collect(),
                 ended_tasks: found.ended,
                 held_workspaces: found.held.iter().map(WorkspaceName::as_str).collect(),
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let width = output.answer_width();

@@ -5,7 +5,6 @@ use orange_driver::ProjectSettings;
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -64,9 +63,6 @@ pub struct Args {
     /// How many seconds that may take.
     #[arg(long, value_name = "SECONDS")]
     pub teardown_timeout: Option<u64>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -108,12 +104,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         .hint("`orange project update --help` lists what can be changed"));
     }
     let project = driver.update_project(&name, &settings)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body { project: &project },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&Body { project: &project }, output)?;
         return Ok(Exit::Ok);
     }
     let mut text = Text::new();

@@ -43,19 +43,19 @@ pub struct Manner {
 }
 
 impl Manner {
-    /// It waits, and can end in between; nobody sees progress where a program reads the answer.
-    pub fn waiting(is_json: bool, output: &Output) -> Self {
+    /// It waits, and can end in between.
+    pub fn waiting(output: &Output) -> Self {
         Self {
-            progress: output.progress().filter(|_| !is_json),
+            progress: output.progress(),
             can_stop: true,
         }
     }
 
     /// It works, and may be ended whenever.
-    pub fn working(is_json: bool, output: &Output) -> Self {
+    pub fn working(output: &Output) -> Self {
         Self {
             can_stop: false,
-            ..Self::waiting(is_json, output)
+            ..Self::waiting(output)
         }
     }
 

@@ -16,8 +16,8 @@ pub enum Consent {
 
 /// Asks whether to go on. The question says what will be touched and what is kept; only a person at
 /// a terminal is asked, and anything but yes is no.
-pub fn consent(question: &str, is_json: bool, output: &mut Output) -> Result<Consent, Error> {
-    if is_json || !output.has_person() {
+pub fn consent(question: &str, output: &mut Output) -> Result<Consent, Error> {
+    if output.is_json() || !output.has_person() {
         return Ok(Consent::Nobody);
     }
     let typed = output.ask(&format!("{question} [y/N] "))?;

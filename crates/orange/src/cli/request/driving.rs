@@ -20,7 +20,6 @@ use super::copies::copies_complaint;
 use super::interrupted::{Interrupted, Waited};
 use super::outcome::Outcome;
 use super::waits::{ToldWait, told_waits};
-use crate::cli::answer::json::Answer as JsonAnswer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::{Error, hint_paragraph, push_error};
 use crate::cli::exit::Exit;
@@ -29,7 +28,7 @@ use crate::output::{Output, Style, Text};
 /// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.change/1");
 
-/// Which task is meant, how long to wait, and how to answer.
+/// Which task is meant, and how long to wait.
 #[derive(Debug, clap::Args)]
 pub struct Target {
     /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
@@ -43,16 +42,13 @@ pub struct Target {
     pub patience: Patience,
 }
 
-/// How long to wait, and how to answer.
+/// How long to wait.
 #[derive(Debug, clap::Args)]
 pub struct Patience {
     /// Wait at most this many seconds for what was planned; past that the command exits with 5,
     /// and repeating it reads the result.
     #[arg(long, value_name = "SECONDS")]
     pub wait: Option<u64>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 impl Patience {
@@ -122,7 +118,7 @@ pub fn ask(
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let answer = answer(target, request, environment, output)?;
-    print(answer, target.patience.json, output)
+    print(answer, output)
 }
 
 /// Asks for something, and says what came of it. Where the question of an edge alone stands in the
@@ -146,7 +142,7 @@ pub fn answer(
         head: head.or(wanted.head.clone()),
         ..wanted
     };
-    match consent(&asked, target.patience.json, output)? {
+    match consent(&asked, output)? {
         Consent::Given => attempt(target, wanted, true, environment, output),
         Consent::Denied | Consent::Nobody => Ok(came),
     }
@@ -179,7 +175,7 @@ fn attempt(
         head: wanted.head,
     };
     let waiting = target.patience.waiting();
-    let manner = Manner::waiting(target.patience.json, output);
+    let manner = Manner::waiting(output);
     let (came, signal) = attend(driver.meanwhile(), manner, || {
         driver.ask_as_caller(&task, request, waiting)
     });
@@ -250,15 +246,14 @@ pub fn named_commit(
 }
 
 /// Prints what asking came to.
-pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Error> {
-    print_with(answer, &Besides::default(), json, output)
+pub fn print(answer: Answer, output: &mut Output) -> Result<Exit, Error> {
+    print_with(answer, &Besides::default(), output)
 }
 
 /// Prints what asking came to, and what else there is to tell.
 pub fn print_with(
     answer: Answer,
     besides: &Besides<'_>,
-    json: bool,
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let not_started = besides.not_started;
@@ -280,10 +275,9 @@ pub fn print_with(
         }
     };
     let exit = not_started.map_or(exit, |error| error.exit);
-    if json {
-        let answer = JsonAnswer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 outcome: outcome.code(),
                 task: &changed.task,
                 events: &changed.events,
@@ -293,8 +287,8 @@ pub fn print_with(
                 merged: besides.merged,
                 copies_failed: changed.copies_failed.as_deref(),
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(exit);
     }
     let task = &changed.task;

@@ -21,9 +21,6 @@ pub struct Args {
     /// Which agent; the one that the present status expects when left out.
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
-    /// Say in JSON what stands in the way, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Becomes the tmux client.

@@ -29,7 +29,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let driver = driver(environment)?;
         let task = meant(&driver, args.target.task.as_deref())?;
         let question = question(&driver, &task)?;
-        if consent(&question, args.target.patience.json, output)? == Consent::Denied {
+        if consent(&question, output)? == Consent::Denied {
             return Err(Error::denied("cancel", &task));
         }
     }
@@ -39,8 +39,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Answer::Done(changed) => Some(changed.task.id.clone()),
         _ => None,
     };
-    let exit = print(came, args.target.patience.json, output)?;
-    if let Some(task) = ended.filter(|_| !args.target.patience.json) {
+    let exit = print(came, output)?;
+    if let Some(task) = ended.filter(|_| !output.is_json()) {
         // What was asked for has happened, whatever a look at the repository comes to.
         let kept = driver(environment)?
             .rescues_of(&task, None)

@@ -123,7 +123,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             starts_itself: false,
         },
     };
-    let manner = Manner::waiting(args.patience.json, output);
+    let manner = Manner::waiting(output);
     let (begun, signal) = attend(driver.meanwhile(), manner, || {
         driver.begin(&new, !args.no_spawn, args.patience.waiting())
     });
@@ -140,7 +140,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if let Some(project) = &begun.registered {
         output.narrate(&registered(project, output.narration_width()));
     }
-    tell(begun, args.patience.json, output)
+    tell(begun, output)
 }
 
 /// What is still to be waited for.
@@ -206,19 +206,19 @@ fn registered(project: &Project, width: Option<usize>) -> Text {
 }
 
 /// The task is there, whatever came of its start: the answer says both.
-fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
+fn tell(begun: Begun, output: &mut Output) -> Result<Exit, Error> {
     let task = match &begun.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
         Answer::Already(_) | Answer::Refused(_) => {
-            return print(begun.created, json, output);
+            return print(begun.created, output);
         }
     };
     let again = format!("`orange task spawn {task}` starts the work");
     let stays = format!("the task stays; when that is mended, {again}");
     let (exit, hint) = match begun.start {
-        Start::NotWanted => return print(begun.created, json, output),
+        Start::NotWanted => return print(begun.created, output),
         Start::ForAPerson => {
-            let exit = print(begun.created, json, output)?;
+            let exit = print(begun.created, output)?;
             (exit, Some(format!("only a person may start it: {again}")))
         }
         Start::Waits(waits) => {
@@ -226,25 +226,25 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
                 waits: &waits,
                 ..Besides::default()
             };
-            let exit = print_with(begun.created, &besides, json, output)?;
+            let exit = print_with(begun.created, &besides, output)?;
             (exit, Some(waiting_hint(&task)))
         }
         Start::Asked(Err(error)) => {
             let error = Error::from(error);
-            let exit = print_with(begun.created, &not_started(&error), json, output)?;
+            let exit = print_with(begun.created, &not_started(&error), output)?;
             (exit, Some(stays))
         }
         Start::Asked(Ok(Answer::Refused(refusal))) => {
             let error = Error::from(refusal);
-            let exit = print_with(begun.created, &not_started(&error), json, output)?;
+            let exit = print_with(begun.created, &not_started(&error), output)?;
             (exit, Some(stays))
         }
         Start::Asked(Ok(started)) => {
-            let exit = print(begun.created.followed_by(started), json, output)?;
+            let exit = print(begun.created.followed_by(started), output)?;
             (exit, (exit == Exit::OutsideFailed).then_some(stays))
         }
     };
-    if let Some(hint) = hint.filter(|_| !json) {
+    if let Some(hint) = hint.filter(|_| !output.is_json()) {
         let mut text = Text::new();
         text.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
         output.narrate(&text);

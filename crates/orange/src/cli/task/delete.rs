@@ -5,7 +5,6 @@ use orange_driver::{Driver, PutAway};
 use orange_engine::names::TaskId;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -31,9 +30,6 @@ pub struct Args {
     /// Bring it back; here the task is named by its whole id.
     #[arg(long)]
     pub undo: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -49,7 +45,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let task = meant(&driver, Some(&args.task))?;
     if !args.undo && !args.yes {
-        let consent = consent(&question(&driver, &task)?, args.json, output)?;
+        let consent = consent(&question(&driver, &task)?, output)?;
         match consent {
             Consent::Given => {}
             Consent::Denied => return Err(Error::denied("delete", &task)),
@@ -66,17 +62,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         PutAway::Done { directory, already } => (directory, already),
     };
     let directory = directory.map(|path| path.display().to_string());
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 task: task.as_str(),
                 is_deleted: !args.undo,
                 already,
                 directory,
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let word = match (args.undo, already) {

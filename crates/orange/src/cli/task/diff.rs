@@ -5,7 +5,6 @@ use orange_driver::{Difference, Part};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -34,9 +33,6 @@ pub struct Args {
     /// Only how much each file has changed.
     #[arg(long)]
     pub stat: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -64,14 +60,10 @@ struct PartBody {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
-    let is_coloured = output.is_coloured() && !args.json;
+    let is_coloured = output.is_coloured() && !output.is_json();
     let difference = driver.diff(&task, args.stat, is_coloured)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: body(task.to_string(), &difference, args.stat),
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&body(task.to_string(), &difference, args.stat), output)?;
         return Ok(Exit::Ok);
     }
     if difference.committed.files.is_empty() && difference.uncommitted.is_none() {

@@ -6,7 +6,6 @@ use orange_engine::event::{Event, Fact};
 use orange_engine::history::told;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -30,9 +29,6 @@ pub struct Args {
     /// Everything that was recorded.
     #[arg(long)]
     pub all: bool,
-    /// Answer in JSON, for programs: everything that was recorded.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -53,19 +49,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
     let events = driver.history(&task, 0)?;
-    if args.json {
+    if output.is_json() {
         let lines = events.iter().map(|event| Line {
             event,
             told: told(&event.fact, &events),
         });
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+        SHAPE.print(
+            &Body {
                 task: task.as_str(),
                 events: lines.collect(),
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let width = output.answer_width();

@@ -12,7 +12,6 @@ use orange_engine::time::Timestamp;
 use serde::Serialize;
 
 use crate::cli::answer::age::age;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -50,9 +49,6 @@ pub struct Args {
     /// Also those that have ended.
     #[arg(long)]
     pub all_statuses: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -92,10 +88,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         status: args.status.as_deref().map(Status::new),
         ended: args.all_statuses,
     })?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 as_of: overview.sequence,
                 project,
                 tasks: overview
@@ -104,8 +99,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
                     .map(|row| told_to_programs(row, &overview))
                     .collect(),
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let is_narrow = output.answer_width().is_some_and(|width| width < WIDE);

@@ -9,7 +9,6 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -43,9 +42,6 @@ pub struct Args {
     /// badly; `orange task attach` shows it as it is.
     #[arg(long, short, conflicts_with = "json")]
     pub follow: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -61,15 +57,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let task = meant(&driver, args.task.as_deref())?;
     let role = args.role.as_deref().map(Role::named);
     let shown = driver.logs(&task, role.as_ref())?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 task: task.as_str(),
                 shown: &shown,
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     if !args.follow {

@@ -86,7 +86,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Answer::Done(changed) => &changed.task,
         Answer::Already(task) => task,
         Answer::StillRunning(_) | Answer::Refused(_) => {
-            return print(came, args.target.patience.json, output);
+            return print(came, output);
         }
     };
     require_merged(task)?;
@@ -97,7 +97,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         merged: merged(&events),
         ..Besides::default()
     };
-    print_with(came, &besides, args.target.patience.json, output)
+    print_with(came, &besides, output)
 }
 
 /// What the latest merge came to.

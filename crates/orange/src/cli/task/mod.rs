@@ -62,34 +62,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether a program reads the answer.
-    pub fn is_json(&self) -> bool {
-        match self {
-            Command::Create(args) => args.patience.json,
-            Command::List(args) => args.json,
-            Command::Show(args) => args.json,
-            Command::Why(args) => args.json,
-            Command::History(args) => args.json,
-            Command::Logs(args) => args.json,
-            Command::Wait(args) => args.json,
-            Command::Update(args) => args.target.patience.json,
-            Command::Spawn(args) => args.target.patience.json,
-            Command::Respawn(args) => args.target.patience.json,
-            Command::Attach(args) => args.json,
-            Command::Diff(args) => args.json,
-            Command::Complete(args) => args.target.patience.json,
-            Command::Stuck(args) => args.target.patience.json,
-            Command::RequestChanges(args) => args.target.patience.json,
-            Command::Tell(args) => args.target.patience.json,
-            Command::Merge(args) => args.target.patience.json,
-            Command::Cancel(args) => args.target.patience.json,
-            Command::Restore(args) => args.json,
-            Command::Retry(args) => args.target.patience.json,
-            Command::Unblock(args) => args.target.patience.json,
-            Command::Delete(args) => args.json,
-        }
-    }
-
     /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {

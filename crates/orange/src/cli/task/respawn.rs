@@ -8,7 +8,6 @@ use orange_engine::input::Ask;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -70,17 +69,16 @@ fn bring_back_all(
     let patience = &args.target.patience;
     let bound = Duration::from_secs(patience.wait.unwrap_or(USUAL_WAIT));
     let driver = driver(environment)?;
-    let manner = Manner::waiting(patience.json, output);
+    let manner = Manner::waiting(output);
     let (found, signal) = attend(driver.meanwhile(), manner, || driver.respawn_lost(bound));
     let found = found?;
-    if patience.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 tasks: found.iter().map(line).collect(),
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
     } else {
         output.answer(&text(&found, output.answer_width()))?;
     }

@@ -8,7 +8,6 @@ use orange_engine::names::{BranchName, ProjectName};
 use serde::Serialize;
 
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -48,9 +47,6 @@ pub struct Args {
     /// The project, for a task that orange does not know any more.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -72,12 +68,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let project = args.project.as_deref().map(ProjectName::new);
     if let (Some(to), Some(number)) = (destination(args), args.number) {
         let paths = driver.restore(&task, project.as_ref(), number, &to)?;
-        if args.json {
+        if output.is_json() {
             let body = BroughtBack {
                 number,
                 paths: &paths,
             };
-            return json(RESTORED.name, &body, output);
+            RESTORED.print(&body, output)?;
+            return Ok(Exit::Ok);
         }
         let mut text = Text::new();
         text.push(Style::Bold, task.as_str());
@@ -94,12 +91,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             return Err(DriverError::NoRescue { task, number }.into());
         }
     }
-    if args.json {
-        return json(
-            "orange.task.restore/1",
-            &Listed { rescues: &rescues },
-            output,
-        );
+    if output.is_json() {
+        SHAPE.print(&Listed { rescues: &rescues }, output)?;
+        return Ok(Exit::Ok);
     }
     let width = output.answer_width();
     output.answer(&text(&rescues, args.number.is_some(), width))?;
@@ -111,12 +105,6 @@ fn destination(args: &Args) -> Option<Destination> {
     let directory = args.directory.clone().map(Destination::Directory);
     let worktree = args.worktree.then_some(Destination::Worktree);
     branch.map(Destination::Branch).or(directory).or(worktree)
-}
-
-fn json(schema: &'static str, body: &impl Serialize, output: &mut Output) -> Result<Exit, Error> {
-    let answer = Answer { schema, body };
-    output.answer_exactly(answer.to_text()?.as_bytes())?;
-    Ok(Exit::Ok)
 }
 
 fn text(rescues: &[KeptWork], with_files: bool, width: Option<usize>) -> Text {

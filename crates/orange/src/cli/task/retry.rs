@@ -27,5 +27,5 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?.gathering(patience.gathering());
     let task = meant(&driver, args.target.task.as_deref())?;
     let answer = driver.retry(&task, args.message.as_ref(), patience.waiting())?;
-    print(answer, patience.json, output)
+    print(answer, output)
 }

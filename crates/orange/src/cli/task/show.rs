@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use crate::cli::answer::age::ago;
 use crate::cli::answer::delivery::undelivered;
 use crate::cli::answer::doing::{ToldActivity, doing, told_activities};
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::results::told_results;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
@@ -36,9 +35,6 @@ pub struct Args {
     /// task's worktree, its own when left out.
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -69,12 +65,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let shown = driver.show(&task)?;
     let why = driver.why(&task)?;
     let results = driver.results(&task)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: body(&shown, &results, why.as_ref())?,
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&body(&shown, &results, why.as_ref())?, output)?;
     } else {
         let width = output.answer_width();
         output.answer(&text(&shown, &results, why.as_ref(), width))?;

@@ -29,18 +29,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let (first, start) = driver(environment)?.spawn_on(first, patience.waiting())?;
     let task = match &first {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
-        Answer::Already(_) | Answer::Refused(_) => return print(first, patience.json, output),
+        Answer::Already(_) | Answer::Refused(_) => return print(first, output),
     };
     match start {
-        Start::NotWanted | Start::ForAPerson => print(first, patience.json, output),
-        Start::Asked(later) => print(first.followed_by(later?), patience.json, output),
+        Start::NotWanted | Start::ForAPerson => print(first, output),
+        Start::Asked(later) => print(first.followed_by(later?), output),
         Start::Waits(waits) => {
             let besides = Besides {
                 waits: &waits,
                 ..Besides::default()
             };
-            let exit = print_with(first, &besides, patience.json, output)?;
-            if !patience.json {
+            let exit = print_with(first, &besides, output)?;
+            if !output.is_json() {
                 let mut text = Text::new();
                 let hint = waiting_hint(&task);
                 text.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());

@@ -6,7 +6,6 @@ use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer as JsonAnswer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -53,12 +52,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let lines: Vec<Line> = unblocked.iter().map(line).collect();
     let failed = lines.iter().any(|line| line.problem.is_some());
     let exit = if failed { Exit::Refused } else { Exit::Ok };
-    if patience.json {
-        let answer = JsonAnswer {
-            schema: SHAPE.name,
-            body: Body { tasks: lines },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&Body { tasks: lines }, output)?;
         return Ok(exit);
     }
     let mut text = Text::new();

@@ -8,7 +8,6 @@ use orange_engine::Task;
 use orange_engine::names::Status;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -43,9 +42,6 @@ pub struct Args {
     /// Wait at most this many seconds; without it, for ever.
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -60,7 +56,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let task = meant(&driver, args.task.as_deref())?;
     let wanted: Vec<Until> = args.until.iter().map(|word| until(word)).collect();
     let bound = args.timeout.map(Duration::from_secs);
-    let manner = Manner::waiting(args.json, output);
+    let manner = Manner::waiting(output);
     let (awaited, signal) = attend(driver.meanwhile(), manner, || {
         driver.await_status(&task, &wanted, bound)
     });
@@ -73,15 +69,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Awaited::Ended(task) => ("ended", task, "has ended in", Exit::Refused),
         Awaited::NotYet(task) => ("not_yet", task, "still in", Exit::Busy),
     };
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 outcome,
                 task: &task,
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(exit);
     }
     let mut text = Text::new();

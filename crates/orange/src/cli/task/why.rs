@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::cli::answer::delivery::undelivered;
 use crate::cli::answer::doing::{ToldActivity, doing, told_activities};
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -38,9 +37,6 @@ pub struct Args {
     /// task's worktree, its own when left out.
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -68,12 +64,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let shown = driver.show(&task)?;
     let why = driver.why(&task)?;
     let outlook = driver.outlook(&task)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: body(&shown, why.as_ref(), &outlook)?,
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&body(&shown, why.as_ref(), &outlook)?, output)?;
     } else {
         let width = output.answer_width();
         output.answer(&text(&shown, why.as_ref(), &outlook, width))?;

@@ -8,12 +8,11 @@ use orange_engine::Workflow;
 use orange_engine::check::{self, Checked, Covered, Finding, Severity};
 use serde::Serialize;
 
+use super::SourceBody;
 use super::finding::{self, ProblemBody};
 use super::proof::{self, FindingBody};
 use super::target::{self, Target, resolve};
-use super::{Format, SourceBody};
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -51,8 +50,6 @@ pub struct Args {
     /// Show notes: what is worth knowing and not wrong.
     #[arg(long)]
     pub notes: bool,
-    #[command(flatten)]
-    pub format: Format,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -121,7 +118,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         resolve("check", &args.workflows, environment)?
     };
     let meanwhile = Meanwhile::default();
-    let manner = Manner::working(args.format.json, output);
+    let manner = Manner::working(output);
     let (results, _) = attend(&meanwhile, manner, || {
         let outcomes = sources.into_iter().map(|source| {
             meanwhile.note(format!("checking {}", source.name));
@@ -130,15 +127,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         outcomes.collect::<Vec<Outcome>>()
     });
     let is_ok = results.iter().all(|result| result.is_ok(args.strict));
-    if args.format.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 ok: is_ok,
                 workflows: results.iter().map(|it| report(it, args.strict)).collect(),
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
     } else {
         output.answer(&to_text(&results, args, output.answer_width()))?;
     }

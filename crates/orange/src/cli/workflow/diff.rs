@@ -7,10 +7,9 @@ use orange_engine::language::workflow::Kind;
 use orange_engine::names::Status;
 use serde::Serialize;
 
+use super::SourceBody;
 use super::target::{Target, resolve_both};
-use super::{Format, SourceBody};
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
@@ -42,8 +41,6 @@ pub struct Args {
     /// Show which lines of prompts and messages changed.
     #[arg(long)]
     pub prompts: bool,
-    #[command(flatten)]
-    pub format: Format,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -73,17 +70,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         load(&new)?
     };
     let differences = diff(&before, &now);
-    if args.format.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 old: SourceBody::from(&old),
                 new: SourceBody::from(&new),
                 same: differences.is_empty(),
                 differences: differences.iter().map(row).collect(),
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let page = Page {

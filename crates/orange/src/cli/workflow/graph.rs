@@ -5,9 +5,8 @@ use orange_config::{Environment, examine};
 use orange_engine::graph::{Graph, dot, mermaid, terminal};
 use serde::Serialize;
 
+use super::SourceBody;
 use super::target::{Target, resolve};
-use super::{Format, SourceBody};
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -33,8 +32,6 @@ pub struct Args {
     /// The language of the drawing.
     #[arg(long = "format", value_enum, default_value_t, conflicts_with = "json")]
     pub drawing: Drawing,
-    #[command(flatten)]
-    pub format: Format,
 }
 
 /// The languages of drawings.
@@ -64,15 +61,14 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let workflow = examined
             .workflow
             .ok_or_else(|| Error::workflow_invalid("draw", &source.name, &examined.findings))?;
-        if args.format.json {
-            let answer = Answer {
-                schema: SHAPE.name,
-                body: Body {
+        if output.is_json() {
+            SHAPE.print(
+                &Body {
                     source: SourceBody::from(&source),
                     graph: Graph::of(&workflow),
                 },
-            };
-            output.answer_exactly(answer.to_text()?.as_bytes())?;
+                output,
+            )?;
             continue;
         }
         let drawing = match args.drawing {

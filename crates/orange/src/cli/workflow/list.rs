@@ -3,9 +3,8 @@
 use orange_config::{Environment, Examined, Home, Source, examine};
 use serde::Serialize;
 
-use super::{Format, SourceBody, target};
+use super::{SourceBody, target};
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
@@ -20,10 +19,7 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.list/1");
 /// `~/orange`). One with the name of a shipped workflow overrides it. A file with problems is
 /// listed too; `orange workflow check` says what they are.
 #[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(flatten)]
-    pub format: Format,
-}
+pub struct Args {}
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
@@ -42,7 +38,7 @@ struct Row<'a> {
 }
 
 /// Prints the list.
-pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let home = Home::resolve(environment)?;
     let catalog = target::catalog(environment)?;
     let examined: Vec<(&Source, Examined)> = catalog
@@ -50,13 +46,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         .iter()
         .map(|source| (source, examine(source)))
         .collect();
-    if args.format.json {
+    if output.is_json() {
         let workflows = examined.iter().map(row).collect();
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body { workflows },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&Body { workflows }, output)?;
         return Ok(Exit::Ok);
     }
     output.answer(&table(&examined, &home).to_text(output.answer_width()))?;

@@ -5,8 +5,6 @@ use orange_config::{Environment, Home, new_workflow};
 use orange_engine::shipped::{self, Shipped};
 use serde::Serialize;
 
-use super::Format;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
@@ -28,8 +26,6 @@ pub struct Args {
     /// The shipped workflow to start from.
     #[arg(long, value_name = "SHIPPED", default_value = "minimal", value_parser = shipped_parser())]
     pub from: &'static Shipped,
-    #[command(flatten)]
-    pub format: Format,
 }
 
 fn shipped_parser() -> impl TypedValueParser<Value = &'static Shipped> {
@@ -50,16 +46,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let home = Home::resolve(environment)?;
     let path = new_workflow(&home, &args.name, args.from)?;
     let path = path.display().to_string();
-    if args.format.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 name: &args.name,
                 path,
                 copy_of: args.from.name,
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
         return Ok(Exit::Ok);
     }
     let mut text = Text::new();

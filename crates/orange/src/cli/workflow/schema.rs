@@ -3,8 +3,6 @@
 use orange_engine::language::schema::SCHEMA;
 use serde::Serialize;
 
-use super::Format;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -27,10 +25,7 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.workflow.schema/1");
 /// With `--json` the schema stands inside an answer, under `json_schema`, as for every command; an
 /// editor needs it bare.
 #[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(flatten)]
-    pub format: Format,
-}
+pub struct Args {}
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body {
@@ -38,15 +33,14 @@ struct Body {
 }
 
 /// Prints the schema.
-pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
-    if args.format.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+pub fn run(output: &mut Output) -> Result<Exit, Error> {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 json_schema: serde_json::from_str(SCHEMA)?,
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
     } else {
         output.answer_exactly(SCHEMA.as_bytes())?;
     }

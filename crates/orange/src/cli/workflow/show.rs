@@ -5,9 +5,8 @@ use orange_engine::Workflow;
 use serde::Serialize;
 use serde_json::json;
 
+use super::SourceBody;
 use super::target::{Target, resolve};
-use super::{Format, SourceBody};
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -29,8 +28,6 @@ pub struct Args {
     /// own workflow first, then the shipped one.
     #[arg(value_name = "NAME|FILE", value_parser = Target::parser())]
     pub workflow: Target,
-    #[command(flatten)]
-    pub format: Format,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -43,7 +40,7 @@ struct Body<'a> {
 /// Prints the workflow.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     for source in resolve("show", std::slice::from_ref(&args.workflow), environment)? {
-        if args.format.json {
+        if output.is_json() {
             print_resolved(&source, output)?;
         } else {
             print_text(&source, output)?;
@@ -68,12 +65,11 @@ fn print_resolved(source: &Source, output: &mut Output) -> Result<(), Error> {
     let workflow = examined
         .workflow
         .ok_or_else(|| Error::workflow_invalid("resolve", &source.name, &examined.findings))?;
-    let answer = Answer {
-        schema: SHAPE.name,
-        body: Body {
+    SHAPE.print(
+        &Body {
             source: SourceBody::from(source),
             workflow,
         },
-    };
-    Ok(output.answer_exactly(answer.to_text()?.as_bytes())?)
+        output,
+    )
 }

@@ -5,7 +5,6 @@ use orange_driver::{Collected, IgnoredIn, Waiting};
 use orange_engine::names::ProjectName;
 
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::{Error, hint_paragraph};
 use crate::cli::exit::Exit;
@@ -34,9 +33,6 @@ pub struct Args {
     /// Do not ask: move what is listed aside, and forget merged rescues.
     #[arg(long)]
     pub yes: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Puts it in order.
@@ -44,19 +40,15 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
     let collect = |confirmed: bool, output: &Output| {
-        let manner = Manner::working(args.json, output);
+        let manner = Manner::working(output);
         let (collected, _) = attend(driver.meanwhile(), manner, || {
             driver.collect(project.as_ref(), confirmed, Waiting::USUAL)
         });
         collected
     };
     let collected = collect(args.yes, output)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: &collected,
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&collected, output)?;
         return Ok(exit(&collected));
     }
     output.answer(&text(&collected, output.answer_width()))?;
@@ -64,7 +56,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if !is_asked || args.yes {
         return Ok(exit(&collected));
     }
-    let consent = consent(&question(&collected), args.json, output)?;
+    let consent = consent(&question(&collected), output)?;
     if consent == Consent::Given {
         let collected = collect(true, output)?;
         output.answer(&text(&collected, output.answer_width()))?;

@@ -6,7 +6,6 @@ use orange_engine::names::ProjectName;
 use serde::Serialize;
 
 use super::table;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -29,9 +28,6 @@ pub struct Args {
     /// The project; the one this directory belongs to when left out.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -43,19 +39,18 @@ struct Body<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
-    let manner = Manner::working(args.json, output);
+    let manner = Manner::working(output);
     let (workspaces, _) = attend(driver.meanwhile(), manner, || {
         driver.init_workspaces(project.as_ref(), args.count)
     });
     let workspaces = workspaces?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 workspaces: &workspaces,
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
     } else {
         output.answer(&table(&workspaces).to_text(output.answer_width()))?;
     }

@@ -6,7 +6,6 @@ use orange_engine::names::ProjectName;
 use serde::Serialize;
 
 use super::table;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -26,9 +25,6 @@ pub struct Args {
     /// Only those of this project.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -41,14 +37,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
     let workspaces = driver.workspaces(project.as_ref())?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
+    if output.is_json() {
+        SHAPE.print(
+            &Body {
                 workspaces: &workspaces,
             },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+            output,
+        )?;
     } else {
         output.answer(&table(&workspaces).to_text(output.answer_width()))?;
     }

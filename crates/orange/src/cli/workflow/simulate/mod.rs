@@ -24,10 +24,9 @@ use serde_json::json;
 use understand::Unknown;
 use view::View;
 
+use super::SourceBody;
 use super::target::{Target, resolve};
-use super::{Format, SourceBody};
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::schemas::Shape;
 use crate::cli::error::Error;
 use crate::cli::exit::Exit;
@@ -72,13 +71,11 @@ pub struct Args {
     /// A script to follow, or `-` for the standard input.
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
-    #[command(flatten)]
-    pub format: Format,
 }
 
 /// Walks.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    refuse_two_inputs(args)?;
+    refuse_two_inputs(args, output)?;
     let targets = std::slice::from_ref(&args.workflow);
     for source in resolve("simulate", targets, environment)? {
         let examined = examine(&source);
@@ -99,9 +96,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
                         .details(json!({ "name": name, "reason": reason.to_string() }))
                 })?;
                 let walk = script::walk(&workflow, &text);
-                return tell(args, &source, &name, walk, output);
+                return tell(&source, &name, walk, output);
             }
-            None if args.format.json => tell_start(&source, &workflow, output)?,
+            None if output.is_json() => tell_start(&source, &workflow, output)?,
             None => interactive::run(&workflow, output)?,
         }
     }
@@ -109,12 +106,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 /// The standard input is a workflow, a script or the dialogue, but only one of them.
-fn refuse_two_inputs(args: &Args) -> Result<(), Error> {
+fn refuse_two_inputs(args: &Args, output: &Output) -> Result<(), Error> {
     let script_is_input = args
         .script
         .as_ref()
         .is_some_and(|script| script.as_os_str() == "-");
-    let is_dialogue = args.script.is_none() && !args.format.json;
+    let is_dialogue = args.script.is_none() && !output.is_json();
     if args.workflow != Target::Stdin || !(script_is_input || is_dialogue) {
         return Ok(());
     }
@@ -149,7 +146,6 @@ fn unknown_line(script: &str, line: usize, text: &str, unknown: &Unknown) -> Err
 
 /// Tells how a script went; what could not be read is an error after everything before it.
 fn tell(
-    args: &Args,
     source: &Source,
     script: &str,
     mut walk: Walk<'_>,
@@ -159,15 +155,11 @@ fn tell(
         .stopped
         .take()
         .map(|(line, text, unknown)| unknown_line(script, line, &text, &unknown));
-    if args.format.json {
+    if output.is_json() {
         if let Some(error) = stopped {
             return Err(error);
         }
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: WalkBody::of(SourceBody::from(source), &walk),
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&WalkBody::of(SourceBody::from(source), &walk), output)?;
     } else {
         let mut view = View::new(output.answer_width());
         view.sentence(&format!("Walking a task through `{}`.", source.name));
@@ -204,10 +196,6 @@ fn summarize(view: &mut View, walk: &Walk<'_>) {
 }
 
 fn tell_start(source: &Source, workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
-    let answer = Answer {
-        schema: START.name,
-        body: StartBody::of(SourceBody::from(source), workflow),
-    };
-    output.answer_exactly(answer.to_text()?.as_bytes())?;
+    START.print(&StartBody::of(SourceBody::from(source), workflow), output)?;
     Ok(())
 }
