@@ -125,7 +125,7 @@ impl Arguments {
     pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, Stopped> {
         // Made anew where it is needed a second time: a copy would cost every command.
         let command = || help::command(output.answer_width());
-        let typed = &json_last(typed);
+        let typed = &json_behind(typed, command);
         let matches = command().try_get_matches_from(typed);
         let parsed = matches.and_then(|matches| {
             let arguments = Self::from_arg_matches(&matches)?;
@@ -151,16 +151,26 @@ impl Arguments {
     }
 }
 
-/// The same command line with a `--json` before the command moved behind everything else, where the
-/// command itself accepts or refuses it.
-fn json_last(typed: &[OsString]) -> Vec<OsString> {
+/// The same command line with a `--json` before the command moved behind it, where the command
+/// itself accepts or refuses it.
+fn json_behind(typed: &[OsString], program: impl Fn() -> clap::Command) -> Vec<OsString> {
     let is_flag = |it: &&OsString| it.to_string_lossy().starts_with('-') && *it != "--";
     let flags = typed.iter().skip(1).take_while(is_flag).count();
     let (before, rest) = typed.split_at((flags + 1).min(typed.len()));
-    let (json, before): (Vec<_>, Vec<_>) = before.iter().partition(|it| *it == "--json");
-    let end = rest.iter().position(|it| it == "--").unwrap_or(rest.len());
-    let (words, texts) = rest.split_at(end);
-    let parts = before.into_iter().chain(words).chain(json).chain(texts);
+    if !before.iter().any(|it| it == "--json") {
+        return typed.to_vec();
+    }
+    let program = program();
+    let mut command = &program;
+    let words = rest.iter().take_while(|word| {
+        let found = command.find_subcommand(word);
+        command = found.unwrap_or(command);
+        found.is_some()
+    });
+    let (name, rest) = rest.split_at(words.count());
+    let before = before.iter().filter(|it| *it != "--json");
+    let json = OsString::from("--json");
+    let parts = before.chain(name).chain([&json]).chain(rest);
     parts.cloned().collect()
 }
 
@@ -206,23 +216,21 @@ mod tests {
     fn json_before_a_command_is_read_behind_it() {
         let moved = |text: &str| {
             let typed: Vec<OsString> = text.split(' ').map(OsString::from).collect();
-            let moved = json_last(&typed);
+            let moved = json_behind(&typed, || help::command(None));
             let words: Vec<&str> = moved.iter().map(|it| it.to_str().unwrap()).collect();
             words.join(" ")
         };
-        assert_eq!(
-            moved("orange --json -q task list"),
-            "orange -q task list --json"
-        );
-        assert_eq!(
-            moved("orange --json a -- --json"),
-            "orange a --json -- --json"
-        );
-        assert_eq!(moved("orange -- --json"), "orange -- --json");
-        assert_eq!(
-            moved("orange task list --json b"),
-            "orange task list --json b"
-        );
+        let behind = "orange -q task stuck --json a -m";
+        assert_eq!(moved("orange --json -q task stuck a -m"), behind);
+        assert_eq!(moved("orange --json man -- b"), "orange man --json -- b");
+        assert_eq!(moved("orange --json nonsense"), "orange --json nonsense");
+        for unmoved in [
+            "orange -- --json",
+            "orange task list --json b",
+            "orange --json",
+        ] {
+            assert_eq!(moved(unmoved), unmoved);
+        }
         assert_eq!(moved("orange"), "orange");
     }
 }

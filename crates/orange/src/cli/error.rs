@@ -249,6 +249,21 @@ pub fn push_error(
     }
 }
 
+/// Tells a person what to do next, besides the answer.
+pub fn narrate_hint(hint: &str, output: &mut Output) {
+    let mut text = Text::new();
+    text.push_paragraph(&hint_paragraph(hint, 0), output.narration_width());
+    output.narrate(&text);
+}
+
+/// The same, apart from the answer by an empty line.
+pub fn narrate_hint_apart(hint: &str, output: &mut Output) {
+    let mut text = Text::new();
+    text.end_line();
+    text.push_paragraph(&hint_paragraph(hint, 0), output.narration_width());
+    output.narrate(&text);
+}
+
 /// What to do next, as a person reads it.
 pub fn hint_paragraph(hint: &str, margin: usize) -> Paragraph<'_> {
     Paragraph {

@@ -4,6 +4,7 @@
 //! on the real tree, and in its own module on planted violations, because a check
 //! that cannot fail guards nothing.
 
+mod commands;
 mod crates;
 mod doors;
 mod drawing;
@@ -66,6 +67,96 @@ const EXCEPTIONS: &[Exception] = &[
         what: "Command",
         reason: "tests that start themselves again, to be killed between two steps",
     },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/harness/list.rs",
+        what: "`orange harness list` has no tests",
+        reason: "one table, tried in `every_command::answers` and `printing_tasks`",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/harness/unpark.rs",
+        what: "`orange harness unpark` has no tests",
+        reason: "tried where a harness is parked, in `driver/supervisor/parking.rs`",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/hidden/detach.rs",
+        what: "`orange detach` has no tests",
+        reason: "tried in `effects/detach.rs`",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/hidden/exec_run.rs",
+        what: "`orange exec-run` has no tests",
+        reason: "tried in `effects/exec_run.rs`",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/hidden/gather.rs",
+        what: "`orange gather` has no tests",
+        reason: "tried with the gates that need it, in `driver/hooks.rs`",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/hidden/perform.rs",
+        what: "`orange perform` has no tests",
+        reason: "killed and started again in `driver/troubles`",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/man.rs",
+        what: "`orange man` has no tests",
+        reason: "compared with the help in `every_command/reference.rs`",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/project/add.rs",
+        what: "`orange project add` has no tests",
+        reason: "its refusals are in `every_command/codes.rs`, and `task_create.rs` registers one",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/project/list.rs",
+        what: "`orange project list` has no tests",
+        reason: "listed and shown in one test, in `project_show.rs`",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/serve.rs",
+        what: "`orange serve` has no tests",
+        reason: "the supervisor has a folder of tests, `driver/supervisor`",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/task/restore.rs",
+        what: "`orange task restore` has no tests",
+        reason: "tried with every kind of unsaved work, in `git/roads.rs`",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/task/verbs.rs",
+        what: "`orange task complete` has no tests",
+        reason: "every story in `driver/lives` takes it",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/task/verbs.rs",
+        what: "`orange task request-changes` has no tests",
+        reason: "every story in `driver/lives` takes it",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/workspace/init.rs",
+        what: "`orange workspace init` has no tests",
+        reason: "tried with the pool, in `git/working_copy.rs` and `every_command/codes.rs`",
+    },
+    Exception {
+        law: Law::Commands,
+        path: "crates/orange/src/cli/workspace/list.rs",
+        what: "`orange workspace list` has no tests",
+        reason: "one table, tried in `every_command::answers` and `printing_tasks`",
+    },
 ];
 
 /// What breaks a law and is not excused.
@@ -96,6 +187,7 @@ fn the_laws_of_the_tree_hold() {
     let leftovers = texts.flat_map(|text| leftovers::check(&text.path, &text.content));
     let names = tree.names.iter().flat_map(|name| names::check(name));
     let reports = [
+        broken(Law::Commands, commands::check(&tree.sources, &tree.names)),
         broken(Law::Crates, manifests),
         each(Law::Doors, doors::check),
         each(Law::Drawing, drawing::check),

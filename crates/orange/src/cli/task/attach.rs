@@ -3,10 +3,10 @@
 use orange_config::Environment;
 use orange_engine::role::Role;
 
-use crate::cli::error::{Error, hint_paragraph};
+use crate::cli::error::{Error, narrate_hint};
 use crate::cli::exit::Exit;
 use crate::cli::request::driving::{driver, meant};
-use crate::output::{Output, Text};
+use crate::output::Output;
 
 /// Look at an agent in its terminal.
 ///
@@ -32,9 +32,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if showing.is_nested {
         let hint = "this terminal is inside another tmux; leave the agent with the prefix pressed \
                     twice, usually `Ctrl-b Ctrl-b d`";
-        let mut narration = Text::new();
-        narration.push_paragraph(&hint_paragraph(hint, 0), output.narration_width());
-        output.narrate(&narration);
+        narrate_hint(hint, output);
     }
     Err(Error::not_started(showing.begin()))
 }

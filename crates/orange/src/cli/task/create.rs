@@ -9,7 +9,7 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId}
 use orange_engine::task::{Queueing, Tuning};
 use serde_json::json;
 
-use crate::cli::error::{Error, hint_paragraph};
+use crate::cli::error::{Error, narrate_hint};
 use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::driving::{Besides, Patience, driver, print, print_with};
@@ -245,9 +245,7 @@ fn tell(begun: Begun, output: &mut Output) -> Result<Exit, Error> {
         }
     };
     if let Some(hint) = hint.filter(|_| !output.is_json()) {
-        let mut text = Text::new();
-        text.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
-        output.narrate(&text);
+        narrate_hint(&hint, output);
     }
     Ok(exit)
 }

@@ -2,7 +2,6 @@
 
 mod attach;
 mod cancel;
-mod complete;
 mod create;
 pub(super) mod delete;
 pub(super) mod diff;
@@ -10,16 +9,15 @@ pub(super) mod history;
 pub(super) mod list;
 pub(super) mod logs;
 mod merge;
-mod request_changes;
 pub(super) mod respawn;
 pub(super) mod restore;
 mod retry;
 pub(super) mod show;
 mod spawn;
-mod stuck;
 mod tell;
 pub(super) mod unblock;
 mod update;
+mod verbs;
 pub(super) mod wait;
 pub(super) mod why;
 
@@ -30,6 +28,7 @@ use super::error::Error;
 use super::exit::Exit;
 use crate::output::Output;
 use orange_config::Environment;
+use orange_engine::language::verbs::Verb;
 
 /// Create tasks, move them on, and look at them.
 ///
@@ -49,9 +48,9 @@ pub enum Command {
     Respawn(respawn::Args),
     Attach(attach::Args),
     Diff(diff::Args),
-    Complete(complete::Args),
-    Stuck(stuck::Args),
-    RequestChanges(request_changes::Args),
+    Complete(verbs::Complete),
+    Stuck(verbs::Stuck),
+    RequestChanges(verbs::RequestChanges),
     Tell(tell::Args),
     Merge(merge::Args),
     Cancel(cancel::Args),
@@ -77,9 +76,17 @@ impl Command {
             Command::Respawn(args) => respawn::run(args, environment, output),
             Command::Attach(args) => attach::run(args, environment, output),
             Command::Diff(args) => diff::run(args, environment, output),
-            Command::Complete(args) => complete::run(args, environment, output),
-            Command::Stuck(args) => stuck::run(args, environment, output),
-            Command::RequestChanges(args) => request_changes::run(args, environment, output),
+            Command::Complete(args) => {
+                verbs::run(Verb::Complete, &args.target, None, environment, output)
+            }
+            Command::Stuck(args) => {
+                let message = args.message.as_ref();
+                verbs::run(Verb::Stuck, &args.target, message, environment, output)
+            }
+            Command::RequestChanges(args) => {
+                let (verb, message) = (Verb::RequestChanges, Some(&args.message));
+                verbs::run(verb, &args.target, message, environment, output)
+            }
             Command::Tell(args) => tell::run(args, environment, output),
             Command::Merge(args) => merge::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),

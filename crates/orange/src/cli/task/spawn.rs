@@ -5,11 +5,11 @@ use orange_driver::{Answer, Start};
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 
-use crate::cli::error::{Error, hint_paragraph};
+use crate::cli::error::{Error, narrate_hint};
 use crate::cli::exit::Exit;
 use crate::cli::request::driving::{Besides, Target, Wanted, answer, driver, print, print_with};
 use crate::cli::task::create::waiting_hint;
-use crate::output::{Output, Text};
+use crate::output::Output;
 
 /// Start the work of a task.
 ///
@@ -41,10 +41,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             };
             let exit = print_with(first, &besides, output)?;
             if !output.is_json() {
-                let mut text = Text::new();
                 let hint = waiting_hint(&task);
-                text.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
-                output.narrate(&text);
+                narrate_hint(&hint, output);
             }
             Ok(exit)
         }

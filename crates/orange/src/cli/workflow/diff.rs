@@ -11,7 +11,7 @@ use super::SourceBody;
 use super::target::{Target, resolve_both};
 use crate::cli::answer::counted::counted;
 use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, hint_paragraph};
+use crate::cli::error::{Error, narrate_hint_apart};
 use crate::cli::exit::Exit;
 use crate::output::{Output, Paragraph, Style, Text};
 
@@ -102,10 +102,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if !args.prompts && differences.iter().any(|it| texts(it).is_some()) {
         let command = format!("orange workflow diff {} {} --prompts", args.old, args.new);
         let hint = format!("run `{command}` to see the lines that changed");
-        let mut narration = Text::new();
-        narration.end_line();
-        narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
-        output.narrate(&narration);
+        narrate_hint_apart(&hint, output);
     }
     Ok(Exit::Ok)
 }

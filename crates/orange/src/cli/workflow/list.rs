@@ -6,9 +6,9 @@ use serde::Serialize;
 use super::{SourceBody, target};
 use crate::cli::answer::counted::counted;
 use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, hint_paragraph};
+use crate::cli::error::{Error, narrate_hint_apart};
 use crate::cli::exit::Exit;
-use crate::output::{Alignment, Cell, Output, Style, Table, Text};
+use crate::output::{Alignment, Cell, Output, Style, Table};
 
 /// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.list/1");
@@ -54,10 +54,7 @@ pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error
     output.answer(&table(&examined, &home).to_text(output.answer_width()))?;
     let broken = examined.iter().filter(|(_, it)| !it.findings.is_empty());
     if let Some(hint) = hint(&broken.map(|(source, _)| *source).collect::<Vec<_>>()) {
-        let mut narration = Text::new();
-        narration.end_line();
-        narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
-        output.narrate(&narration);
+        narrate_hint_apart(&hint, output);
     }
     Ok(Exit::Ok)
 }

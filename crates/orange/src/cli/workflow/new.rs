@@ -6,7 +6,7 @@ use orange_engine::shipped::{self, Shipped};
 use serde::Serialize;
 
 use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, hint_paragraph};
+use crate::cli::error::{Error, narrate_hint_apart};
 use crate::cli::exit::Exit;
 use crate::output::{Output, Style, Text};
 
@@ -64,9 +64,6 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     output.answer(&text)?;
     let name = &args.name;
     let hint = format!("change it, then run `orange workflow check {name}`");
-    let mut narration = Text::new();
-    narration.end_line();
-    narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
-    output.narrate(&narration);
+    narrate_hint_apart(&hint, output);
     Ok(Exit::Ok)
 }

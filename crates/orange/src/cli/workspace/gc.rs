@@ -6,7 +6,7 @@ use orange_engine::names::ProjectName;
 
 use crate::cli::answer::counted::counted;
 use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, hint_paragraph};
+use crate::cli::error::{Error, narrate_hint};
 use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::confirming::{Consent, consent};
@@ -63,11 +63,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         return Ok(exit(&collected));
     }
     if consent == Consent::Nobody {
-        let mut narration = Text::new();
         let hint = "run `orange workspace gc --yes` to move ignored files aside and forget merged \
                     rescues";
-        narration.push_paragraph(&hint_paragraph(hint, 0), output.narration_width());
-        output.narrate(&narration);
+        narrate_hint(hint, output);
     }
     Ok(exit(&collected))
 }

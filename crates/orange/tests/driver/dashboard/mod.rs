@@ -11,8 +11,8 @@ use std::process::Command;
 
 use orange_engine::names::TaskId;
 
-use crate::stage::{Stage, wait_for};
-use crate::terminal::Terminal;
+use crate::support::stage::{Stage, wait_for};
+use crate::support::terminal::Terminal;
 
 /// Opens the dashboard in the project's repository.
 fn open(stage: &Stage) -> Terminal<'_> {

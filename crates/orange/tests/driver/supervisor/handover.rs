@@ -11,9 +11,10 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
-use super::{Serving, deaths};
-use crate::stage::{SOON, Stage, wait_for};
-use crate::stories::{FAIL, FIX, PASS, PLAN_AND_WORK, way};
+use super::deaths;
+use crate::support::scripts::{FAIL, FIX, PASS, PLAN_AND_WORK, way};
+use crate::support::serving::Serving;
+use crate::support::stage::{SOON, Stage, wait_for};
 
 #[test]
 fn a_whole_story_is_performed_by_the_supervisor_alone() {
