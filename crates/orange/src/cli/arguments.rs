@@ -6,13 +6,12 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches as _, Parser, Subcommand};
 use orange_config::Environment;
 
-use super::error::Error;
-use super::exit::Exit;
 use super::hidden::{detach, exec_run, gather, perform};
 use super::{
     Dashboard, agent_event, attention, completions, config, demo, doctor, harness, help, inbox,
     install, log, man, project, rebuild, schema, serve, task, usage, workflow, workspace,
 };
+use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
 
 /// Runs many coding agents in parallel, and lets none of them talk its way to done.

@@ -14,20 +14,16 @@ use orange_engine::time::Timestamp;
 use serde::Serialize;
 
 use super::answer::age::age;
-use super::answer::schemas::Shape;
-use super::error::Error;
-use super::exit::Exit;
 use super::request::attending::{Manner, attend};
 use super::request::driving::{driver, print};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
 /// How long one who follows rests between two looks.
 const REST: Duration = Duration::from_secs(1);
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.attention/1");
 
-/// The shape of a line for who follows.
 pub const CHANGE: Shape = Shape::of::<Change<'static>>("orange.attention.change/1");
 
 /// List what needs you.
@@ -86,7 +82,6 @@ enum Came {
     Gone,
 }
 
-/// Prints the queue.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     if let Some(task) = &args.clear {
@@ -102,14 +97,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let attention = driver.attention(project.as_ref())?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                as_of: attention.sequence,
-                project: project.as_ref(),
-                items: attention.items.iter().map(body).collect(),
-            },
-            output,
-        )?;
+        let body = Body {
+            as_of: attention.sequence,
+            project: project.as_ref(),
+            items: attention.items.iter().map(body).collect(),
+        };
+        SHAPE.print(&body, output)?;
     } else if attention.items.is_empty() {
         output.narrate(&nothing(project.as_ref()));
     } else {
@@ -171,13 +164,11 @@ fn follow(
 
 fn tell(change: Came, attended: &Attended, output: &mut Output) -> Result<(), Error> {
     if output.is_json() {
-        CHANGE.print_line(
-            &Change {
-                change,
-                item: body(attended),
-            },
-            output,
-        )?;
+        let body = Change {
+            change,
+            item: body(attended),
+        };
+        CHANGE.print_line(&body, output)?;
         return Ok(());
     }
     let item = &attended.item;

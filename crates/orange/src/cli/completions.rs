@@ -4,8 +4,7 @@ use clap::ValueEnum;
 use clap_complete::env::Shells;
 
 use super::complete::VARIABLE;
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Print what makes a shell complete.
@@ -33,7 +32,6 @@ pub enum Shell {
     Fish,
 }
 
-/// Prints the script.
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
     let name = match args.shell {
         Shell::Bash => "bash",

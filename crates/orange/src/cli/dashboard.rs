@@ -6,9 +6,8 @@ use orange_config::Environment;
 
 use super::Dashboard;
 use super::arguments::{Arguments, Stopped};
-use super::error::Error;
-use super::exit::Exit;
 use super::request::driving::driver;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Opens the dashboard for a person; where nobody sits at a terminal, prints the help.

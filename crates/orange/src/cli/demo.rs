@@ -24,10 +24,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::Dashboard;
-use super::error::Error;
-use super::exit::Exit;
 use super::request::interrupted::{Interrupted, Signal, Waited};
 use super::task::matters;
+use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
 
 /// How often is looked what has happened.

@@ -4,13 +4,10 @@ use orange_config::Environment;
 use orange_driver::{Checkup, Health};
 use serde::Serialize;
 
-use super::answer::schemas::Shape;
-use super::error::Error;
-use super::exit::Exit;
 use super::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.doctor/1");
 
 /// Look whether agents could work.
@@ -28,16 +25,13 @@ struct Body<'a> {
     checkups: &'a [Checkup],
 }
 
-/// Prints what was found.
 pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let checkups = driver(environment)?.check_up()?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                checkups: &checkups,
-            },
-            output,
-        )?;
+        let body = Body {
+            checkups: &checkups,
+        };
+        SHAPE.print(&body, output)?;
     } else {
         output.answer(&table(&checkups).to_text(output.answer_width()))?;
     }

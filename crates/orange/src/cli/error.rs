@@ -13,12 +13,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::counted::counted;
-use super::answer::schemas::Shape;
-use super::exit::Exit;
 use super::workflow::ProblemBody;
+use crate::cli::{Exit, Shape};
 use crate::output::{Output, Paragraph, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<ErrorBody<'static>>("orange.error/1");
 
 /// The body of an answer that is an error.

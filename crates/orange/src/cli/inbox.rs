@@ -6,13 +6,10 @@ use orange_driver::Message;
 use serde::Serialize;
 
 use super::answer::age::ago;
-use super::answer::schemas::Shape;
-use super::error::Error;
-use super::exit::Exit;
 use super::request::driving::{driver, meant};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<Message>>("orange.inbox/1");
 
 /// Read the messages that wait for you.
@@ -31,7 +28,6 @@ struct Body<Entry> {
     messages: Vec<Entry>,
 }
 
-/// Prints the messages.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;

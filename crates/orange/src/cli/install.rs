@@ -5,13 +5,10 @@ use orange_driver::{Lesson, Taught, Teaching};
 use orange_engine::names::HarnessName;
 use serde::Serialize;
 
-use super::answer::schemas::Shape;
-use super::error::{Error, push_error};
-use super::exit::Exit;
 use super::request::driving::driver;
+use crate::cli::{Error, Exit, Shape, push_error};
 use crate::output::{Alignment, Cell, Output, Style, Table, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.install/1");
 
 /// Teach your agents to use orange.
@@ -55,13 +52,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         None => Exit::Ok,
     };
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                skills: &skills,
-                workflows: &workflows,
-            },
-            output,
-        )?;
+        let body = Body {
+            skills: &skills,
+            workflows: &workflows,
+        };
+        SHAPE.print(&body, output)?;
         return Ok(exit);
     }
     output.answer(&table(&skills).to_text(output.answer_width()))?;

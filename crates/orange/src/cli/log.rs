@@ -12,17 +12,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::answer::age::span;
-use super::answer::schemas::Shape;
-use super::error::Error;
-use super::exit::Exit;
 use super::request::attending::{Manner, attend};
 use super::request::driving::{driver, meant};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// How long one who follows rests between two looks.
 const REST: Duration = Duration::from_millis(250);
 
-/// The shape of a line for programs.
 pub const SHAPE: Shape = Shape::of::<Line>("orange.log/1");
 
 /// Read what was decided and done.
@@ -87,7 +84,6 @@ fn since(text: &str) -> Result<Timestamp, String> {
     Ok(Timestamp::from_millis(now.saturating_sub(millis)))
 }
 
-/// Prints what is wanted.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = args.task.as_deref();

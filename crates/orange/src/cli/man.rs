@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::error::Error;
-use super::exit::Exit;
 use super::help;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Print the manual page, or write all.
@@ -15,7 +14,6 @@ pub struct Args {
     pub dir: Option<PathBuf>,
 }
 
-/// Prints or writes.
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
     let command = help::commands();
     if let Some(directory) = &args.dir {

@@ -32,8 +32,9 @@ mod workspace;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use answer::schemas::Shape;
 use arguments::{Arguments, Stopped};
-use error::Error;
+use error::{Error, hint_paragraph, narrate_hint, narrate_hint_apart, push_error};
 use exit::Exit;
 use orange_config::Environment;
 use orange_driver::Driver;

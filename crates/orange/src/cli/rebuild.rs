@@ -5,13 +5,10 @@ use orange_driver::Rebuilt;
 use orange_engine::names::{TaskId, WorkspaceName};
 use serde::Serialize;
 
-use super::answer::schemas::Shape;
-use super::error::{Error, hint_paragraph};
-use super::exit::Exit;
 use super::request::driving::driver;
+use crate::cli::{Error, Exit, Shape, hint_paragraph};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.rebuild/1");
 
 /// Restore a database that is lost.

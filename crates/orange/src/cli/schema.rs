@@ -4,8 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::answer::schemas::{ALL, Shape};
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
 
 /// Print the JSON Schemas of answers.
@@ -19,7 +18,6 @@ pub struct Args {
     pub name: Option<String>,
 }
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.schema/1");
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -31,7 +29,6 @@ struct Body {
     json_schema: Option<Value>,
 }
 
-/// Prints the schema, or the names.
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
     let found = match &args.name {
         Some(name) => {
@@ -50,14 +47,11 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
             || ALL.iter().map(|shape| shape.name).collect(),
             |shape| vec![shape.name],
         );
-        SHAPE.print(
-            &Body {
-                names,
-                json_schema: found.map(|shape| shape.schema()),
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            names,
+            json_schema: found.map(|shape| shape.schema()),
+        };
+        return SHAPE.print(&body, output);
     }
     let Some(shape) = found else {
         let mut text = Text::new();

@@ -11,10 +11,8 @@ use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::answer::schemas::Shape;
-use super::error::Error;
-use super::exit::Exit;
 use super::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// How long a supervisor that was asked to end may finish what it is doing.
@@ -38,7 +36,6 @@ pub struct Args {
     pub unit: Option<Manager>,
 }
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.serve/1");
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -77,8 +74,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             pid: None,
             unit: Some(unit),
         };
-        SHAPE.print(&body, output)?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     if args.stop {
         let pid = driver.stop_supervisor(PATIENCE)?;
@@ -184,12 +180,9 @@ fn is_plain(character: char) -> bool {
 
 fn say(said: &str, body: &Body, output: &mut Output) -> Result<Exit, Error> {
     if output.is_json() {
-        SHAPE.print(body, output)?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(body, output);
     }
-    let mut text = Text::new();
-    text.push(Style::Plain, said);
-    text.end_line();
+    let text = Text::line(Style::Plain, said);
     output.answer(&text)?;
     Ok(Exit::Ok)
 }

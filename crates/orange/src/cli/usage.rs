@@ -3,7 +3,7 @@
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::error::Error;
+use crate::cli::Error;
 
 /// The error for a command line that `program` refused.
 pub fn error(refused: &clap::Error, program: Command) -> Error {

@@ -7,7 +7,6 @@ use super::Style;
 /// A word and how it looks.
 pub(super) type Word<'a> = (Style, &'a str);
 
-/// Where words may stand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// The column at which the first line starts.

@@ -7,9 +7,7 @@ use super::text::{FIRST_STRONG_ISOLATE, POP_ISOLATE};
 /// Which signs a listener can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Glyphs {
-    /// All.
     Unicode,
-    /// ASCII.
     Ascii,
 }
 

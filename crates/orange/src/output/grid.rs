@@ -16,7 +16,6 @@ const CUT: char = '…';
 /// A column of a grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// What stands above it.
     pub heading: &'static str,
     /// On which side its words stand.
     pub alignment: Alignment,
@@ -24,14 +23,12 @@ pub struct Column {
     pub narrowest: Option<usize>,
 }
 
-/// One line per row.
 #[derive(Clone, Debug)]
 pub struct Grid<'text, const N: usize> {
     columns: [Column; N],
     rows: Vec<[Cell<'text>; N]>,
 }
 
-/// Who looks at it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     /// How many columns there are; nothing is cut when nobody says.
@@ -41,7 +38,6 @@ pub(super) struct Look {
 }
 
 impl<'text, const N: usize> Grid<'text, N> {
-    /// A grid without rows.
     pub fn new(columns: [Column; N]) -> Self {
         Self {
             columns,

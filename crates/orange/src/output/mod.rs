@@ -77,7 +77,6 @@ impl Output {
         self.terminal_width.filter(|_| self.stderr.is_terminal())
     }
 
-    /// Prints the answer.
     pub fn answer(&mut self, text: &Text) -> io::Result<()> {
         let shown = self.glyphs.shown(text.as_str(), self.stdout.is_terminal());
         self.stdout.write_all(shown.as_bytes())?;

@@ -39,7 +39,6 @@ impl Progress {
         self.taken = taken;
     }
 
-    /// Leaves nothing behind.
     pub fn clear(&mut self) {
         if self.taken > 0 {
             let rest = " ".repeat(self.taken);

@@ -14,9 +14,7 @@ const BELOW: usize = 4;
 /// On which side a column's words stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alignment {
-    /// Words.
     Left,
-    /// Numbers.
     Right,
 }
 
@@ -55,7 +53,6 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Adds a row.
     pub fn push(&mut self, row: [Cell; N], last: Cell) {
         self.rows.push((row, last));
     }

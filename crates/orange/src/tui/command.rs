@@ -10,17 +10,12 @@ use super::form::Draft;
 /// Something that is to be done outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// End.
     Quit,
     /// Leave the terminal to the shell for a while.
     Suspend,
-    /// Draw everything anew.
     Redraw,
-    /// Gather what these need.
     Aim(Aim),
-    /// Look again at these.
     Again(Vec<TaskId>),
-    /// Look at everything again.
     Refresh,
     /// Ask the driver for something.
     Act(u64, Action),
@@ -47,7 +42,6 @@ pub struct Aim {
     pub visible: Vec<TaskId>,
     /// The chosen task, and which view of it.
     pub detail: Option<(TaskId, Tab)>,
-    /// How wide the view is.
     pub width: u16,
     /// How many lines of what an agent has shown before are wanted.
     pub before: usize,
@@ -56,24 +50,16 @@ pub struct Aim {
 /// Something the driver is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A request to a task.
     Ask {
-        /// The task.
         task: TaskId,
-        /// What.
         ask: Ask,
-        /// What is said with it.
         message: Option<String>,
         /// Whether the question of the edge was answered with yes.
         confirmed: bool,
-        /// The commit that was shown.
         head: Option<CommitId>,
     },
-    /// A new task.
     Create(Box<Draft>),
-    /// Putting an ended task away.
     Delete(TaskId),
-    /// Bringing one back.
     Undelete(TaskId),
 }
 

@@ -20,20 +20,15 @@ pub struct Entry {
     pub doing: Option<Doing>,
     /// What a glance at it showed.
     pub glance: Option<Glance>,
-    /// How much it has changed.
     pub extent: Option<Extent>,
 }
 
 /// What Enter does with a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entering {
-    /// Shows the agent.
     Attach,
-    /// Starts the work.
     Spawn,
-    /// Brings the agent back.
     Respawn,
-    /// Only looks.
     View,
 }
 

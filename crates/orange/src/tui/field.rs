@@ -15,7 +15,6 @@ impl Field {
         Field { text, cursor }
     }
 
-    /// The text.
     pub fn text(&self) -> &str {
         &self.text
     }

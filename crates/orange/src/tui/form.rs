@@ -6,20 +6,13 @@ use super::model::Choices;
 /// A part of the form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// What is to be done.
     #[default]
     Summary,
-    /// What else should be known.
     Context,
-    /// On which branch.
     Branch,
-    /// In which project.
     Project,
-    /// With which coding agent.
     Harness,
-    /// By which workflow.
     Workflow,
-    /// After which tasks.
     After,
     /// Whether the work is started at once.
     Start,
@@ -35,42 +28,27 @@ pub struct Choice {
 /// A task in the making.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form {
-    /// What is to be done.
     pub summary: Field,
-    /// What else should be known.
     pub context: Field,
-    /// On which branch.
     pub branch: Field,
-    /// In which project.
     pub project: Choice,
-    /// With which coding agent.
     pub harness: Choice,
-    /// By which workflow.
     pub workflow: Choice,
-    /// After which tasks.
     pub after: Field,
     /// Whether it is left in its queue.
     pub waits: bool,
-    /// What is being typed into.
     pub focus: Part,
 }
 
 /// A task as the form describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Draft {
-    /// What is to be done.
     pub summary: String,
-    /// What else should be known.
     pub context: Option<String>,
-    /// On which branch.
     pub branch: Option<String>,
-    /// In which project.
     pub project: Option<String>,
-    /// With which coding agent.
     pub harness: Option<String>,
-    /// By which workflow.
     pub workflow: Option<String>,
-    /// After which tasks.
     pub after: Vec<String>,
     /// Whether the work is started at once.
     pub starts: bool,
@@ -89,7 +67,6 @@ impl Part {
         Part::Start,
     ];
 
-    /// What it is called.
     pub fn title(self) -> &'static str {
         match self {
             Part::Summary => "summary",

@@ -14,22 +14,16 @@ use super::fuzzy::fit;
 /// Where in the list a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Zone {
-    /// A person is asked.
     NeedsYou,
-    /// An agent is at it.
     Running,
-    /// Everything else.
     QueueAndDone,
 }
 
-/// Which tasks are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filter {
     /// All but those that have ended.
     Open,
-    /// Those of one zone.
     Only(Zone),
-    /// All.
     Everything,
 }
 
@@ -40,9 +34,7 @@ pub enum Sort {
     Waiting,
     /// What changed its status last first.
     Latest,
-    /// By status.
     Status,
-    /// By branch.
     Branch,
 }
 
@@ -51,7 +43,6 @@ pub enum Sort {
 pub enum Line {
     /// What follows, and how much of it.
     Heading(String, usize),
-    /// A task.
     Task(TaskId),
 }
 
@@ -67,11 +58,8 @@ pub struct List {
     pub here: Option<ProjectName>,
     /// Whether tasks of every project are shown.
     pub is_everywhere: bool,
-    /// Which are shown.
     pub filter: Filter,
-    /// What is searched for.
     pub search: String,
-    /// In which order.
     pub sort: Sort,
     /// Whether they stand by project rather than by zone.
     pub by_project: bool,
@@ -105,7 +93,6 @@ impl Sort {
         }
     }
 
-    /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
             Sort::Waiting => "longest waiting first",
@@ -117,7 +104,6 @@ impl Sort {
 }
 
 impl Zone {
-    /// Its heading.
     pub fn title(self) -> &'static str {
         match self {
             Zone::NeedsYou => "NEEDS YOU",
@@ -167,7 +153,6 @@ impl List {
         self.arrange();
     }
 
-    /// A task.
     pub fn entry(&self, id: &TaskId) -> Option<&Entry> {
         self.tasks.get(id)
     }
@@ -203,7 +188,6 @@ impl List {
         !self.tasks.values().any(|entry| self.is_in_scope(entry))
     }
 
-    /// The chosen task.
     pub fn selected(&self) -> Option<&Entry> {
         self.selected.as_ref().and_then(|id| self.tasks.get(id))
     }
@@ -215,7 +199,6 @@ impl List {
         self.lines.iter().position(is_it)
     }
 
-    /// Chooses a task.
     pub fn select(&mut self, id: &TaskId) {
         self.selected = Some(id.clone());
         self.hold();

@@ -19,16 +19,11 @@ use super::mode::Told;
 use super::model::Choices;
 use super::screen::Screen;
 
-/// Whoever carries out commands.
 #[derive(Debug)]
 pub struct Runner {
-    /// Whom to ask.
     pub driver: Driver,
-    /// Where answers go.
     pub sender: Sender<Message>,
-    /// Those who gather.
     pub gatherers: Gatherers,
-    /// Whoever listens to the terminal.
     pub input: Input,
 }
 

@@ -8,8 +8,8 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::error::Error;
 use crate::cli::request::driving;
+use crate::cli::{Error, Exit};
 use crate::cli::{
     attention, config, doctor, error, harness, inbox, install, log, project, rebuild, schema,
     serve, task, workflow, workspace,
@@ -37,9 +37,10 @@ impl Shape {
     }
 
     /// Prints an answer of this shape, on lines that people can read too.
-    pub fn print(&self, body: &impl Serialize, output: &mut Output) -> Result<(), Error> {
+    pub fn print(&self, body: &impl Serialize, output: &mut Output) -> Result<Exit, Error> {
         let text = serde_json::to_string_pretty(&self.answer(body))? + "\n";
-        Ok(output.answer_exactly(text.as_bytes())?)
+        output.answer_exactly(text.as_bytes())?;
+        Ok(Exit::Ok)
     }
 
     /// Prints one of many answers of this shape, each on one line.

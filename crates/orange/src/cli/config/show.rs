@@ -6,13 +6,10 @@ use orange_config::{Environment, Home, Setting, SettingOrigin};
 use orange_engine::names::ProjectName;
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.config.show/1");
 
 /// Show every setting and its source.
@@ -34,22 +31,18 @@ struct Body<'a> {
     settings: &'a [Setting],
 }
 
-/// Prints them.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let named = args.project.as_deref().map(ProjectName::new);
     let project = driver.project_here(named.as_ref())?;
     let settings = driver.settings(project.as_ref())?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                path: driver.home().settings().display().to_string(),
-                project: project.map(|it| it.name),
-                settings: settings.all(),
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            path: driver.home().settings().display().to_string(),
+            project: project.map(|it| it.name),
+            settings: settings.all(),
+        };
+        return SHAPE.print(&body, output);
     }
     let columns = ["KEY", "VALUE"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "FROM");

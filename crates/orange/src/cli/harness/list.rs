@@ -7,13 +7,10 @@ use orange_driver::KnownHarness;
 use orange_engine::parking::{Parking, Reason};
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.list/1");
 
 /// List the harnesses.
@@ -45,18 +42,14 @@ struct Line<'a> {
     parked: Option<&'a Parking>,
 }
 
-/// Prints the list.
 pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let known = driver.known_harnesses()?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                harnesses: known.iter().map(line).collect(),
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            harnesses: known.iter().map(line).collect(),
+        };
+        return SHAPE.print(&body, output);
     }
     let columns = ["HARNESS", "STATE", "UNTIL"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "PROGRAM");

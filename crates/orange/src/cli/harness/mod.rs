@@ -6,8 +6,7 @@ pub(super) mod unpark;
 use clap::Subcommand;
 use orange_config::Environment;
 
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Look after the coding agents that tasks are done with.
@@ -21,7 +20,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::List(_) => list::run(environment, output),

@@ -6,13 +6,10 @@ use orange_engine::parking::Parking;
 use serde::Serialize;
 
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.unpark/1");
 
 /// Use a parked harness again.
@@ -35,19 +32,15 @@ struct Body<'a> {
     tasks: &'a [TaskId],
 }
 
-/// Ends the parking.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let unparked = driver(environment)?.unpark(&HarnessName::new(&args.name))?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                harness: &args.name,
-                was: unparked.was.as_ref(),
-                tasks: &unparked.tasks,
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            harness: &args.name,
+            was: unparked.was.as_ref(),
+            tasks: &unparked.tasks,
+        };
+        return SHAPE.print(&body, output);
     }
     let mut text = Text::new();
     text.push(Style::Bold, &args.name);

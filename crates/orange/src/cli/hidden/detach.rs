@@ -5,8 +5,7 @@ use std::ffi::OsString;
 use orange_config::Environment;
 use orange_driver::{Invocation, lead_session};
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Start a program in a session of its own, and print its process number.

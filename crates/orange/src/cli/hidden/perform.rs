@@ -4,9 +4,8 @@ use orange_config::{Environment, LogLevel};
 use orange_engine::names::TaskId;
 use serde_json::json;
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit};
 
 /// Perform what was planned for a task, until nothing is left.
 ///
@@ -18,7 +17,6 @@ pub struct Args {
     pub task: String,
 }
 
-/// Performs.
 pub fn run(args: &Args, environment: &Environment) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     driver.refuse_runs("perform what was planned")?;

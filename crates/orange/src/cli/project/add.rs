@@ -6,13 +6,10 @@ use orange_config::{Environment, Project};
 use orange_engine::names::{HarnessName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.add/1");
 
 /// Register a git repository.
@@ -44,7 +41,6 @@ struct Body<'a> {
     project: &'a Project,
 }
 
-/// Registers it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let here = driver.directory().map(std::path::Path::to_owned);
@@ -60,14 +56,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         args.harness.as_deref().map(HarnessName::new),
     )?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                is_new,
-                project: &project,
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            is_new,
+            project: &project,
+        };
+        return SHAPE.print(&body, output);
     }
     let mut text = Text::new();
     let word = if is_new {

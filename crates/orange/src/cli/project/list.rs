@@ -3,13 +3,10 @@
 use orange_config::{Environment, Project};
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.project.list/1");
 
 /// List the registered repositories.
@@ -21,13 +18,11 @@ struct Body {
     projects: Vec<Project>,
 }
 
-/// Prints the list.
 pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let projects = driver.registered()?;
     if output.is_json() {
-        SHAPE.print(&Body { projects }, output)?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&Body { projects }, output);
     }
     let columns = ["PROJECT", "WORKFLOW", "HARNESS"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "PATH");

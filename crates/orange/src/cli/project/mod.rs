@@ -9,8 +9,7 @@ pub(super) mod update;
 use clap::Subcommand;
 use orange_config::Environment;
 
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Register the repositories that tasks are done in.
@@ -24,7 +23,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::Add(args) => add::run(args, environment, output),

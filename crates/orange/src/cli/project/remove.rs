@@ -5,13 +5,10 @@ use orange_engine::names::ProjectName;
 use serde::Serialize;
 
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.remove/1");
 
 /// Take a repository off the list.
@@ -32,7 +29,6 @@ struct Body<'a> {
     stays: Vec<String>,
 }
 
-/// Takes it off.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let name = ProjectName::new(&args.name);
@@ -50,14 +46,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         stays.push(format!("the idle worktree `{}`", path.display()));
     }
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                project: &project,
-                stays,
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            project: &project,
+            stays,
+        };
+        return SHAPE.print(&body, output);
     }
     let mut text = Text::new();
     text.push(Style::Bold, project.name.as_str());

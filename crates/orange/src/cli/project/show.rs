@@ -6,13 +6,10 @@ use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.show/1");
 
 /// Show how a repository is registered.
@@ -31,23 +28,19 @@ struct Body<'a> {
     held_workspaces: Vec<&'a str>,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let name = args.name.as_deref().map(ProjectName::new);
     let project = driver.project_for(name.as_ref())?;
     let found = driver.belongings(&project.name)?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                project: &project,
-                open_tasks: found.open.iter().map(TaskId::as_str).collect(),
-                ended_tasks: found.ended,
-                held_workspaces: found.held.iter().map(WorkspaceName::as_str).collect(),
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            project: &project,
+            open_tasks: found.open.iter().map(TaskId::as_str).collect(),
+            ended_tasks: found.ended,
+            held_workspaces: found.held.iter().map(WorkspaceName::as_str).collect(),
+        };
+        return SHAPE.print(&body, output);
     }
     let width = output.answer_width();
     output.answer(&text(&project, &found, width)?)?;

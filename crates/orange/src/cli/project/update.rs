@@ -5,13 +5,10 @@ use orange_driver::ProjectSettings;
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.update/1");
 
 /// Change a registered repository.
@@ -70,7 +67,6 @@ struct Body<'a> {
     project: &'a Project,
 }
 
-/// Changes it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let name = args.name.as_deref().map(ProjectName::new);
@@ -105,8 +101,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
     let project = driver.update_project(&name, &settings)?;
     if output.is_json() {
-        SHAPE.print(&Body { project: &project }, output)?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&Body { project: &project }, output);
     }
     let mut text = Text::new();
     text.push(Style::Bold, project.name.as_str());

@@ -19,7 +19,6 @@ use signal_hook::low_level::emulate_default_handler;
 use super::interrupted::Signal;
 use crate::output::{Output, Progress};
 
-/// How often is looked.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What is done sooner is not worth a word.
@@ -34,7 +33,6 @@ static IS_UNATTENDED: AtomicBool = AtomicBool::new(true);
 
 static PREPARED: Once = Once::new();
 
-/// How something is done.
 #[derive(Debug)]
 pub struct Manner {
     progress: Option<Progress>,

@@ -1,14 +1,11 @@
 //! Asks a person before something that may not be wanted.
 
-use crate::cli::error::Error;
+use crate::cli::Error;
 use crate::output::Output;
 
-/// What came of asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// Yes.
     Given,
-    /// Anything else.
     Denied,
     /// Nobody is there to be asked.
     Nobody,

@@ -2,7 +2,7 @@
 
 use orange_driver::Changed;
 
-use crate::cli::error::hint_paragraph;
+use crate::cli::hint_paragraph;
 use crate::output::{Paragraph, Style, Text};
 
 /// What could not be written of what was recorded.

@@ -20,12 +20,9 @@ use super::copies::copies_complaint;
 use super::interrupted::{Interrupted, Waited};
 use super::outcome::Outcome;
 use super::waits::{ToldWait, told_waits};
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, hint_paragraph, push_error};
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit, Shape, hint_paragraph, push_error};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.change/1");
 
 /// Which task is meant, and how long to wait.
@@ -92,9 +89,7 @@ struct Body<'a> {
 pub struct Besides<'a> {
     /// Why the work was not started in the end.
     pub not_started: Option<&'a Error>,
-    /// What keeps its start back.
     pub waits: &'a [Wait],
-    /// What a merge came to.
     pub merged: Option<&'a Merged>,
 }
 
@@ -212,16 +207,12 @@ fn question(answer: &Answer) -> Option<(String, Option<CommitId>)> {
 /// What is asked for, whoever asks.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// What.
     pub ask: Ask,
-    /// What is said with it.
     pub message: Option<String>,
-    /// The commit it speaks for.
     pub head: Option<CommitId>,
 }
 
 impl Wanted {
-    /// With nothing said.
     pub fn plain(ask: Ask) -> Wanted {
         Wanted {
             ask,
@@ -276,19 +267,17 @@ pub fn print_with(
     };
     let exit = not_started.map_or(exit, |error| error.exit);
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                outcome: outcome.code(),
-                task: &changed.task,
-                events: &changed.events,
-                given_up: changed.given_up.iter().map(told_to_programs).collect(),
-                not_started,
-                waits: told_waits(besides.waits),
-                merged: besides.merged,
-                copies_failed: changed.copies_failed.as_deref(),
-            },
-            output,
-        )?;
+        let body = Body {
+            outcome: outcome.code(),
+            task: &changed.task,
+            events: &changed.events,
+            given_up: changed.given_up.iter().map(told_to_programs).collect(),
+            not_started,
+            waits: told_waits(besides.waits),
+            merged: besides.merged,
+            copies_failed: changed.copies_failed.as_deref(),
+        };
+        SHAPE.print(&body, output)?;
         return Ok(exit);
     }
     let task = &changed.task;

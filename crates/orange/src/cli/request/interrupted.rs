@@ -5,39 +5,31 @@ use std::fmt;
 use orange_engine::names::TaskId;
 use serde_json::json;
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit};
 
 /// How somebody asks a process to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// From the keyboard.
     Interrupt,
-    /// From outside.
     Terminate,
 }
 
 /// A command that ended before what it waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interrupted {
-    /// What ended it.
     pub signal: Signal,
-    /// What it waited for.
     pub waited: Waited,
 }
 
 /// What was waited for, and goes on by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// A task is created.
     Creation,
     /// What was decided about a task is done.
     Effects(TaskId),
     /// The command of a gate answers; nothing is decided before.
     Gate(TaskId),
-    /// A task comes somewhere.
     Status(TaskId),
-    /// An agent shows something.
     Agent(TaskId),
     /// The demo comes to its end.
     Demo,

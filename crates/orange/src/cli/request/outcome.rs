@@ -3,21 +3,15 @@
 use orange_driver::Changed;
 use orange_engine::event::Fact;
 
-/// What asking came to.
 #[derive(Clone, Copy)]
 pub enum Outcome {
-    /// It happened.
     Happened,
-    /// A part of it failed.
     Failed,
-    /// It is still being done.
     OnItsWay,
-    /// It had happened before.
     Before,
 }
 
 impl Outcome {
-    /// Its name in JSON.
     pub fn code(self) -> &'static str {
         match self {
             Outcome::Happened => "happened",

@@ -3,9 +3,8 @@
 use orange_config::Environment;
 use orange_engine::role::Role;
 
-use crate::cli::error::{Error, narrate_hint};
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{driver, meant};
+use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::Output;
 
 /// Look at an agent in its terminal.
@@ -23,7 +22,6 @@ pub struct Args {
     pub role: Option<String>,
 }
 
-/// Becomes the tmux client.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;

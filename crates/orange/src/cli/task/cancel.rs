@@ -7,10 +7,9 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 
 use crate::cli::answer::counted::counted;
-use crate::cli::error::{Error, hint_paragraph};
-use crate::cli::exit::Exit;
 use crate::cli::request::confirming::{Consent, consent};
 use crate::cli::request::driving::{Target, Wanted, answer, driver, meant, print};
+use crate::cli::{Error, Exit, hint_paragraph};
 use crate::output::{Output, Text};
 
 /// Cancel a task.
@@ -23,7 +22,6 @@ pub struct Args {
     pub target: Target,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if !args.target.yes {
         let driver = driver(environment)?;

@@ -9,11 +9,10 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId}
 use orange_engine::task::{Queueing, Tuning};
 use serde_json::json;
 
-use crate::cli::error::{Error, narrate_hint};
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::driving::{Besides, Patience, driver, print, print_with};
 use crate::cli::request::interrupted::{Interrupted, Waited};
+use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::{Output, Style, Text};
 
 /// Create a task and start its work.
@@ -94,7 +93,6 @@ pub struct Args {
     pub patience: Patience,
 }
 
-/// Creates it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let (branch, summary) = named(args)?;

@@ -5,14 +5,11 @@ use orange_driver::{Driver, PutAway};
 use orange_engine::names::TaskId;
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::confirming::{Consent, consent};
 use crate::cli::request::driving::{driver, meant};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.delete/1");
 
 /// Put an ended task out of sight.
@@ -40,7 +37,6 @@ struct Body<'a> {
     directory: Option<String>,
 }
 
-/// Asks first, then for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, Some(&args.task))?;
@@ -63,16 +59,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     let directory = directory.map(|path| path.display().to_string());
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                task: task.as_str(),
-                is_deleted: !args.undo,
-                already,
-                directory,
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            task: task.as_str(),
+            is_deleted: !args.undo,
+            already,
+            directory,
+        };
+        return SHAPE.print(&body, output);
     }
     let word = match (args.undo, already) {
         (false, false) => "deleted",

@@ -5,10 +5,8 @@ use orange_driver::{Difference, Part};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{driver, meant};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// How many digits of a commit's name are shown; git knows it by them.
@@ -17,7 +15,6 @@ const SHORT: usize = 12;
 /// How many files that are not shown are named.
 const NAMED: usize = 10;
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");
 
 /// Show what a task has changed.
@@ -56,15 +53,13 @@ struct PartBody {
     left_out: Vec<String>,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
     let is_coloured = output.is_coloured() && !output.is_json();
     let difference = driver.diff(&task, args.stat, is_coloured)?;
     if output.is_json() {
-        SHAPE.print(&body(task.to_string(), &difference, args.stat), output)?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body(task.to_string(), &difference, args.stat), output);
     }
     if difference.committed.files.is_empty() && difference.uncommitted.is_none() {
         let mut narration = Text::new();
@@ -86,9 +81,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 fn heading(line: &str) -> Text {
-    let mut text = Text::new();
-    text.push(Style::Bold, line);
-    text.end_line();
+    let text = Text::line(Style::Bold, line);
     text
 }
 

@@ -6,13 +6,10 @@ use orange_engine::event::{Event, Fact};
 use orange_engine::history::told;
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{driver, meant};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.history/1");
 
 /// Tell what happened to a task.
@@ -44,7 +41,6 @@ struct Line<'a> {
     told: String,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
@@ -54,14 +50,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             event,
             told: told(&event.fact, &events),
         });
-        SHAPE.print(
-            &Body {
-                task: task.as_str(),
-                events: lines.collect(),
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            task: task.as_str(),
+            events: lines.collect(),
+        };
+        return SHAPE.print(&body, output);
     }
     let width = output.answer_width();
     let mut text = Text::new();

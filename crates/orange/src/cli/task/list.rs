@@ -12,13 +12,10 @@ use orange_engine::time::Timestamp;
 use serde::Serialize;
 
 use crate::cli::answer::age::age;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.list/1");
 
 /// Below this many columns the branch is left out, and a reason to look takes the place of the
@@ -74,7 +71,6 @@ struct TaskBody<'a> {
     attention: &'a [String],
 }
 
-/// Prints the list.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let named = args.project.as_deref().map(ProjectName::new);
@@ -89,19 +85,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         ended: args.all_statuses,
     })?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                as_of: overview.sequence,
-                project,
-                tasks: overview
-                    .tasks
-                    .iter()
-                    .map(|row| told_to_programs(row, &overview))
-                    .collect(),
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            as_of: overview.sequence,
+            project,
+            tasks: overview
+                .tasks
+                .iter()
+                .map(|row| told_to_programs(row, &overview))
+                .collect(),
+        };
+        return SHAPE.print(&body, output);
     }
     let is_narrow = output.answer_width().is_some_and(|width| width < WIDE);
     let grid = grid(&overview, project.is_some(), is_narrow);

@@ -9,18 +9,15 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::driving::{driver, meant};
 use crate::cli::request::interrupted::{Interrupted, Waited};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// How long to look away between two looks.
 const REST: Duration = Duration::from_millis(200);
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.logs/1");
 
 /// Show what an agent has shown.
@@ -51,21 +48,17 @@ struct Body<'a> {
     shown: &'a ShownByRun,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
     let role = args.role.as_deref().map(Role::named);
     let shown = driver.logs(&task, role.as_ref())?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                task: task.as_str(),
-                shown: &shown,
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            task: task.as_str(),
+            shown: &shown,
+        };
+        return SHAPE.print(&body, output);
     }
     if !args.follow {
         print(&whole_lines(&shown.text, true), output)?;
@@ -83,11 +76,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     }
 }
 
-/// How following ended.
 enum Followed {
-    /// With the agent.
     Ended,
-    /// Before it.
     Stopped,
 }
 

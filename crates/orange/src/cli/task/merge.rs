@@ -11,11 +11,10 @@ use orange_engine::merged::Merged;
 use orange_engine::task::PendingState;
 use serde_json::json;
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{
     Besides, Target, Wanted, answer, answer_unasked, driver, named_commit, print, print_with,
 };
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Merge the reviewed commit.

@@ -24,8 +24,7 @@ pub(super) mod why;
 use clap::Subcommand;
 pub use history::matters;
 
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 use orange_config::Environment;
 use orange_engine::language::verbs::Verb;
@@ -61,7 +60,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::Create(args) => create::run(args, environment, output),

@@ -8,14 +8,11 @@ use orange_engine::input::Ask;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::driving::{Target, Wanted, ask, driver};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.respawn.lost/1");
 
 /// How long is waited for all of them when nobody says.
@@ -51,7 +48,6 @@ struct Line<'a> {
     on_its_way: bool,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if args.lost {
         return bring_back_all(args, environment, output);
@@ -73,12 +69,10 @@ fn bring_back_all(
     let (found, signal) = attend(driver.meanwhile(), manner, || driver.respawn_lost(bound));
     let found = found?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                tasks: found.iter().map(line).collect(),
-            },
-            output,
-        )?;
+        let body = Body {
+            tasks: found.iter().map(line).collect(),
+        };
+        SHAPE.print(&body, output)?;
     } else {
         output.answer(&text(&found, output.answer_width()))?;
     }

@@ -8,16 +8,12 @@ use orange_engine::names::{BranchName, ProjectName};
 use serde::Serialize;
 
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{driver, meant};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of an answer.
 pub const SHAPE: Shape = Shape::of::<Listed<'static>>("orange.task.restore/1");
 
-/// The shape of an answer.
 pub const RESTORED: Shape = Shape::of::<BroughtBack<'static>>("orange.task.restored/1");
 
 /// Bring unsaved work back.
@@ -60,7 +56,6 @@ struct BroughtBack<'a> {
     paths: &'a [String],
 }
 
-/// Lists, shows or brings back.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
@@ -73,8 +68,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
                 number,
                 paths: &paths,
             };
-            RESTORED.print(&body, output)?;
-            return Ok(Exit::Ok);
+            return RESTORED.print(&body, output);
         }
         let mut text = Text::new();
         text.push(Style::Bold, task.as_str());
@@ -92,8 +86,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         }
     }
     if output.is_json() {
-        SHAPE.print(&Listed { rescues: &rescues }, output)?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&Listed { rescues: &rescues }, output);
     }
     let width = output.answer_width();
     output.answer(&text(&rescues, args.number.is_some(), width))?;

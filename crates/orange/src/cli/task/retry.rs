@@ -2,9 +2,8 @@
 
 use orange_config::Environment;
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{Target, driver, meant, print};
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Try again.
@@ -21,7 +20,6 @@ pub struct Args {
     pub message: Option<String>,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let patience = &args.target.patience;
     let driver = driver(environment)?.gathering(patience.gathering());

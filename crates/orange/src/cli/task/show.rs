@@ -14,14 +14,11 @@ use crate::cli::answer::age::ago;
 use crate::cli::answer::delivery::undelivered;
 use crate::cli::answer::doing::{ToldActivity, doing, told_activities};
 use crate::cli::answer::results::told_results;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{driver, meant};
 use crate::cli::request::waits::{ToldWait, told_waits};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 
 /// Show where a task is, and why.
@@ -58,7 +55,6 @@ struct Body<'a> {
     waits: Vec<ToldWait<'a>>,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;

@@ -5,10 +5,9 @@ use orange_driver::{Answer, Start};
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 
-use crate::cli::error::{Error, narrate_hint};
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{Besides, Target, Wanted, answer, driver, print, print_with};
 use crate::cli::task::create::waiting_hint;
+use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::Output;
 
 /// Start the work of a task.
@@ -21,7 +20,6 @@ pub struct Args {
     pub target: Target,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let wanted = Wanted::plain(Ask::Verb(Verb::Spawn));
     let Target { patience, .. } = &args.target;

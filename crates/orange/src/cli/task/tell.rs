@@ -4,9 +4,8 @@ use orange_config::Environment;
 use orange_engine::input::Ask;
 use orange_engine::role::Role;
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{Target, Wanted, ask};
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Tell an agent something.
@@ -31,7 +30,6 @@ pub struct Args {
     pub message: String,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let role = args.role.as_deref().map(Role::named);
     let wanted = Wanted {

@@ -6,13 +6,10 @@ use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{Target, Wanted, ask, driver};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.unblock.all/1");
 
 /// Let a blocked task go on.
@@ -41,7 +38,6 @@ struct Line {
     problem: Option<String>,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if !args.all {
         let wanted = Wanted::plain(Ask::Verb(Verb::Unblock));

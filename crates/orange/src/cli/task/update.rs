@@ -4,9 +4,8 @@ use orange_config::Environment;
 use orange_engine::input::Ask;
 use orange_engine::names::{BranchName, Status};
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{Target, Wanted, ask, driver, meant, named_commit};
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Change status, branch or workflow.
@@ -45,7 +44,6 @@ pub struct Args {
     pub message: Option<String>,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let to = args.status.as_deref().map(Status::new);
     let amends = args.summary.is_some() || args.branch.is_some() || args.priority.is_some();

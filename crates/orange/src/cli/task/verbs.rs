@@ -4,9 +4,8 @@ use orange_config::Environment;
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{Target, Wanted, ask};
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Say that the work is complete.

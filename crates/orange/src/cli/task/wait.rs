@@ -8,15 +8,12 @@ use orange_engine::Task;
 use orange_engine::names::Status;
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::driving::{driver, meant};
 use crate::cli::request::interrupted::{Interrupted, Waited};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.wait/1");
 
 /// Wait until a task is somewhere.
@@ -50,7 +47,6 @@ struct Body<'a> {
     task: &'a Task,
 }
 
-/// Waits.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;
@@ -70,13 +66,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Awaited::NotYet(task) => ("not_yet", task, "still in", Exit::Busy),
     };
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                outcome,
-                task: &task,
-            },
-            output,
-        )?;
+        let body = Body {
+            outcome,
+            task: &task,
+        };
+        SHAPE.print(&body, output)?;
         return Ok(exit);
     }
     let mut text = Text::new();

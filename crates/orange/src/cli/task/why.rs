@@ -11,18 +11,15 @@ use serde_json::{Value, json};
 
 use crate::cli::answer::delivery::undelivered;
 use crate::cli::answer::doing::{ToldActivity, doing, told_activities};
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{driver, meant};
 use crate::cli::request::waits::{ToldWait, told_waits};
 use crate::cli::task::show::{perform_hint, progress};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// What a command to run stands behind.
 const RUN: &str = "run: ";
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.why/1");
 
 /// Say why it is there, and what next.
@@ -57,7 +54,6 @@ struct Body<'a> {
     undelivered: Vec<Value>,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = meant(&driver, args.task.as_deref())?;

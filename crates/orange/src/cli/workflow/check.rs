@@ -13,13 +13,10 @@ use super::finding::{self, ProblemBody};
 use super::proof::{self, FindingBody};
 use super::target::{self, Target, resolve};
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Paragraph, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.check/1");
 
 /// Prove that workflows are safe to run.
@@ -110,7 +107,6 @@ impl Outcome {
     }
 }
 
-/// Checks and reports.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let sources = if args.workflows.is_empty() {
         target::catalog(environment)?.sources().to_vec()
@@ -128,13 +124,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     });
     let is_ok = results.iter().all(|result| result.is_ok(args.strict));
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                ok: is_ok,
-                workflows: results.iter().map(|it| report(it, args.strict)).collect(),
-            },
-            output,
-        )?;
+        let body = Body {
+            ok: is_ok,
+            workflows: results.iter().map(|it| report(it, args.strict)).collect(),
+        };
+        SHAPE.print(&body, output)?;
     } else {
         output.answer(&to_text(&results, args, output.answer_width()))?;
     }

@@ -10,12 +10,9 @@ use serde::Serialize;
 use super::SourceBody;
 use super::target::{Target, resolve_both};
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, narrate_hint_apart};
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
 use crate::output::{Output, Paragraph, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.diff/1");
 
 /// A difference that at least so many statuses share is shown once for all of them.
@@ -59,7 +56,6 @@ struct Row<'a> {
     message: String,
 }
 
-/// Compares and reports.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (old, new) = resolve_both("diff", [&args.old, &args.new], environment)?;
     let before = load(&old)?;
@@ -71,16 +67,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     let differences = diff(&before, &now);
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                old: SourceBody::from(&old),
-                new: SourceBody::from(&new),
-                same: differences.is_empty(),
-                differences: differences.iter().map(row).collect(),
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            old: SourceBody::from(&old),
+            new: SourceBody::from(&new),
+            same: differences.is_empty(),
+            differences: differences.iter().map(row).collect(),
+        };
+        return SHAPE.print(&body, output);
     }
     let page = Page {
         width: output.answer_width(),
@@ -122,7 +115,6 @@ fn row(difference: &Difference) -> Row<'_> {
     }
 }
 
-/// Differences under one heading.
 type Group<'a> = (String, Vec<&'a Difference>);
 
 /// The differences by status; what several statuses share comes once, after them.
@@ -157,7 +149,6 @@ fn sharing<'a>(difference: &Difference, all: &'a [Difference]) -> Vec<&'a Status
     same.filter_map(|other| other.status.as_ref()).collect()
 }
 
-/// The statuses in words.
 fn several(statuses: &[&Status], new: &Workflow) -> String {
     let states = new.states.iter();
     let mut active = states.filter(|state| state.kind != Kind::Terminal);

@@ -5,7 +5,7 @@ use orange_engine::language::Position;
 use serde::Serialize;
 
 use super::excerpt;
-use crate::cli::error::hint_paragraph;
+use crate::cli::hint_paragraph;
 use crate::output::{Paragraph, Style, Text};
 
 /// How far the lines below a problem's first are indented.
@@ -56,13 +56,10 @@ pub fn push(text: &mut Text, source: &Source, finding: &Finding, width: Option<u
 
 /// What the first line of a finding begins with.
 pub struct Head<'a> {
-    /// The workflow.
     pub source: &'a Source,
-    /// Where in it.
     pub at: Option<Position>,
     /// How bad it is, in a word.
     pub label: &'a str,
-    /// How that word looks.
     pub style: Style,
     /// The stable name of its kind.
     pub code: &'a str,

@@ -7,12 +7,9 @@ use serde::Serialize;
 
 use super::SourceBody;
 use super::target::{Target, resolve};
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.graph/1");
 
 /// Draw one workflow.
@@ -54,7 +51,6 @@ struct Body<'a> {
     graph: Graph,
 }
 
-/// Prints the drawing.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     for source in resolve("graph", std::slice::from_ref(&args.workflow), environment)? {
         let examined = examine(&source);
@@ -62,13 +58,11 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             .workflow
             .ok_or_else(|| Error::workflow_invalid("draw", &source.name, &examined.findings))?;
         if output.is_json() {
-            SHAPE.print(
-                &Body {
-                    source: SourceBody::from(&source),
-                    graph: Graph::of(&workflow),
-                },
-                output,
-            )?;
+            let body = Body {
+                source: SourceBody::from(&source),
+                graph: Graph::of(&workflow),
+            };
+            SHAPE.print(&body, output)?;
             continue;
         }
         let drawing = match args.drawing {

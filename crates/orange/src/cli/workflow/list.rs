@@ -5,12 +5,9 @@ use serde::Serialize;
 
 use super::{SourceBody, target};
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, narrate_hint_apart};
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.list/1");
 
 /// List shipped workflows and your own.
@@ -37,7 +34,6 @@ struct Row<'a> {
     problems: usize,
 }
 
-/// Prints the list.
 pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let home = Home::resolve(environment)?;
     let catalog = target::catalog(environment)?;
@@ -48,8 +44,7 @@ pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error
         .collect();
     if output.is_json() {
         let workflows = examined.iter().map(row).collect();
-        SHAPE.print(&Body { workflows }, output)?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&Body { workflows }, output);
     }
     output.answer(&table(&examined, &home).to_text(output.answer_width()))?;
     let broken = examined.iter().filter(|(_, it)| !it.findings.is_empty());

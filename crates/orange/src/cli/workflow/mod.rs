@@ -16,8 +16,7 @@ mod target;
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 pub use finding::ProblemBody;
 use orange_config::{Environment, Origin, Source};
@@ -38,7 +37,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::List(_) => list::run(environment, output),

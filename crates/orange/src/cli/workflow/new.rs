@@ -5,12 +5,9 @@ use orange_config::{Environment, Home, new_workflow};
 use orange_engine::shipped::{self, Shipped};
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, narrate_hint_apart};
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.new/1");
 
 /// Start a workflow of your own.
@@ -47,15 +44,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let path = new_workflow(&home, &args.name, args.from)?;
     let path = path.display().to_string();
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                name: &args.name,
-                path,
-                copy_of: args.from.name,
-            },
-            output,
-        )?;
-        return Ok(Exit::Ok);
+        let body = Body {
+            name: &args.name,
+            path,
+            copy_of: args.from.name,
+        };
+        return SHAPE.print(&body, output);
     }
     let mut text = Text::new();
     text.push(Style::Bold, &path);

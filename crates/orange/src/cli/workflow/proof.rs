@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::excerpt;
 use super::finding::{Head, INDENT};
-use crate::cli::error::hint_paragraph;
+use crate::cli::hint_paragraph;
 use crate::output::{Paragraph, Style, Text};
 
 /// A finding, as a program reads it.
@@ -40,7 +40,6 @@ impl<'a> FindingBody<'a> {
     }
 }
 
-/// How a severity looks.
 pub fn style(severity: Severity) -> Style {
     match severity {
         Severity::Error => Style::Bad,

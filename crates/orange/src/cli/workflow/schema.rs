@@ -3,12 +3,9 @@
 use orange_engine::language::schema::SCHEMA;
 use serde::Serialize;
 
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.workflow.schema/1");
 
 /// Print a JSON Schema for editors.
@@ -32,15 +29,12 @@ struct Body {
     json_schema: serde_json::Value,
 }
 
-/// Prints the schema.
 pub fn run(output: &mut Output) -> Result<Exit, Error> {
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                json_schema: serde_json::from_str(SCHEMA)?,
-            },
-            output,
-        )?;
+        let body = Body {
+            json_schema: serde_json::from_str(SCHEMA)?,
+        };
+        SHAPE.print(&body, output)?;
     } else {
         output.answer_exactly(SCHEMA.as_bytes())?;
     }

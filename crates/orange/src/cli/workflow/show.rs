@@ -7,12 +7,9 @@ use serde_json::json;
 
 use super::SourceBody;
 use super::target::{Target, resolve};
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.show/1");
 
 /// Show one workflow.
@@ -37,14 +34,12 @@ struct Body<'a> {
     workflow: Workflow,
 }
 
-/// Prints the workflow.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     for source in resolve("show", std::slice::from_ref(&args.workflow), environment)? {
         if output.is_json() {
-            print_resolved(&source, output)?;
-        } else {
-            print_text(&source, output)?;
+            return print_resolved(&source, output);
         }
+        print_text(&source, output)?;
     }
     Ok(Exit::Ok)
 }
@@ -60,16 +55,14 @@ fn print_text(source: &Source, output: &mut Output) -> Result<(), Error> {
     Ok(output.answer_exactly(&bytes)?)
 }
 
-fn print_resolved(source: &Source, output: &mut Output) -> Result<(), Error> {
+fn print_resolved(source: &Source, output: &mut Output) -> Result<Exit, Error> {
     let examined = examine(source);
     let workflow = examined
         .workflow
         .ok_or_else(|| Error::workflow_invalid("resolve", &source.name, &examined.findings))?;
-    SHAPE.print(
-        &Body {
-            source: SourceBody::from(source),
-            workflow,
-        },
-        output,
-    )
+    let body = Body {
+        source: SourceBody::from(source),
+        workflow,
+    };
+    SHAPE.print(&body, output)
 }

@@ -18,7 +18,6 @@ pub enum Target {
     Stdin,
     /// Something with a path separator or a YAML ending.
     File(PathBuf),
-    /// Anything else.
     Name(String),
 }
 

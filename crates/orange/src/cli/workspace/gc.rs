@@ -5,15 +5,12 @@ use orange_driver::{Collected, IgnoredIn, Waiting};
 use orange_engine::names::ProjectName;
 
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, narrate_hint};
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::confirming::{Consent, consent};
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape, narrate_hint};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Collected>("orange.workspace.gc/1");
 
 /// How many ignored files of a workspace are named.
@@ -35,7 +32,6 @@ pub struct Args {
     pub yes: bool,
 }
 
-/// Puts it in order.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);

@@ -6,14 +6,11 @@ use orange_engine::names::ProjectName;
 use serde::Serialize;
 
 use super::table;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workspace.init/1");
 
 /// Make worktrees ahead of need.
@@ -35,7 +32,6 @@ struct Body<'a> {
     workspaces: &'a [Pooled],
 }
 
-/// Makes them.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
@@ -45,12 +41,10 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     });
     let workspaces = workspaces?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                workspaces: &workspaces,
-            },
-            output,
-        )?;
+        let body = Body {
+            workspaces: &workspaces,
+        };
+        SHAPE.print(&body, output)?;
     } else {
         output.answer(&table(&workspaces).to_text(output.answer_width()))?;
     }

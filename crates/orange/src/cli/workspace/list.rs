@@ -6,13 +6,10 @@ use orange_engine::names::ProjectName;
 use serde::Serialize;
 
 use super::table;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workspace.list/1");
 
 /// List the workspaces and their tasks.
@@ -32,18 +29,15 @@ struct Body<'a> {
     workspaces: &'a [Pooled],
 }
 
-/// Prints the list.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
     let workspaces = driver.workspaces(project.as_ref())?;
     if output.is_json() {
-        SHAPE.print(
-            &Body {
-                workspaces: &workspaces,
-            },
-            output,
-        )?;
+        let body = Body {
+            workspaces: &workspaces,
+        };
+        SHAPE.print(&body, output)?;
     } else {
         output.answer(&table(&workspaces).to_text(output.answer_width()))?;
     }

@@ -8,8 +8,7 @@ use clap::Subcommand;
 use orange_config::Environment;
 use orange_driver::Pooled;
 
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
 /// Look after the worktrees that tasks are done in.
@@ -24,7 +23,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::List(args) => list::run(args, environment, output),

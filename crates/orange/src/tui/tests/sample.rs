@@ -25,7 +25,6 @@ use crate::tui::model::{Model, Supervision};
 use crate::tui::theme::Theme;
 use crate::tui::update::update;
 
-/// Some afternoon.
 pub fn now() -> Timestamp {
     Timestamp::parse("2026-11-15T14:30:00Z").unwrap()
 }
@@ -203,7 +202,6 @@ pub fn model() -> Model {
     model
 }
 
-/// Chooses a task.
 pub fn choose(model: &mut Model, id: &str) {
     model.list.select(&TaskId::new(id));
     update(model, Message::Tick(now()));

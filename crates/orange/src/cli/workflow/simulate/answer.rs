@@ -18,11 +18,8 @@ use super::effect_words;
 /// What came of a step.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// It happened.
     Decided(Decided),
-    /// It was refused.
     Refused(Box<Refusal>),
-    /// Nothing follows from it.
     Nothing,
 }
 

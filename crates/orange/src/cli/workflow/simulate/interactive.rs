@@ -7,7 +7,7 @@ use super::dialogue::Dialogue;
 use super::script;
 use super::understand::{self, Action};
 use super::view::View;
-use crate::cli::error::Error;
+use crate::cli::Error;
 use crate::output::Output;
 
 /// What a typed line comes to.
@@ -16,9 +16,7 @@ enum Next {
     Show(View),
     /// Show where the task is and everything that can happen.
     ShowAll,
-    /// Show only this.
     Say(View),
-    /// It is over.
     Quit,
 }
 

@@ -27,15 +27,11 @@ use view::View;
 use super::SourceBody;
 use super::target::{Target, resolve};
 use crate::cli::answer::counted::counted;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
-/// The shape of an answer.
 pub const SHAPE: Shape = Shape::of::<WalkBody>("orange.workflow.simulate/1");
 
-/// The shape of an answer.
 pub const START: Shape = Shape::of::<StartBody>("orange.workflow.simulate.start/1");
 
 /// Walk a task through a workflow.
@@ -73,7 +69,6 @@ pub struct Args {
     pub script: Option<PathBuf>,
 }
 
-/// Walks.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     refuse_two_inputs(args, output)?;
     let targets = std::slice::from_ref(&args.workflow);

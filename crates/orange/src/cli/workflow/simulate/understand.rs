@@ -10,22 +10,17 @@ use super::words::{nearest_lines, words};
 /// What a line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Something happens.
     Step(Box<Step>),
-    /// TASK.md is emptied.
     Empty,
     /// The last line is taken back.
     Undo,
-    /// Every line is taken back.
     Restart,
 }
 
 /// A line that means nothing here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// Why.
     pub reason: String,
-    /// Lines that would mean something.
     pub nearest: Vec<String>,
 }
 
