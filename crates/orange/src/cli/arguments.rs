@@ -75,12 +75,10 @@ pub enum Command {
     Detach(detach::Args),
 }
 
-/// Why there is no command to run.
 #[derive(Debug)]
 pub enum Stopped {
     /// Help or the version was asked for.
     Help(Text),
-    /// The command line makes no sense.
     Usage(Error),
 }
 

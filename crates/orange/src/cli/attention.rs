@@ -13,9 +13,9 @@ use orange_engine::names::ProjectName;
 use orange_engine::time::Timestamp;
 use serde::Serialize;
 
-use super::answer::age::age;
 use super::request::attending::{Manner, attend};
 use super::request::driving::{driver, print};
+use crate::cli::answer::words::age;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 

@@ -244,9 +244,7 @@ fn begin(demo: &Demo, (branch, summary): &(&str, &str), starts: bool) -> Result<
 struct Played {
     id: TaskId,
     branch: &'static str,
-    /// What the list says of it.
     row: Option<TaskRow>,
-    /// Up to where its history was told.
     version: u64,
     /// When it came where the person has acted last.
     acted: Option<Timestamp>,

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::answer::counted::counted;
 use super::workflow::ProblemBody;
+use crate::cli::answer::words::counted;
 use crate::cli::{Exit, Shape};
 use crate::output::{Output, Paragraph, Style, Text};
 
@@ -60,7 +60,6 @@ impl Error {
         self
     }
 
-    /// Sets the data behind the message.
     pub fn details(self, details: Value) -> Error {
         Error { details, ..self }
     }
@@ -112,7 +111,6 @@ impl Error {
         self.exit
     }
 
-    /// The error as a person reads it.
     pub fn to_text(&self, width: Option<usize>) -> Text {
         let mut text = Text::new();
         push_error(&mut text, &self.message, &self.hints, width, 0);

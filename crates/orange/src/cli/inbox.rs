@@ -5,8 +5,8 @@ use orange_config::clock;
 use orange_driver::Message;
 use serde::Serialize;
 
-use super::answer::age::ago;
 use super::request::driving::{driver, meant};
+use crate::cli::answer::words::ago;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 

@@ -11,9 +11,9 @@ use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::answer::age::span;
 use super::request::attending::{Manner, attend};
 use super::request::driving::{driver, meant};
+use crate::cli::answer::words::span;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 

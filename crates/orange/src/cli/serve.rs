@@ -58,7 +58,6 @@ pub enum Manager {
     Launchd,
 }
 
-/// Supervises, or starts or ends somebody who does.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     driver.require_person("supervise")?;

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::text::{FIRST_STRONG_ISOLATE, POP_ISOLATE};
 
-/// Which signs a listener can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Glyphs {
     Unicode,

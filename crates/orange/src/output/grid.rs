@@ -13,11 +13,9 @@ const GAP: usize = 2;
 /// What stands for what was cut off.
 const CUT: char = '…';
 
-/// A column of a grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     pub heading: &'static str,
-    /// On which side its words stand.
     pub alignment: Alignment,
     /// When there is no room: how narrow it may become. The first column of the row gives way last.
     pub narrowest: Option<usize>,
@@ -50,7 +48,6 @@ impl<'text, const N: usize> Grid<'text, N> {
         self.rows.push(row.map(Cell::new));
     }
 
-    /// The grid as text that fits.
     pub(super) fn to_text(&self, look: Look) -> String {
         let widths = self.widths(look.width);
         let total: usize = widths.iter().flatten().map(|it| it + GAP).sum();
@@ -121,7 +118,6 @@ impl<'text> Cell<'text> {
     }
 }
 
-/// The line that is being written.
 struct Line {
     text: String,
     look: Look,

@@ -40,7 +40,6 @@ pub struct Output {
 }
 
 impl Output {
-    /// Looks at who listens, once.
     pub fn new(terminal_width: Option<usize>, glyphs: Glyphs) -> Self {
         Self {
             stdout: anstream::stdout(),
@@ -62,7 +61,6 @@ impl Output {
         self.is_json = true;
     }
 
-    /// Whether a program reads the answers.
     pub fn is_json(&self) -> bool {
         self.is_json
     }
@@ -129,7 +127,6 @@ impl Output {
         stdout.flush()
     }
 
-    /// Whether answers are in colour.
     pub fn is_coloured(&self) -> bool {
         self.stdout.current_choice() != ColorChoice::Never
     }

@@ -11,7 +11,6 @@ use super::text::visible;
 pub struct Progress {
     stderr: Stderr,
     width: usize,
-    /// How many columns are taken now.
     taken: usize,
 }
 

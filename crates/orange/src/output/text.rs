@@ -84,9 +84,7 @@ impl Text {
 pub struct Paragraph<'a> {
     pub lead: &'a [(Style, &'a str)],
     pub body: &'a str,
-    /// How far the first line is indented.
     pub margin: usize,
-    /// How far later lines are indented.
     pub indent: usize,
 }
 

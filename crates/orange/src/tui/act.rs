@@ -21,7 +21,6 @@ use super::mode::Told;
 /// How long the command of a gate is waited for.
 const GATES: Duration = Duration::from_secs(30);
 
-/// Asks for something; what came of it.
 pub fn perform(driver: &Driver, action: &Action) -> Came {
     match attempt(driver, action) {
         Ok(came) => came,
@@ -29,7 +28,6 @@ pub fn perform(driver: &Driver, action: &Action) -> Came {
     }
 }
 
-/// An error, for who reads it.
 pub fn told(error: &DriverError, action: &Action) -> Told {
     Told {
         title: format!("Not done: {}", action.told()),

@@ -19,9 +19,7 @@ pub enum Command {
     Refresh,
     /// Ask the driver for something.
     Act(u64, Action),
-    /// Find the way to an agent.
     Attach(TaskId),
-    /// Show an agent in this terminal.
     Show(Box<Showing>),
     /// Have this text written in the person's editor.
     EditText(String),
@@ -31,7 +29,6 @@ pub enum Command {
     Copy(String),
     /// Find out what a new task can be made with.
     LoadChoices,
-    /// Find out which workspaces there are.
     LoadWorkspaces,
 }
 
@@ -47,7 +44,6 @@ pub struct Aim {
     pub before: usize,
 }
 
-/// Something the driver is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Ask {
@@ -64,7 +60,6 @@ pub enum Action {
 }
 
 impl Action {
-    /// A request with nothing said.
     pub fn ask(task: &TaskId, ask: Ask) -> Action {
         Action::Ask {
             task: task.clone(),
@@ -75,7 +70,6 @@ impl Action {
         }
     }
 
-    /// The same, with the question answered.
     #[must_use]
     pub fn confirmed(mut self) -> Action {
         if let Action::Ask { confirmed, .. } = &mut self {
@@ -93,7 +87,6 @@ impl Action {
         self
     }
 
-    /// The same, with something said.
     #[must_use]
     pub fn saying(mut self, text: &str) -> Action {
         if let Action::Ask { message, .. } = &mut self {

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use orange_engine::names::TaskId;
 use ratatui::text::Line;
 
-/// A view of the chosen task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tab {
     #[default]
@@ -42,14 +41,12 @@ impl Tab {
     }
 }
 
-/// What a tab has to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     #[default]
     Pending,
     /// Lines, each of them as wide as it is.
     Lines(Vec<Line<'static>>),
-    /// What an agent shows: its screen.
     Screen(Screen),
     Files(Vec<File>),
     Nothing(String),
@@ -71,7 +68,6 @@ pub struct File {
     pub lines: Vec<Line<'static>>,
 }
 
-/// What is shown of the chosen task.
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
     pub tab: Tab,
@@ -82,7 +78,6 @@ pub struct Detail {
     scrolls: [usize; 5],
     /// Which file of a difference is pointed at.
     pub file: usize,
-    /// The files whose differences are hidden.
     pub folded: BTreeSet<String>,
 }
 
@@ -98,12 +93,10 @@ impl Detail {
         }
     }
 
-    /// Notes what a tab has to show.
     pub fn set(&mut self, tab: Tab, content: Content) {
         self.contents[tab as usize] = content;
     }
 
-    /// What the tab has to show.
     pub fn content(&self) -> &Content {
         &self.contents[self.tab as usize]
     }
@@ -133,7 +126,6 @@ impl Detail {
         all
     }
 
-    /// How many lines the tab has.
     pub fn height(&self) -> usize {
         match self.content() {
             Content::Pending | Content::Nothing(_) => 1,

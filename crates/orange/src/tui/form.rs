@@ -3,7 +3,6 @@
 use super::field::Field;
 use super::model::Choices;
 
-/// A part of the form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     #[default]
@@ -14,7 +13,6 @@ pub enum Part {
     Harness,
     Workflow,
     After,
-    /// Whether the work is started at once.
     Start,
 }
 
@@ -25,7 +23,6 @@ pub struct Choice {
     chosen: usize,
 }
 
-/// A task in the making.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form {
     pub summary: Field,
@@ -35,12 +32,10 @@ pub struct Form {
     pub harness: Choice,
     pub workflow: Choice,
     pub after: Field,
-    /// Whether it is left in its queue.
     pub waits: bool,
     pub focus: Part,
 }
 
-/// A task as the form describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Draft {
     pub summary: String,
@@ -50,7 +45,6 @@ pub struct Draft {
     pub harness: Option<String>,
     pub workflow: Option<String>,
     pub after: Vec<String>,
-    /// Whether the work is started at once.
     pub starts: bool,
 }
 
@@ -80,7 +74,6 @@ impl Part {
         }
     }
 
-    /// Whether it is typed, and not chosen.
     pub fn is_text(self) -> bool {
         matches!(
             self,
@@ -88,14 +81,12 @@ impl Part {
         )
     }
 
-    /// Whether it has more than one line.
     pub fn has_lines(self) -> bool {
         matches!(self, Part::Summary | Part::Context)
     }
 }
 
 impl Choice {
-    /// These, and nobody says at first.
     pub fn of(options: &[String], chosen: Option<&str>) -> Choice {
         let at = chosen.and_then(|name| options.iter().position(|it| it == name));
         Choice {
@@ -112,7 +103,6 @@ impl Choice {
         self.chosen = usize::try_from((at + by).rem_euclid(count)).unwrap_or(0);
     }
 
-    /// What is chosen, if somebody says.
     pub fn chosen(&self) -> Option<&str> {
         let at = self.chosen.checked_sub(1)?;
         self.options.get(at).map(String::as_str)
@@ -142,7 +132,6 @@ impl Form {
         }
     }
 
-    /// The text that is typed into.
     pub fn field(&mut self) -> Option<&mut Field> {
         match self.focus {
             Part::Summary => Some(&mut self.summary),
@@ -153,7 +142,6 @@ impl Form {
         }
     }
 
-    /// The choice that is made.
     pub fn choice(&mut self) -> Option<&mut Choice> {
         match self.focus {
             Part::Project => Some(&mut self.project),
@@ -170,7 +158,6 @@ impl Form {
         self.focus = Part::ALL[at.saturating_add_signed(by) % count];
     }
 
-    /// The task that it describes.
     pub fn draft(&self) -> Draft {
         let given = |field: &Field| {
             let text = field.text().trim();

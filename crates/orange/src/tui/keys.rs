@@ -20,7 +20,6 @@ pub enum Deed {
     Go(isize),
     /// Whole pages of tasks.
     Page(isize),
-    /// Shows, starts or brings back the agent.
     Enter,
     Create,
     Verb(Verb),
@@ -54,12 +53,10 @@ pub enum Deed {
     Fold,
     Help,
     Back,
-    /// Leaves the terminal to the shell.
     Suspend,
     Quit,
 }
 
-/// A key and what it does now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
     pub keys: &'static [(KeyCode, KeyModifiers)],
@@ -291,7 +288,6 @@ fn about_view(model: &Model, table: &mut Table) {
     table.add(keys, "Esc", "back", Deed::Back, None);
 }
 
-/// What a key does while looking around.
 pub fn deed(model: &Model, key: KeyEvent) -> Option<Deed> {
     // A capital letter comes with or without its modifier, depending on the terminal.
     let modifiers = key.modifiers.difference(KeyModifiers::SHIFT);

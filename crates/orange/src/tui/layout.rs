@@ -18,11 +18,8 @@ pub struct Layout {
     pub list: Option<Rect>,
     /// The line with the names of the views.
     pub tabs: Option<Rect>,
-    /// The view of the chosen task.
     pub detail: Option<Rect>,
-    /// The line for what was said.
     pub status: Rect,
-    /// The line for what can be pressed.
     pub footer: Rect,
 }
 

@@ -11,7 +11,6 @@ use orange_engine::time::Timestamp;
 use super::entry::Entry;
 use super::fuzzy::fit;
 
-/// Where in the list a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Zone {
     NeedsYou,
@@ -21,7 +20,6 @@ pub enum Zone {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// All but those that have ended.
     Open,
     Only(Zone),
     Everything,
@@ -32,16 +30,13 @@ pub enum Filter {
 pub enum Sort {
     /// What has waited longest first; of what has ended, what ended last.
     Waiting,
-    /// What changed its status last first.
     Latest,
     Status,
     Branch,
 }
 
-/// A line of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// What follows, and how much of it.
     Heading(String, usize),
     Task(TaskId),
 }
@@ -52,11 +47,8 @@ pub struct List {
     tasks: BTreeMap<TaskId, Entry>,
     /// The commit that it is as of.
     pub sequence: u64,
-    /// Whether it was read at all.
     pub is_loaded: bool,
-    /// The project that the person stands in.
     pub here: Option<ProjectName>,
-    /// Whether tasks of every project are shown.
     pub is_everywhere: bool,
     pub filter: Filter,
     pub search: String,
@@ -67,7 +59,6 @@ pub struct List {
     selected: Option<TaskId>,
     /// Where the chosen one stood, for when it goes.
     position: usize,
-    /// The first line that is shown.
     pub top: usize,
 }
 
@@ -83,7 +74,6 @@ impl Filter {
 }
 
 impl Sort {
-    /// The order after this one.
     pub fn next(self) -> Sort {
         match self {
             Sort::Waiting => Sort::Latest,
@@ -133,7 +123,6 @@ impl List {
         }
     }
 
-    /// Takes over what has changed.
     pub fn take(&mut self, change: ListChange) {
         if change.is_whole {
             self.tasks.clear();
@@ -167,7 +156,6 @@ impl List {
         self.tasks.values_mut()
     }
 
-    /// The lines that are shown.
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
@@ -192,7 +180,6 @@ impl List {
         self.selected.as_ref().and_then(|id| self.tasks.get(id))
     }
 
-    /// Which line the chosen task stands in.
     pub fn selected_line(&self) -> Option<usize> {
         let selected = self.selected.as_ref()?;
         let is_it = |line: &Line| matches!(line, Line::Task(id) if id == selected);
@@ -215,7 +202,6 @@ impl List {
         self.hold();
     }
 
-    /// Chooses what fits the search best.
     pub fn go_to_best(&mut self) {
         let cost = |id: &&TaskId| {
             let entry = self.tasks.get(*id)?;
@@ -226,7 +212,6 @@ impl List {
         }
     }
 
-    /// The tasks that are shown, in order.
     pub fn shown(&self) -> impl Iterator<Item = &TaskId> {
         self.lines.iter().filter_map(|line| match line {
             Line::Task(id) => Some(id),

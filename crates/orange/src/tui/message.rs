@@ -28,13 +28,11 @@ pub enum Message {
     Agents(BTreeMap<TaskId, AgentState>),
     /// What agents that are believed alive say that they are doing.
     Doing(BTreeMap<TaskId, Doing>),
-    /// Somebody has glanced at a task.
     Glanced(TaskId, Box<Glance>),
     /// Somebody has measured what a task has changed.
     Measured(TaskId, Extent),
     /// Somebody has gathered what a view of a task shows.
     Loaded(TaskId, Tab, Content),
-    /// Somebody else sees what happens, or nobody.
     Supervised(Supervision),
     /// What a new task can be made with.
     Choices(Choices),
@@ -55,16 +53,16 @@ pub enum Message {
     End,
 }
 
-/// What asking the driver came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Came {
     Done {
-        /// The task, to be looked at.
         task: Option<TaskId>,
         told: String,
     },
-    /// A question stands in the way.
-    Asked { question: String, then: Action },
+    Asked {
+        question: String,
+        then: Action,
+    },
     /// It did not happen, or not all of it.
     Failed(Told),
 }

@@ -17,7 +17,6 @@ pub enum Mode {
     Confirm(Question),
     Write(Letter),
     Create(Box<Form>),
-    /// Choosing a command by its name.
     Palette(Field, usize),
     /// Choosing where a task goes.
     Moves(usize),
@@ -27,23 +26,19 @@ pub enum Mode {
     Told(Told),
 }
 
-/// A question, and what follows from yes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     pub asked: String,
-    /// What will happen, and what is kept.
     pub consequences: Vec<String>,
     pub then: Action,
     /// Other ways to say yes: the key, what it means, and what follows.
     pub others: Vec<(&'static str, &'static str, Action)>,
 }
 
-/// Something that is written to somebody.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter {
     pub title: String,
     pub task: TaskId,
-    /// What is asked for with it.
     pub action: Action,
     pub is_optional: bool,
     pub text: Field,

@@ -18,10 +18,8 @@ pub struct Model {
     pub now: Timestamp,
     pub theme: Theme,
     pub list: List,
-    /// What is shown of the chosen one.
     pub detail: Detail,
     pub mode: Mode,
-    /// What was said last, for a while.
     pub notice: Option<Notice>,
     pub doing: Vec<Doing>,
     /// Whose agent is looked for, to be shown.
@@ -39,7 +37,6 @@ pub struct Model {
     pub aim: Aim,
 }
 
-/// A line that was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub tone: Tone,
@@ -56,7 +53,6 @@ pub struct Doing {
     pub is_held_up: bool,
 }
 
-/// Who sees what happens to agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supervision {
     Here,
@@ -68,7 +64,6 @@ pub enum Supervision {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     pub projects: Vec<String>,
-    /// The harnesses that can be used.
     pub harnesses: Vec<String>,
     pub workflows: Vec<String>,
 }
@@ -95,7 +90,6 @@ impl Model {
         }
     }
 
-    /// Says something for a while.
     pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
         self.notice = Some(Notice {
             tone,

@@ -8,8 +8,8 @@ use std::time::Duration;
 use orange_config::clock::Stopwatch;
 use serde_json::json;
 
-use crate::support::stage::wait_for;
-use crate::support::told::{Told, undisturbed};
+use crate::support::told::undisturbed;
+use crate::support::{Told, wait_for};
 
 #[test]
 fn what_an_agent_tells_is_shown_and_decides_nothing() {

@@ -10,9 +10,7 @@ use std::time::Duration;
 use orange_engine::names::TaskId;
 use serde_json::Value;
 
-use crate::support::gates::staged;
-use crate::support::stage::{SOON, Stage};
-use crate::support::told::Told;
+use crate::support::{SOON, Stage, Told, staged};
 
 /// Kind, task and command of every item.
 fn queue(stage: &Stage) -> Vec<(String, String, String)> {

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::stage::Stage;
-use crate::support::terminal::Terminal;
+use crate::support::{Stage, Terminal};
 
 /// Asks as bash does when Tab is pressed.
 const BASH: &str = r#"

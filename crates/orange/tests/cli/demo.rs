@@ -7,8 +7,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::support::stage::{Stage, environment, wait_for};
-use crate::support::terminal::Terminal;
+use crate::support::{Stage, Terminal, environment, wait_for};
 
 /// A person with a home, and a folder for temporary files that nobody else uses.
 struct Newcomer(TempDir);

@@ -7,7 +7,7 @@ use std::process::{Child, Command};
 use orange_engine::names::WorkspaceName;
 use serde_json::Value;
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 /// What the doctor found, and how it ended.
 struct Findings {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 /// A project with `minimal`, settings without a workflow, and an agent that keeps skills.
 fn stage() -> Stage {

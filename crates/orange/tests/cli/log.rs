@@ -7,7 +7,7 @@ use std::{fs, thread};
 use serde_json::Value;
 
 use crate::judging::judge;
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 impl Stage {
     fn log(&self, arguments: &[&str]) -> Vec<Value> {

@@ -1,6 +1,6 @@
 //! `orange project remove`.
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 #[test]
 fn a_project_goes_off_the_list_when_nothing_of_it_is_open() {

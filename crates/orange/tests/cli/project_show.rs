@@ -1,6 +1,6 @@
 //! `orange project list` and `orange project show`.
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 #[test]
 fn projects_are_listed_and_shown() {

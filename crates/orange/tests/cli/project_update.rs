@@ -5,7 +5,7 @@ use std::fs;
 use orange_engine::names::ProjectName;
 use orange_store::WorkspaceState;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 #[test]
 fn a_project_is_changed_and_the_rest_of_the_file_stays() {

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use crate::support::scripts::{FIX, PASS, PLAN_AND_WORK, log};
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, log, wait_for};
 
 #[test]
 fn a_database_that_is_there_is_in_the_way_and_then_kept() {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use orange_engine::names::TaskId;
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 impl Stage {
     /// The first run of a task has ended, whoever has noticed.

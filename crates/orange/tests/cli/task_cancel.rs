@@ -1,7 +1,6 @@
 //! `orange task cancel`.
 
-use crate::support::stage::Stage;
-use crate::support::terminal::Terminal;
+use crate::support::{Stage, Terminal};
 
 #[test]
 fn a_person_at_a_terminal_is_asked_before_a_task_is_cancelled() {

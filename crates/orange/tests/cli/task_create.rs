@@ -8,7 +8,7 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use serde_json::{Value, json};
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 use crate::task_spawn::{ABSENT, create, id, is_told, with_absent_agent};
 
 /// A harness that can be told everything.

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use crate::support::stage::Stage;
-use crate::support::terminal::Terminal;
+use crate::support::{Stage, Terminal};
 
 #[test]
 fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 #[test]
 fn the_difference_has_what_is_committed_and_apart_from_it_what_is_not() {

@@ -1,7 +1,6 @@
 //! `orange task history`.
 
-use crate::support::scripts::PLAN_AND_WORK;
-use crate::support::stage::Stage;
+use crate::support::{PLAN_AND_WORK, Stage};
 
 #[test]
 fn history_tells_in_words_what_happened_and_why() {

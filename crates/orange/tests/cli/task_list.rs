@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use orange_engine::names::TaskId;
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 /// A workflow in which a person is asked.
 const ASKING: &str = "

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 #[test]
 fn logs_show_the_pane_and_what_was_kept_of_it() {

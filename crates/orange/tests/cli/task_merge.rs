@@ -11,9 +11,7 @@ use orange_engine::names::TaskId;
 use orange_engine::task::Workspace;
 use serde_json::json;
 
-use crate::support::scripts::{PASS, PLAN_AND_WORK, way};
-use crate::support::serving::Serving;
-use crate::support::stage::{SOON, Stage, wait_for};
+use crate::support::{PASS, PLAN_AND_WORK, SOON, Serving, Stage, wait_for, way};
 use crate::task_retry::reviewed;
 
 #[test]

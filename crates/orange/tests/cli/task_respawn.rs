@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 #[test]
 fn an_agent_that_cannot_be_brought_back_is_told() {

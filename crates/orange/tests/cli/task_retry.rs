@@ -5,7 +5,7 @@ use std::fs;
 use orange_engine::names::TaskId;
 use serde_json::json;
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 #[test]
 fn retry_takes_the_verb_where_nothing_failed() {

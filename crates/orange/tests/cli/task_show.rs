@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 #[test]
 fn a_death_that_nobody_judged_is_shown_and_changes_nothing() {

@@ -5,8 +5,7 @@ use std::fs;
 use orange_engine::names::TaskId;
 use serde_json::{Value, json};
 
-use crate::support::serving::Serving;
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Serving, Stage, wait_for};
 
 #[test]
 fn a_start_that_fails_says_why_to_people_and_programs() {

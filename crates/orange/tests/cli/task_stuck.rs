@@ -1,6 +1,6 @@
 //! `orange task stuck`.
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 #[test]
 fn what_was_said_with_stuck_is_shown() {

@@ -8,7 +8,7 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 /// A task that waits for a person, with a worker that does what the script says.
 pub fn waiting(worker: &str) -> (Stage, TaskId) {

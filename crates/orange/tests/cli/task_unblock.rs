@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 #[test]
 fn unblock_lets_one_or_all_go_on() {

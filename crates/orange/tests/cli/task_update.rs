@@ -4,8 +4,7 @@ use std::fs;
 
 use orange_engine::names::TaskId;
 
-use crate::support::scripts::PLAN_AND_WORK;
-use crate::support::stage::Stage;
+use crate::support::{PLAN_AND_WORK, Stage};
 
 #[test]
 fn another_workflow_is_taken_only_where_the_status_means_the_same() {

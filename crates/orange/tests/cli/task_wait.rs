@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 #[test]
 fn waiting_ends_when_it_is_reached_or_never_will_be() {

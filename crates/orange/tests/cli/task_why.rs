@@ -4,7 +4,7 @@ use std::fs;
 
 use orange_engine::names::TaskId;
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 impl Stage {
     /// Everything a look could have changed: the task, and every file of its directory.

@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use crate::support::stage::Stage;
-use crate::support::terminal::Terminal;
+use crate::support::{Stage, Terminal};
 
 #[test]
 fn a_person_is_asked_before_ignored_files_are_moved() {

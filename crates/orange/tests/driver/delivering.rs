@@ -13,7 +13,7 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
 use crate::library::{ask, to};
-use crate::support::stage::{SOON, Stage, wait_for};
+use crate::support::{SOON, Stage, wait_for};
 
 const DIFFICULT: &str = include_str!("difficult.sh");
 

@@ -5,8 +5,8 @@ use std::{fs, thread};
 
 use orange_engine::event::Fact;
 
-use crate::support::gates::{COUNTED, HOOKED, staged, times_asked};
-use crate::support::stage::{Stage, wait_for};
+use crate::support::gates::{HOOKED, times_asked};
+use crate::support::{COUNTED, Stage, staged, wait_for};
 
 fn orange() -> &'static str {
     env!("CARGO_BIN_EXE_orange")

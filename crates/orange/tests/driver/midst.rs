@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::support::scripts::{FAIL, FIX, PASS, PLAN_AND_WORK, WORK, way};
-use crate::support::stage::Stage;
+use crate::support::scripts::{FAIL, WORK};
+use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, way};
 
 /// Stands before a program on the `PATH`: the agent that runs now calls orange first.
 ///

@@ -4,8 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::support::stage::Stage;
-use crate::support::terminal::Terminal;
+use crate::support::{Stage, Terminal};
 
 /// How a slow start is asked for, and who sees how far it is.
 const SLOW: [(&str, &str, bool); 4] = [

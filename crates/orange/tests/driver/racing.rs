@@ -17,8 +17,7 @@ use serde_json::Value;
 
 use crate::library::to;
 use crate::support::gates::SIDES;
-use crate::support::scripts::way;
-use crate::support::stage::{SOON, Stage};
+use crate::support::{SOON, Stage, way};
 
 /// How many processes ask at once.
 const RACERS: usize = 50;

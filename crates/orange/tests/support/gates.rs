@@ -4,7 +4,7 @@ use std::fs;
 
 use orange_engine::names::TaskId;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 /// `$OUT` stands for a directory of the test.
 pub const HOOKED: &str = r#"

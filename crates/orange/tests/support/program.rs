@@ -6,7 +6,7 @@ use orange_engine::names::TaskId;
 use serde_json::Value;
 
 use crate::judging::judge;
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 impl Stage {
     /// Calls the program as a person; its exit code and what it said.

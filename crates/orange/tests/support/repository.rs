@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 impl Stage {
     pub fn said(&self, directory: &str, arguments: &str) -> String {

@@ -3,7 +3,7 @@
 use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 pub const PLAN_AND_WORK: &str = "\
 printf 'APPROACH: add a line\\nTOUCHING: work.txt\\n' | section Plan

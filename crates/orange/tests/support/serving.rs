@@ -2,7 +2,7 @@
 
 use std::process::{Child, Stdio};
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 /// A supervisor that runs beside a test.
 pub struct Serving {

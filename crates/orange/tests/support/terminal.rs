@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use orange_config::clock::Deadline;
 
-use crate::support::stage::{SOON, Stage, wait_for};
+use crate::support::{SOON, Stage, wait_for};
 
 /// A shell's line in a terminal, in which `orange` is the program under test.
 pub struct Terminal<'a> {

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use orange_engine::names::TaskId;
 use serde_json::Value;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 /// A task with a worker that is there, and what it was given to prove itself.
 pub struct Told {

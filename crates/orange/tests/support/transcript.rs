@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use orange_engine::names::TaskId;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 impl Stage {
     /// The command, its answer, its narration and its exit code.

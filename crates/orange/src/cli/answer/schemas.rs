@@ -16,7 +16,6 @@ use crate::cli::{
 };
 use crate::output::Output;
 
-/// The shape of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Its name and version, such as `orange.task.list/1`.
@@ -56,7 +55,6 @@ impl Shape {
         }
     }
 
-    /// The schema of the whole answer.
     pub fn schema(&self) -> Value {
         let mut schema = (self.body)();
         schema.insert("title".to_owned(), self.name.into());

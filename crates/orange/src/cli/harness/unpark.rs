@@ -5,7 +5,7 @@ use orange_engine::names::{HarnessName, TaskId};
 use orange_engine::parking::Parking;
 use serde::Serialize;
 
-use crate::cli::answer::counted::counted;
+use crate::cli::answer::words::counted;
 use crate::cli::request::driving::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};

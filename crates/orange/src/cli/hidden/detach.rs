@@ -18,7 +18,6 @@ pub struct Args {
     pub command: Vec<OsString>,
 }
 
-/// Starts the program, and leaves it behind.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (program, arguments) = match args.command.split_first() {
         Some((program, arguments)) => (program.clone(), arguments),

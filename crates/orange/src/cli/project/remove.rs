@@ -4,7 +4,7 @@ use orange_config::{Environment, Project};
 use orange_engine::names::ProjectName;
 use serde::Serialize;
 
-use crate::cli::answer::counted::counted;
+use crate::cli::answer::words::counted;
 use crate::cli::request::driving::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};

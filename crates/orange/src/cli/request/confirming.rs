@@ -7,7 +7,6 @@ use crate::output::Output;
 pub enum Consent {
     Given,
     Denied,
-    /// Nobody is there to be asked.
     Nobody,
 }
 

@@ -16,10 +16,9 @@ use serde_json::{Value, json};
 
 use super::attending::{Manner, attend};
 use super::confirming::{Consent, consent};
-use super::copies::copies_complaint;
 use super::interrupted::{Interrupted, Waited};
-use super::outcome::Outcome;
-use super::waits::{ToldWait, told_waits};
+use super::outcome::{Outcome, copies_complaint};
+use crate::cli::answer::words::{ToldWait, told_waits};
 use crate::cli::{Error, Exit, Shape, hint_paragraph, push_error};
 use crate::output::{Output, Style, Text};
 
@@ -49,7 +48,6 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Who performs, and how long is waited.
     pub fn waiting(&self) -> Waiting {
         let asked = self.wait.map(Duration::from_secs);
         asked.map_or(Waiting::USUAL, Waiting::Detached)
@@ -93,7 +91,6 @@ pub struct Besides<'a> {
     pub merged: Option<&'a Merged>,
 }
 
-/// The driver for this process.
 pub fn driver(environment: &Environment) -> Result<Driver, Error> {
     let orange = std::env::current_exe().map_err(Error::not_started)?;
     let driver = Driver::new(environment, orange)?;
@@ -143,7 +140,6 @@ pub fn answer(
     }
 }
 
-/// The same, and nobody is asked.
 pub fn answer_unasked(
     target: &Target,
     wanted: Wanted,
@@ -204,7 +200,6 @@ fn question(answer: &Answer) -> Option<(String, Option<CommitId>)> {
     }
 }
 
-/// What is asked for, whoever asks.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     pub ask: Ask,
@@ -236,7 +231,6 @@ pub fn named_commit(
     Ok(Some(driver.commit_named(&task, head)?))
 }
 
-/// Prints what asking came to.
 pub fn print(answer: Answer, output: &mut Output) -> Result<Exit, Error> {
     print_with(answer, &Besides::default(), output)
 }
@@ -307,7 +301,6 @@ fn told_to_programs(given_up: &GivenUp) -> Value {
     json!({ "effect": given_up.effect, "error": given_up.error })
 }
 
-/// What went wrong besides the answer.
 fn complaint(changed: &Changed, width: Option<usize>) -> Text {
     let (task, given_up) = (&changed.task, &changed.given_up);
     let mut text = Text::new();

@@ -7,7 +7,6 @@ use serde_json::json;
 
 use crate::cli::{Error, Exit};
 
-/// How somebody asks a process to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     Interrupt,
@@ -31,7 +30,6 @@ pub enum Waited {
     Gate(TaskId),
     Status(TaskId),
     Agent(TaskId),
-    /// The demo comes to its end.
     Demo,
 }
 

@@ -2,8 +2,6 @@
 
 pub(crate) mod attending;
 pub(crate) mod confirming;
-pub(crate) mod copies;
 pub(crate) mod driving;
 pub(crate) mod interrupted;
 pub(crate) mod outcome;
-pub(crate) mod waits;

@@ -6,7 +6,7 @@ use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 
-use crate::cli::answer::counted::counted;
+use crate::cli::answer::words::counted;
 use crate::cli::request::confirming::{Consent, consent};
 use crate::cli::request::driving::{Target, Wanted, answer, driver, meant, print};
 use crate::cli::{Error, Exit, hint_paragraph};

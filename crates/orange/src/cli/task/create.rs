@@ -141,7 +141,6 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     tell(begun, output)
 }
 
-/// What is still to be waited for.
 fn unfinished(begun: &Begun) -> Option<Waited> {
     let is_started = match &begun.start {
         Start::Asked(came) => matches!(came, Ok(Answer::Done(_) | Answer::Refused(_))),

@@ -98,7 +98,6 @@ fn committed_heading(difference: &Difference) -> String {
     }
 }
 
-/// What is there and not shown.
 fn left_out(part: &Part) -> Text {
     let mut text = Text::new();
     let named = part.left_out.iter().take(NAMED);

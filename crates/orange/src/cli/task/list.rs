@@ -11,7 +11,7 @@ use orange_engine::names::{ProjectName, Status};
 use orange_engine::time::Timestamp;
 use serde::Serialize;
 
-use crate::cli::answer::age::age;
+use crate::cli::answer::words::age;
 use crate::cli::request::driving::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};

@@ -99,7 +99,6 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     print_with(came, &besides, output)
 }
 
-/// What the latest merge came to.
 fn merged(events: &[Event]) -> Option<&Merged> {
     events.iter().rev().find_map(|event| match &event.fact {
         Fact::EffectDone {

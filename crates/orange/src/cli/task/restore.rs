@@ -7,7 +7,7 @@ use orange_driver::{Destination, DriverError, KeptWork};
 use orange_engine::names::{BranchName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::answer::counted::counted;
+use crate::cli::answer::words::counted;
 use crate::cli::request::driving::{driver, meant};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};

@@ -10,12 +10,11 @@ use orange_engine::task::Run;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::answer::age::ago;
-use crate::cli::answer::delivery::undelivered;
-use crate::cli::answer::doing::{ToldActivity, doing, told_activities};
 use crate::cli::answer::results::told_results;
+use crate::cli::answer::words::{
+    ToldActivity, ToldWait, ago, doing, told_activities, told_waits, undelivered,
+};
 use crate::cli::request::driving::{driver, meant};
-use crate::cli::request::waits::{ToldWait, told_waits};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -118,7 +117,6 @@ pub(super) fn perform_hint(task: &TaskId) -> String {
     format!("run: orange task retry {task}")
 }
 
-/// What a look at an agent showed.
 fn seen(it: &Seen) -> Value {
     let (role, run) = (&it.role, &it.run);
     match &it.observation {

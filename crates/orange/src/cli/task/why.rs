@@ -9,10 +9,10 @@ use orange_engine::way::Way;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::answer::delivery::undelivered;
-use crate::cli::answer::doing::{ToldActivity, doing, told_activities};
+use crate::cli::answer::words::{
+    ToldActivity, ToldWait, doing, told_activities, told_waits, undelivered,
+};
 use crate::cli::request::driving::{driver, meant};
-use crate::cli::request::waits::{ToldWait, told_waits};
 use crate::cli::task::show::{perform_hint, progress};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};

@@ -12,7 +12,7 @@ use super::SourceBody;
 use super::finding::{self, ProblemBody};
 use super::proof::{self, FindingBody};
 use super::target::{self, Target, resolve};
-use crate::cli::answer::counted::counted;
+use crate::cli::answer::words::counted;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Paragraph, Style, Text};

@@ -1,6 +1,6 @@
 //! `orange workflow diff`.
 
-use orange_config::{Environment, Source, examine};
+use orange_config::Environment;
 use orange_engine::Workflow;
 use orange_engine::diff::{Change, Difference, Sign, diff, lines};
 use orange_engine::language::workflow::Kind;
@@ -8,8 +8,8 @@ use orange_engine::names::Status;
 use serde::Serialize;
 
 use super::SourceBody;
-use super::target::{Target, resolve_both};
-use crate::cli::answer::counted::counted;
+use super::target::{Target, load, resolve_both};
+use crate::cli::answer::words::counted;
 use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
 use crate::output::{Output, Paragraph, Style, Text};
 
@@ -58,12 +58,12 @@ struct Row<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (old, new) = resolve_both("diff", [&args.old, &args.new], environment)?;
-    let before = load(&old)?;
+    let before = load("compare", &old)?;
     // The standard input can be read only once.
     let now = if old == new {
         before.clone()
     } else {
-        load(&new)?
+        load("compare", &new)?
     };
     let differences = diff(&before, &now);
     if output.is_json() {
@@ -98,13 +98,6 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         narrate_hint_apart(&hint, output);
     }
     Ok(Exit::Ok)
-}
-
-fn load(source: &Source) -> Result<Workflow, Error> {
-    let examined = examine(source);
-    examined
-        .workflow
-        .ok_or_else(|| Error::workflow_invalid("compare", &source.name, &examined.findings))
 }
 
 fn row(difference: &Difference) -> Row<'_> {
@@ -159,7 +152,6 @@ fn several(statuses: &[&Status], new: &Workflow) -> String {
     names.join(", ")
 }
 
-/// How the differences are laid out.
 struct Page {
     width: Option<usize>,
     prompts: bool,

@@ -58,15 +58,12 @@ pub fn push(text: &mut Text, source: &Source, finding: &Finding, width: Option<u
 pub struct Head<'a> {
     pub source: &'a Source,
     pub at: Option<Position>,
-    /// How bad it is, in a word.
     pub label: &'a str,
     pub style: Style,
-    /// The stable name of its kind.
     pub code: &'a str,
 }
 
 impl Head<'_> {
-    /// Adds the first line: place, code, message.
     pub fn push(&self, text: &mut Text, message: &str, width: Option<usize>) {
         let file = self.source.path().map(|path| path.display().to_string());
         let file = file.unwrap_or_else(|| self.source.name.clone());

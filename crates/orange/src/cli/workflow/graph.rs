@@ -1,12 +1,12 @@
 //! `orange workflow graph`.
 
 use clap::ValueEnum;
-use orange_config::{Environment, examine};
+use orange_config::Environment;
 use orange_engine::graph::{Graph, dot, mermaid, terminal};
 use serde::Serialize;
 
 use super::SourceBody;
-use super::target::{Target, resolve};
+use super::target::{Target, load, resolve};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -53,10 +53,7 @@ struct Body<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     for source in resolve("graph", std::slice::from_ref(&args.workflow), environment)? {
-        let examined = examine(&source);
-        let workflow = examined
-            .workflow
-            .ok_or_else(|| Error::workflow_invalid("draw", &source.name, &examined.findings))?;
+        let workflow = load("draw", &source)?;
         if output.is_json() {
             let body = Body {
                 source: SourceBody::from(&source),

@@ -4,7 +4,7 @@ use orange_config::{Environment, Examined, Home, Source, examine};
 use serde::Serialize;
 
 use super::{SourceBody, target};
-use crate::cli::answer::counted::counted;
+use crate::cli::answer::words::counted;
 use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
@@ -54,7 +54,6 @@ pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error
     Ok(Exit::Ok)
 }
 
-/// How to see what is wrong.
 fn hint(broken: &[&Source]) -> Option<String> {
     let command = match broken {
         [] => return None,

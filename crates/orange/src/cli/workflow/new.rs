@@ -38,7 +38,6 @@ struct Body<'a> {
     copy_of: &'a str,
 }
 
-/// Writes the file and says where it is.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let home = Home::resolve(environment)?;
     let path = new_workflow(&home, &args.name, args.from)?;

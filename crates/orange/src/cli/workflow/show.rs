@@ -1,12 +1,12 @@
 //! `orange workflow show`.
 
-use orange_config::{Environment, Source, examine};
+use orange_config::{Environment, Source};
 use orange_engine::Workflow;
 use serde::Serialize;
 use serde_json::json;
 
 use super::SourceBody;
-use super::target::{Target, resolve};
+use super::target::{Target, load, resolve};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
@@ -56,10 +56,7 @@ fn print_text(source: &Source, output: &mut Output) -> Result<(), Error> {
 }
 
 fn print_resolved(source: &Source, output: &mut Output) -> Result<Exit, Error> {
-    let examined = examine(source);
-    let workflow = examined
-        .workflow
-        .ok_or_else(|| Error::workflow_invalid("resolve", &source.name, &examined.findings))?;
+    let workflow = load("resolve", source)?;
     let body = Body {
         source: SourceBody::from(source),
         workflow,

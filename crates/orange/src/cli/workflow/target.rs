@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf, is_separator};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use orange_config::{Catalog, Environment, Home, Source};
+use orange_config::{Catalog, Environment, Examined, Home, Source, examine};
+use orange_engine::Workflow;
 use orange_engine::language::nearest;
 use serde_json::json;
 
@@ -110,12 +111,19 @@ fn find(target: &Target, environment: &Environment) -> Result<Option<Source>, Er
     })
 }
 
+/// The workflow that a source holds; everything that is wrong with it otherwise.
+pub fn load(verb: &str, source: &Source) -> Result<Workflow, Error> {
+    let Examined {
+        workflow, findings, ..
+    } = examine(source);
+    workflow.ok_or_else(|| Error::workflow_invalid(verb, &source.name, &findings))
+}
+
 /// Every workflow that a name can mean here.
 pub fn catalog(environment: &Environment) -> Result<Catalog, Error> {
     Ok(Catalog::load(&Home::resolve(environment)?)?)
 }
 
-/// Targets that do not exist.
 struct Missing {
     verb: &'static str,
     targets: Vec<Target>,

@@ -4,7 +4,7 @@ use orange_config::Environment;
 use orange_driver::{Collected, IgnoredIn, Waiting};
 use orange_engine::names::ProjectName;
 
-use crate::cli::answer::counted::counted;
+use crate::cli::answer::words::counted;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::confirming::{Consent, consent};
 use crate::cli::request::driving::driver;

@@ -32,7 +32,6 @@ impl Command {
     }
 }
 
-/// The pool as a table.
 fn table(workspaces: &[Pooled]) -> Table<4> {
     let columns = ["WORKSPACE", "STATE", "TASK", "PORTS"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "PATH");

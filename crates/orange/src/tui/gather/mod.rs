@@ -23,7 +23,6 @@ use super::command::Aim;
 use super::message::Message;
 use super::theme::Theme;
 
-/// What those who gather are told.
 #[derive(Clone, Debug)]
 enum Wish {
     Aim(Aim),
@@ -85,7 +84,6 @@ impl Gatherers {
         Gatherers { wishes }
     }
 
-    /// This is looked at now.
     pub fn aim(&self, aim: &Aim) {
         self.tell(&Wish::Aim(aim.clone()));
     }

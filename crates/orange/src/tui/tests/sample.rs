@@ -92,7 +92,6 @@ pub fn glance(ways: Vec<Way>) -> Glance {
     }
 }
 
-/// The rows of the sample.
 pub fn rows() -> Vec<TaskRow> {
     let mut reviewing = with_worker(
         row("k3f9", "reviewing", Kind::Human, "Fix the login"),
@@ -223,7 +222,6 @@ pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         .collect()
 }
 
-/// Types a text, letter by letter.
 pub fn enter(model: &mut Model, text: &str) {
     for letter in text.chars() {
         press(model, key(KeyCode::Char(letter)));

@@ -6,7 +6,7 @@ use std::process::Output;
 use serde_json::Value;
 
 use crate::judging::judge;
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 /// How a command is tried. All on one stage, in this order.
 struct Tried {

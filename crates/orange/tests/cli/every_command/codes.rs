@@ -8,8 +8,7 @@ use orange_engine::names::TaskId;
 use serde_json::Value;
 
 use crate::judging::judge;
-use crate::support::gates::{COUNTED, staged};
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{COUNTED, Stage, staged, wait_for};
 
 /// What an error says to a program: its exit code and its code.
 #[track_caller]

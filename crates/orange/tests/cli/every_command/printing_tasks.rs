@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::process::Output;
 
-use crate::support::stage::Stage;
-use crate::support::terminal::Terminal;
+use crate::support::{Stage, Terminal};
 
 /// Commands about tasks, projects and workspaces, as they are typed; each answers with 0.
 const LINES: &[&str] = &[

@@ -1,6 +1,6 @@
 //! `--quiet` leaves answers and errors.
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 #[test]
 fn quiet_leaves_answers_and_errors() {

@@ -16,7 +16,7 @@ use orange_engine::role::Role;
 use super::orders::reached;
 use super::table::{How, Scene, remembering_proofs, without_pauses};
 use crate::library::{ask, create, done, to, work};
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 const PLAN: &str = "\n## Plan\n\nAPPROACH: add a line\nTOUCHING: work.txt\n";
 

@@ -10,7 +10,7 @@ use orange_engine::language::load;
 use orange_engine::language::workflow::{Edge, Trigger};
 use orange_engine::role::Role;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 /// One transition, and how it is set off.
 #[derive(Clone, Debug)]

@@ -7,8 +7,7 @@ use std::{fs, thread};
 use rusqlite::Connection;
 
 use super::{open, signal};
-use crate::support::stage::{Stage, wait_for};
-use crate::support::terminal::Terminal;
+use crate::support::{Stage, Terminal, wait_for};
 
 /// How long somebody keeps the database to himself.
 const LOCKED: Duration = Duration::from_secs(5);

@@ -10,8 +10,7 @@ use orange_engine::names::TaskId;
 use orange_engine::parking::Reason;
 use serde_json::{Value, json};
 
-use crate::support::scripts::way;
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for, way};
 
 /// How the scripted agent is started headless, and what it prints then.
 const HEADLESS: &str = r#"

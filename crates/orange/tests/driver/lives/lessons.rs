@@ -9,8 +9,7 @@ use orange_engine::role::Role;
 use orange_engine::time::Timestamp;
 
 use crate::library::{ask, done, to};
-use crate::support::scripts::{PLAN_AND_WORK, way};
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{PLAN_AND_WORK, Stage, wait_for, way};
 
 /// The process of a task's worker.
 fn worker_pid(stage: &Stage, id: &TaskId) -> u32 {

@@ -9,8 +9,7 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::refusal::Missing;
 use orange_engine::role::Role;
 
-use crate::support::scripts::{PLAN_AND_WORK, way};
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{PLAN_AND_WORK, Stage, wait_for, way};
 
 /// Does everything in the wrong order, and then literally what the hint says: an edit of TASK.md
 /// where it names one, and the command it names, the one with the word where there are several.

@@ -4,7 +4,7 @@ use std::fs;
 
 use orange_engine::names::TaskId;
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 /// A run of `autopilot` that does this and then ends; its task once the end was judged.
 fn after_run(stage: &Stage, turn: usize, script: &str) -> TaskId {

@@ -6,8 +6,8 @@ use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
 use orange_engine::task::RunState;
 
-use crate::support::scripts::{FAIL, FIX, PASS, PLAN_AND_WORK, WORK, log, way};
-use crate::support::stage::{Stage, wait_for};
+use crate::support::scripts::{FAIL, WORK};
+use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, log, wait_for, way};
 
 fn fail_to(status: &str) -> String {
     FAIL.replace("--status working", &format!("--status {status}"))

@@ -10,9 +10,7 @@ use orange_engine::names::TaskId;
 use orange_engine::task::Workspace;
 use serde_json::Value;
 
-use crate::support::scripts::way;
-use crate::support::serving::Serving;
-use crate::support::stage::{SOON, Stage};
+use crate::support::{SOON, Serving, Stage, way};
 
 /// Creates two parts of its own task, and waits for them.
 const DELEGATE: &str = "\

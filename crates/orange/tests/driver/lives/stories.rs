@@ -3,8 +3,8 @@
 use orange_engine::event::Fact;
 use orange_engine::task::RunState;
 
-use crate::support::scripts::{FAIL, FIX, PASS, PLAN_AND_WORK, WORK, log, way};
-use crate::support::stage::{Stage, environment, wait_for};
+use crate::support::scripts::{FAIL, WORK};
+use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, environment, log, wait_for, way};
 
 #[test]
 fn a_review_fails_is_fixed_and_passes_with_one_lasting_worker() {

@@ -10,8 +10,7 @@ use orange_engine::role::Role;
 use orange_store::TaskFilter;
 
 use crate::support::gates::staged_as;
-use crate::support::scripts::{FIX, PLAN_AND_WORK, way};
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{FIX, PLAN_AND_WORK, Stage, wait_for, way};
 
 const ATTEMPTS: &str = include_str!("attempts.txt");
 

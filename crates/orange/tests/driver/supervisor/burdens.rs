@@ -14,8 +14,7 @@ use orange_engine::role::Role;
 use orange_engine::task::RunState;
 use serde_json::json;
 
-use crate::support::serving::Serving;
-use crate::support::stage::{SOON, Stage, wait_for};
+use crate::support::{SOON, Serving, Stage, wait_for};
 
 #[test]
 fn slow_setups_keep_no_end_of_another_task_waiting() {

@@ -14,9 +14,8 @@ use orange_engine::time::Timestamp;
 use orange_engine::{load, shipped};
 
 use super::{deaths, judged_after};
-use crate::support::scripts::{PASS, WORK};
-use crate::support::serving::Serving;
-use crate::support::stage::{SOON, Stage};
+use crate::support::scripts::WORK;
+use crate::support::{PASS, SOON, Serving, Stage};
 
 /// How an agent, its window or its whole world comes to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

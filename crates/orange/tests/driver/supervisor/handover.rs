@@ -12,9 +12,8 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
 use super::deaths;
-use crate::support::scripts::{FAIL, FIX, PASS, PLAN_AND_WORK, way};
-use crate::support::serving::Serving;
-use crate::support::stage::{SOON, Stage, wait_for};
+use crate::support::scripts::FAIL;
+use crate::support::{FIX, PASS, PLAN_AND_WORK, SOON, Serving, Stage, wait_for, way};
 
 #[test]
 fn a_whole_story_is_performed_by_the_supervisor_alone() {

@@ -11,9 +11,7 @@ use orange_driver::supervisor::{Settings, Supervisor};
 use serde_json::Value;
 
 use super::probes::{real_tmux, with_tmux};
-use crate::support::serving::Serving;
-use crate::support::stage::{SOON, Stage, environment, wait_for};
-use crate::support::told::Told;
+use crate::support::{SOON, Serving, Stage, Told, environment, wait_for};
 
 /// A stage on whose PATH a program of this name notes how it was called.
 fn with_program(mut stage: Stage, name: &str) -> Stage {

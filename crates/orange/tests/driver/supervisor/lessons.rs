@@ -10,9 +10,8 @@ use orange_engine::role::Role;
 
 use super::deaths;
 use super::probes::{real_tmux, with_tmux};
-use crate::support::scripts::{PASS, PLAN_AND_WORK, WORK};
-use crate::support::serving::Serving;
-use crate::support::stage::{SOON, Stage, wait_for};
+use crate::support::scripts::WORK;
+use crate::support::{PASS, PLAN_AND_WORK, SOON, Serving, Stage, wait_for};
 
 #[test]
 fn lesson_11_a_dead_reviewer_beside_a_live_worker_is_seen() {

@@ -17,7 +17,7 @@ use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 
 /// How many deaths of a task were judged.
 pub fn deaths(stage: &Stage, id: &TaskId) -> usize {

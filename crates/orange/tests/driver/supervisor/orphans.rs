@@ -9,8 +9,7 @@ use orange_effects::process::{Life, ProcessIdentity};
 use orange_engine::names::TaskId;
 
 use super::deaths;
-use crate::support::serving::Serving;
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Serving, Stage, wait_for};
 
 /// Sweeps often, so that a test need not wait a minute.
 const OFTEN: &str = "[supervisor]\nsweep = \"1s\"\n";

@@ -10,10 +10,8 @@ use orange_engine::parking::Reason;
 use orange_engine::task::RunState;
 
 use super::deaths;
-use crate::support::scripts::{FAIL, PLAN_AND_WORK};
-use crate::support::serving::Serving;
-use crate::support::stage::{SOON, Stage, wait_for};
-use crate::support::told::Told;
+use crate::support::scripts::FAIL;
+use crate::support::{PLAN_AND_WORK, SOON, Serving, Stage, Told, wait_for};
 
 /// What the scripted agent says when it cannot go on.
 const RULES: &str = r#"

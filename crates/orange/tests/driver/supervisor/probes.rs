@@ -10,7 +10,7 @@ use orange_driver::supervisor::{Settings, Supervisor};
 use orange_engine::names::TaskId;
 
 use super::deaths;
-use crate::support::stage::{SOON, Stage, environment, wait_for};
+use crate::support::{SOON, Stage, environment, wait_for};
 
 /// How many looks at the server there are; `PROBES` in the environment says otherwise.
 const PROBES: usize = 100_000;

@@ -10,7 +10,7 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use serde_json::Value;
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 /// A start that was recorded, and then its process and everything it would have started were killed.
 fn killed_start(stage: &Stage, branch: &str) -> TaskId {

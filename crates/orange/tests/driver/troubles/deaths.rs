@@ -7,8 +7,7 @@ use std::{fs, thread};
 
 use orange_config::clock::Deadline;
 
-use crate::support::scripts::{log, way};
-use crate::support::stage::Stage;
+use crate::support::{Stage, log, way};
 
 /// How long killing goes on.
 const RAGE: Duration = Duration::from_secs(5);

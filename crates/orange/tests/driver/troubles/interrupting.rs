@@ -7,9 +7,8 @@ use std::process::{Child, Command, Stdio};
 use orange_engine::names::TaskId;
 use serde_json::json;
 
-use crate::support::gates::{COUNTED, staged, times_asked};
-use crate::support::stage::{Stage, wait_for};
-use crate::support::terminal::Terminal;
+use crate::support::gates::times_asked;
+use crate::support::{COUNTED, Stage, Terminal, staged, wait_for};
 
 /// The signals that ask a process to end, and how it ends.
 const SIGNALS: [(&str, i32); 2] = [("INT", 130), ("TERM", 143)];

@@ -6,7 +6,7 @@ use orange_engine::event::Fact;
 use orange_engine::evidence::Evidence;
 use orange_engine::task::Workspace;
 
-use crate::support::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 #[test]
 fn a_lost_server_is_no_crash_and_its_agents_come_back() {

@@ -11,8 +11,8 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_engine::task::RunState;
 
-use crate::support::scripts::{FAIL, FIX, PASS, PLAN_AND_WORK, log, way};
-use crate::support::stage::{Stage, wait_for};
+use crate::support::scripts::FAIL;
+use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, log, wait_for, way};
 
 /// Waits until nobody of the task's runs is there any more.
 fn wait_for_nobody(stage: &Stage, id: &TaskId) {

@@ -7,8 +7,8 @@ use orange_engine::event::Fact;
 use orange_engine::names::TaskId;
 use orange_store as store;
 
-use crate::support::gates::{COUNTED, staged_as};
-use crate::support::stage::{Stage, wait_for};
+use crate::support::gates::staged_as;
+use crate::support::{COUNTED, Stage, wait_for};
 
 /// Writes another status into TASK.md, as an agent would.
 fn write_status(stage: &Stage, id: &TaskId, from: &str, to: &str) {

@@ -15,7 +15,6 @@ use serde::Serialize;
 
 use super::effect_words;
 
-/// What came of a step.
 #[derive(Clone, Debug)]
 pub enum Answer {
     Decided(Decided),
@@ -118,7 +117,6 @@ impl Decided {
     }
 }
 
-/// Events on their way to words.
 struct Telling {
     alive: BTreeSet<Role>,
     starting: BTreeMap<EffectId, Role>,

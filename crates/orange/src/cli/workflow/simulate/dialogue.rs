@@ -22,11 +22,9 @@ pub struct Dialogue<'w> {
     past: Vec<Past<'w>>,
 }
 
-/// A line that was followed or refused.
 #[derive(Clone, Debug)]
 pub struct Past<'w> {
     before: Rehearsal<'w>,
-    /// The line, as the menu prints it.
     pub line: String,
     pub answer: Answer,
     pub note: Option<String>,
@@ -62,7 +60,6 @@ impl<'w> Dialogue<'w> {
         menu::tries(self.workflow, &self.relevance, &self.rehearsal)
     }
 
-    /// Everything that was done so far.
     pub fn past(&self) -> &[Past<'w>] {
         &self.past
     }

@@ -18,7 +18,6 @@ pub const KINDS: &str = "status NAME, refused [CODE OR WORDS], alive ROLE, nobod
                          workspace, no workspace, FIELD NUMBER, fresh ## SECTION, effects NAME, …, \
                          no effects";
 
-/// Something that should be so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expectation {
     Status(Status),

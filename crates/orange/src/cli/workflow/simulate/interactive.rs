@@ -10,7 +10,6 @@ use super::view::View;
 use crate::cli::Error;
 use crate::output::Output;
 
-/// What a typed line comes to.
 enum Next {
     /// Show this, then where the task is and the usual of what can happen.
     Show(View),

@@ -17,7 +17,7 @@ mod words;
 use std::path::PathBuf;
 
 use body::{StartBody, WalkBody};
-use orange_config::{Environment, Source, examine, read_script};
+use orange_config::{Environment, Source, read_script};
 use orange_engine::Workflow;
 use script::{Event, Walk};
 use serde_json::json;
@@ -25,8 +25,8 @@ use understand::Unknown;
 use view::View;
 
 use super::SourceBody;
-use super::target::{Target, resolve};
-use crate::cli::answer::counted::counted;
+use super::target::{Target, load, resolve};
+use crate::cli::answer::words::counted;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
@@ -73,10 +73,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     refuse_two_inputs(args, output)?;
     let targets = std::slice::from_ref(&args.workflow);
     for source in resolve("simulate", targets, environment)? {
-        let examined = examine(&source);
-        let workflow = examined
-            .workflow
-            .ok_or_else(|| Error::workflow_invalid("simulate", &source.name, &examined.findings))?;
+        let workflow = load("simulate", &source)?;
         match &args.script {
             Some(script) => {
                 let name = script.display().to_string();

@@ -13,11 +13,9 @@ use super::understand::{self, Action, Unknown};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     pub number: usize,
-    /// What it says, without its comment.
     pub text: &'a str,
 }
 
-/// What came of one line.
 #[derive(Clone, Debug)]
 pub struct Walked {
     pub line: usize,
@@ -27,7 +25,6 @@ pub struct Walked {
 #[derive(Clone, Debug)]
 pub enum Event {
     Step {
-        /// The step, as the menu prints it.
         step: String,
         answer: Answer,
         note: Option<String>,
@@ -35,7 +32,6 @@ pub enum Event {
     },
     Held(String),
     Failed(Failure),
-    /// The last step was taken back.
     Undone(Option<String>),
     Restarted,
 }

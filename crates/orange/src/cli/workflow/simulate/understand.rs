@@ -7,17 +7,14 @@ use super::dialogue::{Dialogue, EMPTIED};
 use super::request;
 use super::words::{nearest_lines, words};
 
-/// What a line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Step(Box<Step>),
     Empty,
-    /// The last line is taken back.
     Undo,
     Restart,
 }
 
-/// A line that means nothing here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
     pub reason: String,

@@ -119,7 +119,6 @@ impl View {
         self.answer(answer);
     }
 
-    /// What came of a line.
     pub fn answer(&mut self, answer: &Answer) {
         match answer {
             Answer::Decided(decided) => self.decided(decided),
@@ -157,7 +156,6 @@ impl View {
         }
     }
 
-    /// An expectation that did not hold.
     pub fn failure(&mut self, line: usize, failure: &Failure, margin: usize) {
         let lead = format!("line {line}: expected");
         let body = format!("{}; {}", failure.expected, failure.found);

@@ -20,8 +20,7 @@ use orange_engine::{Task, Workflow};
 use serde::Deserialize;
 
 use crate::supervisor::chaos::{World, number};
-use crate::support::stage::Stage;
-use crate::support::terminal::Terminal;
+use crate::support::{Stage, Terminal};
 
 const ZONES: [&str; 3] = ["NEEDS YOU", "RUNNING", "QUEUE AND DONE"];
 

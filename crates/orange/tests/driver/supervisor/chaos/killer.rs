@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 use crate::troubles::deaths::{callers, kill, next};
 
 /// Kills, and starts again what has to run.

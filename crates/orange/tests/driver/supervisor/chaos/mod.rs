@@ -20,7 +20,7 @@ use orange_config::clock::Deadline;
 use orange_engine::Task;
 use orange_store::TaskFilter;
 
-use crate::support::stage::Stage;
+use crate::support::Stage;
 use crate::troubles::deaths::next;
 
 const AGENT: &str = include_str!("agent.sh");
