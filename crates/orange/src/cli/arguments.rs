@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches as _, Parser, Subcommand};
 use orange_config::Environment;
 
-use super::hidden::{detach, exec_run, gather, perform};
+use super::hidden::{background, detach, exec_run};
 use super::{
     Dashboard, agent_event, attention, completions, config, demo, doctor, harness, help, inbox,
     install, log, man, project, rebuild, schema, serve, task, usage, workflow, workspace,
@@ -66,9 +66,9 @@ pub enum Command {
     Man(man::Args),
     Rebuild(rebuild::Args),
     #[command(hide = true)]
-    Perform(perform::Args),
+    Perform(background::Perform),
     #[command(hide = true)]
-    Gather(gather::Args),
+    Gather(background::Gather),
     #[command(hide = true)]
     ExecRun(exec_run::Args),
     #[command(hide = true)]
@@ -109,8 +109,8 @@ impl Command {
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Serve(args) => serve::run(args, environment, output),
             Command::Demo(args) => demo::run(args, dashboard, environment, output),
-            Command::Perform(args) => perform::run(args, environment),
-            Command::Gather(args) => gather::run(args, environment),
+            Command::Perform(args) => background::perform(args, environment),
+            Command::Gather(args) => background::gather(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment, output),
             Command::Detach(args) => detach::run(args, environment, output),
         }

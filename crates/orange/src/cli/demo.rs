@@ -24,7 +24,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::Dashboard;
-use super::request::interrupted::{Interrupted, Signal, Waited};
+use super::request::interrupted::{Signal, Waited};
 use super::task::matters;
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
@@ -178,8 +178,7 @@ fn play(demo: &Demo, pause: u64, asked: &Signals, output: &mut Output) -> Result
     let mut patience = Deadline::after(still);
     while tasks.iter().any(|task| !task.is_over) {
         if let Some(signal) = asked.heard() {
-            let waited = Waited::Demo;
-            return Err(Interrupted { signal, waited }.into());
+            return Err(signal.during(&Waited::Demo));
         }
         if advance(demo.driver(), &mut follower, &mut tasks, output)? {
             patience = Deadline::after(still);

@@ -5,7 +5,7 @@ use orange_config::clock;
 use orange_driver::Message;
 use serde::Serialize;
 
-use super::request::driving::{driver, meant};
+use super::request::driving::driver;
 use crate::cli::answer::words::ago;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
@@ -30,7 +30,7 @@ struct Body<Entry> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let task = driver.meant(args.task.as_deref())?;
     let identity = driver.identify_for(&task)?;
     let role = &identity.role;
     let messages = if role.is_agent() {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::request::attending::{Manner, attend};
-use super::request::driving::{driver, meant};
+use super::request::driving::driver;
 use crate::cli::answer::words::span;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
@@ -87,7 +87,7 @@ fn since(text: &str) -> Result<Timestamp, String> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = args.task.as_deref();
-    let task = task.map(|name| meant(&driver, Some(name))).transpose()?;
+    let task = task.map(|name| driver.meant(Some(name))).transpose()?;
     if let Some(task) = &task {
         // A name that is none is told, rather than that nothing has happened to it.
         driver.show(task)?;

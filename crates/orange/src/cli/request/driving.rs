@@ -16,13 +16,31 @@ use serde_json::{Value, json};
 
 use super::attending::{Manner, attend};
 use super::confirming::{Consent, consent};
-use super::interrupted::{Interrupted, Waited};
+use super::interrupted::Waited;
 use super::outcome::{Outcome, copies_complaint};
 use crate::cli::answer::words::{ToldWait, told_waits};
 use crate::cli::{Error, Exit, Shape, hint_paragraph, push_error};
 use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.change/1");
+
+/// Which task is meant.
+#[derive(Debug, clap::Args)]
+pub struct TaskArg {
+    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
+    /// task's worktree, its own when left out.
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+}
+
+impl TaskArg {
+    /// The task, and the driver that knows it.
+    pub fn find(&self, environment: &Environment) -> Result<(Driver, TaskId), Error> {
+        let driver = driver(environment)?;
+        let task = driver.meant(self.task.as_deref())?;
+        Ok((driver, task))
+    }
+}
 
 /// Which task is meant, and how long to wait.
 #[derive(Debug, clap::Args)]
@@ -97,11 +115,6 @@ pub fn driver(environment: &Environment) -> Result<Driver, Error> {
     Ok(driver.standing_in(Environment::current_directory()))
 }
 
-/// The task that was named, or the asker's own.
-pub fn meant(driver: &Driver, named: Option<&str>) -> Result<TaskId, Error> {
-    Ok(driver.meant(named)?)
-}
-
 /// Asks for something, and prints what came of it.
 pub fn ask(
     target: &Target,
@@ -157,7 +170,7 @@ fn attempt(
     output: &Output,
 ) -> Result<Answer, Error> {
     let driver = driver(environment)?.gathering(target.patience.gathering());
-    let task = meant(&driver, target.task.as_deref())?;
+    let task = driver.meant(target.task.as_deref())?;
     let request = |by| Request {
         by,
         ask: wanted.ask,
@@ -172,12 +185,10 @@ fn attempt(
     });
     match (came, signal) {
         (Err(DriverError::GateRunning { .. }), Some(signal)) => {
-            let waited = Waited::Gate(task);
-            Err(Interrupted { signal, waited }.into())
+            Err(signal.during(&Waited::Gate(task)))
         }
         (Ok(Answer::StillRunning(_)) | Err(_), Some(signal)) => {
-            let waited = Waited::Effects(task);
-            Err(Interrupted { signal, waited }.into())
+            Err(signal.during(&Waited::Effects(task)))
         }
         (came, _) => Ok(came?),
     }
@@ -227,7 +238,7 @@ pub fn named_commit(
         return Ok(None);
     };
     let driver = driver(environment)?;
-    let task = meant(&driver, target.task.as_deref())?;
+    let task = driver.meant(target.task.as_deref())?;
     Ok(Some(driver.commit_named(&task, head)?))
 }
 

@@ -13,13 +13,6 @@ pub enum Signal {
     Terminate,
 }
 
-/// A command that ended before what it waited for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interrupted {
-    pub signal: Signal,
-    pub waited: Waited,
-}
-
 /// What was waited for, and goes on by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waited {
@@ -34,6 +27,14 @@ pub enum Waited {
 }
 
 impl Signal {
+    /// The error of a command that ends before what it waited for.
+    pub fn during(self, waited: &Waited) -> Error {
+        let message = format!("{} while {waited}", self.told());
+        Error::new(self.into(), "interrupted", message)
+            .hint(waited.hint())
+            .details(json!({ "task": waited.task() }))
+    }
+
     fn told(self) -> &'static str {
         match self {
             Signal::Interrupt => "interrupted",
@@ -48,16 +49,6 @@ impl From<Signal> for Exit {
             Signal::Interrupt => Exit::Interrupted,
             Signal::Terminate => Exit::Terminated,
         }
-    }
-}
-
-impl From<Interrupted> for Error {
-    fn from(interrupted: Interrupted) -> Self {
-        let Interrupted { signal, waited } = interrupted;
-        let message = format!("{} while {waited}", signal.told());
-        Error::new(signal.into(), "interrupted", message)
-            .hint(waited.hint())
-            .details(json!({ "task": waited.task() }))
     }
 }
 

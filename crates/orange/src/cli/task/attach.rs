@@ -3,7 +3,7 @@
 use orange_config::Environment;
 use orange_engine::role::Role;
 
-use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::driving::driver;
 use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::Output;
 
@@ -24,7 +24,7 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let task = driver.meant(args.task.as_deref())?;
     let role = args.role.as_deref().map(Role::named);
     let showing = driver.attach(&task, role.as_ref())?;
     if showing.is_nested {

@@ -8,7 +8,7 @@ use orange_engine::names::TaskId;
 
 use crate::cli::answer::words::counted;
 use crate::cli::request::confirming::{Consent, consent};
-use crate::cli::request::driving::{Target, Wanted, answer, driver, meant, print};
+use crate::cli::request::driving::{Target, Wanted, answer, driver, print};
 use crate::cli::{Error, Exit, hint_paragraph};
 use crate::output::{Output, Text};
 
@@ -25,7 +25,7 @@ pub struct Args {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if !args.target.yes {
         let driver = driver(environment)?;
-        let task = meant(&driver, args.target.task.as_deref())?;
+        let task = driver.meant(args.target.task.as_deref())?;
         let question = question(&driver, &task)?;
         if consent(&question, output)? == Consent::Denied {
             return Err(Error::denied("cancel", &task));

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::driving::{Besides, Patience, driver, print, print_with};
-use crate::cli::request::interrupted::{Interrupted, Waited};
+use crate::cli::request::interrupted::Waited;
 use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::{Output, Style, Text};
 
@@ -131,7 +131,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             Err(_) => Some(Waited::Creation),
         };
         if let Some(waited) = waited {
-            return Err(Interrupted { signal, waited }.into());
+            return Err(signal.during(&waited));
         }
     }
     let begun = begun?;

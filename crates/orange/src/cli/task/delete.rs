@@ -6,7 +6,7 @@ use orange_engine::names::TaskId;
 use serde::Serialize;
 
 use crate::cli::request::confirming::{Consent, consent};
-use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::driving::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -39,7 +39,7 @@ struct Body<'a> {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let task = meant(&driver, Some(&args.task))?;
+    let task = driver.meant(Some(&args.task))?;
     if !args.undo && !args.yes {
         let consent = consent(&question(&driver, &task)?, output)?;
         match consent {

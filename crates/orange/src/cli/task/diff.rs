@@ -5,7 +5,7 @@ use orange_driver::{Difference, Part};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::driving::TaskArg;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -23,10 +23,8 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");
 /// in its worktree but not committed, new files included. A merge takes the first part only.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
     /// Only how much each file has changed.
     #[arg(long)]
     pub stat: bool,
@@ -54,8 +52,7 @@ struct PartBody {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     let is_coloured = output.is_coloured() && !output.is_json();
     let difference = driver.diff(&task, args.stat, is_coloured)?;
     if output.is_json() {
@@ -81,8 +78,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 fn heading(line: &str) -> Text {
-    let text = Text::line(Style::Bold, line);
-    text
+    Text::line(Style::Bold, line)
 }
 
 fn committed_heading(difference: &Difference) -> String {

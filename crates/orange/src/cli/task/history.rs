@@ -6,7 +6,7 @@ use orange_engine::event::{Event, Fact};
 use orange_engine::history::told;
 use serde::Serialize;
 
-use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::driving::TaskArg;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -19,10 +19,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.history/1");
 /// of.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
     /// Everything that was recorded.
     #[arg(long)]
     pub all: bool,
@@ -42,8 +40,7 @@ struct Line<'a> {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     let events = driver.history(&task, 0)?;
     if output.is_json() {
         let lines = events.iter().map(|event| Line {

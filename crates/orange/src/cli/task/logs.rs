@@ -10,8 +10,8 @@ use orange_engine::role::Role;
 use serde::Serialize;
 
 use crate::cli::request::attending::{Manner, attend};
-use crate::cli::request::driving::{driver, meant};
-use crate::cli::request::interrupted::{Interrupted, Waited};
+use crate::cli::request::driving::TaskArg;
+use crate::cli::request::interrupted::Waited;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -27,10 +27,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.logs/1");
 /// failed, comes after that.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
     /// Which agent: `worker`, `reviewer` or a role of the workflow; the one that was started last
     /// when left out.
     #[arg(long, value_name = "ROLE")]
@@ -49,8 +47,7 @@ struct Body<'a> {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     let role = args.role.as_deref().map(Role::named);
     let shown = driver.logs(&task, role.as_ref())?;
     if output.is_json() {
@@ -68,10 +65,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         follow(&driver, &task, shown, output)
     });
     match (followed?, signal) {
-        (Followed::Stopped, Some(signal)) => {
-            let waited = Waited::Agent(task);
-            Err(Interrupted { signal, waited }.into())
-        }
+        (Followed::Stopped, Some(signal)) => Err(signal.during(&Waited::Agent(task))),
         _ => Ok(Exit::Ok),
     }
 }

@@ -14,7 +14,6 @@ pub(super) mod restore;
 mod retry;
 pub(super) mod show;
 mod spawn;
-mod tell;
 pub(super) mod unblock;
 mod update;
 mod verbs;
@@ -27,7 +26,9 @@ pub use history::matters;
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 use orange_config::Environment;
+use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
+use orange_engine::role::Role;
 
 /// Create tasks, move them on, and look at them.
 ///
@@ -50,7 +51,7 @@ pub enum Command {
     Complete(verbs::Complete),
     Stuck(verbs::Stuck),
     RequestChanges(verbs::RequestChanges),
-    Tell(tell::Args),
+    Tell(verbs::Tell),
     Merge(merge::Args),
     Cancel(cancel::Args),
     Restore(restore::Args),
@@ -75,17 +76,22 @@ impl Command {
             Command::Attach(args) => attach::run(args, environment, output),
             Command::Diff(args) => diff::run(args, environment, output),
             Command::Complete(args) => {
-                verbs::run(Verb::Complete, &args.target, None, environment, output)
+                let ask = Ask::Verb(Verb::Complete);
+                verbs::run(ask, &args.target, None, environment, output)
             }
             Command::Stuck(args) => {
-                let message = args.message.as_ref();
-                verbs::run(Verb::Stuck, &args.target, message, environment, output)
+                let (ask, message) = (Ask::Verb(Verb::Stuck), args.message.as_ref());
+                verbs::run(ask, &args.target, message, environment, output)
             }
             Command::RequestChanges(args) => {
-                let (verb, message) = (Verb::RequestChanges, Some(&args.message));
-                verbs::run(verb, &args.target, message, environment, output)
+                let (ask, message) = (Ask::Verb(Verb::RequestChanges), Some(&args.message));
+                verbs::run(ask, &args.target, message, environment, output)
             }
-            Command::Tell(args) => tell::run(args, environment, output),
+            Command::Tell(args) => {
+                let role = args.role.as_deref().map(Role::named);
+                let (ask, message) = (Ask::Tell { role }, Some(&args.message));
+                verbs::run(ask, &args.target, message, environment, output)
+            }
             Command::Merge(args) => merge::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),
             Command::Restore(args) => restore::run(args, environment, output),

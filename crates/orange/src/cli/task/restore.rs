@@ -8,7 +8,7 @@ use orange_engine::names::{BranchName, ProjectName};
 use serde::Serialize;
 
 use crate::cli::answer::words::counted;
-use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::driving::TaskArg;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -24,10 +24,8 @@ pub const RESTORED: Shape = Shape::of::<BroughtBack<'static>>("orange.task.resto
 /// kept.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
     /// Which rescue.
     #[arg(value_name = "NUMBER")]
     pub number: Option<u32>,
@@ -57,8 +55,7 @@ struct BroughtBack<'a> {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     driver.identify_for(&task)?;
     let project = args.project.as_deref().map(ProjectName::new);
     if let (Some(to), Some(number)) = (destination(args), args.number) {

@@ -2,7 +2,7 @@
 
 use orange_config::Environment;
 
-use crate::cli::request::driving::{Target, driver, meant, print};
+use crate::cli::request::driving::{Target, driver, print};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
@@ -23,7 +23,7 @@ pub struct Args {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let patience = &args.target.patience;
     let driver = driver(environment)?.gathering(patience.gathering());
-    let task = meant(&driver, args.target.task.as_deref())?;
+    let task = driver.meant(args.target.task.as_deref())?;
     let answer = driver.retry(&task, args.message.as_ref(), patience.waiting())?;
     print(answer, output)
 }

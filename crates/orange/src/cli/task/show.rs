@@ -14,7 +14,7 @@ use crate::cli::answer::results::told_results;
 use crate::cli::answer::words::{
     ToldActivity, ToldWait, ago, doing, told_activities, told_waits, undelivered,
 };
-use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::driving::TaskArg;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -27,10 +27,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 /// agent has read them with `orange inbox` yet, nor shown that it was told of them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -55,8 +53,7 @@ struct Body<'a> {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     let shown = driver.show(&task)?;
     let why = driver.why(&task)?;
     let results = driver.results(&task)?;

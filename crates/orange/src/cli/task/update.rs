@@ -4,7 +4,7 @@ use orange_config::Environment;
 use orange_engine::input::Ask;
 use orange_engine::names::{BranchName, Status};
 
-use crate::cli::request::driving::{Target, Wanted, ask, driver, meant, named_commit};
+use crate::cli::request::driving::{Target, Wanted, ask, driver, named_commit};
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
@@ -70,7 +70,7 @@ fn branch(args: &Args, environment: &Environment) -> Result<Option<BranchName>, 
         None => None,
         Some("") => {
             let driver = driver(environment)?;
-            let task = meant(&driver, args.target.task.as_deref())?;
+            let task = driver.meant(args.target.task.as_deref())?;
             Some(driver.branch_of_worktree(&task)?)
         }
         Some(named) => Some(BranchName::new(named)),

@@ -1,8 +1,7 @@
-//! `orange task complete`, `orange task stuck`, `orange task request-changes`.
+//! `orange task complete`, `orange task stuck`, `orange task request-changes`, `orange task tell`.
 
 use orange_config::Environment;
 use orange_engine::input::Ask;
-use orange_engine::language::verbs::Verb;
 
 use crate::cli::request::driving::{Target, Wanted, ask};
 use crate::cli::{Error, Exit};
@@ -47,9 +46,31 @@ pub struct RequestChanges {
     pub message: String,
 }
 
-/// Asks for the edge that the workflow names under the verb.
+/// Tell an agent something.
+///
+/// The agent gets the message in its inbox, and a line in its terminal says so. The status stays
+/// as it is; to send work back, use `orange task request-changes`.
+#[derive(Debug, clap::Args)]
+pub struct Tell {
+    #[command(flatten)]
+    pub target: Target,
+    /// Which agent; the one that the present status expects when left out.
+    #[arg(long, value_name = "ROLE")]
+    pub role: Option<String>,
+    /// What it is told.
+    #[arg(
+        long,
+        short,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        required = true
+    )]
+    pub message: String,
+}
+
+/// Asks for it, with a message.
 pub fn run(
-    verb: Verb,
+    ask_for: Ask,
     target: &Target,
     message: Option<&String>,
     environment: &Environment,
@@ -57,7 +78,7 @@ pub fn run(
 ) -> Result<Exit, Error> {
     let wanted = Wanted {
         message: message.cloned(),
-        ..Wanted::plain(Ask::Verb(verb))
+        ..Wanted::plain(ask_for)
     };
     ask(target, wanted, environment, output)
 }

@@ -9,8 +9,8 @@ use orange_engine::names::Status;
 use serde::Serialize;
 
 use crate::cli::request::attending::{Manner, attend};
-use crate::cli::request::driving::{driver, meant};
-use crate::cli::request::interrupted::{Interrupted, Waited};
+use crate::cli::request::driving::TaskArg;
+use crate::cli::request::interrupted::Waited;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
@@ -22,10 +22,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.wait/1");
 /// somewhere else. It only looks: an agent's death is judged by a command that changes the task.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
     /// Where: one status or several, `terminal` for any end, `human` for wherever a person is
     /// asked.
     #[arg(
@@ -48,8 +46,7 @@ struct Body<'a> {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     let wanted: Vec<Until> = args.until.iter().map(|word| until(word)).collect();
     let bound = args.timeout.map(Duration::from_secs);
     let manner = Manner::waiting(output);
@@ -57,8 +54,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         driver.await_status(&task, &wanted, bound)
     });
     if let (Ok(Awaited::NotYet(_)), Some(signal)) = (&awaited, signal) {
-        let waited = Waited::Status(task);
-        return Err(Interrupted { signal, waited }.into());
+        return Err(signal.during(&Waited::Status(task)));
     }
     let (outcome, task, told, exit) = match awaited? {
         Awaited::Reached(task) => ("reached", task, "in", Exit::Ok),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::cli::answer::words::{
     ToldActivity, ToldWait, doing, told_activities, told_waits, undelivered,
 };
-use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::driving::TaskArg;
 use crate::cli::task::show::{perform_hint, progress};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
@@ -30,10 +30,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.why/1");
 /// by looking. Commands of gates are not run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -55,8 +53,7 @@ struct Body<'a> {
 }
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     let shown = driver.show(&task)?;
     let why = driver.why(&task)?;
     let outlook = driver.outlook(&task)?;
