@@ -197,14 +197,11 @@ pub enum DriverError {
 
 /// A task that may have been meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "fields of a task")]
 pub struct Candidate {
-    /// The task.
     pub task: TaskId,
-    /// Its project.
     pub project: ProjectName,
-    /// Where it is.
     pub status: Status,
-    /// What is to be done.
     pub summary: String,
 }
 

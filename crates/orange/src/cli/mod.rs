@@ -4,7 +4,6 @@ mod agent_event;
 mod answer;
 mod arguments;
 mod attention;
-mod complete;
 mod completions;
 mod config;
 mod dashboard;
@@ -53,7 +52,7 @@ pub fn main(dashboard: Dashboard) -> ExitCode {
     let glyphs = Glyphs::of(environment.locale().as_deref());
     let mut output = Output::new(size.map(|(width, _)| width.0.into()), glyphs);
     let typed: Vec<OsString> = std::env::args_os().collect();
-    if complete::answered(&typed, &environment) {
+    if completions::answered(&typed, &environment) {
         return Exit::Ok.into();
     }
     run(&typed, dashboard, &environment, &mut output).into()

@@ -15,7 +15,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::attending::{Manner, attend};
-use super::confirming::{Consent, consent};
 use super::interrupted::Waited;
 use super::outcome::{Outcome, copies_complaint};
 use crate::cli::answer::words::{ToldWait, told_waits};
@@ -340,4 +339,26 @@ fn narration(task: &Task, exit: Exit, width: Option<usize>) -> Text {
     };
     text.push_paragraph(&hint_paragraph(&hint, 0), width);
     text
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    Given,
+    Denied,
+    Nobody,
+}
+
+/// Asks whether to go on. The question says what will be touched and what is kept; only a person at
+/// a terminal is asked, and anything but yes is no.
+pub fn consent(question: &str, output: &mut Output) -> Result<Consent, Error> {
+    if output.is_json() || !output.has_person() {
+        return Ok(Consent::Nobody);
+    }
+    let typed = output.ask(&format!("{question} [y/N] "))?;
+    let typed = typed.unwrap_or_default().trim().to_lowercase();
+    Ok(if matches!(typed.as_str(), "y" | "yes") {
+        Consent::Given
+    } else {
+        Consent::Denied
+    })
 }

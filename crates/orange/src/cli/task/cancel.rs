@@ -7,8 +7,7 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 
 use crate::cli::answer::words::counted;
-use crate::cli::request::confirming::{Consent, consent};
-use crate::cli::request::driving::{Target, Wanted, answer, driver, print};
+use crate::cli::request::driving::{Consent, Target, Wanted, answer, consent, driver, print};
 use crate::cli::{Error, Exit, hint_paragraph};
 use crate::output::{Output, Text};
 

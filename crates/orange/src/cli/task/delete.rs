@@ -5,8 +5,7 @@ use orange_driver::{Driver, PutAway};
 use orange_engine::names::TaskId;
 use serde::Serialize;
 
-use crate::cli::request::confirming::{Consent, consent};
-use crate::cli::request::driving::driver;
+use crate::cli::request::driving::{Consent, consent, driver};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 

@@ -2,7 +2,6 @@
 
 pub(super) mod check;
 pub(super) mod diff;
-mod excerpt;
 mod finding;
 pub(super) mod graph;
 pub(super) mod list;

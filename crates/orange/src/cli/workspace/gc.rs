@@ -6,8 +6,7 @@ use orange_engine::names::ProjectName;
 
 use crate::cli::answer::words::counted;
 use crate::cli::request::attending::{Manner, attend};
-use crate::cli::request::confirming::{Consent, consent};
-use crate::cli::request::driving::driver;
+use crate::cli::request::driving::{Consent, consent, driver};
 use crate::cli::{Error, Exit, Shape, narrate_hint};
 use crate::output::{Output, Style, Text};
 

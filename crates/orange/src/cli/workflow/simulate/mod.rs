@@ -12,7 +12,6 @@ mod request;
 mod script;
 mod understand;
 mod view;
-mod words;
 
 use std::path::PathBuf;
 
