@@ -4,11 +4,12 @@
 check:
     .ci/run
 
-# What to run after every edit, in minutes: lints, the engine, the proofs, the commands, the architecture.
+# What to run after every edit, in minutes: lints, the engine, the proofs, the architecture, and of
+# the commands those that need neither git nor tmux.
 quick:
     cargo fmt --all
     cargo clippy --workspace --all-targets --locked -- -D warnings
-    cargo nextest run --workspace --locked -E 'package(orange-engine) or package(orange-check) or binary(cli) or binary(architecture) or kind(lib)'
+    cargo nextest run --workspace --locked -E 'package(orange-engine) or package(orange-check) or binary(architecture) or kind(lib) or binary(cli) and test(/^(workflow_|config_|schema|every_command::(documentation|help|home|printing|reference|schemas|terminal|usage)::)/)'
 
 # Everything there is: all agents, all crash points, more random runs; two hours.
 long:

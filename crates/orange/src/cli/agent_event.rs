@@ -9,9 +9,8 @@ use std::time::Duration;
 use orange_config::Environment;
 use orange_driver::Told;
 
-use super::error::Error;
-use super::exit::Exit;
 use super::request::driving::driver;
+use crate::cli::{Error, Exit};
 
 /// How much of the standard input is looked at.
 const LOOKED_AT: u64 = 1024 * 1024;
@@ -51,7 +50,6 @@ pub struct Args {
     pub transcript: Option<String>,
 }
 
-/// Keeps it.
 pub fn run(args: &Args, environment: &Environment) -> Exit {
     let Ok(driver) = driver(environment) else {
         // Without a home there is nobody who could be told.
@@ -80,7 +78,7 @@ pub fn is_meant(typed: &[OsString]) -> bool {
 pub fn drop(error: &Error, environment: &Environment) {
     if let Ok(driver) = driver(environment) {
         driver.agents.keep_agent_event(Told {
-            kind: error.to_string(),
+            kind: error.message.clone(),
             ..Told::default()
         });
     }

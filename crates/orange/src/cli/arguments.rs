@@ -3,16 +3,15 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, FromArgMatches as _, Parser, Subcommand};
 use orange_config::Environment;
 
-use super::error::Error;
-use super::exit::Exit;
-use super::hidden::{detach, exec_run, gather, perform};
+use super::hidden::{background, detach, exec_run};
 use super::{
     Dashboard, agent_event, attention, completions, config, demo, doctor, harness, help, inbox,
     install, log, man, project, rebuild, schema, serve, task, usage, workflow, workspace,
 };
+use crate::cli::{Error, Exit};
 use crate::output::{Output, Text};
 
 /// Runs many coding agents in parallel, and lets none of them talk its way to done.
@@ -29,6 +28,9 @@ pub struct Arguments {
     /// Print only answers and errors: no hints, no progress.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+    /// Answer in JSON, for programs; before or after a command that has such an answer.
+    #[arg(long)]
+    pub json: bool,
     /// Show the tasks of every project, also inside one; for the dashboard.
     #[arg(long)]
     pub all: bool,
@@ -64,53 +66,23 @@ pub enum Command {
     Man(man::Args),
     Rebuild(rebuild::Args),
     #[command(hide = true)]
-    Perform(perform::Args),
+    Perform(background::Perform),
     #[command(hide = true)]
-    Gather(gather::Args),
+    Gather(background::Gather),
     #[command(hide = true)]
     ExecRun(exec_run::Args),
     #[command(hide = true)]
     Detach(detach::Args),
 }
 
-/// Why there is no command to run.
 #[derive(Debug)]
 pub enum Stopped {
     /// Help or the version was asked for.
     Help(Text),
-    /// The command line makes no sense.
     Usage(Error),
 }
 
 impl Command {
-    /// Whether a program reads the answer.
-    pub fn is_json(&self) -> bool {
-        match self {
-            Command::Workflow(command) => command.is_json(),
-            Command::Project(command) => command.is_json(),
-            Command::Task(command) => command.is_json(),
-            Command::Attention(args) => args.json,
-            Command::Inbox(args) => args.json,
-            Command::Workspace(command) => command.is_json(),
-            Command::Harness(command) => command.is_json(),
-            Command::Config(command) => command.is_json(),
-            Command::Log(args) => args.json,
-            Command::Install(args) => args.json,
-            Command::Doctor(args) => args.json,
-            Command::Rebuild(args) => args.json,
-            Command::Serve(args) => args.json,
-            Command::Schema(args) => args.json,
-            Command::AgentEvent(_)
-            | Command::Completions(_)
-            | Command::Man(_)
-            | Command::Demo(_)
-            | Command::ExecRun(_)
-            | Command::Detach(_)
-            | Command::Perform(_)
-            | Command::Gather(_) => false,
-        }
-    }
-
     /// Runs it; `dashboard` is for those that open one.
     pub fn run(
         &self,
@@ -130,15 +102,15 @@ impl Command {
             Command::Config(command) => command.run(environment, output),
             Command::Log(args) => log::run(args, environment, output),
             Command::Install(args) => install::run(args, environment, output),
-            Command::Doctor(args) => doctor::run(args, environment, output),
+            Command::Doctor(_) => doctor::run(environment, output),
             Command::Completions(args) => completions::run(args, output),
             Command::Man(args) => man::run(args, output),
             Command::Schema(args) => schema::run(args, output),
             Command::Rebuild(args) => rebuild::run(args, environment, output),
             Command::Serve(args) => serve::run(args, environment, output),
             Command::Demo(args) => demo::run(args, dashboard, environment, output),
-            Command::Perform(args) => perform::run(args, environment),
-            Command::Gather(args) => gather::run(args, environment),
+            Command::Perform(args) => background::perform(args, environment),
+            Command::Gather(args) => background::gather(args, environment),
             Command::ExecRun(args) => exec_run::run(args, environment, output),
             Command::Detach(args) => detach::run(args, environment, output),
         }
@@ -150,8 +122,16 @@ impl Arguments {
     pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, Stopped> {
         // Made anew where it is needed a second time: a copy would cost every command.
         let command = || help::command(output.answer_width());
+        let typed = &json_behind(typed, command);
         let matches = command().try_get_matches_from(typed);
-        let parsed = matches.and_then(|matches| Self::from_arg_matches(&matches));
+        let parsed = matches.and_then(|matches| {
+            let arguments = Self::from_arg_matches(&matches)?;
+            if arguments.json && arguments.command.is_none() {
+                return Err(usage::unknown_argument("--json", &mut command()));
+            }
+            let json = arguments.json || is_json(&matches);
+            Ok(Self { json, ..arguments })
+        });
         parsed.map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stopped::Help(rendered(&error)),
             // Somebody who typed only the name of a group gets what `--help` shows.
@@ -166,6 +146,36 @@ impl Arguments {
             _ => Stopped::Usage(usage::error(&error, command())),
         })
     }
+}
+
+/// The same command line with a `--json` before the command moved behind it, where the command
+/// itself accepts or refuses it.
+fn json_behind(typed: &[OsString], program: impl Fn() -> clap::Command) -> Vec<OsString> {
+    let is_flag = |it: &&OsString| it.to_string_lossy().starts_with('-') && *it != "--";
+    let flags = typed.iter().skip(1).take_while(is_flag).count();
+    let (before, rest) = typed.split_at((flags + 1).min(typed.len()));
+    if !before.iter().any(|it| it == "--json") {
+        return typed.to_vec();
+    }
+    let program = program();
+    let mut command = &program;
+    let words = rest.iter().take_while(|word| {
+        let found = command.find_subcommand(word);
+        command = found.unwrap_or(command);
+        found.is_some()
+    });
+    let (name, rest) = rest.split_at(words.count());
+    let before = before.iter().filter(|it| *it != "--json");
+    let json = OsString::from("--json");
+    let parts = before.chain(name).chain([&json]).chain(rest);
+    parts.cloned().collect()
+}
+
+/// Whether the command was given `--json`.
+fn is_json(matches: &ArgMatches) -> bool {
+    let here = matches.try_get_one("json").ok().flatten();
+    let inner = || matches.subcommand().is_some_and(|(_, it)| is_json(it));
+    here == Some(&true) || inner()
 }
 
 fn rendered(help: &clap::Error) -> Text {
@@ -197,5 +207,27 @@ mod tests {
         let typed = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
         assert!(ask_for_json(&typed("orange --json nonsense")));
         assert!(!ask_for_json(&typed("orange nonsense -- --json")));
+    }
+
+    #[test]
+    fn json_before_a_command_is_read_behind_it() {
+        let moved = |text: &str| {
+            let typed: Vec<OsString> = text.split(' ').map(OsString::from).collect();
+            let moved = json_behind(&typed, || help::command(None));
+            let words: Vec<&str> = moved.iter().map(|it| it.to_str().unwrap()).collect();
+            words.join(" ")
+        };
+        let behind = "orange -q task stuck --json a -m";
+        assert_eq!(moved("orange --json -q task stuck a -m"), behind);
+        assert_eq!(moved("orange --json man -- b"), "orange man --json -- b");
+        assert_eq!(moved("orange --json nonsense"), "orange --json nonsense");
+        for unmoved in [
+            "orange -- --json",
+            "orange task list --json b",
+            "orange --json",
+        ] {
+            assert_eq!(moved(unmoved), unmoved);
+        }
+        assert_eq!(moved("orange"), "orange");
     }
 }

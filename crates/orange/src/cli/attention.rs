@@ -13,22 +13,17 @@ use orange_engine::names::ProjectName;
 use orange_engine::time::Timestamp;
 use serde::Serialize;
 
-use super::answer::age::age;
-use super::answer::json::Answer;
-use super::answer::schemas::Shape;
-use super::error::Error;
-use super::exit::Exit;
 use super::request::attending::{Manner, attend};
 use super::request::driving::{driver, print};
+use crate::cli::answer::words::age;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
 /// How long one who follows rests between two looks.
 const REST: Duration = Duration::from_secs(1);
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.attention/1");
 
-/// The shape of a line for who follows.
 pub const CHANGE: Shape = Shape::of::<Change<'static>>("orange.attention.change/1");
 
 /// List what needs you.
@@ -46,15 +41,12 @@ pub struct Args {
     /// Of every project, also inside one.
     #[arg(long)]
     pub all: bool,
-    /// Go on with what comes and goes, until interrupted.
+    /// Go on with what comes and goes, until interrupted; with `--json`, an object per line.
     #[arg(long, short)]
     pub follow: bool,
     /// Clear what went wrong about a task that has ended.
     #[arg(long, value_name = "TASK", conflicts_with_all = ["all", "follow"])]
     pub clear: Option<String>,
-    /// Answer in JSON, for programs; with `--follow`, an object per line.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -90,11 +82,10 @@ enum Came {
     Gone,
 }
 
-/// Prints the queue.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     if let Some(task) = &args.clear {
-        return clear(&driver, task, args.json, output);
+        return clear(&driver, task, output);
     }
     let project = if args.all {
         None
@@ -102,19 +93,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         driver.callers.project_here(None)?.map(|it| it.name)
     };
     if args.follow {
-        return follow(&driver, project.as_ref(), args.json, output);
+        return follow(&driver, project.as_ref(), output);
     }
     let attention = driver.views.attention(project.as_ref())?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                as_of: attention.sequence,
-                project: project.as_ref(),
-                items: attention.items.iter().map(body).collect(),
-            },
+    if output.is_json() {
+        let body = Body {
+            as_of: attention.sequence,
+            project: project.as_ref(),
+            items: attention.items.iter().map(body).collect(),
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&body, output)?;
     } else if attention.items.is_empty() {
         output.narrate(&nothing(project.as_ref()));
     } else {
@@ -123,7 +111,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-fn clear(driver: &Driver, task: &str, json: bool, output: &mut Output) -> Result<Exit, Error> {
+fn clear(driver: &Driver, task: &str, output: &mut Output) -> Result<Exit, Error> {
     let task = driver.callers.meant(Some(task))?;
     let request = |by| Request {
         by,
@@ -135,7 +123,7 @@ fn clear(driver: &Driver, task: &str, json: bool, output: &mut Output) -> Result
     let answer = driver
         .requests
         .ask_as_caller(&task, request, Waiting::USUAL)?;
-    print(answer, json, output)
+    print(answer, output)
 }
 
 fn body(attended: &Attended) -> ItemBody<'_> {
@@ -150,7 +138,6 @@ fn body(attended: &Attended) -> ItemBody<'_> {
 fn follow(
     driver: &Driver,
     project: Option<&ProjectName>,
-    json: bool,
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let mut known: BTreeMap<String, Attended> = BTreeMap::new();
@@ -160,13 +147,13 @@ fn follow(
             let now = driver.views.attention(project)?.items;
             let is_there = |key: &String| now.iter().any(|it| it.item.key == *key);
             for (_, gone) in known.extract_if(.., |key, _| !is_there(key)) {
-                tell(Came::Gone, &gone, json, output)?;
+                tell(Came::Gone, &gone, output)?;
             }
             for attended in now {
                 let key = attended.item.key.clone();
                 let before = known.insert(key, attended.clone());
                 if before.is_none_or(|before| before.item.told != attended.item.told) {
-                    tell(Came::Added, &attended, json, output)?;
+                    tell(Came::Added, &attended, output)?;
                 }
             }
             clock::rest_until(clock::after(REST), REST);
@@ -177,17 +164,13 @@ fn follow(
     Ok(signal.map_or(Exit::Ok, Exit::from))
 }
 
-fn tell(change: Came, attended: &Attended, json: bool, output: &mut Output) -> Result<(), Error> {
-    if json {
-        let answer = Answer {
-            schema: CHANGE.name,
-            body: Change {
-                change,
-                item: body(attended),
-            },
+fn tell(change: Came, attended: &Attended, output: &mut Output) -> Result<(), Error> {
+    if output.is_json() {
+        let body = Change {
+            change,
+            item: body(attended),
         };
-        let line = serde_json::to_string(&answer)? + "\n";
-        output.answer_exactly(line.as_bytes())?;
+        CHANGE.print_line(&body, output)?;
         return Ok(());
     }
     let item = &attended.item;

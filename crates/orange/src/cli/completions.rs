@@ -1,11 +1,22 @@
 //! `orange completions`.
+//!
+//! Arguments are known by their names, so that a new command completes like the others.
+
+use std::ffi::OsString;
 
 use clap::ValueEnum;
+use clap::{Arg, Command};
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
+use orange_config::{Catalog, Environment, Harnesses, Home, Projects};
+use orange_driver::{Driver, Wanted};
+use orange_engine::language::load;
+use orange_engine::names::TaskId;
 
-use super::complete::VARIABLE;
-use super::error::Error;
-use super::exit::Exit;
+use super::help;
+use super::request::driving::driver;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Print what makes a shell complete.
@@ -33,7 +44,6 @@ pub enum Shell {
     Fish,
 }
 
-/// Prints the script.
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
     let name = match args.shell {
         Shell::Bash => "bash",
@@ -48,4 +58,133 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
     }
     output.answer_exactly(&script)?;
     Ok(Exit::Ok)
+}
+
+/// The variable by which the shell's script asks.
+pub const VARIABLE: &str = "COMPLETE";
+
+/// Answers the shell, if it is the one who asks.
+pub fn answered(typed: &[OsString], environment: &Environment) -> bool {
+    if environment.variable(VARIABLE).is_none() {
+        return false;
+    }
+    let asked = Asked {
+        environment: environment.clone(),
+        typed: typed.to_vec(),
+    };
+    let factory = move || with_candidates(help::command(None), &asked);
+    let here = Environment::current_directory();
+    let complete = CompleteEnv::with_factory(factory).var(VARIABLE);
+    // Nobody reads an error while typing.
+    complete
+        .try_complete(typed, here.as_deref())
+        .unwrap_or(true)
+}
+
+/// Who asks, and what stands on the line.
+#[derive(Clone, Debug)]
+struct Asked {
+    environment: Environment,
+    typed: Vec<OsString>,
+}
+
+fn with_candidates(command: Command, asked: &Asked) -> Command {
+    let command = command.mut_args(|argument| candidates_for(argument, asked));
+    command.mut_subcommands(|inner| with_candidates(inner, asked))
+}
+
+fn candidates_for(argument: Arg, asked: &Asked) -> Arg {
+    let name = argument
+        .get_value_names()
+        .and_then(|it| it.first().cloned());
+    let find: fn(&Asked) -> Option<Vec<CompletionCandidate>> =
+        match (name.as_deref(), argument.get_id().as_str()) {
+            (Some("TASK"), _) => tasks,
+            (Some("BRANCH"), _) => branches,
+            (Some("STATUS"), _) => statuses,
+            (_, "project") => projects,
+            (_, "workflow") => workflows,
+            (_, "harness" | "review_harness") => harnesses,
+            _ => return argument,
+        };
+    let asked = asked.clone();
+    argument.add(ArgValueCandidates::new(move || {
+        find(&asked).unwrap_or_default()
+    }))
+}
+
+impl Asked {
+    fn driver(&self) -> Option<Driver> {
+        driver(&self.environment).ok()
+    }
+
+    fn home(&self) -> Option<Home> {
+        Home::resolve(&self.environment).ok()
+    }
+}
+
+/// By their ids; by their branches too where a word is begun, so that none is listed twice before.
+fn tasks(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
+    let overview = asked.driver()?.views.list(&Wanted::default()).ok()?;
+    let is_begun = asked.typed.last().is_some_and(|word| !word.is_empty());
+    let mut candidates = Vec::new();
+    for row in &overview.tasks {
+        let branch = is_begun.then_some(row.branch.as_str());
+        for name in [row.id.as_str()].into_iter().chain(branch) {
+            let help = Some(row.summary.clone().into());
+            candidates.push(CompletionCandidate::new(name).help(help));
+        }
+    }
+    Some(candidates)
+}
+
+fn branches(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
+    let overview = asked.driver()?.views.list(&Wanted::default()).ok()?;
+    let mut branches: Vec<_> = overview.tasks.into_iter().map(|row| row.branch).collect();
+    branches.sort();
+    branches.dedup();
+    Some(branches.into_iter().map(CompletionCandidate::new).collect())
+}
+
+/// Those of the task on the line; of every workflow in use when there is none.
+fn statuses(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
+    let driver = asked.driver()?;
+    let overview = driver.views.list(&Wanted::default()).ok()?;
+    let is_typed = |name: &str| asked.typed.iter().any(|it| it == name);
+    let rows = overview.tasks.iter();
+    let named = rows.filter(|row| is_typed(row.id.as_str()) || is_typed(row.branch.as_str()));
+    let named: Vec<&TaskId> = named.map(|row| &row.id).collect();
+    let meant = if named.is_empty() {
+        overview.tasks.iter().map(|row| &row.id).collect()
+    } else {
+        named
+    };
+    let mut names = Vec::new();
+    for id in meant {
+        let text = driver.views.show(id).ok()?.stored.workflow_text;
+        let states = load(&text).workflow.into_iter().flat_map(|it| it.states);
+        names.extend(states.map(|state| state.name.to_string()));
+    }
+    names.sort();
+    names.dedup();
+    Some(names.into_iter().map(CompletionCandidate::new).collect())
+}
+
+fn projects(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
+    let projects = Projects::load(&asked.home()?).ok()?;
+    let candidate = |it: &orange_config::Project| {
+        CompletionCandidate::new(it.name.as_str()).help(Some(it.path.display().to_string().into()))
+    };
+    Some(projects.projects.iter().map(candidate).collect())
+}
+
+fn workflows(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
+    let names = Catalog::load(&asked.home()?).ok()?.names();
+    Some(names.into_iter().map(CompletionCandidate::new).collect())
+}
+
+fn harnesses(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
+    let found = Harnesses::load(&asked.home()?).ok()?;
+    let names = found.all().iter().map(|(name, _)| name.clone());
+    Some(names.map(CompletionCandidate::new).collect())
 }

@@ -6,10 +6,8 @@ use orange_config::Environment;
 
 use super::Dashboard;
 use super::arguments::{Arguments, Stopped};
-use super::error::Error;
-use super::exit::Exit;
-use super::request::driver_hints::hints;
 use super::request::driving::driver;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Opens the dashboard for a person; where nobody sits at a terminal, prints the help.
@@ -29,7 +27,7 @@ pub fn run(
     let driver = driver(environment)?;
     driver.callers.require_person("open the dashboard")?;
     let project = driver.callers.project_here(None)?.map(|it| it.name);
-    let shown = dashboard(&driver, project, arguments.all, output, hints);
-    shown.map_err(Error::Dashboard)?;
+    let shown = dashboard(&driver, project, arguments.all, output);
+    shown.map_err(Error::dashboard)?;
     Ok(Exit::Ok)
 }

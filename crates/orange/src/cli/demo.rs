@@ -24,11 +24,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::Dashboard;
-use super::error::Error;
-use super::exit::Exit;
-use super::request::driver_hints::hints;
-use super::request::interrupted::{Interrupted, Signal, Waited};
+use super::request::interrupted::{Signal, Waited};
 use super::task::matters;
+use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
 
 /// How often is looked what has happened.
@@ -71,19 +69,13 @@ pub struct Args {
     pub pause: u64,
 }
 
-/// The demo that did not come to its end.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot play the demo to its end: nothing happens any more with `{0}`")]
-pub struct Stuck(String);
-
-impl Stuck {
-    /// What to do about it.
-    pub fn hint() -> String {
-        String::from(
-            "run `orange demo --no-dashboard --keep`, and read `orange/orange.log` in the folder \
-             that it names",
-        )
-    }
+fn stuck(branch: &str) -> Error {
+    let message =
+        format!("cannot play the demo to its end: nothing happens any more with `{branch}`");
+    Error::new(Exit::Unexpected, "system-failed", message).hint(
+        "run `orange demo --no-dashboard --keep`, and read `orange/orange.log` in the folder that \
+         it names",
+    )
 }
 
 /// Shows or plays it, and takes everything away again.
@@ -93,9 +85,8 @@ pub fn run(
     environment: &Environment,
     output: &mut Output,
 ) -> Result<Exit, Error> {
-    let not_started = |error: std::io::Error| Error::NotStarted(error.to_string());
-    let orange = std::env::current_exe().map_err(not_started)?;
-    let asked = Signals::listen().map_err(not_started)?;
+    let orange = std::env::current_exe().map_err(Error::not_started)?;
+    let asked = Signals::listen().map_err(Error::not_started)?;
     for left in Demo::left(environment, &orange) {
         let folder = left.folder().display();
         say(
@@ -171,8 +162,8 @@ fn show(demo: &Demo, dashboard: Dashboard, output: &Output) -> Result<(), Error>
         begin(demo, task, true)?;
     }
     begin(demo, &WAITING, false)?;
-    let shown = dashboard(demo.driver(), Some(demo.project()), false, output, hints);
-    shown.map_err(Error::Dashboard)
+    let shown = dashboard(demo.driver(), Some(demo.project()), false, output);
+    shown.map_err(Error::dashboard)
 }
 
 /// Plays it to its end, and prints each step.
@@ -187,14 +178,13 @@ fn play(demo: &Demo, pause: u64, asked: &Signals, output: &mut Output) -> Result
     let mut patience = Deadline::after(still);
     while tasks.iter().any(|task| !task.is_over) {
         if let Some(signal) = asked.heard() {
-            let waited = Waited::Demo;
-            return Err(Interrupted { signal, waited }.into());
+            return Err(signal.during(&Waited::Demo));
         }
         if advance(demo.driver(), &mut follower, &mut tasks, output)? {
             patience = Deadline::after(still);
         } else if patience.has_passed() {
             let left = tasks.iter().find(|task| !task.is_over);
-            return Err(Stuck(left.map_or("", |task| task.branch).to_owned()).into());
+            return Err(stuck(left.map_or("", |task| task.branch)));
         }
         let mut is_merging = tasks.iter().any(|task| task.is_merging && !task.is_over);
         for task in tasks.iter_mut().filter(|task| !task.is_over) {
@@ -245,7 +235,7 @@ fn begin(demo: &Demo, (branch, summary): &(&str, &str), starts: bool) -> Result<
     match begun.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => Ok(changed.task.id),
         Answer::Already(task) => Ok(task.id),
-        Answer::Refused(refusal) => Err(Error::Refused(refusal)),
+        Answer::Refused(refusal) => Err(refusal.into()),
     }
 }
 
@@ -253,9 +243,7 @@ fn begin(demo: &Demo, (branch, summary): &(&str, &str), starts: bool) -> Result<
 struct Played {
     id: TaskId,
     branch: &'static str,
-    /// What the list says of it.
     row: Option<TaskRow>,
-    /// Up to where its history was told.
     version: u64,
     /// When it came where the person has acted last.
     acted: Option<Timestamp>,
@@ -351,7 +339,7 @@ impl Played {
             waiting: Waiting::Not,
         })?;
         match came {
-            Answer::Refused(refusal) => Err(Error::Refused(refusal)),
+            Answer::Refused(refusal) => Err(refusal.into()),
             Answer::Done(_) | Answer::StillRunning(_) | Answer::Already(_) => Ok(()),
         }
     }
@@ -381,7 +369,7 @@ impl Supervising {
             // The demo notices that nothing happens any more.
             let _ended = supervisor.run();
         });
-        let thread = thread.map_err(|error| Error::NotStarted(error.to_string()))?;
+        let thread = thread.map_err(Error::not_started)?;
         Ok(Supervising {
             stopper,
             _thread: thread,

@@ -4,14 +4,10 @@ use orange_config::Environment;
 use orange_driver::{Checkup, Health};
 use serde::Serialize;
 
-use super::answer::json::Answer;
-use super::answer::schemas::Shape;
-use super::error::Error;
-use super::exit::Exit;
 use super::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.doctor/1");
 
 /// Look whether agents could work.
@@ -22,28 +18,20 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.doctor/1");
 /// `good`, `absent`, `doubtful`, `bad` or `unknown`, with what mends it. Nothing is changed. The exit
 /// code is 3 when something is bad.
 #[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
-}
+pub struct Args {}
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
     checkups: &'a [Checkup],
 }
 
-/// Prints what was found.
-pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let checkups = driver(environment)?.admin.check_up()?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                checkups: &checkups,
-            },
+    if output.is_json() {
+        let body = Body {
+            checkups: &checkups,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&body, output)?;
     } else {
         output.answer(&table(&checkups).to_text(output.answer_width()))?;
     }

@@ -1,7 +1,7 @@
 //! Help that a newcomer can start from.
 
 use clap::builder::styling::{AnsiColor, Style, Styles};
-use clap::{Command, CommandFactory as _};
+use clap::{Arg, ArgAction, Command, CommandFactory as _};
 
 use super::arguments::Arguments;
 
@@ -16,7 +16,7 @@ const LITERAL: Style = AnsiColor::Cyan.on_default();
 
 /// The command line, with one line per command in the help of the program itself.
 pub fn command(terminal_width: Option<usize>) -> Command {
-    let command = Arguments::command();
+    let command = commands();
     let overview = overview(&command);
     let template = format!(
         "{{about-with-newline}}
@@ -53,6 +53,37 @@ Every command explains itself: {LITERAL}orange help workflow check{LITERAL:#}"
         .term_width(terminal_width.unwrap_or(USUAL).min(WIDEST))
         .help_template(template)
         .after_help(after)
+}
+
+/// The command line with the flag that every command shares.
+pub fn commands() -> Command {
+    with_json(Arguments::command())
+}
+
+/// Commands that have no answer in JSON, and so no such flag.
+const WITHOUT_JSON: [&str; 8] = [
+    "agent-event",
+    "completions",
+    "demo",
+    "detach",
+    "exec-run",
+    "gather",
+    "man",
+    "perform",
+];
+
+/// Adds the flag that every command has, but those without an answer in JSON.
+fn with_json(command: Command) -> Command {
+    command.mut_subcommands(|inner| {
+        if inner.has_subcommands() {
+            return with_json(inner);
+        }
+        if WITHOUT_JSON.contains(&inner.get_name()) {
+            return inner;
+        }
+        let json = Arg::new("json").long("json").action(ArgAction::SetTrue);
+        inner.arg(json.help("Answer in JSON, for programs"))
+    })
 }
 
 /// Every command with what it does, one per line.

@@ -5,15 +5,11 @@ use orange_config::clock;
 use orange_driver::Message;
 use serde::Serialize;
 
-use super::answer::age::ago;
-use super::answer::json::Answer;
-use super::answer::schemas::Shape;
-use super::error::Error;
-use super::exit::Exit;
-use super::request::driving::{driver, meant};
+use super::request::driving::driver;
+use crate::cli::answer::words::ago;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<Message>>("orange.inbox/1");
 
 /// Read the messages that wait for you.
@@ -25,9 +21,6 @@ pub struct Args {
     /// The task; inside an agent's session its own when left out.
     #[arg(value_name = "TASK")]
     pub task: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -35,10 +28,9 @@ struct Body<Entry> {
     messages: Vec<Entry>,
 }
 
-/// Prints the messages.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let task = driver.callers.meant(args.task.as_deref())?;
     let identity = driver.callers.identify_for(&task)?;
     let role = &identity.role;
     let messages = if role.is_agent() {
@@ -47,7 +39,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         driver.views.inbox(&task)?
     };
     let last = messages.last().map(|message| message.id);
-    print(messages, role.is_agent(), args.json, output)?;
+    print(messages, role.is_agent(), output)?;
     // What was not handed over counts as unread.
     if let Some(last) = last.filter(|_| role.is_agent()) {
         driver.views.mark_read(&task, role, last)?;
@@ -55,18 +47,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-fn print(
-    messages: Vec<Message>,
-    to_agent: bool,
-    json: bool,
-    output: &mut Output,
-) -> Result<(), Error> {
-    if json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body { messages },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+fn print(messages: Vec<Message>, to_agent: bool, output: &mut Output) -> Result<(), Error> {
+    if output.is_json() {
+        SHAPE.print(&Body { messages }, output)?;
         return Ok(());
     }
     if to_agent && !messages.is_empty() {

@@ -5,14 +5,10 @@ use orange_driver::{Lesson, Taught, Teaching};
 use orange_engine::names::HarnessName;
 use serde::Serialize;
 
-use super::answer::json::Answer;
-use super::answer::schemas::Shape;
-use super::error::{Error, push_error};
-use super::exit::Exit;
 use super::request::driving::driver;
+use crate::cli::{Error, Exit, Shape, push_error};
 use crate::output::{Alignment, Cell, Output, Style, Table, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.install/1");
 
 /// Teach your agents to use orange.
@@ -32,9 +28,6 @@ pub struct Args {
     /// Remove what this command wrote, and nothing else.
     #[arg(long)]
     pub uninstall: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -58,15 +51,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Some(_) => Exit::Refused,
         None => Exit::Ok,
     };
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                skills: &skills,
-                workflows: &workflows,
-            },
+    if output.is_json() {
+        let body = Body {
+            skills: &skills,
+            workflows: &workflows,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&body, output)?;
         return Ok(exit);
     }
     output.answer(&table(&skills).to_text(output.answer_width()))?;

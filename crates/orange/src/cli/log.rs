@@ -11,19 +11,15 @@ use orange_engine::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::answer::age::span;
-use super::answer::json::Answer;
-use super::answer::schemas::Shape;
-use super::error::Error;
-use super::exit::Exit;
 use super::request::attending::{Manner, attend};
-use super::request::driving::{driver, meant};
+use super::request::driving::driver;
+use crate::cli::answer::words::span;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// How long one who follows rests between two looks.
 const REST: Duration = Duration::from_millis(250);
 
-/// The shape of a line for programs.
 pub const SHAPE: Shape = Shape::of::<Line>("orange.log/1");
 
 /// Read what was decided and done.
@@ -44,9 +40,6 @@ pub struct Args {
     /// Wait for more, until interrupted.
     #[arg(long, short)]
     pub follow: bool,
-    /// One object in JSON per line, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// A line of the log.
@@ -91,11 +84,12 @@ fn since(text: &str) -> Result<Timestamp, String> {
     Ok(Timestamp::from_millis(now.saturating_sub(millis)))
 }
 
-/// Prints what is wanted.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let task = args.task.as_deref();
-    let task = task.map(|name| meant(&driver, Some(name))).transpose()?;
+    let task = task
+        .map(|name| driver.callers.meant(Some(name)))
+        .transpose()?;
     if let Some(task) = &task {
         // A name that is none is told, rather than that nothing has happened to it.
         driver.views.show(task)?;
@@ -129,13 +123,8 @@ fn print(
     let lines = lines.into_iter();
     let lines = lines.filter_map(|line| serde_json::from_value::<Line>(line).ok());
     for line in lines.filter(|line| is_wanted(line, args, task)) {
-        if args.json {
-            let answer = Answer {
-                schema: SHAPE.name,
-                body: line,
-            };
-            let text = serde_json::to_string(&answer)? + "\n";
-            output.answer_exactly(text.as_bytes())?;
+        if output.is_json() {
+            SHAPE.print_line(&line, output)?;
         } else {
             output.answer(&told(&line, output.answer_width()))?;
         }

@@ -2,11 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::CommandFactory as _;
-
-use super::arguments::Arguments;
-use super::error::Error;
-use super::exit::Exit;
+use super::help;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Print the manual page, or write all.
@@ -17,9 +14,8 @@ pub struct Args {
     pub dir: Option<PathBuf>,
 }
 
-/// Prints or writes.
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
-    let command = Arguments::command();
+    let command = help::commands();
     if let Some(directory) = &args.dir {
         clap_mangen::generate_to(command, directory)?;
         return Ok(Exit::Ok);

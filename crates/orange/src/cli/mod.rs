@@ -4,7 +4,6 @@ mod agent_event;
 mod answer;
 mod arguments;
 mod attention;
-mod complete;
 mod completions;
 mod config;
 mod dashboard;
@@ -32,24 +31,19 @@ mod workspace;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use answer::schemas::Shape;
 use arguments::{Arguments, Stopped};
-use error::Error;
+use error::{Error, hint_paragraph, narrate_hint, narrate_hint_apart, push_error};
 use exit::Exit;
 use orange_config::Environment;
-use orange_driver::{Driver, DriverError};
+use orange_driver::Driver;
 use orange_engine::names::ProjectName;
 
 use crate::output::{Glyphs, Output};
 
 /// What shows the dashboard. The root of the program brings the two together: they know nothing of
 /// each other.
-pub type Dashboard = fn(
-    &Driver,
-    Option<ProjectName>,
-    bool,
-    &Output,
-    fn(&DriverError) -> Vec<String>,
-) -> Result<(), String>;
+pub type Dashboard = fn(&Driver, Option<ProjectName>, bool, &Output) -> Result<(), String>;
 
 /// Runs the command that this process was started with.
 pub fn main(dashboard: Dashboard) -> ExitCode {
@@ -58,7 +52,7 @@ pub fn main(dashboard: Dashboard) -> ExitCode {
     let glyphs = Glyphs::of(environment.locale().as_deref());
     let mut output = Output::new(size.map(|(width, _)| width.0.into()), glyphs);
     let typed: Vec<OsString> = std::env::args_os().collect();
-    if complete::answered(&typed, &environment) {
+    if completions::answered(&typed, &environment) {
         return Exit::Ok.into();
     }
     run(&typed, dashboard, &environment, &mut output).into()
@@ -70,42 +64,40 @@ fn run(
     environment: &Environment,
     output: &mut Output,
 ) -> Exit {
-    let (is_json, result) = match Arguments::parse(typed, output) {
+    let result = match Arguments::parse(typed, output) {
         Ok(arguments) => {
             if arguments.quiet {
                 output.be_quiet();
             }
+            if arguments.json {
+                output.answer_in_json();
+            }
             match &arguments.command {
-                Some(command) if arguments.all => (command.is_json(), Err(misplaced())),
-                Some(command) => (
-                    command.is_json(),
-                    command.run(dashboard, environment, output),
-                ),
-                None => (
-                    false,
-                    dashboard::run(&arguments, dashboard, environment, output),
-                ),
+                Some(_) if arguments.all => Err(misplaced()),
+                Some(command) => command.run(dashboard, environment, output),
+                None => dashboard::run(&arguments, dashboard, environment, output),
             }
         }
         Err(Stopped::Help(text)) => {
-            let answered = output.answer(&text).map_err(Error::Print);
-            (false, answered.map(|()| Exit::Ok))
+            let answered = output.answer(&text).map_err(Error::from);
+            answered.map(|()| Exit::Ok)
         }
         Err(Stopped::Usage(error)) if agent_event::is_meant(typed) => {
             agent_event::drop(&error, environment);
-            (false, Ok(Exit::Ok))
+            Ok(Exit::Ok)
         }
-        Err(Stopped::Usage(error)) => (arguments::ask_for_json(typed), Err(error)),
+        Err(Stopped::Usage(error)) => {
+            if arguments::ask_for_json(typed) {
+                output.answer_in_json();
+            }
+            Err(error)
+        }
     };
-    result.unwrap_or_else(|error| error.report(is_json, output))
+    result.unwrap_or_else(|error| error.report(output))
 }
 
 /// Every project means something else to each command.
 fn misplaced() -> Error {
-    Error::Usage {
-        message: String::from("`--all` before a command is for the dashboard alone"),
-        hints: vec![String::from(
-            "write it after the command that has it: `orange task list --all`",
-        )],
-    }
+    Error::usage("`--all` before a command is for the dashboard alone")
+        .hint("write it after the command that has it: `orange task list --all`")
 }

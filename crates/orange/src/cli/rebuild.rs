@@ -5,14 +5,10 @@ use orange_driver::Rebuilt;
 use orange_engine::names::{TaskId, WorkspaceName};
 use serde::Serialize;
 
-use super::answer::json::Answer;
-use super::answer::schemas::Shape;
-use super::error::{Error, hint_paragraph};
-use super::exit::Exit;
 use super::request::driving::driver;
+use crate::cli::{Error, Exit, Shape, hint_paragraph};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.rebuild/1");
 
 /// Restore a database that is lost.
@@ -25,9 +21,6 @@ pub struct Args {
     /// Rename a database that is there, and build a new one in its place; nothing is deleted.
     #[arg(long)]
     pub move_aside: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -59,12 +52,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     } else {
         Exit::Refused
     };
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: body(&rebuilt),
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&body(&rebuilt), output)?;
         return Ok(exit);
     }
     output.answer(&text(&rebuilt, output.answer_width()))?;

@@ -1,12 +1,10 @@
 //! `orange schema`.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::answer::json::Answer;
 use super::answer::schemas::{ALL, Shape};
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
 
 /// Print the JSON Schemas of answers.
@@ -18,12 +16,8 @@ pub struct Args {
     /// The name, with its version.
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// Answer in JSON, for programs: the schema under `json_schema`, or every name under `names`.
-    #[arg(long)]
-    pub json: bool,
 }
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.schema/1");
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -35,29 +29,29 @@ struct Body {
     json_schema: Option<Value>,
 }
 
-/// Prints the schema, or the names.
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
     let found = match &args.name {
         Some(name) => {
             let found = ALL.iter().find(|shape| shape.name == name);
-            Some(found.ok_or_else(|| Error::SchemaNotFound { name: name.clone() })?)
+            Some(found.ok_or_else(|| {
+                let message = format!("cannot show the schema `{name}`: no answer has it");
+                Error::new(Exit::NotFound, "schema-not-found", message)
+                    .hint("run `orange schema` to see every name")
+                    .details(json!({ "name": name }))
+            })?)
         }
         None => None,
     };
-    if args.json {
+    if output.is_json() {
         let names = found.map_or_else(
             || ALL.iter().map(|shape| shape.name).collect(),
             |shape| vec![shape.name],
         );
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                names,
-                json_schema: found.map(|shape| shape.schema()),
-            },
+        let body = Body {
+            names,
+            json_schema: found.map(|shape| shape.schema()),
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let Some(shape) = found else {
         let mut text = Text::new();

@@ -11,11 +11,8 @@ use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::answer::json::Answer;
-use super::answer::schemas::Shape;
-use super::error::Error;
-use super::exit::Exit;
 use super::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// How long a supervisor that was asked to end may finish what it is doing.
@@ -37,12 +34,8 @@ pub struct Args {
     /// Print what a service manager needs to start it at login.
     #[arg(long, value_name = "MANAGER", conflicts_with_all = ["detach", "stop"])]
     pub unit: Option<Manager>,
-    /// Answer in JSON, for programs: who supervises, or what stood in the way.
-    #[arg(long)]
-    pub json: bool,
 }
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.serve/1");
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -65,15 +58,13 @@ pub enum Manager {
     Launchd,
 }
 
-/// Supervises, or starts or ends somebody who does.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     driver.callers.require_person("supervise")?;
     if let Some(manager) = args.unit {
-        let orange =
-            std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
+        let orange = std::env::current_exe().map_err(Error::not_started)?;
         let unit = unit(manager, &orange, driver.context.home().path())?;
-        if !args.json {
+        if !output.is_json() {
             output.answer_exactly(unit.as_bytes())?;
             return Ok(Exit::Ok);
         }
@@ -82,7 +73,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             pid: None,
             unit: Some(unit),
         };
-        return answer(body, output);
+        return SHAPE.print(&body, output);
     }
     if args.stop {
         let pid = driver.context.stop_supervisor(PATIENCE)?;
@@ -95,7 +86,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             pid,
             unit: None,
         };
-        return say(&said, body, args.json, output);
+        return say(&said, &body, output);
     }
     if args.detach {
         let pid = driver.context.start_supervisor(PATIENCE)?;
@@ -105,7 +96,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             unit: None,
         };
         let said = format!("process {pid} supervises this home");
-        return say(&said, body, args.json, output);
+        return say(&said, &body, output);
     }
     supervise(driver, output)
 }
@@ -116,7 +107,7 @@ fn supervise(driver: Driver, output: &mut Output) -> Result<Exit, Error> {
     let supervisor = Supervisor::new(driver, settings)?;
     let stopper = supervisor.stopper();
     let signals = Signals::new([SIGINT, SIGTERM]);
-    let mut signals = signals.map_err(|error| Error::NotStarted(error.to_string()))?;
+    let mut signals = signals.map_err(Error::not_started)?;
     let handle = signals.handle();
     let listener = thread::spawn(move || {
         if signals.forever().next().is_some() {
@@ -144,7 +135,7 @@ fn unit(manager: Manager, orange: &Path, home: &Path) -> Result<String, Error> {
         let text = path.to_str().filter(|text| text.chars().all(is_plain));
         text.map(str::to_owned).ok_or_else(|| {
             let shown = path.display();
-            Error::NotStarted(format!(
+            Error::not_started(format!(
                 "`{shown}` has characters that mean something to a service manager; move it"
             ))
         })
@@ -186,22 +177,11 @@ fn is_plain(character: char) -> bool {
     character.is_alphanumeric() || "/._-+@".contains(character)
 }
 
-fn answer(body: Body, output: &mut Output) -> Result<Exit, Error> {
-    let answer = Answer {
-        schema: SHAPE.name,
-        body,
-    };
-    output.answer_exactly(answer.to_text()?.as_bytes())?;
-    Ok(Exit::Ok)
-}
-
-fn say(said: &str, body: Body, is_json: bool, output: &mut Output) -> Result<Exit, Error> {
-    if is_json {
-        return answer(body, output);
+fn say(said: &str, body: &Body, output: &mut Output) -> Result<Exit, Error> {
+    if output.is_json() {
+        return SHAPE.print(body, output);
     }
-    let mut text = Text::new();
-    text.push(Style::Plain, said);
-    text.end_line();
+    let text = Text::line(Style::Plain, said);
     output.answer(&text)?;
     Ok(Exit::Ok)
 }

@@ -3,15 +3,20 @@
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::error::Error;
+use crate::cli::Error;
 
 /// The error for a command line that `program` refused.
 pub fn error(refused: &clap::Error, program: Command) -> Error {
     let (name, usage) = meant(refused, program);
-    Error::Usage {
-        message: message(refused, &name),
-        hints: hints(refused, &name, &usage),
-    }
+    Error::usage(message(refused, &name)).hints(hints(refused, &name, &usage))
+}
+
+/// The refusal of an argument that clap itself would accept.
+pub fn unknown_argument(argument: &str, program: &mut Command) -> clap::Error {
+    let mut refused = program.error(ErrorKind::UnknownArgument, argument);
+    let argument = ContextValue::String(argument.to_owned());
+    refused.insert(ContextKind::InvalidArg, argument);
+    refused
 }
 
 /// The command that was meant, as far as it was understood, and how it is used.

@@ -4,10 +4,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Style;
 
-/// A word and how it looks.
 pub(super) type Word<'a> = (Style, &'a str);
 
-/// Where words may stand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// The column at which the first line starts.
@@ -52,7 +50,6 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     .filter(|word| !word.is_empty())
 }
 
-/// How many columns a text takes.
 pub fn count(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();

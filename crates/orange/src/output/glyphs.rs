@@ -4,12 +4,9 @@ use std::borrow::Cow;
 
 use super::text::{FIRST_STRONG_ISOLATE, POP_ISOLATE};
 
-/// Which signs a listener can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Glyphs {
-    /// All.
     Unicode,
-    /// ASCII.
     Ascii,
 }
 

@@ -13,25 +13,20 @@ const GAP: usize = 2;
 /// What stands for what was cut off.
 const CUT: char = '…';
 
-/// A column of a grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// What stands above it.
     pub heading: &'static str,
-    /// On which side its words stand.
     pub alignment: Alignment,
     /// When there is no room: how narrow it may become. The first column of the row gives way last.
     pub narrowest: Option<usize>,
 }
 
-/// One line per row.
 #[derive(Clone, Debug)]
 pub struct Grid<'text, const N: usize> {
     columns: [Column; N],
     rows: Vec<[Cell<'text>; N]>,
 }
 
-/// Who looks at it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
     /// How many columns there are; nothing is cut when nobody says.
@@ -41,7 +36,6 @@ pub(super) struct Look {
 }
 
 impl<'text, const N: usize> Grid<'text, N> {
-    /// A grid without rows.
     pub fn new(columns: [Column; N]) -> Self {
         Self {
             columns,
@@ -54,7 +48,6 @@ impl<'text, const N: usize> Grid<'text, N> {
         self.rows.push(row.map(Cell::new));
     }
 
-    /// The grid as text that fits.
     pub(super) fn to_text(&self, look: Look) -> String {
         let widths = self.widths(look.width);
         let total: usize = widths.iter().flatten().map(|it| it + GAP).sum();
@@ -125,7 +118,6 @@ impl<'text> Cell<'text> {
     }
 }
 
-/// The line that is being written.
 struct Line {
     text: String,
     look: Look,

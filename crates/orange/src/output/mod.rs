@@ -36,10 +36,10 @@ pub struct Output {
     terminal_width: Option<usize>,
     glyphs: Glyphs,
     is_quiet: bool,
+    is_json: bool,
 }
 
 impl Output {
-    /// Looks at who listens, once.
     pub fn new(terminal_width: Option<usize>, glyphs: Glyphs) -> Self {
         Self {
             stdout: anstream::stdout(),
@@ -47,12 +47,22 @@ impl Output {
             terminal_width,
             glyphs,
             is_quiet: false,
+            is_json: false,
         }
     }
 
     /// From now on only answers and errors are printed.
     pub fn be_quiet(&mut self) {
         self.is_quiet = true;
+    }
+
+    /// From now on answers are printed as JSON.
+    pub fn answer_in_json(&mut self) {
+        self.is_json = true;
+    }
+
+    pub fn is_json(&self) -> bool {
+        self.is_json
     }
 
     /// How many columns an answer has, when a terminal shows it.
@@ -65,7 +75,6 @@ impl Output {
         self.terminal_width.filter(|_| self.stderr.is_terminal())
     }
 
-    /// Prints the answer.
     pub fn answer(&mut self, text: &Text) -> io::Result<()> {
         let shown = self.glyphs.shown(text.as_str(), self.stdout.is_terminal());
         self.stdout.write_all(shown.as_bytes())?;
@@ -118,7 +127,6 @@ impl Output {
         stdout.flush()
     }
 
-    /// Whether answers are in colour.
     pub fn is_coloured(&self) -> bool {
         self.stdout.current_choice() != ColorChoice::Never
     }
@@ -138,7 +146,8 @@ impl Output {
 
     /// A line that tells how far something is, where a person looks on.
     pub fn progress(&self) -> Option<Progress> {
-        let width = self.narration_width().filter(|_| !self.is_quiet);
+        let is_wanted = !self.is_quiet && !self.is_json;
+        let width = self.narration_width().filter(|_| is_wanted);
         width.map(Progress::new)
     }
 

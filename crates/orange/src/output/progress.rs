@@ -11,7 +11,6 @@ use super::text::visible;
 pub struct Progress {
     stderr: Stderr,
     width: usize,
-    /// How many columns are taken now.
     taken: usize,
 }
 
@@ -39,7 +38,6 @@ impl Progress {
         self.taken = taken;
     }
 
-    /// Leaves nothing behind.
     pub fn clear(&mut self) {
         if self.taken > 0 {
             let rest = " ".repeat(self.taken);

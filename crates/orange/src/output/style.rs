@@ -3,19 +3,12 @@
 /// What a word is, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Nothing special.
     Plain,
-    /// A heading or a name.
     Bold,
-    /// What is wrong.
     Bad,
-    /// What somebody should look at.
     Warn,
-    /// What is right.
     Good,
-    /// What to do next.
     Hint,
-    /// What matters less.
     Dim,
 }
 

@@ -11,16 +11,12 @@ const NARROWEST: usize = 30;
 /// How far the last column is indented when it stands below its row.
 const BELOW: usize = 4;
 
-/// On which side a column's words stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alignment {
-    /// Words.
     Left,
-    /// Numbers.
     Right,
 }
 
-/// One field of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
     style: Style,
@@ -46,7 +42,6 @@ pub struct Table<const N: usize> {
 }
 
 impl<const N: usize> Table<N> {
-    /// A table with nothing but its headings.
     pub fn new(columns: [(&str, Alignment); N], last: &str) -> Self {
         let headings = columns.map(|(heading, _)| Cell::new(Style::Bold, heading));
         Self {
@@ -55,7 +50,6 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Adds a row.
     pub fn push(&mut self, row: [Cell; N], last: Cell) {
         self.rows.push((row, last));
     }

@@ -13,12 +13,17 @@ use super::fold::{Room, Word, fold, words};
 pub(super) const FIRST_STRONG_ISOLATE: char = '\u{2068}';
 pub(super) const POP_ISOLATE: char = '\u{2069}';
 
-/// Styled text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(String);
 
 impl Text {
-    /// No text yet.
+    pub fn line(style: Style, text: &str) -> Self {
+        let mut line = Self::new();
+        line.push(style, text);
+        line.end_line();
+        line
+    }
+
     pub fn new() -> Self {
         Self::default()
     }
@@ -33,7 +38,6 @@ impl Text {
         self.0.push_str(&style.paint(&visible(text)));
     }
 
-    /// Adds a line end.
     pub fn end_line(&mut self) {
         self.0.push('\n');
     }
@@ -78,13 +82,9 @@ impl Text {
 /// A lead such as `hint:` and the words that follow it.
 #[derive(Clone, Copy, Debug)]
 pub struct Paragraph<'a> {
-    /// The words it starts with.
     pub lead: &'a [(Style, &'a str)],
-    /// The other words.
     pub body: &'a str,
-    /// How far the first line is indented.
     pub margin: usize,
-    /// How far later lines are indented.
     pub indent: usize,
 }
 

@@ -21,27 +21,22 @@ use super::mode::Told;
 /// How long the command of a gate is waited for.
 const GATES: Duration = Duration::from_secs(30);
 
-/// What to do about an error of the driver.
-pub type Hints = fn(&DriverError) -> Vec<String>;
-
-/// Asks for something; what came of it.
-pub fn perform(driver: &Driver, action: &Action, hints: Hints) -> Came {
-    match attempt(driver, action, hints) {
+pub fn perform(driver: &Driver, action: &Action) -> Came {
+    match attempt(driver, action) {
         Ok(came) => came,
-        Err(error) => Came::Failed(told(&error, action, hints)),
+        Err(error) => Came::Failed(told(&error, action)),
     }
 }
 
-/// An error, for who reads it.
-pub fn told(error: &DriverError, action: &Action, hints: Hints) -> Told {
+pub fn told(error: &DriverError, action: &Action) -> Told {
     Told {
         title: format!("Not done: {}", action.told()),
         lines: vec![error.to_string()],
-        hints: hints(error),
+        hints: error.report().hints,
     }
 }
 
-fn attempt(driver: &Driver, action: &Action, hints: Hints) -> Result<Came, DriverError> {
+fn attempt(driver: &Driver, action: &Action) -> Result<Came, DriverError> {
     Ok(match action {
         Action::Ask {
             task,
@@ -68,7 +63,7 @@ fn attempt(driver: &Driver, action: &Action, hints: Hints) -> Result<Came, Drive
                 driver
                     .requests
                     .begin(&work(driver, draft)?, draft.starts, Waiting::USUAL)?;
-            begun_as(begun, action, hints)
+            begun_as(begun, action)
         }
         Action::Delete(task) => put_away(driver.requests.delete(task)?, task, "deleted", action),
         Action::Undelete(task) => put_away(driver.requests.undelete(task)?, task, "back", action),
@@ -161,7 +156,7 @@ fn refused(refusal: &Refusal, action: &Action) -> Came {
 }
 
 /// The task is there, whatever came of its start.
-fn begun_as(begun: Begun, action: &Action, hints: Hints) -> Came {
+fn begun_as(begun: Begun, action: &Action) -> Came {
     let created = match begun.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed,
         other => return answered(other, action),
@@ -181,7 +176,7 @@ fn begun_as(begun: Begun, action: &Action, hints: Hints) -> Came {
         Start::Asked(Ok(answer)) => answered(answer, action),
         Start::Asked(Err(error)) => Came::Failed(Told {
             title: format!("{id} is there, but its work was not started"),
-            ..told(&error, action, hints)
+            ..told(&error, action)
         }),
     }
 }

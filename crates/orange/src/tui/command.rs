@@ -10,23 +10,16 @@ use super::form::Draft;
 /// Something that is to be done outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// End.
     Quit,
     /// Leave the terminal to the shell for a while.
     Suspend,
-    /// Draw everything anew.
     Redraw,
-    /// Gather what these need.
     Aim(Aim),
-    /// Look again at these.
     Again(Vec<TaskId>),
-    /// Look at everything again.
     Refresh,
     /// Ask the driver for something.
     Act(u64, Action),
-    /// Find the way to an agent.
     Attach(TaskId),
-    /// Show an agent in this terminal.
     Show(Box<Showing>),
     /// Have this text written in the person's editor.
     EditText(String),
@@ -36,7 +29,6 @@ pub enum Command {
     Copy(String),
     /// Find out what a new task can be made with.
     LoadChoices,
-    /// Find out which workspaces there are.
     LoadWorkspaces,
 }
 
@@ -47,38 +39,27 @@ pub struct Aim {
     pub visible: Vec<TaskId>,
     /// The chosen task, and which view of it.
     pub detail: Option<(TaskId, Tab)>,
-    /// How wide the view is.
     pub width: u16,
     /// How many lines of what an agent has shown before are wanted.
     pub before: usize,
 }
 
-/// Something the driver is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A request to a task.
     Ask {
-        /// The task.
         task: TaskId,
-        /// What.
         ask: Ask,
-        /// What is said with it.
         message: Option<String>,
         /// Whether the question of the edge was answered with yes.
         confirmed: bool,
-        /// The commit that was shown.
         head: Option<CommitId>,
     },
-    /// A new task.
     Create(Box<Draft>),
-    /// Putting an ended task away.
     Delete(TaskId),
-    /// Bringing one back.
     Undelete(TaskId),
 }
 
 impl Action {
-    /// A request with nothing said.
     pub fn ask(task: &TaskId, ask: Ask) -> Action {
         Action::Ask {
             task: task.clone(),
@@ -89,7 +70,6 @@ impl Action {
         }
     }
 
-    /// The same, with the question answered.
     #[must_use]
     pub fn confirmed(mut self) -> Action {
         if let Action::Ask { confirmed, .. } = &mut self {
@@ -107,7 +87,6 @@ impl Action {
         self
     }
 
-    /// The same, with something said.
     #[must_use]
     pub fn saying(mut self, text: &str) -> Action {
         if let Action::Ask { message, .. } = &mut self {

@@ -5,19 +5,13 @@ use std::collections::BTreeSet;
 use orange_engine::names::TaskId;
 use ratatui::text::Line;
 
-/// A view of the chosen task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tab {
-    /// What its agent shows.
     #[default]
     Terminal,
-    /// Its TASK.md.
     Task,
-    /// What it has changed.
     Diff,
-    /// What happened.
     Timeline,
-    /// Where it can go.
     Workflow,
 }
 
@@ -31,7 +25,6 @@ impl Tab {
         Tab::Workflow,
     ];
 
-    /// What it is called.
     pub fn title(self) -> &'static str {
         match self {
             Tab::Terminal => "terminal",
@@ -48,26 +41,19 @@ impl Tab {
     }
 }
 
-/// What a tab has to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Content {
-    /// It is being gathered.
     #[default]
     Pending,
     /// Lines, each of them as wide as it is.
     Lines(Vec<Line<'static>>),
-    /// What an agent shows: its screen.
     Screen(Screen),
-    /// Files that differ.
     Files(Vec<File>),
-    /// There is nothing, and why.
     Nothing(String),
 }
 
-/// What an agent shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Screen {
-    /// Its lines.
     pub lines: Vec<Line<'static>>,
     /// Column and line of the cursor.
     pub cursor: Option<(u16, u16)>,
@@ -75,31 +61,23 @@ pub struct Screen {
     pub about: String,
 }
 
-/// A file that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Where it is.
     pub path: String,
-    /// How much, in words.
     pub size: String,
-    /// The difference.
     pub lines: Vec<Line<'static>>,
 }
 
-/// What is shown of the chosen task.
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
-    /// The view.
     pub tab: Tab,
     /// Whether it takes the place of the list.
     pub is_zoomed: bool,
-    /// Whose contents these are.
     pub of: Option<TaskId>,
     contents: [Content; 5],
     scrolls: [usize; 5],
     /// Which file of a difference is pointed at.
     pub file: usize,
-    /// The files whose differences are hidden.
     pub folded: BTreeSet<String>,
 }
 
@@ -115,12 +93,10 @@ impl Detail {
         }
     }
 
-    /// Notes what a tab has to show.
     pub fn set(&mut self, tab: Tab, content: Content) {
         self.contents[tab as usize] = content;
     }
 
-    /// What the tab has to show.
     pub fn content(&self) -> &Content {
         &self.contents[self.tab as usize]
     }
@@ -150,7 +126,6 @@ impl Detail {
         all
     }
 
-    /// How many lines the tab has.
     pub fn height(&self) -> usize {
         match self.content() {
             Content::Pending | Content::Nothing(_) => 1,

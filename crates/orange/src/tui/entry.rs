@@ -9,7 +9,6 @@ use orange_engine::way::Way;
 
 use super::list::Zone;
 
-/// A task of the list.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// What the store says, as of the list's commit.
@@ -18,22 +17,15 @@ pub struct Entry {
     pub seen: Option<AgentState>,
     /// What the agent seems to be doing, as far as it says so itself; advice, never a status.
     pub doing: Option<Doing>,
-    /// What a glance at it showed.
     pub glance: Option<Glance>,
-    /// How much it has changed.
     pub extent: Option<Extent>,
 }
 
-/// What Enter does with a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entering {
-    /// Shows the agent.
     Attach,
-    /// Starts the work.
     Spawn,
-    /// Brings the agent back.
     Respawn,
-    /// Only looks.
     View,
 }
 
@@ -62,7 +54,6 @@ impl Entry {
         self.row = row;
     }
 
-    /// Where in the list it stands.
     pub fn zone(&self) -> Zone {
         match self.row.kind {
             _ if !self.row.attention.is_empty() || self.asks().is_some() => Zone::NeedsYou,
@@ -93,7 +84,6 @@ impl Entry {
         is_live && self.agent() != AgentState::Dead
     }
 
-    /// What Enter does with it.
     pub fn entering(&self) -> Entering {
         if self.has_agent() {
             return Entering::Attach;
@@ -110,7 +100,6 @@ impl Entry {
         }
     }
 
-    /// Where a person may have it go.
     pub fn ways(&self) -> impl Iterator<Item = &Way> {
         let ways = self.glance.iter().flat_map(|glance| &glance.ways);
         ways.filter(|way| way.is_for_person() && way.to.is_some())
@@ -123,7 +112,6 @@ impl Entry {
         open.or_else(|| self.ways().find(means))
     }
 
-    /// Whether it has come to its end.
     pub fn is_ended(&self) -> bool {
         self.row.kind == Some(Kind::Terminal)
     }
@@ -135,7 +123,6 @@ impl Entry {
         first.unwrap_or("(no summary: the agent asks)").trim()
     }
 
-    /// What a search looks at.
     pub fn searched(&self) -> String {
         let row = &self.row;
         format!(

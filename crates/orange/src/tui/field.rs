@@ -15,12 +15,10 @@ impl Field {
         Field { text, cursor }
     }
 
-    /// The text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether nothing but white space is there.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
@@ -45,7 +43,6 @@ impl Field {
         self.cursor += typed.len();
     }
 
-    /// Removes the character before the cursor.
     pub fn backspace(&mut self) {
         if let Some(before) = self.text[..self.cursor].chars().next_back() {
             self.cursor -= before.len_utf8();
@@ -53,14 +50,12 @@ impl Field {
         }
     }
 
-    /// Removes the character after the cursor.
     pub fn delete(&mut self) {
         if self.cursor < self.text.len() {
             self.text.remove(self.cursor);
         }
     }
 
-    /// Removes the word before the cursor.
     pub fn delete_word(&mut self) {
         let before = self.text[..self.cursor].trim_end();
         let start = before.rfind(char::is_whitespace).map_or(0, |at| {
@@ -77,26 +72,22 @@ impl Field {
         self.cursor = start;
     }
 
-    /// One character to the left.
     pub fn left(&mut self) {
         if let Some(before) = self.text[..self.cursor].chars().next_back() {
             self.cursor -= before.len_utf8();
         }
     }
 
-    /// One character to the right.
     pub fn right(&mut self) {
         if let Some(after) = self.text[self.cursor..].chars().next() {
             self.cursor += after.len_utf8();
         }
     }
 
-    /// To the beginning of the line.
     pub fn home(&mut self) {
         self.cursor = self.line_start();
     }
 
-    /// To the end of the line.
     pub fn end(&mut self) {
         let rest = &self.text[self.cursor..];
         self.cursor += rest.find('\n').unwrap_or(rest.len());

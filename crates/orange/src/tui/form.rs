@@ -3,25 +3,16 @@
 use super::field::Field;
 use super::model::Choices;
 
-/// A part of the form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// What is to be done.
     #[default]
     Summary,
-    /// What else should be known.
     Context,
-    /// On which branch.
     Branch,
-    /// In which project.
     Project,
-    /// With which coding agent.
     Harness,
-    /// By which workflow.
     Workflow,
-    /// After which tasks.
     After,
-    /// Whether the work is started at once.
     Start,
 }
 
@@ -32,47 +23,28 @@ pub struct Choice {
     chosen: usize,
 }
 
-/// A task in the making.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form {
-    /// What is to be done.
     pub summary: Field,
-    /// What else should be known.
     pub context: Field,
-    /// On which branch.
     pub branch: Field,
-    /// In which project.
     pub project: Choice,
-    /// With which coding agent.
     pub harness: Choice,
-    /// By which workflow.
     pub workflow: Choice,
-    /// After which tasks.
     pub after: Field,
-    /// Whether it is left in its queue.
     pub waits: bool,
-    /// What is being typed into.
     pub focus: Part,
 }
 
-/// A task as the form describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Draft {
-    /// What is to be done.
     pub summary: String,
-    /// What else should be known.
     pub context: Option<String>,
-    /// On which branch.
     pub branch: Option<String>,
-    /// In which project.
     pub project: Option<String>,
-    /// With which coding agent.
     pub harness: Option<String>,
-    /// By which workflow.
     pub workflow: Option<String>,
-    /// After which tasks.
     pub after: Vec<String>,
-    /// Whether the work is started at once.
     pub starts: bool,
 }
 
@@ -89,7 +61,6 @@ impl Part {
         Part::Start,
     ];
 
-    /// What it is called.
     pub fn title(self) -> &'static str {
         match self {
             Part::Summary => "summary",
@@ -103,7 +74,6 @@ impl Part {
         }
     }
 
-    /// Whether it is typed, and not chosen.
     pub fn is_text(self) -> bool {
         matches!(
             self,
@@ -111,14 +81,12 @@ impl Part {
         )
     }
 
-    /// Whether it has more than one line.
     pub fn has_lines(self) -> bool {
         matches!(self, Part::Summary | Part::Context)
     }
 }
 
 impl Choice {
-    /// These, and nobody says at first.
     pub fn of(options: &[String], chosen: Option<&str>) -> Choice {
         let at = chosen.and_then(|name| options.iter().position(|it| it == name));
         Choice {
@@ -135,7 +103,6 @@ impl Choice {
         self.chosen = usize::try_from((at + by).rem_euclid(count)).unwrap_or(0);
     }
 
-    /// What is chosen, if somebody says.
     pub fn chosen(&self) -> Option<&str> {
         let at = self.chosen.checked_sub(1)?;
         self.options.get(at).map(String::as_str)
@@ -165,7 +132,6 @@ impl Form {
         }
     }
 
-    /// The text that is typed into.
     pub fn field(&mut self) -> Option<&mut Field> {
         match self.focus {
             Part::Summary => Some(&mut self.summary),
@@ -176,7 +142,6 @@ impl Form {
         }
     }
 
-    /// The choice that is made.
     pub fn choice(&mut self) -> Option<&mut Choice> {
         match self.focus {
             Part::Project => Some(&mut self.project),
@@ -193,7 +158,6 @@ impl Form {
         self.focus = Part::ALL[at.saturating_add_signed(by) % count];
     }
 
-    /// The task that it describes.
     pub fn draft(&self) -> Draft {
         let given = |field: &Field| {
             let text = field.text().trim();

@@ -35,7 +35,6 @@ struct State {
 }
 
 impl Input {
-    /// Begins to listen.
     pub fn start(sender: &Sender<Message>) -> io::Result<Input> {
         let input = Input::default();
         let (listening, to) = (input.clone(), sender.clone());
@@ -68,7 +67,6 @@ impl Input {
         let _late = changed.wait_timeout_while(state, PATIENCE, |state| !state.is_resting);
     }
 
-    /// Listens again.
     pub fn resume(&self) {
         self.state().is_wanted_elsewhere = false;
         self.0.changed.notify_all();

@@ -20,43 +20,26 @@ pub enum Deed {
     Go(isize),
     /// Whole pages of tasks.
     Page(isize),
-    /// Shows, starts or brings back the agent.
     Enter,
-    /// A new task.
     Create,
-    /// What a verb means here.
     Verb(Verb),
-    /// Any step.
     Move,
-    /// Writes to the agent.
     Tell,
     /// The view instead of the list, and back.
     Zoom,
-    /// Copies the id.
     Copy,
-    /// Which tasks are shown.
     Filter,
     /// Tasks of every project, or only of this one.
     Scope,
-    /// The order.
     Sort,
-    /// By project.
     Group,
-    /// The workspaces.
     Workspaces,
-    /// Puts an ended task away.
     Delete,
-    /// Brings it back.
     Undo,
-    /// Opens TASK.md in the editor.
     Edit,
-    /// Looks at everything again.
     Refresh,
-    /// Search.
     Search,
-    /// Commands by name.
     Palette,
-    /// A view.
     Tab(Tab),
     /// The view so many further.
     NextTab(usize),
@@ -68,26 +51,18 @@ pub enum Deed {
     File(isize),
     /// Hides or shows the difference of a file.
     Fold,
-    /// Which keys there are.
     Help,
-    /// One step back.
     Back,
-    /// Leaves the terminal to the shell.
     Suspend,
-    /// The end.
     Quit,
 }
 
-/// A key and what it does now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// The keys.
     pub keys: &'static [(KeyCode, KeyModifiers)],
-    /// How they are written.
     pub shown: &'static str,
     /// What they do, in a word or two.
     pub label: Cow<'static, str>,
-    /// What they do.
     pub deed: Deed,
     /// How much it is worth a place in the footer; nothing is not there at all.
     pub worth: Option<u8>,
@@ -313,7 +288,6 @@ fn about_view(model: &Model, table: &mut Table) {
     table.add(keys, "Esc", "back", Deed::Back, None);
 }
 
-/// What a key does while looking around.
 pub fn deed(model: &Model, key: KeyEvent) -> Option<Deed> {
     // A capital letter comes with or without its modifier, depending on the terminal.
     let modifiers = key.modifiers.difference(KeyModifiers::SHIFT);

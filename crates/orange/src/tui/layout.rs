@@ -14,17 +14,12 @@ const BOTH_HEIGHT: u16 = 22;
 /// Where everything stands; what is absent has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// The line at the top.
     pub header: Rect,
-    /// The tasks.
     pub list: Option<Rect>,
     /// The line with the names of the views.
     pub tabs: Option<Rect>,
-    /// The view of the chosen task.
     pub detail: Option<Rect>,
-    /// The line for what was said.
     pub status: Rect,
-    /// The line for what can be pressed.
     pub footer: Rect,
 }
 

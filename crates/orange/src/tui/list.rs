@@ -11,25 +11,17 @@ use orange_engine::time::Timestamp;
 use super::entry::Entry;
 use super::fuzzy::fit;
 
-/// Where in the list a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Zone {
-    /// A person is asked.
     NeedsYou,
-    /// An agent is at it.
     Running,
-    /// Everything else.
     QueueAndDone,
 }
 
-/// Which tasks are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// All but those that have ended.
     Open,
-    /// Those of one zone.
     Only(Zone),
-    /// All.
     Everything,
 }
 
@@ -38,20 +30,14 @@ pub enum Filter {
 pub enum Sort {
     /// What has waited longest first; of what has ended, what ended last.
     Waiting,
-    /// What changed its status last first.
     Latest,
-    /// By status.
     Status,
-    /// By branch.
     Branch,
 }
 
-/// A line of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// What follows, and how much of it.
     Heading(String, usize),
-    /// A task.
     Task(TaskId),
 }
 
@@ -61,17 +47,11 @@ pub struct List {
     tasks: BTreeMap<TaskId, Entry>,
     /// The commit that it is as of.
     pub sequence: u64,
-    /// Whether it was read at all.
     pub is_loaded: bool,
-    /// The project that the person stands in.
     pub here: Option<ProjectName>,
-    /// Whether tasks of every project are shown.
     pub is_everywhere: bool,
-    /// Which are shown.
     pub filter: Filter,
-    /// What is searched for.
     pub search: String,
-    /// In which order.
     pub sort: Sort,
     /// Whether they stand by project rather than by zone.
     pub by_project: bool,
@@ -79,7 +59,6 @@ pub struct List {
     selected: Option<TaskId>,
     /// Where the chosen one stood, for when it goes.
     position: usize,
-    /// The first line that is shown.
     pub top: usize,
 }
 
@@ -95,7 +74,6 @@ impl Filter {
 }
 
 impl Sort {
-    /// The order after this one.
     pub fn next(self) -> Sort {
         match self {
             Sort::Waiting => Sort::Latest,
@@ -105,7 +83,6 @@ impl Sort {
         }
     }
 
-    /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
             Sort::Waiting => "longest waiting first",
@@ -117,7 +94,6 @@ impl Sort {
 }
 
 impl Zone {
-    /// Its heading.
     pub fn title(self) -> &'static str {
         match self {
             Zone::NeedsYou => "NEEDS YOU",
@@ -147,7 +123,6 @@ impl List {
         }
     }
 
-    /// Takes over what has changed.
     pub fn take(&mut self, change: ListChange) {
         if change.is_whole {
             self.tasks.clear();
@@ -167,7 +142,6 @@ impl List {
         self.arrange();
     }
 
-    /// A task.
     pub fn entry(&self, id: &TaskId) -> Option<&Entry> {
         self.tasks.get(id)
     }
@@ -182,7 +156,6 @@ impl List {
         self.tasks.values_mut()
     }
 
-    /// The lines that are shown.
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
@@ -203,19 +176,16 @@ impl List {
         !self.tasks.values().any(|entry| self.is_in_scope(entry))
     }
 
-    /// The chosen task.
     pub fn selected(&self) -> Option<&Entry> {
         self.selected.as_ref().and_then(|id| self.tasks.get(id))
     }
 
-    /// Which line the chosen task stands in.
     pub fn selected_line(&self) -> Option<usize> {
         let selected = self.selected.as_ref()?;
         let is_it = |line: &Line| matches!(line, Line::Task(id) if id == selected);
         self.lines.iter().position(is_it)
     }
 
-    /// Chooses a task.
     pub fn select(&mut self, id: &TaskId) {
         self.selected = Some(id.clone());
         self.hold();
@@ -232,7 +202,6 @@ impl List {
         self.hold();
     }
 
-    /// Chooses what fits the search best.
     pub fn go_to_best(&mut self) {
         let cost = |id: &&TaskId| {
             let entry = self.tasks.get(*id)?;
@@ -243,7 +212,6 @@ impl List {
         }
     }
 
-    /// The tasks that are shown, in order.
     pub fn shown(&self) -> impl Iterator<Item = &TaskId> {
         self.lines.iter().filter_map(|line| match line {
             Line::Task(id) => Some(id),

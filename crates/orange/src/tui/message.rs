@@ -13,20 +13,14 @@ use super::detail::{Content, Tab};
 use super::mode::Told;
 use super::model::{Choices, Supervision};
 
-/// Something that happened.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// A key was pressed.
     Key(KeyEvent),
-    /// The mouse was used.
     Mouse(MouseEvent),
-    /// A text was pasted.
     Paste(String),
     /// The terminal has another size: columns and lines.
     Resized(u16, u16),
-    /// Time goes on.
     Tick(Timestamp),
-    /// Tasks have changed.
     Changed(ListChange),
     /// The list cannot be read, or can again.
     Trouble(Option<String>),
@@ -34,17 +28,14 @@ pub enum Message {
     Agents(BTreeMap<TaskId, AgentState>),
     /// What agents that are believed alive say that they are doing.
     Doing(BTreeMap<TaskId, Doing>),
-    /// Somebody has glanced at a task.
     Glanced(TaskId, Box<Glance>),
     /// Somebody has measured what a task has changed.
     Measured(TaskId, Extent),
     /// Somebody has gathered what a view of a task shows.
     Loaded(TaskId, Tab, Content),
-    /// Somebody else sees what happens, or nobody.
     Supervised(Supervision),
     /// What a new task can be made with.
     Choices(Choices),
-    /// The workspaces.
     Workspaces(Result<Vec<Pooled>, String>),
     /// What was asked for waits until another process lets go of the database.
     HeldUp(u64),
@@ -58,27 +49,18 @@ pub enum Message {
     Returned(Result<(), Told>),
     /// The program is asked to leave the terminal for a while.
     Suspend,
-    /// It is back.
     Continued,
-    /// It is asked to end.
     End,
 }
 
-/// What asking the driver came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Came {
-    /// It happened.
     Done {
-        /// The task, to be looked at.
         task: Option<TaskId>,
-        /// What happened, in a line.
         told: String,
     },
-    /// A question stands in the way.
     Asked {
-        /// The question.
         question: String,
-        /// What follows from yes.
         then: Action,
     },
     /// It did not happen, or not all of it.

@@ -39,7 +39,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use act::Hints;
 use gather::Gatherers;
 use input::Input;
 use list::List;
@@ -69,7 +68,6 @@ pub fn open(
     project: Option<ProjectName>,
     is_everywhere: bool,
     output: &Output,
-    hints: Hints,
 ) -> Result<(), String> {
     // A mistake in the settings is told by what needs them; colours do not.
     let ground = driver.context.settings(None).ok().and_then(|it| it.ground);
@@ -81,7 +79,7 @@ pub fn open(
     let gatherers = Gatherers::start(driver, theme, &sender);
     let model = Model::new(theme, List::new(project, is_everywhere), clock::now());
     let shown = catch_unwind(AssertUnwindSafe(|| {
-        show(driver, model, gatherers, hints, (sender, receiver))
+        show(driver, model, gatherers, (sender, receiver))
     }));
     if let Some(told) = panicked.told() {
         return Err(format!(
@@ -97,14 +95,12 @@ fn show(
     driver: &Driver,
     mut model: Model,
     gatherers: Gatherers,
-    hints: Hints,
     (sender, receiver): (Sender<Message>, Receiver<Message>),
 ) -> io::Result<()> {
     let mut screen = Screen::take()?;
     (model.width, model.height) = screen.size()?;
     let runner = Runner {
         driver: driver.clone(),
-        hints,
         input: Input::start(&sender)?,
         gatherers,
         sender: sender.clone(),

@@ -12,29 +12,20 @@ use super::theme::{Theme, Tone};
 /// Everything a frame is drawn from. It is changed by `update` alone.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Columns of the terminal.
     pub width: u16,
-    /// Lines of the terminal.
     pub height: u16,
     /// The time, as of the last tick.
     pub now: Timestamp,
-    /// How things look.
     pub theme: Theme,
-    /// The tasks.
     pub list: List,
-    /// What is shown of the chosen one.
     pub detail: Detail,
-    /// What keys mean now.
     pub mode: Mode,
-    /// What was said last, for a while.
     pub notice: Option<Notice>,
-    /// What is being done now.
     pub doing: Vec<Doing>,
     /// Whose agent is looked for, to be shown.
     pub looked_for: Option<TaskId>,
     /// The number of the next thing that is done.
     pub next_number: u64,
-    /// Who sees what happens.
     pub supervision: Supervision,
     /// Why the list may be old.
     pub trouble: Option<String>,
@@ -46,52 +37,38 @@ pub struct Model {
     pub aim: Aim,
 }
 
-/// A line that was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// How it is meant.
     pub tone: Tone,
-    /// What.
     pub text: String,
-    /// When.
     pub at: Timestamp,
 }
 
 /// Something that was asked for and has not been answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doing {
-    /// Its number.
     pub number: u64,
-    /// What.
     pub action: Action,
     /// Whether it waits until another process lets go of the database.
     pub is_held_up: bool,
 }
 
-/// Who sees what happens to agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supervision {
-    /// This program.
     Here,
-    /// Another one.
     Elsewhere,
-    /// Nobody, for now.
     Nobody,
 }
 
 /// What a new task can be made with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// The registered projects.
     pub projects: Vec<String>,
-    /// The harnesses that can be used.
     pub harnesses: Vec<String>,
-    /// The workflows.
     pub workflows: Vec<String>,
 }
 
 impl Model {
-    /// An empty one.
     pub fn new(theme: Theme, list: List, now: Timestamp) -> Model {
         Model {
             width: 80,
@@ -113,7 +90,6 @@ impl Model {
         }
     }
 
-    /// Says something for a while.
     pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
         self.notice = Some(Notice {
             tone,

@@ -15,7 +15,6 @@ use serde_json::json;
 use super::message::Message;
 use super::screen::Screen;
 
-/// What panicked first, if anything has.
 #[derive(Clone, Debug, Default)]
 pub struct Panicked(Arc<OnceLock<String>>);
 
@@ -43,7 +42,6 @@ impl Panicked {
         panicked
     }
 
-    /// What was said about it, and where.
     pub fn told(&self) -> Option<&str> {
         self.0.get().map(String::as_str)
     }

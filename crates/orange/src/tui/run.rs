@@ -10,7 +10,7 @@ use orange_engine::names::TaskId;
 use signal_hook::consts::SIGTSTP;
 use signal_hook::low_level::emulate_default_handler;
 
-use super::act::{self, Hints};
+use super::act;
 use super::command::{Action, Command};
 use super::gather::Gatherers;
 use super::input::Input;
@@ -19,18 +19,11 @@ use super::mode::Told;
 use super::model::Choices;
 use super::screen::Screen;
 
-/// Whoever carries out commands.
 #[derive(Debug)]
 pub struct Runner {
-    /// Whom to ask.
     pub driver: Driver,
-    /// What to do about an error.
-    pub hints: Hints,
-    /// Where answers go.
     pub sender: Sender<Message>,
-    /// Those who gather.
     pub gatherers: Gatherers,
-    /// Whoever listens to the terminal.
     pub input: Input,
 }
 
@@ -48,12 +41,12 @@ impl Runner {
             Command::Attach(task) => self.find(task),
             Command::Show(showing) => {
                 let came = self.lend(screen, || showing.run())?;
-                let told = came.map_err(|error| told(&error, "attach", self.hints));
+                let told = came.map_err(|error| told(&error, "attach"));
                 self.send(Message::Returned(told));
             }
             Command::EditTask(task) => {
                 let came = self.lend(screen, || self.driver.requests.edit_task(&task))?;
-                let told = came.map_err(|error| told(&error, "edit TASK.md", self.hints));
+                let told = came.map_err(|error| told(&error, "edit TASK.md"));
                 self.send(Message::Returned(told));
             }
             Command::EditText(text) => {
@@ -77,12 +70,12 @@ impl Runner {
     }
 
     fn act(&self, number: u64, action: Action) {
-        let (driver, hints, sender) = (self.driver.clone(), self.hints, self.sender.clone());
+        let (driver, sender) = (self.driver.clone(), self.sender.clone());
         let came = move || {
             if driver.context.is_kept_from_recording() {
                 let _over = sender.send(Message::HeldUp(number));
             }
-            Message::Answered(number, act::perform(&driver, &action, hints))
+            Message::Answered(number, act::perform(&driver, &action))
         };
         if !self.apart(came) {
             let told = Told {
@@ -96,10 +89,10 @@ impl Runner {
 
     /// Looks for an agent apart from who draws: the store and tmux may take their time.
     fn find(&self, task: TaskId) {
-        let (driver, hints) = (self.driver.clone(), self.hints);
+        let driver = self.driver.clone();
         self.apart(move || {
             let found = driver.agents.attach(&task, None).map(Box::new);
-            let found = found.map_err(|error| told(&error, "attach", hints));
+            let found = found.map_err(|error| told(&error, "attach"));
             Message::Found(task, found)
         });
     }
@@ -150,11 +143,11 @@ impl Runner {
     }
 }
 
-fn told(error: &DriverError, what: &str, hints: Hints) -> Told {
+fn told(error: &DriverError, what: &str) -> Told {
     Told {
         title: format!("Cannot {what}"),
         lines: vec![error.to_string()],
-        hints: hints(error),
+        hints: error.report().hints,
     }
 }
 

@@ -30,7 +30,6 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal.
     pub fn take() -> io::Result<Screen> {
         take_over()?;
         let backend = CrosstermBackend::new(output::terminal());

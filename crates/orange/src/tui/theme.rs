@@ -3,12 +3,9 @@
 use orange_config::Ground;
 use ratatui::style::{Color, Modifier, Style};
 
-/// Which palette is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// On a dark ground.
     Dark,
-    /// On a light ground.
     Light,
     /// Nobody wants colour: shape alone tells.
     Plain,
@@ -17,27 +14,16 @@ pub enum Theme {
 /// What something is, which decides how it looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing special.
     Plain,
-    /// A name or a heading.
     Strong,
-    /// What matters less.
     Dim,
-    /// What is right.
     Good,
-    /// What somebody should look at.
     Warn,
-    /// What is wrong.
     Bad,
-    /// What can be pressed.
     Key,
-    /// What is chosen.
     Chosen,
-    /// A line that was added.
     Added,
-    /// A line that was removed.
     Removed,
-    /// Where in a file.
     Place,
 }
 
@@ -56,7 +42,6 @@ impl Theme {
         }
     }
 
-    /// How something looks.
     pub fn style(self, tone: Tone) -> Style {
         let plain = Style::new();
         let strong = plain.add_modifier(Modifier::BOLD);

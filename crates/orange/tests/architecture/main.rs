@@ -4,6 +4,7 @@
 //! on the real tree, and in its own module on planted violations, because a check
 //! that cannot fail guards nothing.
 
+mod commands;
 mod crates;
 mod cycles;
 mod doors;
@@ -97,6 +98,7 @@ fn the_laws_of_the_tree_hold() {
     let leftovers = texts.flat_map(|text| leftovers::check(&text.path, &text.content));
     let names = tree.names.iter().flat_map(|name| names::check(name));
     let reports = [
+        broken(Law::Commands, commands::check(&tree.sources, &tree.names)),
         broken(Law::Crates, manifests),
         broken(Law::Cycles, cycles::check(&tree.sources)),
         each(Law::Doors, doors::check),

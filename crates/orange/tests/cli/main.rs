@@ -9,24 +9,85 @@
     reason = "a test that cannot set the stage must fail loudly"
 )]
 
-mod check;
-mod config;
-mod diff;
-mod documentation;
-mod graph;
-mod help;
-mod home;
+#[cfg(target_os = "linux")]
+mod agent_event;
+#[cfg(target_os = "linux")]
+mod attention;
+#[cfg(target_os = "linux")]
+mod completions;
+mod config_show;
+#[cfg(target_os = "linux")]
+mod demo;
+#[cfg(target_os = "linux")]
+mod doctor;
+mod every_command;
+#[cfg(target_os = "linux")]
+mod inbox;
+#[cfg(target_os = "linux")]
+mod install;
 #[path = "../judging/mod.rs"]
 mod judging;
-mod list;
-mod new;
-mod printing;
-mod reference;
+#[cfg(target_os = "linux")]
+mod log;
+#[cfg(target_os = "linux")]
+mod project_remove;
+#[cfg(target_os = "linux")]
+mod project_show;
+#[cfg(target_os = "linux")]
+mod project_update;
+#[cfg(target_os = "linux")]
+mod rebuild;
 mod sandbox;
 mod schema;
-mod schemas;
-mod show;
-mod simulate;
-mod simulate_dialogue;
-mod terminal;
-mod usage;
+#[cfg(target_os = "linux")]
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "the tests of the driver use the rest")]
+mod support;
+#[cfg(target_os = "linux")]
+mod task_attach;
+#[cfg(target_os = "linux")]
+mod task_cancel;
+#[cfg(target_os = "linux")]
+mod task_create;
+#[cfg(target_os = "linux")]
+mod task_delete;
+#[cfg(target_os = "linux")]
+mod task_diff;
+#[cfg(target_os = "linux")]
+mod task_history;
+#[cfg(target_os = "linux")]
+mod task_list;
+#[cfg(target_os = "linux")]
+mod task_logs;
+#[cfg(target_os = "linux")]
+mod task_merge;
+#[cfg(target_os = "linux")]
+mod task_respawn;
+#[cfg(target_os = "linux")]
+mod task_retry;
+#[cfg(target_os = "linux")]
+mod task_show;
+#[cfg(target_os = "linux")]
+mod task_spawn;
+#[cfg(target_os = "linux")]
+mod task_stuck;
+#[cfg(target_os = "linux")]
+mod task_tell;
+#[cfg(target_os = "linux")]
+mod task_unblock;
+#[cfg(target_os = "linux")]
+mod task_update;
+#[cfg(target_os = "linux")]
+mod task_wait;
+#[cfg(target_os = "linux")]
+mod task_why;
+mod workflow_check;
+mod workflow_diff;
+mod workflow_graph;
+mod workflow_list;
+mod workflow_new;
+mod workflow_schema;
+mod workflow_show;
+mod workflow_simulate;
+#[cfg(target_os = "linux")]
+mod workspace_gc;

@@ -1,41 +1,29 @@
-//! `orange workflow schema`.
+//! `orange schema`.
 
-use crate::sandbox::{Sandbox, code, everything_below, keys, utf8};
+use serde_json::json;
 
-const SCHEMA: &str = include_str!("../../../orange-engine/src/language/schema.json");
+use crate::sandbox::{Sandbox, code, utf8};
 
 #[test]
-fn it_is_printed_bare_so_that_it_can_be_saved() {
-    let sandbox = Sandbox::new();
-    let output = sandbox.run("workflow schema");
-    assert_eq!(code(&output), 0);
-    assert_eq!(utf8(&output.stdout), SCHEMA);
-    assert_eq!(utf8(&output.stderr), "");
-    let draft = "https://json-schema.org/draft/2020-12/schema";
-    let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(printed["$schema"], draft);
+fn a_schema_that_is_not_there_is_said_so() {
+    let output = Sandbox::new().run("schema orange.nothing/1");
+    assert_eq!(code(&output), 4);
+    assert!(utf8(&output.stderr).contains("run `orange schema`"));
+    let (answer, code) = Sandbox::new().json("schema orange.nothing/1 --json");
+    assert_eq!(
+        (&answer["error"]["code"], code),
+        (&"schema-not-found".into(), 4)
+    );
 }
 
 #[test]
-fn a_program_gets_an_answer_like_every_other() {
+fn a_program_reads_the_names_and_a_schema() {
     let sandbox = Sandbox::new();
-    let (answer, code) = sandbox.json("workflow schema --json");
-    assert_eq!(code, 0);
-    assert_eq!(keys(&answer), ["json_schema", "schema"]);
-    assert_eq!(answer["schema"], "orange.workflow.schema/1");
-    let bare: serde_json::Value = serde_json::from_str(SCHEMA).unwrap();
-    assert_eq!(answer["json_schema"], bare);
-}
-
-#[test]
-fn it_needs_no_home_and_writes_nothing() {
-    let sandbox = Sandbox::new();
-    let before = everything_below(sandbox.root());
-    let mut command = sandbox.command("workflow schema");
-    let output = command
-        .env_remove("HOME")
-        .env_remove("ORANGE_HOME")
-        .output();
-    assert_eq!(code(&output.unwrap()), 0);
-    assert_eq!(everything_below(sandbox.root()), before);
+    let (answer, _) = sandbox.json("schema --json");
+    let names = utf8(&sandbox.run("schema").stdout);
+    let names: Vec<&str> = names.lines().collect();
+    assert_eq!(answer["names"], json!(names));
+    let (answer, _) = sandbox.json("schema orange.inbox/1 --json");
+    assert_eq!(answer["names"], json!(["orange.inbox/1"]));
+    assert_eq!(answer["json_schema"]["title"], "orange.inbox/1");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::stage::Stage;
+use crate::support::Stage;
 
 const SAFE: &str = "name: mine\nversion: 1\nstates:\n  pending: { kind: queued }\n  \
                     asked: { kind: human }\n  done: { kind: terminal }\ntransitions:\n  \

@@ -1,11 +1,10 @@
 //! Two hundred messages to agents that make it difficult.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use orange_config::clock::{Deadline, Stopwatch};
 use orange_driver::{Answer, Message};
@@ -14,7 +13,7 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
 use crate::library::{ask, to};
-use crate::stage::{SOON, Stage, wait_for};
+use crate::support::{SOON, Stage, wait_for};
 
 const DIFFICULT: &str = include_str!("difficult.sh");
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use orange_driver::{Driver, Follower, TaskRow, Wanted};
 use orange_engine::names::TaskId;
 
-use crate::stage::Stage;
+use crate::support::Stage;
 
 /// A list that is kept up to date by what a follower tells.
 struct Followed {

@@ -1,64 +1,12 @@
 //! Commands of a workflow: gates and hooks, and calls in their midst.
 
-use std::fs;
 use std::process::{Command, Stdio};
-use std::thread;
+use std::{fs, thread};
 
 use orange_engine::event::Fact;
-use orange_engine::names::TaskId;
 
-use crate::stage::{Stage, wait_for};
-
-/// `$OUT` stands for a directory of the test.
-const HOOKED: &str = r#"
-name: hooked
-version: 1
-states:
-  open: { kind: queued }
-  held: { kind: human, expects: [] }
-  closed: { kind: terminal }
-gates:
-  asked: { command: [sh, "OUT/gate.sh"], timeout: 60s }
-transitions:
-  - from: open
-    to: held
-    when: spawn_failures < 3
-    hooks:
-      - { action: acquire_workspace }
-      - { action: run_command, command: [sh, "OUT/hook.sh"] }
-  - from: held
-    to: open
-    trigger: spawn_failed
-    set: { spawn_failures: increment }
-  - from: held
-    to: closed
-    gate: asked
-    hooks:
-      - { action: release_workspace }
-  - from: open
-    to: closed
-verbs:
-  spawn: held
-  merge: []
-  cancel: closed
-"#;
-
-pub fn staged(hook: &str, gate: &str) -> (Stage, TaskId) {
-    staged_as(hook, gate, |text| text)
-}
-
-/// The same with another text of the workflow.
-pub fn staged_as(hook: &str, gate: &str, change: impl FnOnce(String) -> String) -> (Stage, TaskId) {
-    let stage = Stage::new("default");
-    let out = stage.path("scripts").display().to_string();
-    fs::create_dir_all(stage.path("home/workflows")).unwrap();
-    let text = change(HOOKED.replace("OUT", &out));
-    fs::write(stage.path("home/workflows/hooked.yml"), text).unwrap();
-    stage.script("hook.sh", &format!("OUT={out}\n{hook}"));
-    stage.script("gate.sh", &format!("OUT={out}\n{gate}"));
-    let id = stage.create(&["Add a line", "--workflow", "hooked"]);
-    (stage, id)
-}
+use crate::support::gates::{HOOKED, times_asked};
+use crate::support::{COUNTED, Stage, staged, wait_for};
 
 fn orange() -> &'static str {
     env!("CARGO_BIN_EXE_orange")
@@ -130,15 +78,6 @@ fn a_gate_asks_a_command_while_others_ask_the_task() {
     stage.must(&["task", "update", id.as_str(), "--status", "closed"]);
     assert_eq!(stage.task(&id).status.as_str(), "closed");
     assert!(stage.store().workspace_of(&id).unwrap().is_none());
-}
-
-/// A gate that counts how often it is asked, and answers when it is told to.
-pub const COUNTED: &str = "echo asked >> $OUT/asked\nuntil [ -e $OUT/answer ]; do sleep 0.02; done\n\
-                       exit $(cat $OUT/answer)";
-
-pub fn times_asked(stage: &Stage) -> usize {
-    let asked = fs::read_to_string(stage.path("scripts/asked"));
-    asked.unwrap_or_default().lines().count()
 }
 
 #[test]

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::library::work;
-use crate::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 /// How many cases are drawn where nobody asks for more with `PROPTEST_CASES`.
 const CASES: u32 = 5;

@@ -4,7 +4,7 @@ use orange_driver::{Driver, DriverError, Identity};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
-use crate::stage::{Stage, environment};
+use crate::support::{Stage, environment};
 
 fn as_seen(stage: &Stage, variables: &[(&str, &str)]) -> Driver {
     let environment = environment(&stage.path(""), variables);

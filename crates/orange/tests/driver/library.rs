@@ -7,7 +7,7 @@ use orange_engine::names::{Status, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::Tuning;
 
-use crate::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 pub fn work(summary: &str) -> NewWork {
     NewWork {

@@ -11,61 +11,27 @@
 )]
 #![cfg(target_os = "linux")]
 
-mod after_trouble;
-mod agent_events;
-mod attention;
 mod binding;
-mod checkups;
-mod codes;
-mod commands;
-mod completing;
 #[cfg(feature = "crash-points")]
 mod crashes;
-mod creating;
 mod dashboard;
-mod deaths;
 mod delivering;
-mod demo;
-mod failed_starts;
-mod first_session;
 mod following;
-mod headless;
 mod hooks;
 mod hostile;
 mod identity;
-mod installing;
-mod interrupting;
 #[path = "../judging/mod.rs"]
 mod judging;
-mod lessons;
 mod library;
-mod listing;
-mod logging;
-mod looking;
-mod losses;
-mod merging;
+mod lives;
 mod midst;
 mod naming;
-mod nudging;
-mod obeying;
-mod printing;
-mod program;
-mod projects;
-mod putting_away;
+mod progress;
 mod racing;
-mod rebuilding;
-mod reports;
-mod restarts;
-mod retrying;
 mod roles;
-mod rounds;
-mod scheduling;
 mod settings;
-mod stage;
-mod stories;
 mod supervisor;
-mod telling;
-mod terminal;
-mod transcript;
-mod watching;
-mod wishes;
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "the tests of the commands use the rest")]
+mod support;
+mod troubles;

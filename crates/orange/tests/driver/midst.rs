@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::stage::Stage;
-use crate::stories::{FAIL, FIX, PASS, PLAN_AND_WORK, WORK, way};
+use crate::support::scripts::{FAIL, WORK};
+use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, way};
 
 /// Stands before a program on the `PATH`: the agent that runs now calls orange first.
 ///
@@ -68,7 +68,8 @@ fn staged(workflow: &str) -> Stage {
     }
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", folder.display());
-    stage.environment = crate::stage::environment(&stage.path(""), &[("PATH", path.as_str())]);
+    stage.environment =
+        crate::support::stage::environment(&stage.path(""), &[("PATH", path.as_str())]);
     stage
 }
 

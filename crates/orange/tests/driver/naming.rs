@@ -5,7 +5,7 @@ use std::process::Command;
 use orange_engine::names::TaskId;
 use serde_json::Value;
 
-use crate::stage::Stage;
+use crate::support::Stage;
 
 impl Stage {
     fn meant(&self, named: &str) -> Result<TaskId, String> {

@@ -16,34 +16,8 @@ use orange_engine::role::Role;
 use serde_json::Value;
 
 use crate::library::to;
-use crate::stage::{SOON, Stage};
-use crate::stories::way;
-
-/// Two sides of a person's mind, and nothing that happens on the way.
-pub const SIDES: &str = r#"
-name: sides
-version: 1
-states:
-  open: { kind: queued }
-  left: { kind: human, expects: [] }
-  right: { kind: human, expects: [] }
-  closed: { kind: terminal }
-transitions:
-  - from: open
-    to: left
-    by: human
-    hooks:
-      - { action: acquire_workspace }
-  - { from: left, to: right, by: human }
-  - { from: right, to: left, by: human }
-  - { from: open, to: right, by: human }
-  - from: "*active"
-    to: closed
-    by: human
-    hooks:
-      - { action: release_workspace }
-verbs: { spawn: left, merge: [], cancel: closed }
-"#;
+use crate::support::gates::SIDES;
+use crate::support::{SOON, Stage, way};
 
 /// How many processes ask at once.
 const RACERS: usize = 50;
@@ -302,7 +276,7 @@ fn lesson_31_a_file_rewritten_from_memory_takes_no_status_back() {
 #[test]
 fn lesson_22_a_race_of_worker_and_reviewer_is_won_by_who_may() {
     let stage = Stage::new("default");
-    stage.script("worker-1", crate::stories::PLAN_AND_WORK);
+    stage.script("worker-1", crate::support::scripts::PLAN_AND_WORK);
     stage.script(
         "reviewer-1",
         "printf 'Verdict: PASS\\n' | section Review\ntouch $SCRIPTS/written\nhang",
@@ -311,7 +285,7 @@ fn lesson_22_a_race_of_worker_and_reviewer_is_won_by_who_may() {
     stage.must(&["task", "spawn", id.as_str()]);
     stage.wait_for_status(&id, "agent-review");
     stage.wait_for_rest(&id);
-    crate::stage::wait_for("the verdict", || stage.path("scripts/written").exists());
+    crate::support::stage::wait_for("the verdict", || stage.path("scripts/written").exists());
     let driver = stage.driver();
     let ask = |by: Role, ask: Ask| {
         let asked = Asked {

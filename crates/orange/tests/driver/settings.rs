@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::stage::Stage;
+use crate::support::Stage;
 
 #[test]
 fn the_settings_hold_where_the_project_says_nothing() {

@@ -1,19 +1,21 @@
-//! The shapes of answers in JSON: named, versioned, published.
+//! Answers in JSON: printed here alone, in shapes that are published.
 //!
 //! `docs/schemas` holds what these say; a test compares the two, and every answer that a test reads
 //! is judged by it.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::request::driving;
+use crate::cli::{Error, Exit};
 use crate::cli::{
     attention, config, doctor, error, harness, inbox, install, log, project, rebuild, schema,
     serve, task, workflow, workspace,
 };
+use crate::output::Output;
 
-/// The shape of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Its name and version, such as `orange.task.list/1`.
@@ -33,7 +35,26 @@ impl Shape {
         }
     }
 
-    /// The schema of the whole answer.
+    /// Prints an answer of this shape, on lines that people can read too.
+    pub fn print(&self, body: &impl Serialize, output: &mut Output) -> Result<Exit, Error> {
+        let text = serde_json::to_string_pretty(&self.answer(body))? + "\n";
+        output.answer_exactly(text.as_bytes())?;
+        Ok(Exit::Ok)
+    }
+
+    /// Prints one of many answers of this shape, each on one line.
+    pub fn print_line(&self, body: &impl Serialize, output: &mut Output) -> Result<(), Error> {
+        let text = serde_json::to_string(&self.answer(body))? + "\n";
+        Ok(output.answer_exactly(text.as_bytes())?)
+    }
+
+    fn answer<'a, Body>(&self, body: &'a Body) -> Answer<'a, Body> {
+        Answer {
+            schema: self.name,
+            body,
+        }
+    }
+
     pub fn schema(&self) -> Value {
         let mut schema = (self.body)();
         schema.insert("title".to_owned(), self.name.into());
@@ -46,6 +67,13 @@ impl Shape {
         }
         schema
     }
+}
+
+#[derive(Serialize)]
+struct Answer<'a, Body> {
+    schema: &'static str,
+    #[serde(flatten)]
+    body: &'a Body,
 }
 
 /// Every shape, in the order of their names.

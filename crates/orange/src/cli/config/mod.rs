@@ -5,8 +5,7 @@ pub(super) mod show;
 use clap::Subcommand;
 use orange_config::Environment;
 
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// See what is set, and who said so.
@@ -16,14 +15,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether a program reads the answer.
-    pub fn is_json(&self) -> bool {
-        match self {
-            Command::Show(args) => args.json,
-        }
-    }
-
-    /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::Show(args) => show::run(args, environment, output),

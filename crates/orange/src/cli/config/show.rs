@@ -6,14 +6,10 @@ use orange_config::{Environment, Home, Setting, SettingOrigin};
 use orange_engine::names::ProjectName;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.config.show/1");
 
 /// Show every setting and its source.
@@ -26,9 +22,6 @@ pub struct Args {
     /// As it is for this project; the one this directory belongs to when left out.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -38,23 +31,18 @@ struct Body<'a> {
     settings: &'a [Setting],
 }
 
-/// Prints them.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let named = args.project.as_deref().map(ProjectName::new);
     let project = driver.callers.project_here(named.as_ref())?;
     let settings = driver.context.settings(project.as_ref())?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                path: driver.context.home().settings().display().to_string(),
-                project: project.map(|it| it.name),
-                settings: settings.all(),
-            },
+    if output.is_json() {
+        let body = Body {
+            path: driver.context.home().settings().display().to_string(),
+            project: project.map(|it| it.name),
+            settings: settings.all(),
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let columns = ["KEY", "VALUE"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "FROM");

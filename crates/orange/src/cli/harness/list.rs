@@ -7,14 +7,10 @@ use orange_driver::KnownHarness;
 use orange_engine::parking::{Parking, Reason};
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.list/1");
 
 /// List the harnesses.
@@ -24,11 +20,7 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.list/1");
 /// mistake. Whether an agent is logged in, and would ask something first, is what `orange doctor`
 /// tells.
 #[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
-}
+pub struct Args {}
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
@@ -50,19 +42,14 @@ struct Line<'a> {
     parked: Option<&'a Parking>,
 }
 
-/// Prints the list.
-pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let known = driver.scheduler.known_harnesses()?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                harnesses: known.iter().map(line).collect(),
-            },
+    if output.is_json() {
+        let body = Body {
+            harnesses: known.iter().map(line).collect(),
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let columns = ["HARNESS", "STATE", "UNTIL"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "PROGRAM");

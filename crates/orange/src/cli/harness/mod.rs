@@ -6,8 +6,7 @@ pub(super) mod unpark;
 use clap::Subcommand;
 use orange_config::Environment;
 
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Look after the coding agents that tasks are done with.
@@ -21,18 +20,9 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether a program reads the answer.
-    pub fn is_json(&self) -> bool {
-        match self {
-            Command::List(args) => args.json,
-            Command::Unpark(args) => args.json,
-        }
-    }
-
-    /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
-            Command::List(args) => list::run(args, environment, output),
+            Command::List(_) => list::run(environment, output),
             Command::Unpark(args) => unpark::run(args, environment, output),
         }
     }

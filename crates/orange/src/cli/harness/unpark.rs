@@ -5,15 +5,11 @@ use orange_engine::names::{HarnessName, TaskId};
 use orange_engine::parking::Parking;
 use serde::Serialize;
 
-use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::answer::words::counted;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.harness.unpark/1");
 
 /// Use a parked harness again.
@@ -25,9 +21,6 @@ pub struct Args {
     /// The harness.
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -39,22 +32,17 @@ struct Body<'a> {
     tasks: &'a [TaskId],
 }
 
-/// Ends the parking.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let unparked = driver(environment)?
         .scheduler
         .unpark(&HarnessName::new(&args.name))?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                harness: &args.name,
-                was: unparked.was.as_ref(),
-                tasks: &unparked.tasks,
-            },
+    if output.is_json() {
+        let body = Body {
+            harness: &args.name,
+            was: unparked.was.as_ref(),
+            tasks: &unparked.tasks,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let mut text = Text::new();
     text.push(Style::Bold, &args.name);

@@ -5,8 +5,7 @@ use std::ffi::OsString;
 use orange_config::Environment;
 use orange_driver::{Invocation, lead_session};
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Start a program in a session of its own, and print its process number.
@@ -19,18 +18,16 @@ pub struct Args {
     pub command: Vec<OsString>,
 }
 
-/// Starts the program, and leaves it behind.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (program, arguments) = match args.command.split_first() {
         Some((program, arguments)) => (program.clone(), arguments),
         None => (OsString::new(), &[][..]),
     };
-    let not_started = |error: &dyn std::fmt::Display| Error::NotStarted(error.to_string());
-    lead_session().map_err(|error| not_started(&error))?;
+    lead_session().map_err(Error::not_started)?;
     let pid = Invocation::new(program, environment.variables().clone())
         .arguments(arguments)
         .leave_behind()
-        .map_err(|error| not_started(&error))?;
+        .map_err(Error::not_started)?;
     output.answer_exactly(format!("{pid}\n").as_bytes())?;
     Ok(Exit::Ok)
 }

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use orange_config::Environment;
 use orange_driver::exec_run;
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Become the agent that a run file describes.
@@ -19,11 +18,10 @@ pub struct Args {
     pub file: PathBuf,
 }
 
-/// Becomes the agent.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let error = exec_run(&args.file, environment, |line| {
         // A pane that is gone keeps no agent from working.
         let _gone = output.answer_exactly(format!("{line}\n").as_bytes());
     });
-    Err(Error::NotStarted(error.to_string()))
+    Err(Error::not_started(error))
 }

@@ -6,14 +6,10 @@ use orange_config::{Environment, Project};
 use orange_engine::names::{HarnessName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.add/1");
 
 /// Register a git repository.
@@ -37,9 +33,6 @@ pub struct Args {
     /// The coding agent of its tasks: a definition in `harnesses/NAME.toml`.
     #[arg(long, value_name = "NAME")]
     pub harness: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -48,7 +41,6 @@ struct Body<'a> {
     project: &'a Project,
 }
 
-/// Registers it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let here = driver.context.directory().map(std::path::Path::to_owned);
@@ -63,16 +55,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         args.workflow.clone(),
         args.harness.as_deref().map(HarnessName::new),
     )?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                is_new,
-                project: &project,
-            },
+    if output.is_json() {
+        let body = Body {
+            is_new,
+            project: &project,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let mut text = Text::new();
     let word = if is_new {

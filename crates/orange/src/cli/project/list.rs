@@ -3,40 +3,26 @@
 use orange_config::{Environment, Project};
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.project.list/1");
 
 /// List the registered repositories.
 #[derive(Debug, clap::Args)]
-pub struct Args {
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
-}
+pub struct Args {}
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body {
     projects: Vec<Project>,
 }
 
-/// Prints the list.
-pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let projects = driver.admin.registered()?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body { projects },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+    if output.is_json() {
+        return SHAPE.print(&Body { projects }, output);
     }
     let columns = ["PROJECT", "WORKFLOW", "HARNESS"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "PATH");

@@ -9,8 +9,7 @@ pub(super) mod update;
 use clap::Subcommand;
 use orange_config::Environment;
 
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Register the repositories that tasks are done in.
@@ -24,22 +23,10 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether a program reads the answer.
-    pub fn is_json(&self) -> bool {
-        match self {
-            Command::Add(args) => args.json,
-            Command::List(args) => args.json,
-            Command::Show(args) => args.json,
-            Command::Update(args) => args.json,
-            Command::Remove(args) => args.json,
-        }
-    }
-
-    /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::Add(args) => add::run(args, environment, output),
-            Command::List(args) => list::run(args, environment, output),
+            Command::List(_) => list::run(environment, output),
             Command::Show(args) => show::run(args, environment, output),
             Command::Update(args) => update::run(args, environment, output),
             Command::Remove(args) => remove::run(args, environment, output),

@@ -4,15 +4,11 @@ use orange_config::{Environment, Project};
 use orange_engine::names::ProjectName;
 use serde::Serialize;
 
-use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::answer::words::counted;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.remove/1");
 
 /// Take a repository off the list.
@@ -25,9 +21,6 @@ pub struct Args {
     /// The project.
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -36,7 +29,6 @@ struct Body<'a> {
     stays: Vec<String>,
 }
 
-/// Takes it off.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let name = ProjectName::new(&args.name);
@@ -53,16 +45,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     for path in &found.idle {
         stays.push(format!("the idle worktree `{}`", path.display()));
     }
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                project: &project,
-                stays,
-            },
+    if output.is_json() {
+        let body = Body {
+            project: &project,
+            stays,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let mut text = Text::new();
     text.push(Style::Bold, project.name.as_str());

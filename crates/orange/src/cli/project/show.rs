@@ -6,14 +6,10 @@ use orange_engine::names::{ProjectName, TaskId, WorkspaceName};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.show/1");
 
 /// Show how a repository is registered.
@@ -22,9 +18,6 @@ pub struct Args {
     /// The project; the one this directory belongs to when left out.
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -35,24 +28,19 @@ struct Body<'a> {
     held_workspaces: Vec<&'a str>,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let name = args.name.as_deref().map(ProjectName::new);
     let project = driver.callers.project_for(name.as_ref())?;
     let found = driver.admin.belongings(&project.name)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                project: &project,
-                open_tasks: found.open.iter().map(TaskId::as_str).collect(),
-                ended_tasks: found.ended,
-                held_workspaces: found.held.iter().map(WorkspaceName::as_str).collect(),
-            },
+    if output.is_json() {
+        let body = Body {
+            project: &project,
+            open_tasks: found.open.iter().map(TaskId::as_str).collect(),
+            ended_tasks: found.ended,
+            held_workspaces: found.held.iter().map(WorkspaceName::as_str).collect(),
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let width = output.answer_width();
     output.answer(&text(&project, &found, width)?)?;

@@ -5,14 +5,10 @@ use orange_driver::ProjectSettings;
 use orange_engine::names::{BranchName, HarnessName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.project.update/1");
 
 /// Change a registered repository.
@@ -64,9 +60,6 @@ pub struct Args {
     /// How many seconds that may take.
     #[arg(long, value_name = "SECONDS")]
     pub teardown_timeout: Option<u64>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -74,7 +67,6 @@ struct Body<'a> {
     project: &'a Project,
 }
 
-/// Changes it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let name = args.name.as_deref().map(ProjectName::new);
@@ -99,22 +91,17 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         teardown_timeout: args.teardown_timeout,
     };
     if settings == ProjectSettings::default() {
-        return Err(Error::Usage {
-            message: format!("cannot change project `{name}`: nothing is named that should change"),
-            hints: vec![
-                format!("name it, such as `orange project update {name} --workflow NAME`"),
-                "`orange project update --help` lists what can be changed".to_owned(),
-            ],
-        });
+        return Err(Error::usage(format!(
+            "cannot change project `{name}`: nothing is named that should change"
+        ))
+        .hint(format!(
+            "name it, such as `orange project update {name} --workflow NAME`"
+        ))
+        .hint("`orange project update --help` lists what can be changed"));
     }
     let project = driver.admin.update_project(&name, &settings)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body { project: &project },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+    if output.is_json() {
+        return SHAPE.print(&Body { project: &project }, output);
     }
     let mut text = Text::new();
     text.push(Style::Bold, project.name.as_str());
@@ -128,11 +115,10 @@ fn script(option: &str, text: &str) -> Result<Vec<String>, Error> {
     if !text.trim_start().starts_with('[') {
         return Ok(text.split_whitespace().map(str::to_owned).collect());
     }
-    serde_json::from_str(text).map_err(|error| Error::Usage {
-        message: format!("cannot read the script of `{option}`: {error}"),
-        hints: vec![format!(
+    serde_json::from_str(text).map_err(|error| {
+        Error::usage(format!("cannot read the script of `{option}`: {error}")).hint(format!(
             "write it as `{option} '[\"sh\", \"-c\", \"make all\"]'`, or as plain words"
-        )],
+        ))
     })
 }
 

@@ -19,7 +19,6 @@ use signal_hook::low_level::emulate_default_handler;
 use super::interrupted::Signal;
 use crate::output::{Output, Progress};
 
-/// How often is looked.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What is done sooner is not worth a word.
@@ -34,7 +33,6 @@ static IS_UNATTENDED: AtomicBool = AtomicBool::new(true);
 
 static PREPARED: Once = Once::new();
 
-/// How something is done.
 #[derive(Debug)]
 pub struct Manner {
     progress: Option<Progress>,
@@ -43,19 +41,19 @@ pub struct Manner {
 }
 
 impl Manner {
-    /// It waits, and can end in between; nobody sees progress where a program reads the answer.
-    pub fn waiting(is_json: bool, output: &Output) -> Self {
+    /// It waits, and can end in between.
+    pub fn waiting(output: &Output) -> Self {
         Self {
-            progress: output.progress().filter(|_| !is_json),
+            progress: output.progress(),
             can_stop: true,
         }
     }
 
     /// It works, and may be ended whenever.
-    pub fn working(is_json: bool, output: &Output) -> Self {
+    pub fn working(output: &Output) -> Self {
         Self {
             can_stop: false,
-            ..Self::waiting(is_json, output)
+            ..Self::waiting(output)
         }
     }
 

@@ -15,21 +15,33 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::attending::{Manner, attend};
-use super::confirming::{Consent, consent};
-use super::copies::copies_complaint;
-use super::interrupted::{Interrupted, Waited};
-use super::outcome::Outcome;
-use super::waits::{ToldWait, told_waits};
-use crate::cli::answer::json::{Answer as JsonAnswer, ErrorFields};
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, hint_paragraph, push_error};
-use crate::cli::exit::Exit;
+use super::interrupted::Waited;
+use super::outcome::{Outcome, copies_complaint};
+use crate::cli::answer::words::{ToldWait, told_waits};
+use crate::cli::{Error, Exit, Shape, hint_paragraph, push_error};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.change/1");
 
-/// Which task is meant, how long to wait, and how to answer.
+/// Which task is meant.
+#[derive(Debug, clap::Args)]
+pub struct TaskArg {
+    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
+    /// task's worktree, its own when left out.
+    #[arg(value_name = "TASK")]
+    pub task: Option<String>,
+}
+
+impl TaskArg {
+    /// The task, and the driver that knows it.
+    pub fn find(&self, environment: &Environment) -> Result<(Driver, TaskId), Error> {
+        let driver = driver(environment)?;
+        let task = driver.callers.meant(self.task.as_deref())?;
+        Ok((driver, task))
+    }
+}
+
+/// Which task is meant, and how long to wait.
 #[derive(Debug, clap::Args)]
 pub struct Target {
     /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
@@ -43,20 +55,16 @@ pub struct Target {
     pub patience: Patience,
 }
 
-/// How long to wait, and how to answer.
+/// How long to wait.
 #[derive(Debug, clap::Args)]
 pub struct Patience {
     /// Wait at most this many seconds for what was planned; past that the command exits with 5,
     /// and repeating it reads the result.
     #[arg(long, value_name = "SECONDS")]
     pub wait: Option<u64>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 impl Patience {
-    /// Who performs, and how long is waited.
     pub fn waiting(&self) -> Waiting {
         let asked = self.wait.map(Duration::from_secs);
         asked.map_or(Waiting::USUAL, Waiting::Detached)
@@ -79,7 +87,7 @@ struct Body<'a> {
     events: &'a [Event],
     given_up: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    not_started: Option<ErrorFields>,
+    not_started: Option<&'a Error>,
     /// What keeps its start back, which happens by itself once that is gone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waits: Vec<ToldWait<'a>>,
@@ -96,22 +104,14 @@ struct Body<'a> {
 pub struct Besides<'a> {
     /// Why the work was not started in the end.
     pub not_started: Option<&'a Error>,
-    /// What keeps its start back.
     pub waits: &'a [Wait],
-    /// What a merge came to.
     pub merged: Option<&'a Merged>,
 }
 
-/// The driver for this process.
 pub fn driver(environment: &Environment) -> Result<Driver, Error> {
-    let orange = std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
+    let orange = std::env::current_exe().map_err(Error::not_started)?;
     let driver = Driver::new(environment, orange)?;
     Ok(driver.standing_in(Environment::current_directory()))
-}
-
-/// The task that was named, or the asker's own.
-pub fn meant(driver: &Driver, named: Option<&str>) -> Result<TaskId, Error> {
-    Ok(driver.callers.meant(named)?)
 }
 
 /// Asks for something, and prints what came of it.
@@ -122,7 +122,7 @@ pub fn ask(
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let answer = answer(target, request, environment, output)?;
-    print(answer, target.patience.json, output)
+    print(answer, output)
 }
 
 /// Asks for something, and says what came of it. Where the question of an edge alone stands in the
@@ -146,13 +146,12 @@ pub fn answer(
         head: head.or(wanted.head.clone()),
         ..wanted
     };
-    match consent(&asked, target.patience.json, output)? {
+    match consent(&asked, output)? {
         Consent::Given => attempt(target, wanted, true, environment, output),
         Consent::Denied | Consent::Nobody => Ok(came),
     }
 }
 
-/// The same, and nobody is asked.
 pub fn answer_unasked(
     target: &Target,
     wanted: Wanted,
@@ -170,7 +169,7 @@ fn attempt(
     output: &Output,
 ) -> Result<Answer, Error> {
     let driver = driver(environment)?.gathering(target.patience.gathering());
-    let task = meant(&driver, target.task.as_deref())?;
+    let task = driver.callers.meant(target.task.as_deref())?;
     let request = |by| Request {
         by,
         ask: wanted.ask,
@@ -179,18 +178,16 @@ fn attempt(
         head: wanted.head,
     };
     let waiting = target.patience.waiting();
-    let manner = Manner::waiting(target.patience.json, output);
+    let manner = Manner::waiting(output);
     let (came, signal) = attend(driver.context.meanwhile(), manner, || {
         driver.requests.ask_as_caller(&task, request, waiting)
     });
     match (came, signal) {
         (Err(DriverError::GateRunning { .. }), Some(signal)) => {
-            let waited = Waited::Gate(task);
-            Err(Interrupted { signal, waited }.into())
+            Err(signal.during(&Waited::Gate(task)))
         }
         (Ok(Answer::StillRunning(_)) | Err(_), Some(signal)) => {
-            let waited = Waited::Effects(task);
-            Err(Interrupted { signal, waited }.into())
+            Err(signal.during(&Waited::Effects(task)))
         }
         (came, _) => Ok(came?),
     }
@@ -213,19 +210,14 @@ fn question(answer: &Answer) -> Option<(String, Option<CommitId>)> {
     }
 }
 
-/// What is asked for, whoever asks.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// What.
     pub ask: Ask,
-    /// What is said with it.
     pub message: Option<String>,
-    /// The commit it speaks for.
     pub head: Option<CommitId>,
 }
 
 impl Wanted {
-    /// With nothing said.
     pub fn plain(ask: Ask) -> Wanted {
         Wanted {
             ask,
@@ -245,25 +237,23 @@ pub fn named_commit(
         return Ok(None);
     };
     let driver = driver(environment)?;
-    let task = meant(&driver, target.task.as_deref())?;
+    let task = driver.callers.meant(target.task.as_deref())?;
     Ok(Some(driver.workspaces.commit_named(&task, head)?))
 }
 
-/// Prints what asking came to.
-pub fn print(answer: Answer, json: bool, output: &mut Output) -> Result<Exit, Error> {
-    print_with(answer, &Besides::default(), json, output)
+pub fn print(answer: Answer, output: &mut Output) -> Result<Exit, Error> {
+    print_with(answer, &Besides::default(), output)
 }
 
 /// Prints what asking came to, and what else there is to tell.
 pub fn print_with(
     answer: Answer,
     besides: &Besides<'_>,
-    json: bool,
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let not_started = besides.not_started;
     let (outcome, changed, exit) = match answer {
-        Answer::Refused(refusal) => return Err(Error::Refused(refusal)),
+        Answer::Refused(refusal) => return Err(refusal.into()),
         Answer::Done(changed) | Answer::StillRunning(changed) if !changed.given_up.is_empty() => {
             (Outcome::Failed, changed, Exit::OutsideFailed)
         }
@@ -279,22 +269,19 @@ pub fn print_with(
             (Outcome::Before, Box::new(changed), Exit::Ok)
         }
     };
-    let exit = not_started.map_or(exit, Error::exit);
-    if json {
-        let answer = JsonAnswer {
-            schema: SHAPE.name,
-            body: Body {
-                outcome: outcome.code(),
-                task: &changed.task,
-                events: &changed.events,
-                given_up: changed.given_up.iter().map(told_to_programs).collect(),
-                not_started: not_started.map(ErrorFields::from),
-                waits: told_waits(besides.waits),
-                merged: besides.merged,
-                copies_failed: changed.copies_failed.as_deref(),
-            },
+    let exit = not_started.map_or(exit, |error| error.exit);
+    if output.is_json() {
+        let body = Body {
+            outcome: outcome.code(),
+            task: &changed.task,
+            events: &changed.events,
+            given_up: changed.given_up.iter().map(told_to_programs).collect(),
+            not_started,
+            waits: told_waits(besides.waits),
+            merged: besides.merged,
+            copies_failed: changed.copies_failed.as_deref(),
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&body, output)?;
         return Ok(exit);
     }
     let task = &changed.task;
@@ -312,10 +299,7 @@ pub fn print_with(
     output.answer(&text)?;
     output.complain(&copies_complaint(&changed, output.narration_width()));
     if let Some(error) = not_started {
-        let mut text = Text::new();
-        let width = output.narration_width();
-        push_error(&mut text, &error.to_string(), &error.hints(), width, 0);
-        output.complain(&text);
+        output.complain(&error.to_text(output.narration_width()));
         return Ok(exit);
     }
     output.complain(&complaint(&changed, output.narration_width()));
@@ -327,7 +311,6 @@ fn told_to_programs(given_up: &GivenUp) -> Value {
     json!({ "effect": given_up.effect, "error": given_up.error })
 }
 
-/// What went wrong besides the answer.
 fn complaint(changed: &Changed, width: Option<usize>) -> Text {
     let (task, given_up) = (&changed.task, &changed.given_up);
     let mut text = Text::new();
@@ -356,4 +339,26 @@ fn narration(task: &Task, exit: Exit, width: Option<usize>) -> Text {
     };
     text.push_paragraph(&hint_paragraph(&hint, 0), width);
     text
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    Given,
+    Denied,
+    Nobody,
+}
+
+/// Asks whether to go on. The question says what will be touched and what is kept; only a person at
+/// a terminal is asked, and anything but yes is no.
+pub fn consent(question: &str, output: &mut Output) -> Result<Consent, Error> {
+    if output.is_json() || !output.has_person() {
+        return Ok(Consent::Nobody);
+    }
+    let typed = output.ask(&format!("{question} [y/N] "))?;
+    let typed = typed.unwrap_or_default().trim().to_lowercase();
+    Ok(if matches!(typed.as_str(), "y" | "yes") {
+        Consent::Given
+    } else {
+        Consent::Denied
+    })
 }

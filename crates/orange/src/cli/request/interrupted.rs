@@ -3,47 +3,38 @@
 use std::fmt;
 
 use orange_engine::names::TaskId;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit};
 
-/// How somebody asks a process to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// From the keyboard.
     Interrupt,
-    /// From outside.
     Terminate,
-}
-
-/// A command that ended before what it waited for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} while {waited}", .signal.told())]
-pub struct Interrupted {
-    /// What ended it.
-    pub signal: Signal,
-    /// What it waited for.
-    pub waited: Waited,
 }
 
 /// What was waited for, and goes on by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// A task is created.
     Creation,
     /// What was decided about a task is done.
     Effects(TaskId),
     /// The command of a gate answers; nothing is decided before.
     Gate(TaskId),
-    /// A task comes somewhere.
     Status(TaskId),
-    /// An agent shows something.
     Agent(TaskId),
-    /// The demo comes to its end.
     Demo,
 }
 
 impl Signal {
+    /// The error of a command that ends before what it waited for.
+    pub fn during(self, waited: &Waited) -> Error {
+        let message = format!("{} while {waited}", self.told());
+        Error::new(self.into(), "interrupted", message)
+            .hint(waited.hint())
+            .details(json!({ "task": waited.task() }))
+    }
+
     fn told(self) -> &'static str {
         match self {
             Signal::Interrupt => "interrupted",
@@ -61,10 +52,10 @@ impl From<Signal> for Exit {
     }
 }
 
-impl Interrupted {
+impl Waited {
     /// What goes on, and how to see it.
-    pub fn hint(&self) -> String {
-        match &self.waited {
+    fn hint(&self) -> String {
+        match self {
             Waited::Creation => String::from(
                 "what was begun goes on by itself; `orange task list` shows whether the task is \
                  there",
@@ -86,16 +77,14 @@ impl Interrupted {
         }
     }
 
-    /// The data behind the message.
-    pub fn details(&self) -> Value {
-        let task = match &self.waited {
+    fn task(&self) -> Option<&TaskId> {
+        match self {
             Waited::Creation | Waited::Demo => None,
             Waited::Effects(task)
             | Waited::Gate(task)
             | Waited::Status(task)
             | Waited::Agent(task) => Some(task),
-        };
-        json!({ "task": task })
+        }
     }
 }
 

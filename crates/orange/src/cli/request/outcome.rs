@@ -3,21 +3,18 @@
 use orange_driver::Changed;
 use orange_engine::event::Fact;
 
-/// What asking came to.
+use crate::cli::hint_paragraph;
+use crate::output::{Paragraph, Style, Text};
+
 #[derive(Clone, Copy)]
 pub enum Outcome {
-    /// It happened.
     Happened,
-    /// A part of it failed.
     Failed,
-    /// It is still being done.
     OnItsWay,
-    /// It had happened before.
     Before,
 }
 
 impl Outcome {
-    /// Its name in JSON.
     pub fn code(self) -> &'static str {
         match self {
             Outcome::Happened => "happened",
@@ -59,7 +56,6 @@ impl Outcome {
     }
 }
 
-/// What was changed besides the status.
 fn amended(fact: &Fact) -> String {
     match fact {
         Fact::TaskAmended {
@@ -78,4 +74,23 @@ fn amended(fact: &Fact) -> String {
         Fact::WorkflowChanged { to, .. } => format!(", by the workflow `{to}`"),
         _ => String::new(),
     }
+}
+
+/// What could not be written of what was recorded.
+pub fn copies_complaint(changed: &Changed, width: Option<usize>) -> Text {
+    let mut text = Text::new();
+    if let Some(error) = &changed.copies_failed {
+        let task = &changed.task.id;
+        let warning = Paragraph {
+            lead: &[(Style::Warn, "warning:")],
+            body: &format!("the files of task `{task}` are not up to date: {error}"),
+            margin: 0,
+            indent: "warning: ".len(),
+        };
+        text.push_paragraph(&warning, width);
+        let hint = "the change itself is recorded; once that is fixed, the next command that \
+                    changes the task writes the files too";
+        text.push_paragraph(&hint_paragraph(hint, 0), width);
+    }
+    text
 }

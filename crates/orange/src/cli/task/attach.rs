@@ -3,10 +3,9 @@
 use orange_config::Environment;
 use orange_engine::role::Role;
 
-use crate::cli::error::{Error, hint_paragraph};
-use crate::cli::exit::Exit;
-use crate::cli::request::driving::{driver, meant};
-use crate::output::{Output, Text};
+use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, narrate_hint};
+use crate::output::Output;
 
 /// Look at an agent in its terminal.
 ///
@@ -21,23 +20,17 @@ pub struct Args {
     /// Which agent; the one that the present status expects when left out.
     #[arg(long, value_name = "ROLE")]
     pub role: Option<String>,
-    /// Say in JSON what stands in the way, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
-/// Becomes the tmux client.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let task = driver.callers.meant(args.task.as_deref())?;
     let role = args.role.as_deref().map(Role::named);
     let showing = driver.agents.attach(&task, role.as_ref())?;
     if showing.is_nested {
         let hint = "this terminal is inside another tmux; leave the agent with the prefix pressed \
                     twice, usually `Ctrl-b Ctrl-b d`";
-        let mut narration = Text::new();
-        narration.push_paragraph(&hint_paragraph(hint, 0), output.narration_width());
-        output.narrate(&narration);
+        narrate_hint(hint, output);
     }
-    Err(Error::NotStarted(showing.begin().to_string()))
+    Err(Error::not_started(showing.begin()))
 }

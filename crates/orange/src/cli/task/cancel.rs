@@ -6,11 +6,9 @@ use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 
-use crate::cli::answer::counted::counted;
-use crate::cli::error::{Error, hint_paragraph};
-use crate::cli::exit::Exit;
-use crate::cli::request::confirming::{Consent, consent};
-use crate::cli::request::driving::{Target, Wanted, answer, driver, meant, print};
+use crate::cli::answer::words::counted;
+use crate::cli::request::driving::{Consent, Target, Wanted, answer, consent, driver, print};
+use crate::cli::{Error, Exit, hint_paragraph};
 use crate::output::{Output, Text};
 
 /// Cancel a task.
@@ -23,18 +21,13 @@ pub struct Args {
     pub target: Target,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if !args.target.yes {
         let driver = driver(environment)?;
-        let task = meant(&driver, args.target.task.as_deref())?;
+        let task = driver.callers.meant(args.target.task.as_deref())?;
         let question = question(&driver, &task)?;
-        if consent(&question, args.target.patience.json, output)? == Consent::Denied {
-            return Err(Error::NotConfirmed {
-                task,
-                verb: "cancel",
-                is_denied: true,
-            });
+        if consent(&question, output)? == Consent::Denied {
+            return Err(Error::denied("cancel", &task));
         }
     }
     let wanted = Wanted::plain(Ask::Verb(Verb::Cancel));
@@ -43,8 +36,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Answer::Done(changed) => Some(changed.task.id.clone()),
         _ => None,
     };
-    let exit = print(came, args.target.patience.json, output)?;
-    if let Some(task) = ended.filter(|_| !args.target.patience.json) {
+    let exit = print(came, output)?;
+    if let Some(task) = ended.filter(|_| !output.is_json()) {
         // What was asked for has happened, whatever a look at the repository comes to.
         let kept = driver(environment)?
             .workspaces

@@ -7,12 +7,12 @@ use orange_config::{Environment, Project, read_script};
 use orange_driver::{Answer, Begun, NewWork, Start, can_be_branch};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::task::{Queueing, Tuning};
+use serde_json::json;
 
-use crate::cli::error::{Error, hint_paragraph};
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::driving::{Besides, Patience, driver, print, print_with};
-use crate::cli::request::interrupted::{Interrupted, Waited};
+use crate::cli::request::interrupted::Waited;
+use crate::cli::{Error, Exit, narrate_hint};
 use crate::output::{Output, Style, Text};
 
 /// Create a task and start its work.
@@ -93,7 +93,6 @@ pub struct Args {
     pub patience: Patience,
 }
 
-/// Creates it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let (branch, summary) = named(args)?;
@@ -124,7 +123,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             starts_itself: false,
         },
     };
-    let manner = Manner::waiting(args.patience.json, output);
+    let manner = Manner::waiting(output);
     let (begun, signal) = attend(driver.context.meanwhile(), manner, || {
         driver
             .requests
@@ -136,17 +135,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             Err(_) => Some(Waited::Creation),
         };
         if let Some(waited) = waited {
-            return Err(Interrupted { signal, waited }.into());
+            return Err(signal.during(&waited));
         }
     }
     let begun = begun?;
     if let Some(project) = &begun.registered {
         output.narrate(&registered(project, output.narration_width()));
     }
-    tell(begun, args.patience.json, output)
+    tell(begun, output)
 }
 
-/// What is still to be waited for.
 fn unfinished(begun: &Begun) -> Option<Waited> {
     let is_started = match &begun.start {
         Start::Asked(came) => matches!(came, Ok(Answer::Done(_) | Answer::Refused(_))),
@@ -178,10 +176,7 @@ fn named(args: &Args) -> Result<(Option<&str>, String), Error> {
 
 fn wrong(message: &str) -> Error {
     let usage = "it is used as `orange task create [BRANCH] \"SUMMARY\"`; quote the summary";
-    Error::Usage {
-        message: format!("cannot create a task: {message}"),
-        hints: vec![usage.to_owned()],
-    }
+    Error::usage(format!("cannot create a task: {message}")).hint(usage)
 }
 
 fn context(given: &str) -> Result<String, Error> {
@@ -190,9 +185,11 @@ fn context(given: &str) -> Result<String, Error> {
         None if given == "-" => given,
         None => return Ok(given.to_owned()),
     };
-    read_script(Path::new(path)).map_err(|reason| Error::ContextUnreadable {
-        name: path.to_owned(),
-        reason,
+    read_script(Path::new(path)).map_err(|reason| {
+        let message = format!("cannot create a task with the context `{path}`: {reason}");
+        Error::new(Exit::Usage, "context-unreadable", message)
+            .hint("name a text file: `orange task create --context @FILE`")
+            .details(json!({ "name": path, "reason": reason.to_string() }))
     })
 }
 
@@ -210,19 +207,19 @@ fn registered(project: &Project, width: Option<usize>) -> Text {
 }
 
 /// The task is there, whatever came of its start: the answer says both.
-fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
+fn tell(begun: Begun, output: &mut Output) -> Result<Exit, Error> {
     let task = match &begun.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
         Answer::Already(_) | Answer::Refused(_) => {
-            return print(begun.created, json, output);
+            return print(begun.created, output);
         }
     };
     let again = format!("`orange task spawn {task}` starts the work");
     let stays = format!("the task stays; when that is mended, {again}");
     let (exit, hint) = match begun.start {
-        Start::NotWanted => return print(begun.created, json, output),
+        Start::NotWanted => return print(begun.created, output),
         Start::ForAPerson => {
-            let exit = print(begun.created, json, output)?;
+            let exit = print(begun.created, output)?;
             (exit, Some(format!("only a person may start it: {again}")))
         }
         Start::Waits(waits) => {
@@ -230,28 +227,26 @@ fn tell(begun: Begun, json: bool, output: &mut Output) -> Result<Exit, Error> {
                 waits: &waits,
                 ..Besides::default()
             };
-            let exit = print_with(begun.created, &besides, json, output)?;
+            let exit = print_with(begun.created, &besides, output)?;
             (exit, Some(waiting_hint(&task)))
         }
         Start::Asked(Err(error)) => {
             let error = Error::from(error);
-            let exit = print_with(begun.created, &not_started(&error), json, output)?;
+            let exit = print_with(begun.created, &not_started(&error), output)?;
             (exit, Some(stays))
         }
         Start::Asked(Ok(Answer::Refused(refusal))) => {
-            let error = Error::Refused(refusal);
-            let exit = print_with(begun.created, &not_started(&error), json, output)?;
+            let error = Error::from(refusal);
+            let exit = print_with(begun.created, &not_started(&error), output)?;
             (exit, Some(stays))
         }
         Start::Asked(Ok(started)) => {
-            let exit = print(begun.created.followed_by(started), json, output)?;
+            let exit = print(begun.created.followed_by(started), output)?;
             (exit, (exit == Exit::OutsideFailed).then_some(stays))
         }
     };
-    if let Some(hint) = hint.filter(|_| !json) {
-        let mut text = Text::new();
-        text.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
-        output.narrate(&text);
+    if let Some(hint) = hint.filter(|_| !output.is_json()) {
+        narrate_hint(&hint, output);
     }
     Ok(exit)
 }

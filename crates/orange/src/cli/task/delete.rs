@@ -5,15 +5,10 @@ use orange_driver::{Driver, PutAway};
 use orange_engine::names::TaskId;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
-use crate::cli::request::confirming::{Consent, consent};
-use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::driving::{Consent, consent, driver};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.delete/1");
 
 /// Put an ended task out of sight.
@@ -31,9 +26,6 @@ pub struct Args {
     /// Bring it back; here the task is named by its whole id.
     #[arg(long)]
     pub undo: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -44,19 +36,15 @@ struct Body<'a> {
     directory: Option<String>,
 }
 
-/// Asks first, then for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
-    let task = meant(&driver, Some(&args.task))?;
+    let task = driver.callers.meant(Some(&args.task))?;
     if !args.undo && !args.yes {
-        let consent = consent(&question(&driver, &task)?, args.json, output)?;
-        if consent != Consent::Given {
-            let is_denied = consent == Consent::Denied;
-            return Err(Error::NotConfirmed {
-                task,
-                verb: "delete",
-                is_denied,
-            });
+        let consent = consent(&question(&driver, &task)?, output)?;
+        match consent {
+            Consent::Given => {}
+            Consent::Denied => return Err(Error::denied("delete", &task)),
+            Consent::Nobody => return Err(Error::unconfirmed("delete", &task)),
         }
     }
     let came = if args.undo {
@@ -65,22 +53,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         driver.requests.delete(&task)?
     };
     let (directory, already) = match came {
-        PutAway::Refused(refusal) => return Err(Error::Refused(refusal)),
+        PutAway::Refused(refusal) => return Err(refusal.into()),
         PutAway::Done { directory, already } => (directory, already),
     };
     let directory = directory.map(|path| path.display().to_string());
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                task: task.as_str(),
-                is_deleted: !args.undo,
-                already,
-                directory,
-            },
+    if output.is_json() {
+        let body = Body {
+            task: task.as_str(),
+            is_deleted: !args.undo,
+            already,
+            directory,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let word = match (args.undo, already) {
         (false, false) => "deleted",

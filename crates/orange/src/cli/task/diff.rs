@@ -5,11 +5,8 @@ use orange_driver::{Difference, Part};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
-use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::driving::TaskArg;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// How many digits of a commit's name are shown; git knows it by them.
@@ -18,7 +15,6 @@ const SHORT: usize = 12;
 /// How many files that are not shown are named.
 const NAMED: usize = 10;
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");
 
 /// Show what a task has changed.
@@ -27,16 +23,11 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");
 /// in its worktree but not committed, new files included. A merge takes the first part only.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
     /// Only how much each file has changed.
     #[arg(long)]
     pub stat: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -60,19 +51,12 @@ struct PartBody {
     left_out: Vec<String>,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
-    let is_coloured = output.is_coloured() && !args.json;
+    let (driver, task) = args.task.find(environment)?;
+    let is_coloured = output.is_coloured() && !output.is_json();
     let difference = driver.workspaces.diff(&task, args.stat, is_coloured)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: body(task.to_string(), &difference, args.stat),
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+    if output.is_json() {
+        return SHAPE.print(&body(task.to_string(), &difference, args.stat), output);
     }
     if difference.committed.files.is_empty() && difference.uncommitted.is_none() {
         let mut narration = Text::new();
@@ -94,10 +78,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 fn heading(line: &str) -> Text {
-    let mut text = Text::new();
-    text.push(Style::Bold, line);
-    text.end_line();
-    text
+    Text::line(Style::Bold, line)
 }
 
 fn committed_heading(difference: &Difference) -> String {
@@ -113,7 +94,6 @@ fn committed_heading(difference: &Difference) -> String {
     }
 }
 
-/// What is there and not shown.
 fn left_out(part: &Part) -> Text {
     let mut text = Text::new();
     let named = part.left_out.iter().take(NAMED);

@@ -6,14 +6,10 @@ use orange_engine::event::{Event, Fact};
 use orange_engine::history::told;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
-use crate::cli::request::driving::{driver, meant};
+use crate::cli::request::driving::TaskArg;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.history/1");
 
 /// Tell what happened to a task.
@@ -23,16 +19,11 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.history/1");
 /// of.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
     /// Everything that was recorded.
     #[arg(long)]
     pub all: bool,
-    /// Answer in JSON, for programs: everything that was recorded.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -48,25 +39,19 @@ struct Line<'a> {
     told: String,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     let events = driver.views.history(&task, 0)?;
-    if args.json {
+    if output.is_json() {
         let lines = events.iter().map(|event| Line {
             event,
             told: told(&event.fact, &events),
         });
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                task: task.as_str(),
-                events: lines.collect(),
-            },
+        let body = Body {
+            task: task.as_str(),
+            events: lines.collect(),
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let width = output.answer_width();
     let mut text = Text::new();

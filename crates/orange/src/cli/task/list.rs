@@ -11,15 +11,11 @@ use orange_engine::names::{ProjectName, Status};
 use orange_engine::time::Timestamp;
 use serde::Serialize;
 
-use crate::cli::answer::age::age;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::answer::words::age;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.list/1");
 
 /// Below this many columns the branch is left out, and a reason to look takes the place of the
@@ -50,9 +46,6 @@ pub struct Args {
     /// Also those that have ended.
     #[arg(long)]
     pub all_statuses: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -78,7 +71,6 @@ struct TaskBody<'a> {
     attention: &'a [String],
 }
 
-/// Prints the list.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let named = args.project.as_deref().map(ProjectName::new);
@@ -95,21 +87,17 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         status: args.status.as_deref().map(Status::new),
         ended: args.all_statuses,
     })?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                as_of: overview.sequence,
-                project,
-                tasks: overview
-                    .tasks
-                    .iter()
-                    .map(|row| told_to_programs(row, &overview))
-                    .collect(),
-            },
+    if output.is_json() {
+        let body = Body {
+            as_of: overview.sequence,
+            project,
+            tasks: overview
+                .tasks
+                .iter()
+                .map(|row| told_to_programs(row, &overview))
+                .collect(),
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let is_narrow = output.answer_width().is_some_and(|width| width < WIDE);
     let grid = grid(&overview, project.is_some(), is_narrow);

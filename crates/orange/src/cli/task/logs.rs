@@ -9,19 +9,15 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
-use crate::cli::request::driving::{driver, meant};
-use crate::cli::request::interrupted::{Interrupted, Waited};
+use crate::cli::request::driving::TaskArg;
+use crate::cli::request::interrupted::Waited;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// How long to look away between two looks.
 const REST: Duration = Duration::from_millis(200);
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.logs/1");
 
 /// Show what an agent has shown.
@@ -31,10 +27,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.logs/1");
 /// failed, comes after that.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
     /// Which agent: `worker`, `reviewer` or a role of the workflow; the one that was started last
     /// when left out.
     #[arg(long, value_name = "ROLE")]
@@ -43,9 +37,6 @@ pub struct Args {
     /// badly; `orange task attach` shows it as it is.
     #[arg(long, short, conflicts_with = "json")]
     pub follow: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -55,22 +46,16 @@ struct Body<'a> {
     shown: &'a ShownByRun,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     let role = args.role.as_deref().map(Role::named);
     let shown = driver.agents.logs(&task, role.as_ref())?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                task: task.as_str(),
-                shown: &shown,
-            },
+    if output.is_json() {
+        let body = Body {
+            task: task.as_str(),
+            shown: &shown,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     if !args.follow {
         print(&whole_lines(&shown.text, true), output)?;
@@ -80,19 +65,13 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         follow(&driver, &task, shown, output)
     });
     match (followed?, signal) {
-        (Followed::Stopped, Some(signal)) => {
-            let waited = Waited::Agent(task);
-            Err(Interrupted { signal, waited }.into())
-        }
+        (Followed::Stopped, Some(signal)) => Err(signal.during(&Waited::Agent(task))),
         _ => Ok(Exit::Ok),
     }
 }
 
-/// How following ended.
 enum Followed {
-    /// With the agent.
     Ended,
-    /// Before it.
     Stopped,
 }
 

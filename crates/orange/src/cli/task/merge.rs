@@ -9,12 +9,12 @@ use orange_engine::event::{Event, Fact};
 use orange_engine::input::Ask;
 use orange_engine::merged::Merged;
 use orange_engine::task::PendingState;
+use serde_json::json;
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{
     Besides, Target, Wanted, answer, answer_unasked, driver, named_commit, print, print_with,
 };
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Merge the reviewed commit.
@@ -85,7 +85,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         Answer::Done(changed) => &changed.task,
         Answer::Already(task) => task,
         Answer::StillRunning(_) | Answer::Refused(_) => {
-            return print(came, args.target.patience.json, output);
+            return print(came, output);
         }
     };
     require_merged(task)?;
@@ -96,10 +96,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         merged: merged(&events),
         ..Besides::default()
     };
-    print_with(came, &besides, args.target.patience.json, output)
+    print_with(came, &besides, output)
 }
 
-/// What the latest merge came to.
 fn merged(events: &[Event]) -> Option<&Merged> {
     events.iter().rev().find_map(|event| match &event.fact {
         Fact::EffectDone {
@@ -120,11 +119,9 @@ fn require_merged(task: &Task) -> Result<(), Error> {
                 Some((reason, hint)) => (reason, Some(hint.to_owned())),
                 None => (error.as_str(), None),
             };
-            return Err(Error::MergeFailed {
-                task: task.id.clone(),
-                reason: reason.to_owned(),
-                hint,
-            });
+            return Err(Error::new(Exit::Refused, "merge-failed", reason)
+                .hints(hint)
+                .details(json!({ "task": task.id })));
         }
     }
     Ok(())

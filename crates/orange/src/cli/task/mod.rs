@@ -2,7 +2,6 @@
 
 mod attach;
 mod cancel;
-mod complete;
 mod create;
 pub(super) mod delete;
 pub(super) mod diff;
@@ -10,26 +9,26 @@ pub(super) mod history;
 pub(super) mod list;
 pub(super) mod logs;
 mod merge;
-mod request_changes;
 pub(super) mod respawn;
 pub(super) mod restore;
 mod retry;
 pub(super) mod show;
 mod spawn;
-mod stuck;
-mod tell;
 pub(super) mod unblock;
 mod update;
+mod verbs;
 pub(super) mod wait;
 pub(super) mod why;
 
 use clap::Subcommand;
 pub use history::matters;
 
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 use orange_config::Environment;
+use orange_engine::input::Ask;
+use orange_engine::language::verbs::Verb;
+use orange_engine::role::Role;
 
 /// Create tasks, move them on, and look at them.
 ///
@@ -49,10 +48,10 @@ pub enum Command {
     Respawn(respawn::Args),
     Attach(attach::Args),
     Diff(diff::Args),
-    Complete(complete::Args),
-    Stuck(stuck::Args),
-    RequestChanges(request_changes::Args),
-    Tell(tell::Args),
+    Complete(verbs::Complete),
+    Stuck(verbs::Stuck),
+    RequestChanges(verbs::RequestChanges),
+    Tell(verbs::Tell),
     Merge(merge::Args),
     Cancel(cancel::Args),
     Restore(restore::Args),
@@ -62,35 +61,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether a program reads the answer.
-    pub fn is_json(&self) -> bool {
-        match self {
-            Command::Create(args) => args.patience.json,
-            Command::List(args) => args.json,
-            Command::Show(args) => args.json,
-            Command::Why(args) => args.json,
-            Command::History(args) => args.json,
-            Command::Logs(args) => args.json,
-            Command::Wait(args) => args.json,
-            Command::Update(args) => args.target.patience.json,
-            Command::Spawn(args) => args.target.patience.json,
-            Command::Respawn(args) => args.target.patience.json,
-            Command::Attach(args) => args.json,
-            Command::Diff(args) => args.json,
-            Command::Complete(args) => args.target.patience.json,
-            Command::Stuck(args) => args.target.patience.json,
-            Command::RequestChanges(args) => args.target.patience.json,
-            Command::Tell(args) => args.target.patience.json,
-            Command::Merge(args) => args.target.patience.json,
-            Command::Cancel(args) => args.target.patience.json,
-            Command::Restore(args) => args.json,
-            Command::Retry(args) => args.target.patience.json,
-            Command::Unblock(args) => args.target.patience.json,
-            Command::Delete(args) => args.json,
-        }
-    }
-
-    /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::Create(args) => create::run(args, environment, output),
@@ -105,10 +75,23 @@ impl Command {
             Command::Respawn(args) => respawn::run(args, environment, output),
             Command::Attach(args) => attach::run(args, environment, output),
             Command::Diff(args) => diff::run(args, environment, output),
-            Command::Complete(args) => complete::run(args, environment, output),
-            Command::Stuck(args) => stuck::run(args, environment, output),
-            Command::RequestChanges(args) => request_changes::run(args, environment, output),
-            Command::Tell(args) => tell::run(args, environment, output),
+            Command::Complete(args) => {
+                let ask = Ask::Verb(Verb::Complete);
+                verbs::run(ask, &args.target, None, environment, output)
+            }
+            Command::Stuck(args) => {
+                let (ask, message) = (Ask::Verb(Verb::Stuck), args.message.as_ref());
+                verbs::run(ask, &args.target, message, environment, output)
+            }
+            Command::RequestChanges(args) => {
+                let (ask, message) = (Ask::Verb(Verb::RequestChanges), Some(&args.message));
+                verbs::run(ask, &args.target, message, environment, output)
+            }
+            Command::Tell(args) => {
+                let role = args.role.as_deref().map(Role::named);
+                let (ask, message) = (Ask::Tell { role }, Some(&args.message));
+                verbs::run(ask, &args.target, message, environment, output)
+            }
             Command::Merge(args) => merge::run(args, environment, output),
             Command::Cancel(args) => cancel::run(args, environment, output),
             Command::Restore(args) => restore::run(args, environment, output),

@@ -8,15 +8,11 @@ use orange_engine::input::Ask;
 use orange_engine::role::Role;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::driving::{Target, Wanted, ask, driver};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.respawn.lost/1");
 
 /// How long is waited for all of them when nobody says.
@@ -52,7 +48,6 @@ struct Line<'a> {
     on_its_way: bool,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if args.lost {
         return bring_back_all(args, environment, output);
@@ -70,19 +65,16 @@ fn bring_back_all(
     let patience = &args.target.patience;
     let bound = Duration::from_secs(patience.wait.unwrap_or(USUAL_WAIT));
     let driver = driver(environment)?;
-    let manner = Manner::waiting(patience.json, output);
+    let manner = Manner::waiting(output);
     let (found, signal) = attend(driver.context.meanwhile(), manner, || {
         driver.requests.respawn_lost(bound)
     });
     let found = found?;
-    if patience.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                tasks: found.iter().map(line).collect(),
-            },
+    if output.is_json() {
+        let body = Body {
+            tasks: found.iter().map(line).collect(),
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&body, output)?;
     } else {
         output.answer(&text(&found, output.answer_width()))?;
     }

@@ -7,18 +7,13 @@ use orange_driver::{Destination, DriverError, KeptWork};
 use orange_engine::names::{BranchName, ProjectName};
 use serde::Serialize;
 
-use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
-use crate::cli::request::driving::{driver, meant};
+use crate::cli::answer::words::counted;
+use crate::cli::request::driving::TaskArg;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of an answer.
 pub const SHAPE: Shape = Shape::of::<Listed<'static>>("orange.task.restore/1");
 
-/// The shape of an answer.
 pub const RESTORED: Shape = Shape::of::<BroughtBack<'static>>("orange.task.restored/1");
 
 /// Bring unsaved work back.
@@ -29,10 +24,8 @@ pub const RESTORED: Shape = Shape::of::<BroughtBack<'static>>("orange.task.resto
 /// kept.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
     /// Which rescue.
     #[arg(value_name = "NUMBER")]
     pub number: Option<u32>,
@@ -48,9 +41,6 @@ pub struct Args {
     /// The project, for a task that orange does not know any more.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -64,22 +54,20 @@ struct BroughtBack<'a> {
     paths: &'a [String],
 }
 
-/// Lists, shows or brings back.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     driver.callers.identify_for(&task)?;
     let project = args.project.as_deref().map(ProjectName::new);
     if let (Some(to), Some(number)) = (destination(args), args.number) {
         let paths = driver
             .workspaces
             .restore(&task, project.as_ref(), number, &to)?;
-        if args.json {
+        if output.is_json() {
             let body = BroughtBack {
                 number,
                 paths: &paths,
             };
-            return json(RESTORED.name, &body, output);
+            return RESTORED.print(&body, output);
         }
         let mut text = Text::new();
         text.push(Style::Bold, task.as_str());
@@ -96,12 +84,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
             return Err(DriverError::NoRescue { task, number }.into());
         }
     }
-    if args.json {
-        return json(
-            "orange.task.restore/1",
-            &Listed { rescues: &rescues },
-            output,
-        );
+    if output.is_json() {
+        return SHAPE.print(&Listed { rescues: &rescues }, output);
     }
     let width = output.answer_width();
     output.answer(&text(&rescues, args.number.is_some(), width))?;
@@ -113,12 +97,6 @@ fn destination(args: &Args) -> Option<Destination> {
     let directory = args.directory.clone().map(Destination::Directory);
     let worktree = args.worktree.then_some(Destination::Worktree);
     branch.map(Destination::Branch).or(directory).or(worktree)
-}
-
-fn json(schema: &'static str, body: &impl Serialize, output: &mut Output) -> Result<Exit, Error> {
-    let answer = Answer { schema, body };
-    output.answer_exactly(answer.to_text()?.as_bytes())?;
-    Ok(Exit::Ok)
 }
 
 fn text(rescues: &[KeptWork], with_files: bool, width: Option<usize>) -> Text {

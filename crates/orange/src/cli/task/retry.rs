@@ -2,9 +2,8 @@
 
 use orange_config::Environment;
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
-use crate::cli::request::driving::{Target, driver, meant, print};
+use crate::cli::request::driving::{Target, driver, print};
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Try again.
@@ -21,13 +20,12 @@ pub struct Args {
     pub message: Option<String>,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let patience = &args.target.patience;
     let driver = driver(environment)?.gathering(patience.gathering());
-    let task = meant(&driver, args.target.task.as_deref())?;
+    let task = driver.callers.meant(args.target.task.as_deref())?;
     let answer = driver
         .requests
         .retry(&task, args.message.as_ref(), patience.waiting())?;
-    print(answer, patience.json, output)
+    print(answer, output)
 }

@@ -10,19 +10,14 @@ use orange_engine::task::Run;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::answer::age::ago;
-use crate::cli::answer::delivery::undelivered;
-use crate::cli::answer::doing::{ToldActivity, doing, told_activities};
-use crate::cli::answer::json::Answer;
 use crate::cli::answer::results::told_results;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
-use crate::cli::request::driving::{driver, meant};
-use crate::cli::request::waits::{ToldWait, told_waits};
+use crate::cli::answer::words::{
+    ToldActivity, ToldWait, ago, doing, told_activities, told_waits, undelivered,
+};
+use crate::cli::request::driving::TaskArg;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 
 /// Show where a task is, and why.
@@ -32,13 +27,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.show/1");
 /// agent has read them with `orange inbox` yet, nor shown that it was told of them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub task: TaskArg,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -62,19 +52,13 @@ struct Body<'a> {
     waits: Vec<ToldWait<'a>>,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     let shown = driver.views.show(&task)?;
     let why = driver.views.why(&task)?;
     let results = driver.agents.results(&task)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: body(&shown, &results, why.as_ref())?,
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&body(&shown, &results, why.as_ref())?, output)?;
     } else {
         let width = output.answer_width();
         output.answer(&text(&shown, &results, why.as_ref(), width))?;
@@ -130,7 +114,6 @@ pub(super) fn perform_hint(task: &TaskId) -> String {
     format!("run: orange task retry {task}")
 }
 
-/// What a look at an agent showed.
 fn seen(it: &Seen) -> Value {
     let (role, run) = (&it.role, &it.run);
     match &it.observation {

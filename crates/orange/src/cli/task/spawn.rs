@@ -5,11 +5,10 @@ use orange_driver::{Answer, Start};
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 
-use crate::cli::error::{Error, hint_paragraph};
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{Besides, Target, Wanted, answer, driver, print, print_with};
 use crate::cli::task::create::waiting_hint;
-use crate::output::{Output, Text};
+use crate::cli::{Error, Exit, narrate_hint};
+use crate::output::Output;
 
 /// Start the work of a task.
 ///
@@ -21,7 +20,6 @@ pub struct Args {
     pub target: Target,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let wanted = Wanted::plain(Ask::Verb(Verb::Spawn));
     let Target { patience, .. } = &args.target;
@@ -31,22 +29,20 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         .spawn_on(first, patience.waiting())?;
     let task = match &first {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
-        Answer::Already(_) | Answer::Refused(_) => return print(first, patience.json, output),
+        Answer::Already(_) | Answer::Refused(_) => return print(first, output),
     };
     match start {
-        Start::NotWanted | Start::ForAPerson => print(first, patience.json, output),
-        Start::Asked(later) => print(first.followed_by(later?), patience.json, output),
+        Start::NotWanted | Start::ForAPerson => print(first, output),
+        Start::Asked(later) => print(first.followed_by(later?), output),
         Start::Waits(waits) => {
             let besides = Besides {
                 waits: &waits,
                 ..Besides::default()
             };
-            let exit = print_with(first, &besides, patience.json, output)?;
-            if !patience.json {
-                let mut text = Text::new();
+            let exit = print_with(first, &besides, output)?;
+            if !output.is_json() {
                 let hint = waiting_hint(&task);
-                text.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
-                output.narrate(&text);
+                narrate_hint(&hint, output);
             }
             Ok(exit)
         }

@@ -6,14 +6,10 @@ use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer as JsonAnswer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::{Target, Wanted, ask, driver};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.unblock.all/1");
 
 /// Let a blocked task go on.
@@ -42,7 +38,6 @@ struct Line {
     problem: Option<String>,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     if !args.all {
         let wanted = Wanted::plain(Ask::Verb(Verb::Unblock));
@@ -55,12 +50,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let lines: Vec<Line> = unblocked.iter().map(line).collect();
     let failed = lines.iter().any(|line| line.problem.is_some());
     let exit = if failed { Exit::Refused } else { Exit::Ok };
-    if patience.json {
-        let answer = JsonAnswer {
-            schema: SHAPE.name,
-            body: Body { tasks: lines },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&Body { tasks: lines }, output)?;
         return Ok(exit);
     }
     let mut text = Text::new();

@@ -4,9 +4,8 @@ use orange_config::Environment;
 use orange_engine::input::Ask;
 use orange_engine::names::{BranchName, Status};
 
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
-use crate::cli::request::driving::{Target, Wanted, ask, driver, meant, named_commit};
+use crate::cli::request::driving::{Target, Wanted, ask, driver, named_commit};
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 
 /// Change status, branch or workflow.
@@ -45,7 +44,6 @@ pub struct Args {
     pub message: Option<String>,
 }
 
-/// Asks for it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let to = args.status.as_deref().map(Status::new);
     let amends = args.summary.is_some() || args.branch.is_some() || args.priority.is_some();
@@ -72,7 +70,7 @@ fn branch(args: &Args, environment: &Environment) -> Result<Option<BranchName>, 
         None => None,
         Some("") => {
             let driver = driver(environment)?;
-            let task = meant(&driver, args.target.task.as_deref())?;
+            let task = driver.callers.meant(args.target.task.as_deref())?;
             Some(driver.workspaces.branch_of_worktree(&task)?)
         }
         Some(named) => Some(BranchName::new(named)),

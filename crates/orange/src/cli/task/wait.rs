@@ -8,16 +8,12 @@ use orange_engine::Task;
 use orange_engine::names::Status;
 use serde::Serialize;
 
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
-use crate::cli::request::driving::{driver, meant};
-use crate::cli::request::interrupted::{Interrupted, Waited};
+use crate::cli::request::driving::TaskArg;
+use crate::cli::request::interrupted::Waited;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.wait/1");
 
 /// Wait until a task is somewhere.
@@ -26,10 +22,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.wait/1");
 /// somewhere else. It only looks: an agent's death is judged by a command that changes the task.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
+    #[command(flatten)]
+    pub task: TaskArg,
     /// Where: one status or several, `terminal` for any end, `human` for wherever a person is
     /// asked.
     #[arg(
@@ -43,9 +37,6 @@ pub struct Args {
     /// Wait at most this many seconds; without it, for ever.
     #[arg(long, value_name = "SECONDS")]
     pub timeout: Option<u64>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -54,34 +45,28 @@ struct Body<'a> {
     task: &'a Task,
 }
 
-/// Waits.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     let wanted: Vec<Until> = args.until.iter().map(|word| until(word)).collect();
     let bound = args.timeout.map(Duration::from_secs);
-    let manner = Manner::waiting(args.json, output);
+    let manner = Manner::waiting(output);
     let (awaited, signal) = attend(driver.context.meanwhile(), manner, || {
         driver.views.await_status(&task, &wanted, bound)
     });
     if let (Ok(Awaited::NotYet(_)), Some(signal)) = (&awaited, signal) {
-        let waited = Waited::Status(task);
-        return Err(Interrupted { signal, waited }.into());
+        return Err(signal.during(&Waited::Status(task)));
     }
     let (outcome, task, told, exit) = match awaited? {
         Awaited::Reached(task) => ("reached", task, "in", Exit::Ok),
         Awaited::Ended(task) => ("ended", task, "has ended in", Exit::Refused),
         Awaited::NotYet(task) => ("not_yet", task, "still in", Exit::Busy),
     };
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                outcome,
-                task: &task,
-            },
+    if output.is_json() {
+        let body = Body {
+            outcome,
+            task: &task,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&body, output)?;
         return Ok(exit);
     }
     let mut text = Text::new();

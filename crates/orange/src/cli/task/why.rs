@@ -9,21 +9,17 @@ use orange_engine::way::Way;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::answer::delivery::undelivered;
-use crate::cli::answer::doing::{ToldActivity, doing, told_activities};
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
-use crate::cli::request::driving::{driver, meant};
-use crate::cli::request::waits::{ToldWait, told_waits};
+use crate::cli::answer::words::{
+    ToldActivity, ToldWait, doing, told_activities, told_waits, undelivered,
+};
+use crate::cli::request::driving::TaskArg;
 use crate::cli::task::show::{perform_hint, progress};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
 /// What a command to run stands behind.
 const RUN: &str = "run: ";
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.why/1");
 
 /// Say why it is there, and what next.
@@ -34,13 +30,8 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.why/1");
 /// by looking. Commands of gates are not run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The task, by its id, the beginning of it, or its branch; inside an agent's session or a
-    /// task's worktree, its own when left out.
-    #[arg(value_name = "TASK")]
-    pub task: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub task: TaskArg,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -61,19 +52,13 @@ struct Body<'a> {
     undelivered: Vec<Value>,
 }
 
-/// Prints it.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    let driver = driver(environment)?;
-    let task = meant(&driver, args.task.as_deref())?;
+    let (driver, task) = args.task.find(environment)?;
     let shown = driver.views.show(&task)?;
     let why = driver.views.why(&task)?;
     let outlook = driver.views.outlook(&task)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: body(&shown, why.as_ref(), &outlook)?,
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&body(&shown, why.as_ref(), &outlook)?, output)?;
     } else {
         let width = output.answer_width();
         output.answer(&text(&shown, why.as_ref(), &outlook, width))?;

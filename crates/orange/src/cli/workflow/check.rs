@@ -8,19 +8,15 @@ use orange_driver::Meanwhile;
 use orange_engine::Workflow;
 use serde::Serialize;
 
+use super::SourceBody;
 use super::finding::{self, ProblemBody};
 use super::proof::{self, FindingBody};
 use super::target::{self, Target, resolve};
-use super::{Format, SourceBody};
-use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::answer::words::counted;
 use crate::cli::request::attending::{Manner, attend};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Paragraph, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.check/1");
 
 /// Prove that workflows are safe to run.
@@ -51,8 +47,6 @@ pub struct Args {
     /// Show notes: what is worth knowing and not wrong.
     #[arg(long)]
     pub notes: bool,
-    #[command(flatten)]
-    pub format: Format,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -113,7 +107,6 @@ impl Outcome {
     }
 }
 
-/// Checks and reports.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let sources = if args.workflows.is_empty() {
         target::catalog(environment)?.sources().to_vec()
@@ -121,7 +114,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         resolve("check", &args.workflows, environment)?
     };
     let meanwhile = Meanwhile::default();
-    let manner = Manner::working(args.format.json, output);
+    let manner = Manner::working(output);
     let (results, _) = attend(&meanwhile, manner, || {
         let outcomes = sources.into_iter().map(|source| {
             meanwhile.note(format!("checking {}", source.name));
@@ -130,15 +123,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         outcomes.collect::<Vec<Outcome>>()
     });
     let is_ok = results.iter().all(|result| result.is_ok(args.strict));
-    if args.format.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                ok: is_ok,
-                workflows: results.iter().map(|it| report(it, args.strict)).collect(),
-            },
+    if output.is_json() {
+        let body = Body {
+            ok: is_ok,
+            workflows: results.iter().map(|it| report(it, args.strict)).collect(),
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&body, output)?;
     } else {
         output.answer(&to_text(&results, args, output.answer_width()))?;
     }

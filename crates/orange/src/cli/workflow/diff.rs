@@ -1,22 +1,18 @@
 //! `orange workflow diff`.
 
 use orange_check::diff::{Change, Difference, Sign, diff, lines};
-use orange_config::{Environment, Source, examine};
+use orange_config::Environment;
 use orange_engine::Workflow;
 use orange_engine::language::workflow::Kind;
 use orange_engine::names::Status;
 use serde::Serialize;
 
-use super::target::{Target, resolve_both};
-use super::{Format, SourceBody};
-use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, hint_paragraph};
-use crate::cli::exit::Exit;
+use super::SourceBody;
+use super::target::{Target, load, resolve_both};
+use crate::cli::answer::words::counted;
+use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
 use crate::output::{Output, Paragraph, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.diff/1");
 
 /// A difference that at least so many statuses share is shown once for all of them.
@@ -42,8 +38,6 @@ pub struct Args {
     /// Show which lines of prompts and messages changed.
     #[arg(long)]
     pub prompts: bool,
-    #[command(flatten)]
-    pub format: Format,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -62,29 +56,24 @@ struct Row<'a> {
     message: String,
 }
 
-/// Compares and reports.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (old, new) = resolve_both("diff", [&args.old, &args.new], environment)?;
-    let before = load(&old)?;
+    let before = load("compare", &old)?;
     // The standard input can be read only once.
     let now = if old == new {
         before.clone()
     } else {
-        load(&new)?
+        load("compare", &new)?
     };
     let differences = diff(&before, &now);
-    if args.format.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                old: SourceBody::from(&old),
-                new: SourceBody::from(&new),
-                same: differences.is_empty(),
-                differences: differences.iter().map(row).collect(),
-            },
+    if output.is_json() {
+        let body = Body {
+            old: SourceBody::from(&old),
+            new: SourceBody::from(&new),
+            same: differences.is_empty(),
+            differences: differences.iter().map(row).collect(),
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let page = Page {
         width: output.answer_width(),
@@ -106,21 +95,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if !args.prompts && differences.iter().any(|it| texts(it).is_some()) {
         let command = format!("orange workflow diff {} {} --prompts", args.old, args.new);
         let hint = format!("run `{command}` to see the lines that changed");
-        let mut narration = Text::new();
-        narration.end_line();
-        narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
-        output.narrate(&narration);
+        narrate_hint_apart(&hint, output);
     }
     Ok(Exit::Ok)
-}
-
-fn load(source: &Source) -> Result<Workflow, Error> {
-    let examined = examine(source);
-    examined.workflow.ok_or_else(|| Error::WorkflowInvalid {
-        verb: "compare",
-        name: source.name.clone(),
-        findings: examined.findings,
-    })
 }
 
 fn row(difference: &Difference) -> Row<'_> {
@@ -131,7 +108,6 @@ fn row(difference: &Difference) -> Row<'_> {
     }
 }
 
-/// Differences under one heading.
 type Group<'a> = (String, Vec<&'a Difference>);
 
 /// The differences by status; what several statuses share comes once, after them.
@@ -166,7 +142,6 @@ fn sharing<'a>(difference: &Difference, all: &'a [Difference]) -> Vec<&'a Status
     same.filter_map(|other| other.status.as_ref()).collect()
 }
 
-/// The statuses in words.
 fn several(statuses: &[&Status], new: &Workflow) -> String {
     let states = new.states.iter();
     let mut active = states.filter(|state| state.kind != Kind::Terminal);
@@ -177,7 +152,6 @@ fn several(statuses: &[&Status], new: &Workflow) -> String {
     names.join(", ")
 }
 
-/// How the differences are laid out.
 struct Page {
     width: Option<usize>,
     prompts: bool,

@@ -4,8 +4,7 @@ use orange_config::{Finding, Source};
 use orange_engine::language::Position;
 use serde::Serialize;
 
-use super::excerpt;
-use crate::cli::error::hint_paragraph;
+use crate::cli::hint_paragraph;
 use crate::output::{Paragraph, Style, Text};
 
 /// How far the lines below a problem's first are indented.
@@ -47,7 +46,7 @@ pub fn push(text: &mut Text, source: &Source, finding: &Finding, width: Option<u
     };
     head.push(text, &finding.message(), width);
     if let Finding::Problem(problem) = finding {
-        excerpt::push(text, problem.at, &problem.excerpt, INDENT, width);
+        push_excerpt(text, problem.at, &problem.excerpt, INDENT, width);
     }
     if let Some(hint) = finding.hint() {
         text.push_paragraph(&hint_paragraph(&hint, INDENT), width);
@@ -56,20 +55,14 @@ pub fn push(text: &mut Text, source: &Source, finding: &Finding, width: Option<u
 
 /// What the first line of a finding begins with.
 pub struct Head<'a> {
-    /// The workflow.
     pub source: &'a Source,
-    /// Where in it.
     pub at: Option<Position>,
-    /// How bad it is, in a word.
     pub label: &'a str,
-    /// How that word looks.
     pub style: Style,
-    /// The stable name of its kind.
     pub code: &'a str,
 }
 
 impl Head<'_> {
-    /// Adds the first line: place, code, message.
     pub fn push(&self, text: &mut Text, message: &str, width: Option<usize>) {
         let file = self.source.path().map(|path| path.display().to_string());
         let file = file.unwrap_or_else(|| self.source.name.clone());
@@ -85,5 +78,93 @@ impl Head<'_> {
             indent: INDENT,
         };
         text.push_paragraph(&head, width);
+    }
+}
+
+/// Adds as much of a line as fits, with a mark below the column; nothing where no mark would be.
+pub fn push_excerpt(
+    text: &mut Text,
+    at: Position,
+    line: &str,
+    indent: usize,
+    width: Option<usize>,
+) {
+    let inner = width.map(|width| width.saturating_sub(indent));
+    let Some(picture) = windowed(at, line, inner) else {
+        return;
+    };
+    for (line, style) in picture.lines().zip([Style::Plain, Style::Bad]) {
+        text.push(Style::Plain, &" ".repeat(indent));
+        text.push(style, line);
+        text.end_line();
+    }
+}
+
+/// The line around the mark, if the mark is in it.
+fn windowed(mut at: Position, line: &str, width: Option<usize>) -> Option<String> {
+    let line: Vec<char> = line.trim_end().chars().collect();
+    let column = at.column.saturating_sub(1);
+    if line.is_empty() || column > line.len() {
+        return None;
+    }
+    let gutter = at.line.to_string().len() + " | ".len();
+    let room = width.map_or(usize::MAX, |width| width.saturating_sub(gutter).max(1));
+    if line.len() < room {
+        return Some(at.picture(&line.iter().collect::<String>()));
+    }
+    let start = if column + 1 < room {
+        0
+    } else {
+        column - room / 2
+    };
+    let end = line.len().min(start + room);
+    let mut part = line.get(start..end)?.to_vec();
+    if let Some(first) = part.first_mut().filter(|_| start > 0) {
+        *first = '…';
+    }
+    if let Some(last) = part.last_mut().filter(|_| end < line.len()) {
+        *last = '…';
+    }
+    at.column -= start;
+    Some(at.picture(&part.iter().collect::<String>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(excerpt: &str, column: usize, width: Option<usize>) -> Option<String> {
+        windowed(Position { line: 7, column }, excerpt, width)
+    }
+
+    #[test]
+    fn a_line_that_fits_is_shown_whole() {
+        let whole = Some("7 | ab: cd\n  |     ^".to_owned());
+        assert_eq!(shown("ab: cd", 5, None), whole);
+        assert_eq!(shown("ab: cd  ", 5, Some(11)), whole);
+        let at_the_end = Some("7 | ab: cd\n  |       ^".to_owned());
+        assert_eq!(shown("ab: cd", 7, Some(11)), at_the_end);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_mark() {
+        let line = "0123456789abcdefghij";
+        let start = Some("7 | 0123456…\n  |   ^".to_owned());
+        assert_eq!(shown(line, 3, Some(12)), start);
+        let middle = Some("7 | …789abc…\n  |     ^".to_owned());
+        assert_eq!(shown(line, 11, Some(12)), middle);
+        let end = Some("7 | …hij\n  |     ^".to_owned());
+        assert_eq!(shown(line, 21, Some(12)), end);
+    }
+
+    #[test]
+    fn no_terminal_is_too_narrow_and_no_mark_stands_alone() {
+        for width in 0..30 {
+            for column in 0..22 {
+                assert!(shown("0123456789abcdefghij", column, Some(width)).is_some());
+            }
+        }
+        assert_eq!(shown("", 1, None), None);
+        assert_eq!(shown("short", 300, None), None);
     }
 }

@@ -2,18 +2,14 @@
 
 use clap::ValueEnum;
 use orange_check::graph::{Graph, dot, mermaid, terminal};
-use orange_config::{Environment, examine};
+use orange_config::Environment;
 use serde::Serialize;
 
-use super::target::{Target, resolve};
-use super::{Format, SourceBody};
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use super::SourceBody;
+use super::target::{Target, load, resolve};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.graph/1");
 
 /// Draw one workflow.
@@ -33,8 +29,6 @@ pub struct Args {
     /// The language of the drawing.
     #[arg(long = "format", value_enum, default_value_t, conflicts_with = "json")]
     pub drawing: Drawing,
-    #[command(flatten)]
-    pub format: Format,
 }
 
 /// The languages of drawings.
@@ -57,24 +51,15 @@ struct Body<'a> {
     graph: Graph,
 }
 
-/// Prints the drawing.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     for source in resolve("graph", std::slice::from_ref(&args.workflow), environment)? {
-        let examined = examine(&source);
-        let workflow = examined.workflow.ok_or_else(|| Error::WorkflowInvalid {
-            verb: "draw",
-            name: source.name.clone(),
-            findings: examined.findings,
-        })?;
-        if args.format.json {
-            let answer = Answer {
-                schema: SHAPE.name,
-                body: Body {
-                    source: SourceBody::from(&source),
-                    graph: Graph::of(&workflow),
-                },
+        let workflow = load("draw", &source)?;
+        if output.is_json() {
+            let body = Body {
+                source: SourceBody::from(&source),
+                graph: Graph::of(&workflow),
             };
-            output.answer_exactly(answer.to_text()?.as_bytes())?;
+            SHAPE.print(&body, output)?;
             continue;
         }
         let drawing = match args.drawing {

@@ -3,15 +3,11 @@
 use orange_config::{Environment, Examined, Home, Source, examine};
 use serde::Serialize;
 
-use super::{Format, SourceBody, target};
-use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, hint_paragraph};
-use crate::cli::exit::Exit;
-use crate::output::{Alignment, Cell, Output, Style, Table, Text};
+use super::{SourceBody, target};
+use crate::cli::answer::words::counted;
+use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
+use crate::output::{Alignment, Cell, Output, Style, Table};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.list/1");
 
 /// List shipped workflows and your own.
@@ -20,10 +16,7 @@ pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.list/1");
 /// `~/orange`). One with the name of a shipped workflow overrides it. A file with problems is
 /// listed too; `orange workflow check` says what they are.
 #[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(flatten)]
-    pub format: Format,
-}
+pub struct Args {}
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body<'a> {
@@ -41,8 +34,7 @@ struct Row<'a> {
     problems: usize,
 }
 
-/// Prints the list.
-pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
+pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let home = Home::resolve(environment)?;
     let catalog = target::catalog(environment)?;
     let examined: Vec<(&Source, Examined)> = catalog
@@ -50,27 +42,18 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         .iter()
         .map(|source| (source, examine(source)))
         .collect();
-    if args.format.json {
+    if output.is_json() {
         let workflows = examined.iter().map(row).collect();
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body { workflows },
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&Body { workflows }, output);
     }
     output.answer(&table(&examined, &home).to_text(output.answer_width()))?;
     let broken = examined.iter().filter(|(_, it)| !it.findings.is_empty());
     if let Some(hint) = hint(&broken.map(|(source, _)| *source).collect::<Vec<_>>()) {
-        let mut narration = Text::new();
-        narration.end_line();
-        narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
-        output.narrate(&narration);
+        narrate_hint_apart(&hint, output);
     }
     Ok(Exit::Ok)
 }
 
-/// How to see what is wrong.
 fn hint(broken: &[&Source]) -> Option<String> {
     let command = match broken {
         [] => return None,

@@ -2,7 +2,6 @@
 
 pub(super) mod check;
 pub(super) mod diff;
-mod excerpt;
 mod finding;
 pub(super) mod graph;
 pub(super) mod list;
@@ -13,15 +12,13 @@ pub(super) mod show;
 pub(super) mod simulate;
 mod target;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde::Serialize;
 
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::Output;
 pub use finding::ProblemBody;
 use orange_config::{Environment, Origin, Source};
-pub use target::Missing;
 
 /// List, show, draw, check, simulate, compare and start workflows.
 ///
@@ -38,40 +35,17 @@ pub enum Command {
     Schema(schema::Args),
 }
 
-/// How an answer is given.
-#[derive(Debug, Args)]
-pub struct Format {
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
-}
-
 impl Command {
-    /// Whether a program reads the answer.
-    pub fn is_json(&self) -> bool {
-        match self {
-            Command::List(args) => args.format.json,
-            Command::Show(args) => args.format.json,
-            Command::Graph(args) => args.format.json,
-            Command::Check(args) => args.format.json,
-            Command::Simulate(args) => args.format.json,
-            Command::Diff(args) => args.format.json,
-            Command::New(args) => args.format.json,
-            Command::Schema(args) => args.format.json,
-        }
-    }
-
-    /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
-            Command::List(args) => list::run(args, environment, output),
+            Command::List(_) => list::run(environment, output),
             Command::Show(args) => show::run(args, environment, output),
             Command::Graph(args) => graph::run(args, environment, output),
             Command::Check(args) => check::run(args, environment, output),
             Command::Simulate(args) => simulate::run(args, environment, output),
             Command::Diff(args) => diff::run(args, environment, output),
             Command::New(args) => new::run(args, environment, output),
-            Command::Schema(args) => schema::run(args, output),
+            Command::Schema(_) => schema::run(output),
         }
     }
 }

@@ -5,14 +5,9 @@ use orange_config::{Environment, Home, new_workflow};
 use orange_engine::shipped::{self, Shipped};
 use serde::Serialize;
 
-use super::Format;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, hint_paragraph};
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.new/1");
 
 /// Start a workflow of your own.
@@ -28,8 +23,6 @@ pub struct Args {
     /// The shipped workflow to start from.
     #[arg(long, value_name = "SHIPPED", default_value = "minimal", value_parser = shipped_parser())]
     pub from: &'static Shipped,
-    #[command(flatten)]
-    pub format: Format,
 }
 
 fn shipped_parser() -> impl TypedValueParser<Value = &'static Shipped> {
@@ -45,22 +38,17 @@ struct Body<'a> {
     copy_of: &'a str,
 }
 
-/// Writes the file and says where it is.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let home = Home::resolve(environment)?;
     let path = new_workflow(&home, &args.name, args.from)?;
     let path = path.display().to_string();
-    if args.format.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                name: &args.name,
-                path,
-                copy_of: args.from.name,
-            },
+    if output.is_json() {
+        let body = Body {
+            name: &args.name,
+            path,
+            copy_of: args.from.name,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
-        return Ok(Exit::Ok);
+        return SHAPE.print(&body, output);
     }
     let mut text = Text::new();
     text.push(Style::Bold, &path);
@@ -69,9 +57,6 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     output.answer(&text)?;
     let name = &args.name;
     let hint = format!("change it, then run `orange workflow check {name}`");
-    let mut narration = Text::new();
-    narration.end_line();
-    narration.push_paragraph(&hint_paragraph(&hint, 0), output.narration_width());
-    output.narrate(&narration);
+    narrate_hint_apart(&hint, output);
     Ok(Exit::Ok)
 }

@@ -8,9 +8,8 @@ use orange_engine::language::Position;
 use orange_engine::names::Status;
 use serde::Serialize;
 
-use super::excerpt;
-use super::finding::{Head, INDENT};
-use crate::cli::error::hint_paragraph;
+use super::finding::{Head, INDENT, push_excerpt};
+use crate::cli::hint_paragraph;
 use crate::output::{Paragraph, Style, Text};
 
 /// A finding, as a program reads it.
@@ -40,7 +39,6 @@ impl<'a> FindingBody<'a> {
     }
 }
 
-/// How a severity looks.
 pub fn style(severity: Severity) -> Style {
     match severity {
         Severity::Error => Style::Bad,
@@ -70,7 +68,7 @@ pub fn push(
         return;
     }
     if let Some(at) = finding.at {
-        excerpt::push(text, at, &at.line_of(lines), INDENT, width);
+        push_excerpt(text, at, &at.line_of(lines), INDENT, width);
     }
     if let Some(story) = &finding.story {
         push_story(text, story, width);

@@ -3,14 +3,9 @@
 use orange_engine::language::schema::SCHEMA;
 use serde::Serialize;
 
-use super::Format;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body>("orange.workflow.schema/1");
 
 /// Print a JSON Schema for editors.
@@ -27,26 +22,19 @@ pub const SHAPE: Shape = Shape::of::<Body>("orange.workflow.schema/1");
 /// With `--json` the schema stands inside an answer, under `json_schema`, as for every command; an
 /// editor needs it bare.
 #[derive(Debug, clap::Args)]
-pub struct Args {
-    #[command(flatten)]
-    pub format: Format,
-}
+pub struct Args {}
 
 #[derive(Serialize, schemars::JsonSchema)]
 struct Body {
     json_schema: serde_json::Value,
 }
 
-/// Prints the schema.
-pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
-    if args.format.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                json_schema: serde_json::from_str(SCHEMA)?,
-            },
+pub fn run(output: &mut Output) -> Result<Exit, Error> {
+    if output.is_json() {
+        let body = Body {
+            json_schema: serde_json::from_str(SCHEMA)?,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&body, output)?;
     } else {
         output.answer_exactly(SCHEMA.as_bytes())?;
     }

@@ -1,18 +1,15 @@
 //! `orange workflow show`.
 
-use orange_config::{Environment, Source, examine};
+use orange_config::{Environment, Source};
 use orange_engine::Workflow;
 use serde::Serialize;
+use serde_json::json;
 
-use super::target::{Target, resolve};
-use super::{Format, SourceBody};
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use super::SourceBody;
+use super::target::{Target, load, resolve};
+use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.show/1");
 
 /// Show one workflow.
@@ -28,8 +25,6 @@ pub struct Args {
     /// own workflow first, then the shipped one.
     #[arg(value_name = "NAME|FILE", value_parser = Target::parser())]
     pub workflow: Target,
-    #[command(flatten)]
-    pub format: Format,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -39,39 +34,32 @@ struct Body<'a> {
     workflow: Workflow,
 }
 
-/// Prints the workflow.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     for source in resolve("show", std::slice::from_ref(&args.workflow), environment)? {
-        if args.format.json {
-            print_resolved(&source, output)?;
-        } else {
-            print_text(&source, output)?;
+        if output.is_json() {
+            return print_resolved(&source, output);
         }
+        print_text(&source, output)?;
     }
     Ok(Exit::Ok)
 }
 
 fn print_text(source: &Source, output: &mut Output) -> Result<(), Error> {
-    let bytes = source.read().map_err(|reason| Error::WorkflowUnreadable {
-        name: source.name.clone(),
-        reason,
+    let bytes = source.read().map_err(|reason| {
+        let name = &source.name;
+        let message = format!("cannot show `{name}`: {reason}");
+        Error::new(Exit::Refused, "workflow-invalid", message)
+            .hint("run `orange workflow list` to see what can be shown")
+            .details(json!({ "name": name, "reason": reason.to_string() }))
     })?;
     Ok(output.answer_exactly(&bytes)?)
 }
 
-fn print_resolved(source: &Source, output: &mut Output) -> Result<(), Error> {
-    let examined = examine(source);
-    let workflow = examined.workflow.ok_or_else(|| Error::WorkflowInvalid {
-        verb: "resolve",
-        name: source.name.clone(),
-        findings: examined.findings,
-    })?;
-    let answer = Answer {
-        schema: SHAPE.name,
-        body: Body {
-            source: SourceBody::from(source),
-            workflow,
-        },
+fn print_resolved(source: &Source, output: &mut Output) -> Result<Exit, Error> {
+    let workflow = load("resolve", source)?;
+    let body = Body {
+        source: SourceBody::from(source),
+        workflow,
     };
-    Ok(output.answer_exactly(answer.to_text()?.as_bytes())?)
+    SHAPE.print(&body, output)
 }

@@ -5,11 +5,12 @@ use std::fmt;
 use std::path::{Path, PathBuf, is_separator};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use orange_config::{Catalog, Environment, Home, Source};
+use orange_config::{Catalog, Environment, Examined, Home, Source, examine};
+use orange_engine::Workflow;
 use orange_engine::language::nearest;
 use serde_json::json;
 
-use super::Error;
+use super::{Error, Exit};
 
 /// One workflow, as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +19,6 @@ pub enum Target {
     Stdin,
     /// Something with a path separator or a YAML ending.
     File(PathBuf),
-    /// Anything else.
     Name(String),
 }
 
@@ -72,12 +72,13 @@ pub fn resolve(
     if missing.is_empty() {
         return Ok(found);
     }
-    Err(Error::from(Missing {
+    Err(Missing {
         verb,
         targets: missing,
         together: Vec::new(),
         names: catalog(environment)?.names(),
-    }))
+    }
+    .into())
 }
 
 /// Finds the targets of a command that needs both, or says which do not exist.
@@ -93,12 +94,13 @@ pub fn resolve_both(
     }
     let missing = [(first, found.0), (second, found.1)];
     let missing = missing.into_iter().filter(|(_, source)| source.is_none());
-    Err(Error::from(Missing {
+    Err(Missing {
         verb,
         targets: missing.map(|(target, _)| target.clone()).collect(),
         together: targets.map(Clone::clone).to_vec(),
         names: catalog(environment)?.names(),
-    }))
+    }
+    .into())
 }
 
 fn find(target: &Target, environment: &Environment) -> Result<Option<Source>, Error> {
@@ -109,15 +111,20 @@ fn find(target: &Target, environment: &Environment) -> Result<Option<Source>, Er
     })
 }
 
+/// The workflow that a source holds; everything that is wrong with it otherwise.
+pub fn load(verb: &str, source: &Source) -> Result<Workflow, Error> {
+    let Examined {
+        workflow, findings, ..
+    } = examine(source);
+    workflow.ok_or_else(|| Error::workflow_invalid(verb, &source.name, &findings))
+}
+
 /// Every workflow that a name can mean here.
 pub fn catalog(environment: &Environment) -> Result<Catalog, Error> {
     Ok(Catalog::load(&Home::resolve(environment)?)?)
 }
 
-/// Targets that do not exist.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cannot {verb} {}: {}", quoted(.targets), cause(.targets))]
-pub struct Missing {
+struct Missing {
     verb: &'static str,
     targets: Vec<Target>,
     /// Every target, where the command makes no sense without all of them.
@@ -138,17 +145,27 @@ fn cause(targets: &[Target]) -> &'static str {
     }
 }
 
-impl Missing {
-    /// What to do about it.
-    pub fn hints(&self) -> Vec<String> {
-        let mut hints: Vec<String> = self.commands();
-        let names = quoted(&self.names);
-        hints.push(format!(
-            "the workflows are {names}; `orange workflow list` describes them"
-        ));
-        hints
+impl From<Missing> for Error {
+    fn from(missing: Missing) -> Self {
+        let (targets, names) = (&missing.targets, &missing.names);
+        let message = format!(
+            "cannot {} {}: {}",
+            missing.verb,
+            quoted(targets),
+            cause(targets)
+        );
+        let targets: Vec<_> = targets.iter().map(ToString::to_string).collect();
+        Error::new(Exit::NotFound, "workflow-not-found", message)
+            .hints(missing.commands())
+            .hint(format!(
+                "the workflows are {}; `orange workflow list` describes them",
+                quoted(names)
+            ))
+            .details(json!({ "missing": targets, "names": names }))
     }
+}
 
+impl Missing {
     /// What was probably meant, as commands that can be run.
     fn commands(&self) -> Vec<String> {
         let verb = self.verb;
@@ -181,12 +198,6 @@ impl Missing {
             Target::Stdin => None,
         }?;
         names().any(|known| known == name).then(|| name.to_owned())
-    }
-
-    /// The data behind the message.
-    pub fn details(&self) -> serde_json::Value {
-        let missing: Vec<_> = self.targets.iter().map(ToString::to_string).collect();
-        json!({ "missing": missing, "names": self.names })
     }
 }
 

@@ -4,17 +4,12 @@ use orange_config::Environment;
 use orange_driver::{Collected, IgnoredIn, Waiting};
 use orange_engine::names::ProjectName;
 
-use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::{Error, hint_paragraph};
-use crate::cli::exit::Exit;
+use crate::cli::answer::words::counted;
 use crate::cli::request::attending::{Manner, attend};
-use crate::cli::request::confirming::{Consent, consent};
-use crate::cli::request::driving::driver;
+use crate::cli::request::driving::{Consent, consent, driver};
+use crate::cli::{Error, Exit, Shape, narrate_hint};
 use crate::output::{Output, Style, Text};
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Collected>("orange.workspace.gc/1");
 
 /// How many ignored files of a workspace are named.
@@ -34,17 +29,13 @@ pub struct Args {
     /// Do not ask: move what is listed aside, and forget merged rescues.
     #[arg(long)]
     pub yes: bool,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
-/// Puts it in order.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
     let collect = |confirmed: bool, output: &Output| {
-        let manner = Manner::working(args.json, output);
+        let manner = Manner::working(output);
         let (collected, _) = attend(driver.context.meanwhile(), manner, || {
             driver
                 .admin
@@ -53,12 +44,8 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         collected
     };
     let collected = collect(args.yes, output)?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: &collected,
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+    if output.is_json() {
+        SHAPE.print(&collected, output)?;
         return Ok(exit(&collected));
     }
     output.answer(&text(&collected, output.answer_width()))?;
@@ -66,18 +53,16 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     if !is_asked || args.yes {
         return Ok(exit(&collected));
     }
-    let consent = consent(&question(&collected), args.json, output)?;
+    let consent = consent(&question(&collected), output)?;
     if consent == Consent::Given {
         let collected = collect(true, output)?;
         output.answer(&text(&collected, output.answer_width()))?;
         return Ok(exit(&collected));
     }
     if consent == Consent::Nobody {
-        let mut narration = Text::new();
         let hint = "run `orange workspace gc --yes` to move ignored files aside and forget merged \
                     rescues";
-        narration.push_paragraph(&hint_paragraph(hint, 0), output.narration_width());
-        output.narrate(&narration);
+        narrate_hint(hint, output);
     }
     Ok(exit(&collected))
 }

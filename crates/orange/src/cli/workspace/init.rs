@@ -6,15 +6,11 @@ use orange_engine::names::ProjectName;
 use serde::Serialize;
 
 use super::table;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::attending::{Manner, attend};
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workspace.init/1");
 
 /// Make worktrees ahead of need.
@@ -29,9 +25,6 @@ pub struct Args {
     /// The project; the one this directory belongs to when left out.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -39,25 +32,21 @@ struct Body<'a> {
     workspaces: &'a [Pooled],
 }
 
-/// Makes them.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
-    let manner = Manner::working(args.json, output);
+    let manner = Manner::working(output);
     let (workspaces, _) = attend(driver.context.meanwhile(), manner, || {
         driver
             .workspaces
             .init_workspaces(project.as_ref(), args.count)
     });
     let workspaces = workspaces?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                workspaces: &workspaces,
-            },
+    if output.is_json() {
+        let body = Body {
+            workspaces: &workspaces,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&body, output)?;
     } else {
         output.answer(&table(&workspaces).to_text(output.answer_width()))?;
     }

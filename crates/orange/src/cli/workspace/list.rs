@@ -6,14 +6,10 @@ use orange_engine::names::ProjectName;
 use serde::Serialize;
 
 use super::table;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
 use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
-/// The shape of its answer.
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workspace.list/1");
 
 /// List the workspaces and their tasks.
@@ -26,9 +22,6 @@ pub struct Args {
     /// Only those of this project.
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Answer in JSON, for programs.
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Serialize, schemars::JsonSchema)]
@@ -36,19 +29,15 @@ struct Body<'a> {
     workspaces: &'a [Pooled],
 }
 
-/// Prints the list.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let driver = driver(environment)?;
     let project = args.project.as_deref().map(ProjectName::new);
     let workspaces = driver.workspaces.workspaces(project.as_ref())?;
-    if args.json {
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: Body {
-                workspaces: &workspaces,
-            },
+    if output.is_json() {
+        let body = Body {
+            workspaces: &workspaces,
         };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&body, output)?;
     } else {
         output.answer(&table(&workspaces).to_text(output.answer_width()))?;
     }

@@ -8,8 +8,7 @@ use clap::Subcommand;
 use orange_config::Environment;
 use orange_driver::Pooled;
 
-use super::error::Error;
-use super::exit::Exit;
+use crate::cli::{Error, Exit};
 use crate::output::{Alignment, Cell, Output, Style, Table};
 
 /// Look after the worktrees that tasks are done in.
@@ -24,16 +23,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether a program reads the answer.
-    pub fn is_json(&self) -> bool {
-        match self {
-            Command::List(args) => args.json,
-            Command::Init(args) => args.json,
-            Command::Gc(args) => args.json,
-        }
-    }
-
-    /// Runs it.
     pub fn run(&self, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
         match self {
             Command::List(args) => list::run(args, environment, output),
@@ -43,7 +32,6 @@ impl Command {
     }
 }
 
-/// The pool as a table.
 fn table(workspaces: &[Pooled]) -> Table<4> {
     let columns = ["WORKSPACE", "STATE", "TASK", "PORTS"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "PATH");

@@ -45,14 +45,12 @@ pub(super) fn task(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>>
     lines
 }
 
-/// What stands below the keys.
 fn body(text: &str) -> &str {
     let below = text.strip_prefix("---\n");
     let below = below.and_then(|rest| rest.split_once("\n---\n"));
     below.map_or(text, |(_, body)| body.trim_start_matches('\n'))
 }
 
-/// A difference, file by file.
 pub(super) fn diff(difference: &Difference, theme: Theme) -> Content {
     let mut all = files(&difference.committed, theme);
     let mut uncommitted = Vec::new();
@@ -144,7 +142,6 @@ fn paths(text: &str) -> Vec<String> {
     paths
 }
 
-/// What happened, the latest first.
 pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for event in events.iter().rev().filter(|it| matters(&it.fact)) {

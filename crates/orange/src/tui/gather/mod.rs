@@ -23,18 +23,13 @@ use super::command::Aim;
 use super::message::Message;
 use super::theme::Theme;
 
-/// What those who gather are told.
 #[derive(Clone, Debug)]
 enum Wish {
-    /// This is looked at now.
     Aim(Aim),
-    /// These have changed.
     Again(Vec<TaskId>),
-    /// Everything may have changed.
     Refresh,
 }
 
-/// The threads that gather.
 #[derive(Debug)]
 pub struct Gatherers {
     wishes: Vec<Sender<Wish>>,
@@ -89,17 +84,14 @@ impl Gatherers {
         Gatherers { wishes }
     }
 
-    /// This is looked at now.
     pub fn aim(&self, aim: &Aim) {
         self.tell(&Wish::Aim(aim.clone()));
     }
 
-    /// These have changed.
     pub fn again(&self, tasks: &[TaskId]) {
         self.tell(&Wish::Again(tasks.to_vec()));
     }
 
-    /// Everything may have changed.
     pub fn refresh(&self) {
         self.tell(&Wish::Refresh);
     }

@@ -25,7 +25,6 @@ use crate::tui::model::{Model, Supervision};
 use crate::tui::theme::Theme;
 use crate::tui::update::update;
 
-/// Some afternoon.
 pub fn now() -> Timestamp {
     Timestamp::parse("2026-11-15T14:30:00Z").unwrap()
 }
@@ -93,7 +92,6 @@ pub fn glance(ways: Vec<Way>) -> Glance {
     }
 }
 
-/// The rows of the sample.
 pub fn rows() -> Vec<TaskRow> {
     let mut reviewing = with_worker(
         row("k3f9", "reviewing", Kind::Human, "Fix the login"),
@@ -203,7 +201,6 @@ pub fn model() -> Model {
     model
 }
 
-/// Chooses a task.
 pub fn choose(model: &mut Model, id: &str) {
     model.list.select(&TaskId::new(id));
     update(model, Message::Tick(now()));
@@ -225,7 +222,6 @@ pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         .collect()
 }
 
-/// Types a text, letter by letter.
 pub fn enter(model: &mut Model, text: &str) {
     for letter in text.chars() {
         press(model, key(KeyCode::Char(letter)));

@@ -111,7 +111,6 @@ fn aim(model: &Model, height: usize, selected: Option<TaskId>) -> Aim {
 /// How many lines of what an agent has shown before can be scrolled to.
 const BEFORE: usize = 2000;
 
-/// Something is asked of the driver.
 fn act(model: &mut Model, action: super::command::Action) -> Vec<Command> {
     let number = model.next_number;
     model.next_number += 1;

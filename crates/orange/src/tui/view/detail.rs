@@ -53,7 +53,6 @@ pub(super) fn draw_tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Draws what the view shows.
 pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let scroll = model.detail.scroll();
     match model.detail.content() {

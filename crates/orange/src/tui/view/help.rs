@@ -48,7 +48,6 @@ fn lines(model: &Model) -> Vec<Vec<(Tone, String)>> {
     lines
 }
 
-/// How many lines the help has.
 pub fn help_height(model: &Model) -> usize {
     lines(model).len()
 }

@@ -32,7 +32,6 @@ struct Widths {
     age: u16,
 }
 
-/// Draws the lines that have room.
 pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let shown = || {
         let lines = model.list.lines().iter().skip(model.list.top);

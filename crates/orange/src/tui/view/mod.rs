@@ -20,7 +20,6 @@ use crate::output::count;
 
 pub use help::help_height;
 
-/// Draws a frame.
 pub fn draw(model: &Model, frame: &mut Frame<'_>) {
     let area = frame.area();
     // A terminal that has just become smaller tells so in a moment.
@@ -29,7 +28,6 @@ pub fn draw(model: &Model, frame: &mut Frame<'_>) {
     }
 }
 
-/// Draws into a buffer.
 pub fn draw_on(model: &Model, area: Rect, buffer: &mut Buffer) {
     let places = layout(model);
     header(model, places.header, buffer);

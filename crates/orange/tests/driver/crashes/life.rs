@@ -16,13 +16,17 @@ use orange_engine::role::Role;
 use super::orders::reached;
 use super::table::{How, Scene, remembering_proofs, without_pauses};
 use crate::library::{ask, create, done, to, work};
-use crate::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 const PLAN: &str = "\n## Plan\n\nAPPROACH: add a line\nTOUCHING: work.txt\n";
+
 const HANDOFF: &str = "\n## Handoff\n\nDONE: a line\nREMAINING: -\nDECISIONS: -\nUNCERTAIN: -\n";
+
 const SECOND_HANDOFF: &str =
     "\n## Handoff\n\nDONE: two lines\nREMAINING: -\nDECISIONS: -\nUNCERTAIN: -\n";
+
 const PASS: &str = "\n## Review\n\nVerdict: PASS\nfine\n";
+
 const FAIL: &str = "\n## Review\n\nVerdict: FAIL\nnot enough\n";
 
 /// How long it may take until nothing is left; with a death in between it never comes.
@@ -354,7 +358,7 @@ impl Life {
     }
 
     fn has_failed_by_itself(&self) -> bool {
-        let way = crate::stories::way(&self.stage, &self.id);
+        let way = crate::support::scripts::way(&self.stage, &self.id);
         self.scene.how == How::NoHarness && way.last().map(String::as_str) == Some(self.scene.to)
     }
 

@@ -33,7 +33,7 @@ fn live(scene: &Scene, deaths: &[usize]) -> (Picture, Vec<String>) {
     life.ask_until_answered(deaths.len());
     // Who asked may be gone long before everything is done, or before the first death.
     let first = deaths.iter().min().copied();
-    crate::stage::wait_for("a death, or rest", || {
+    crate::support::stage::wait_for("a death, or rest", || {
         let rests = life.stage.task(&life.id).pending.is_empty();
         let reached = orders::reached(&life.stage);
         let is_dead = first.is_some_and(|first| reached.len() > first);
@@ -66,8 +66,8 @@ fn die_twice(scene: &Scene, state: &mut u64, pairs: u64) {
     let (expected, reached) = live(scene, &[]);
     let marks = u64::try_from(reached.len()).unwrap();
     for _ in 0..pairs {
-        let first = crate::deaths::next(state) % marks;
-        let second = first + 1 + crate::deaths::next(state) % 6;
+        let first = crate::troubles::deaths::next(state) % marks;
+        let second = first + 1 + crate::troubles::deaths::next(state) % 6;
         let deaths = [first, second].map(|death| usize::try_from(death).unwrap());
         let (found, _) = live(scene, &deaths);
         assert_eq!(found, expected, "{scene:?}: killed at marks {deaths:?}");
@@ -152,7 +152,7 @@ fn every_edge_of_the_shipped_workflows_has_a_scene_or_an_excuse() {
 #[test]
 fn a_command_that_fails_is_not_repeated_wherever_its_performer_dies() {
     for death in 0.. {
-        let (stage, id) = crate::hooks::staged("echo once >> $OUT/ran\nexit 1", "exit 0");
+        let (stage, id) = crate::support::gates::staged("echo once >> $OUT/ran\nexit 1", "exit 0");
         orders::order(&stage, &COMMITS_AND_EFFECTS, &[death]);
         // Who is killed asks again; every other answer is one.
         for _ in 0..2 {
@@ -164,7 +164,7 @@ fn a_command_that_fails_is_not_repeated_wherever_its_performer_dies() {
         let reached = orders::reached(&stage).len();
         stage.call(&["task", "update", id.as_str(), "--summary", "Add two lines"]);
         let given_up = || !stage.task(&id).attention.is_empty();
-        crate::stage::wait_for("the command to be given up", given_up);
+        crate::support::stage::wait_for("the command to be given up", given_up);
         let ran = std::fs::read_to_string(stage.path("scripts/ran")).unwrap_or_default();
         assert!(ran.lines().count() <= 1, "killed at mark {death}: {ran}");
         if reached <= death {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::stage::Stage;
+use crate::support::Stage;
 
 /// Chooses the marks that count, and those at which a process is killed.
 pub fn order(stage: &Stage, steps: &[&str], deaths: &[usize]) {

@@ -9,7 +9,7 @@ use orange_engine::names::ProjectName;
 use orange_store::WorkspaceState;
 
 use super::life::Life;
-use crate::stories::way;
+use crate::support::way;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Picture {

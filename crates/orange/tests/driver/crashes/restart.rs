@@ -13,8 +13,7 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
 use super::orders::order;
-use crate::stage::{Stage, wait_for};
-use crate::supervisor::Serving;
+use crate::support::{Serving, Stage, wait_for};
 
 /// How many starts have happened without anybody having recorded it.
 const HALF_WAY: usize = 40;

@@ -10,7 +10,7 @@ use orange_engine::language::load;
 use orange_engine::language::workflow::{Edge, Trigger};
 use orange_engine::role::Role;
 
-use crate::stage::Stage;
+use crate::support::Stage;
 
 /// One transition, and how it is set off.
 #[derive(Clone, Debug)]
@@ -123,9 +123,13 @@ pub const EXCUSED: &[Excuse] = &[
 ];
 
 const CANCEL: How = How::Verb(&["cancel"]);
+
 const SPAWN: How = How::Verb(&["spawn"]);
+
 const WORKER: How = How::Asked(Role::Worker);
+
 const REVIEWER: How = How::Asked(Role::Reviewer);
+
 const HUMAN: How = How::Asked(Role::Human);
 
 /// From, to, set off by what, and how that is done.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{open, process, reviewed};
-use crate::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 /// How often the thread that draws has read anything, by the kernel's own count.
 fn reads(process: u32) -> u64 {

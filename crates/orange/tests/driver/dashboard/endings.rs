@@ -5,7 +5,7 @@ use std::fs;
 use orange_engine::task::RunState;
 
 use super::{open, process, signal};
-use crate::stage::{Stage, wait_for};
+use crate::support::{Stage, wait_for};
 
 /// The letter of a process's state; nothing of one that is gone or waits to be reaped.
 fn state(process: u32) -> Option<char> {

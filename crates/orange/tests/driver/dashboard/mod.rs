@@ -11,8 +11,7 @@ use std::process::Command;
 
 use orange_engine::names::TaskId;
 
-use crate::stage::{Stage, wait_for};
-use crate::terminal::Terminal;
+use crate::support::{Stage, Terminal, wait_for};
 
 /// Opens the dashboard in the project's repository.
 fn open(stage: &Stage) -> Terminal<'_> {

@@ -1,15 +1,13 @@
 //! What others break is told, and shown again when it is mended.
 
-use std::fs;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use rusqlite::Connection;
 
 use super::{open, signal};
-use crate::stage::{Stage, wait_for};
-use crate::terminal::Terminal;
+use crate::support::{Stage, Terminal, wait_for};
 
 /// How long somebody keeps the database to himself.
 const LOCKED: Duration = Duration::from_secs(5);

@@ -9,11 +9,11 @@ use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 use orange_store::TaskFilter;
 
-use crate::hooks::staged_as;
-use crate::stage::{Stage, wait_for};
-use crate::stories::{FIX, PLAN_AND_WORK, way};
+use crate::support::gates::staged_as;
+use crate::support::{FIX, PLAN_AND_WORK, Stage, wait_for, way};
 
 const ATTEMPTS: &str = include_str!("attempts.txt");
+
 const WORDS: &str = include_str!("words.sh");
 
 /// What of an attempt without a sandbox is out of reach must be said there.

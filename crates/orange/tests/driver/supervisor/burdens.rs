@@ -1,9 +1,8 @@
 //! What a busy, raised or mistaken supervisor must not do to others.
 
-use std::fs;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use orange_config::clock::Deadline;
 use orange_driver::supervisor::{Settings, Supervisor};
@@ -15,8 +14,7 @@ use orange_engine::role::Role;
 use orange_engine::task::RunState;
 use serde_json::json;
 
-use super::Serving;
-use crate::stage::{SOON, Stage, wait_for};
+use crate::support::{SOON, Serving, Stage, wait_for};
 
 #[test]
 fn slow_setups_keep_no_end_of_another_task_waiting() {

@@ -1,23 +1,21 @@
 //! Every exit rule of every shipped workflow, for every way to die.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::process::Command;
 use std::sync::Mutex;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use orange_config::clock::{self, Deadline};
 use orange_engine::evidence::Evidence;
-use orange_engine::load;
 use orange_engine::names::TaskId;
-use orange_engine::shipped;
 use orange_engine::task::RunState;
 use orange_engine::time::Timestamp;
+use orange_engine::{load, shipped};
 
-use super::{Serving, deaths, judged_after};
-use crate::stage::{SOON, Stage};
-use crate::stories::{PASS, WORK};
+use super::{deaths, judged_after};
+use crate::support::scripts::WORK;
+use crate::support::{PASS, SOON, Serving, Stage};
 
 /// How an agent, its window or its whole world comes to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,14 +71,20 @@ struct Rule {
 }
 
 const PLAN: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\n";
+
 const PLAN_ONLY: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\n";
+
 const PLAN_AND_HANDOFF: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\necho 'DONE: it' | section Handoff\n";
+
 const HANDOFF: &str = "echo 'DONE: it' | section Handoff\n";
+
 const ASKED: &str = "printf 'APPROACH: add\\nTOUCHING: work.txt\\n' | section Plan\nask task update --status working\necho 'DONE: it' | section Handoff\nask task update --status agent-review\n";
+
 /// A verdict counts once its reviewer has stood for it by a call, here one that is refused: there is
 /// another round, or the branch is not where it was handed over.
 const FAILED: &str =
     "printf 'Verdict: FAIL\\nno\\n' | section Review\nask task update --status stuck\n";
+
 const PASSED: &str = "printf 'Verdict: PASS\\n' | section Review\ngit commit -q --allow-empty -m later\nask task update --status reviewing\ngit reset -q --hard HEAD~1\n";
 
 const fn rule(workflow: &'static str, role: &'static str, status: &'static str) -> Rule {

@@ -11,9 +11,9 @@ use orange_engine::language::verbs::Verb;
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
-use super::{Serving, deaths};
-use crate::stage::{SOON, Stage, wait_for};
-use crate::stories::{FAIL, FIX, PASS, PLAN_AND_WORK, way};
+use super::deaths;
+use crate::support::scripts::FAIL;
+use crate::support::{FIX, PASS, PLAN_AND_WORK, SOON, Serving, Stage, wait_for, way};
 
 #[test]
 fn a_whole_story_is_performed_by_the_supervisor_alone() {

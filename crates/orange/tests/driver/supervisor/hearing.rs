@@ -1,20 +1,17 @@
 //! What a supervisor hears of agents, and whom it tells.
 
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use orange_driver::supervisor::{Settings, Supervisor};
 use serde_json::Value;
 
-use super::Serving;
 use super::probes::{real_tmux, with_tmux};
-use crate::agent_events::Told;
-use crate::stage::{SOON, Stage, environment, wait_for};
+use crate::support::{SOON, Serving, Stage, Told, environment, wait_for};
 
 /// A stage on whose PATH a program of this name notes how it was called.
 fn with_program(mut stage: Stage, name: &str) -> Stage {

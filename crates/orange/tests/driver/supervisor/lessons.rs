@@ -1,18 +1,17 @@
 //! Failures of others that a supervisor must not repeat, by number.
 
-use std::fs;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use orange_config::clock::Deadline;
 use orange_driver::supervisor::{Settings, Supervisor};
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
 
+use super::deaths;
 use super::probes::{real_tmux, with_tmux};
-use super::{Serving, deaths};
-use crate::stage::{SOON, Stage, wait_for};
-use crate::stories::{PASS, PLAN_AND_WORK, WORK};
+use crate::support::scripts::WORK;
+use crate::support::{PASS, PLAN_AND_WORK, SOON, Serving, Stage, wait_for};
 
 #[test]
 fn lesson_11_a_dead_reviewer_beside_a_live_worker_is_seen() {

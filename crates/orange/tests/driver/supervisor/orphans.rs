@@ -8,8 +8,8 @@ use orange_config::clock::Deadline;
 use orange_effects::process::{Life, ProcessIdentity};
 use orange_engine::names::TaskId;
 
-use super::{Serving, deaths};
-use crate::stage::{Stage, wait_for};
+use super::deaths;
+use crate::support::{Serving, Stage, wait_for};
 
 /// Sweeps often, so that a test need not wait a minute.
 const OFTEN: &str = "[supervisor]\nsweep = \"1s\"\n";

@@ -9,10 +9,9 @@ use orange_engine::names::TaskId;
 use orange_engine::parking::Reason;
 use orange_engine::task::RunState;
 
-use super::{Serving, deaths};
-use crate::agent_events::Told;
-use crate::stage::{SOON, Stage, wait_for};
-use crate::stories::{FAIL, PLAN_AND_WORK};
+use super::deaths;
+use crate::support::scripts::FAIL;
+use crate::support::{PLAN_AND_WORK, SOON, Serving, Stage, Told, wait_for};
 
 /// What the scripted agent says when it cannot go on.
 const RULES: &str = r#"

@@ -1,17 +1,16 @@
 //! Looks that fail, come late or make no sense kill nobody.
 
-use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use orange_config::clock::Deadline;
 use orange_driver::supervisor::{Settings, Supervisor};
 use orange_engine::names::TaskId;
 
 use super::deaths;
-use crate::stage::{SOON, Stage, environment, wait_for};
+use crate::support::{SOON, Stage, environment, wait_for};
 
 /// How many looks at the server there are; `PROBES` in the environment says otherwise.
 const PROBES: usize = 100_000;

@@ -4,8 +4,7 @@ use std::fs;
 
 use orange_engine::task::Workspace;
 
-use super::Serving;
-use crate::stage::{Stage, wait_for};
+use crate::support::{Serving, Stage, wait_for};
 
 #[test]
 fn a_release_that_was_given_up_is_tried_again_when_a_supervisor_starts() {

@@ -15,14 +15,10 @@ use serde::Serialize;
 
 use super::effect_words;
 
-/// What came of a step.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// It happened.
     Decided(Decided),
-    /// It was refused.
     Refused(Box<Refusal>),
-    /// Nothing follows from it.
     Nothing,
 }
 
@@ -121,7 +117,6 @@ impl Decided {
     }
 }
 
-/// Events on their way to words.
 struct Telling {
     alive: BTreeSet<Role>,
     starting: BTreeMap<EffectId, Role>,

@@ -72,7 +72,6 @@ struct BeginningBody {
 }
 
 impl<'a> WalkBody<'a> {
-    /// The answer about this walk.
     pub fn of(source: SourceBody<'a>, walk: &'a Walk<'_>) -> WalkBody<'a> {
         let mut body = WalkBody {
             source,

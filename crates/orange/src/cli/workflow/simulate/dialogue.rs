@@ -22,20 +22,15 @@ pub struct Dialogue<'w> {
     past: Vec<Past<'w>>,
 }
 
-/// A line that was followed or refused.
 #[derive(Clone, Debug)]
 pub struct Past<'w> {
     before: Rehearsal<'w>,
-    /// The line, as the menu prints it.
     pub line: String,
-    /// What came of it.
     pub answer: Answer,
-    /// What is odd about it.
     pub note: Option<String>,
 }
 
 impl<'w> Dialogue<'w> {
-    /// Before the first step.
     pub fn new(workflow: &'w Workflow) -> Dialogue<'w> {
         Dialogue {
             workflow,
@@ -56,7 +51,6 @@ impl<'w> Dialogue<'w> {
         Some(self.rehearsal.task()?.value(field))
     }
 
-    /// What can happen next.
     pub fn choices(&self) -> Vec<Choice> {
         menu::choices(self.workflow, &self.relevance, &self.rehearsal)
     }
@@ -66,12 +60,10 @@ impl<'w> Dialogue<'w> {
         menu::tries(self.workflow, &self.relevance, &self.rehearsal)
     }
 
-    /// Everything that was done so far.
     pub fn past(&self) -> &[Past<'w>] {
         &self.past
     }
 
-    /// Takes a step.
     pub fn take(&mut self, step: &Step) -> &Past<'w> {
         let before = self.rehearsal.clone();
         let played = self.rehearsal.take(step);
@@ -98,7 +90,6 @@ impl<'w> Dialogue<'w> {
         Some(last.line)
     }
 
-    /// Takes every line back.
     pub fn restart(&mut self) {
         *self = Dialogue::new(self.workflow);
     }

@@ -6,7 +6,7 @@ use orange_engine::effect::{Effect, Kill, KillScope, NotifyRole, Spawn};
 use orange_engine::language::hooks::Channel;
 use orange_engine::role::Role;
 
-use crate::cli::answer::counted::counted;
+use crate::cli::answer::words::counted;
 
 /// How much of a message is told.
 const LONGEST: usize = 50;

@@ -18,20 +18,15 @@ pub const KINDS: &str = "status NAME, refused [CODE OR WORDS], alive ROLE, nobod
                          workspace, no workspace, FIELD NUMBER, fresh ## SECTION, effects NAME, …, \
                          no effects";
 
-/// Something that should be so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expectation {
-    /// The task is there.
     Status(Status),
     /// The last line was refused, with this code or these words in it.
     Refused(String),
-    /// These agents run.
     Alive(Vec<Role>),
-    /// No agent runs.
     NobodyAlive,
     /// A workspace is held, or not.
     Workspace(bool),
-    /// A field has this value.
     Field(FieldName, i64),
     /// A section has changed since the status was entered.
     Fresh(SectionName),

@@ -7,18 +7,15 @@ use super::dialogue::Dialogue;
 use super::script;
 use super::understand::{self, Action};
 use super::view::View;
-use crate::cli::error::Error;
+use crate::cli::Error;
 use crate::output::Output;
 
-/// What a typed line comes to.
 enum Next {
     /// Show this, then where the task is and the usual of what can happen.
     Show(View),
     /// Show where the task is and everything that can happen.
     ShowAll,
-    /// Show only this.
     Say(View),
-    /// It is over.
     Quit,
 }
 

@@ -12,29 +12,25 @@ mod request;
 mod script;
 mod understand;
 mod view;
-mod words;
 
 use std::path::PathBuf;
 
 use body::{StartBody, WalkBody};
-use orange_config::{Environment, Source, examine, read_script};
+use orange_config::{Environment, Source, read_script};
 use orange_engine::Workflow;
 use script::{Event, Walk};
+use serde_json::json;
+use understand::Unknown;
 use view::View;
 
-use super::target::{Target, resolve};
-use super::{Format, SourceBody};
-use crate::cli::answer::counted::counted;
-use crate::cli::answer::json::Answer;
-use crate::cli::answer::schemas::Shape;
-use crate::cli::error::Error;
-use crate::cli::exit::Exit;
+use super::SourceBody;
+use super::target::{Target, load, resolve};
+use crate::cli::answer::words::counted;
+use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;
 
-/// The shape of an answer.
 pub const SHAPE: Shape = Shape::of::<WalkBody>("orange.workflow.simulate/1");
 
-/// The shape of an answer.
 pub const START: Shape = Shape::of::<StartBody>("orange.workflow.simulate.start/1");
 
 /// Walk a task through a workflow.
@@ -70,33 +66,30 @@ pub struct Args {
     /// A script to follow, or `-` for the standard input.
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
-    #[command(flatten)]
-    pub format: Format,
 }
 
-/// Walks.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
-    refuse_two_inputs(args)?;
+    refuse_two_inputs(args, output)?;
     let targets = std::slice::from_ref(&args.workflow);
     for source in resolve("simulate", targets, environment)? {
-        let examined = examine(&source);
-        let workflow = examined.workflow.ok_or_else(|| Error::WorkflowInvalid {
-            verb: "simulate",
-            name: source.name.clone(),
-            findings: examined.findings,
-        })?;
+        let workflow = load("simulate", &source)?;
         match &args.script {
             Some(script) => {
                 let name = script.display().to_string();
                 let text = read_script(script);
-                let text = text.map_err(|reason| Error::ScriptUnreadable {
-                    name: name.clone(),
-                    reason,
+                let text = text.map_err(|reason| {
+                    let message = format!("cannot follow the script `{name}`: {reason}");
+                    Error::new(Exit::Usage, "script-unreadable", message)
+                        .hint(
+                            "name a text file: `orange workflow simulate --script FILE`, or `-` \
+                             for the standard input",
+                        )
+                        .details(json!({ "name": name, "reason": reason.to_string() }))
                 })?;
                 let walk = script::walk(&workflow, &text);
-                return tell(args, &source, &name, walk, output);
+                return tell(&source, &name, walk, output);
             }
-            None if args.format.json => tell_start(&source, &workflow, output)?,
+            None if output.is_json() => tell_start(&source, &workflow, output)?,
             None => interactive::run(&workflow, output)?,
         }
     }
@@ -104,12 +97,12 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 }
 
 /// The standard input is a workflow, a script or the dialogue, but only one of them.
-fn refuse_two_inputs(args: &Args) -> Result<(), Error> {
+fn refuse_two_inputs(args: &Args, output: &Output) -> Result<(), Error> {
     let script_is_input = args
         .script
         .as_ref()
         .is_some_and(|script| script.as_os_str() == "-");
-    let is_dialogue = args.script.is_none() && !args.format.json;
+    let is_dialogue = args.script.is_none() && !output.is_json();
     if args.workflow != Target::Stdin || !(script_is_input || is_dialogue) {
         return Ok(());
     }
@@ -118,18 +111,32 @@ fn refuse_two_inputs(args: &Args) -> Result<(), Error> {
     } else {
         "the script"
     };
-    Err(Error::Usage {
-        message: format!("cannot simulate `-`: the standard input is {other}"),
-        hints: vec![
-            "save the workflow as a file, then run `orange workflow simulate ./mine.yml`"
-                .to_owned(),
-        ],
-    })
+    Err(Error::usage(format!(
+        "cannot simulate `-`: the standard input is {other}"
+    ))
+    .hint("save the workflow as a file, then run `orange workflow simulate ./mine.yml`"))
+}
+
+fn unknown_line(script: &str, line: usize, text: &str, unknown: &Unknown) -> Error {
+    let Unknown { reason, nearest } = unknown;
+    let message = format!("cannot follow line {line} of the script `{script}`, `{text}`: {reason}");
+    Error::new(Exit::Usage, "script-line-unknown", message)
+        .hints(nearest.iter().map(|line| format!("possible there: {line}")))
+        .hint(
+            "`orange workflow simulate --help` explains scripts, and `orange workflow simulate` \
+             shows what can happen",
+        )
+        .details(json!({
+            "script": script,
+            "line": line,
+            "text": text,
+            "reason": reason,
+            "nearest": nearest,
+        }))
 }
 
 /// Tells how a script went; what could not be read is an error after everything before it.
 fn tell(
-    args: &Args,
     source: &Source,
     script: &str,
     mut walk: Walk<'_>,
@@ -138,22 +145,12 @@ fn tell(
     let stopped = walk
         .stopped
         .take()
-        .map(|(line, text, unknown)| Error::ScriptLine {
-            script: script.to_owned(),
-            line,
-            text,
-            reason: unknown.reason,
-            nearest: unknown.nearest,
-        });
-    if args.format.json {
+        .map(|(line, text, unknown)| unknown_line(script, line, &text, &unknown));
+    if output.is_json() {
         if let Some(error) = stopped {
             return Err(error);
         }
-        let answer = Answer {
-            schema: SHAPE.name,
-            body: WalkBody::of(SourceBody::from(source), &walk),
-        };
-        output.answer_exactly(answer.to_text()?.as_bytes())?;
+        SHAPE.print(&WalkBody::of(SourceBody::from(source), &walk), output)?;
     } else {
         let mut view = View::new(output.answer_width());
         view.sentence(&format!("Walking a task through `{}`.", source.name));
@@ -190,10 +187,6 @@ fn summarize(view: &mut View, walk: &Walk<'_>) {
 }
 
 fn tell_start(source: &Source, workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
-    let answer = Answer {
-        schema: START.name,
-        body: StartBody::of(SourceBody::from(source), workflow),
-    };
-    output.answer_exactly(answer.to_text()?.as_bytes())?;
+    START.print(&StartBody::of(SourceBody::from(source), workflow), output)?;
     Ok(())
 }

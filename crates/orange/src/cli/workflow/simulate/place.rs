@@ -63,7 +63,6 @@ pub struct Written {
 }
 
 impl Place {
-    /// Where this task is.
     pub fn of(workflow: &Workflow, task: &Task) -> Place {
         let state = workflow.state(&task.status);
         let expected = state.map_or(&[] as &[Role], |state| &state.expects);

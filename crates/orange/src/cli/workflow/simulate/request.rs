@@ -9,7 +9,7 @@ use orange_engine::language::workflow::Target;
 use orange_engine::names::Status;
 use orange_engine::role::Role;
 
-use super::words::words;
+use super::understand::words;
 
 /// Reads `ROLE asks for STATUS`, `ROLE merges` or `person respawns ROLE`, showing anything.
 ///

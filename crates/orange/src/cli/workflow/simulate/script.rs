@@ -12,42 +12,27 @@ use super::understand::{self, Action, Unknown};
 /// A line of a script that asks for something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Its place, counted from one.
     pub number: usize,
-    /// What it says, without its comment.
     pub text: &'a str,
 }
 
-/// What came of one line.
 #[derive(Clone, Debug)]
 pub struct Walked {
-    /// Its place in the script.
     pub line: usize,
-    /// What it means.
     pub event: Event,
 }
 
-/// What a line was.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Something happened, or was refused.
     Step {
-        /// The step, as the menu prints it.
         step: String,
-        /// What was decided.
         answer: Answer,
-        /// What is odd about it.
         note: Option<String>,
-        /// Where the task is then.
         status: Option<Status>,
     },
-    /// An expectation that held.
     Held(String),
-    /// An expectation that did not.
     Failed(Failure),
-    /// The last step was taken back.
     Undone(Option<String>),
-    /// The walk began again.
     Restarted,
 }
 
@@ -62,9 +47,7 @@ pub struct Failure {
 
 /// The whole way through a script, as far as it could be read.
 pub struct Walk<'w> {
-    /// What came of each line.
     pub walked: Vec<Walked>,
-    /// Where it ended.
     pub dialogue: Dialogue<'w>,
     /// The line that means nothing, if there is one.
     pub stopped: Option<(usize, String, Unknown)>,

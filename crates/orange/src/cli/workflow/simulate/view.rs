@@ -8,7 +8,7 @@ use super::answer::{Answer, Decided, Doing, Entered, Outcome};
 use super::menu::{Choice, Group};
 use super::place::{Counter, Place, Written};
 use super::script::{Event, Failure};
-use crate::cli::error::push_error;
+use crate::cli::push_error;
 use crate::output::{Paragraph, Style, Text};
 
 /// How far what came of a line is indented.
@@ -27,7 +27,6 @@ pub struct View {
 }
 
 impl View {
-    /// Nothing yet.
     pub fn new(width: Option<usize>) -> View {
         View {
             text: Text::new(),
@@ -35,17 +34,14 @@ impl View {
         }
     }
 
-    /// Everything that was pushed.
     pub fn into_text(self) -> Text {
         self.text
     }
 
-    /// An empty line.
     pub fn gap(&mut self) {
         self.text.end_line();
     }
 
-    /// A sentence.
     pub fn sentence(&mut self, sentence: &str) {
         self.paragraph(&[], sentence, 0, 0);
     }
@@ -71,7 +67,6 @@ impl View {
         self.paragraph(&[(Style::Hint, &what)], does, INDENT, INDENT + TYPED + 1);
     }
 
-    /// Where the task is.
     pub fn place(&mut self, place: &Place) {
         let kind = place.kind.map_or("", kind);
         let status = format!("`{}` ({kind})", place.status);
@@ -124,7 +119,6 @@ impl View {
         self.answer(answer);
     }
 
-    /// What came of a line.
     pub fn answer(&mut self, answer: &Answer) {
         match answer {
             Answer::Decided(decided) => self.decided(decided),
@@ -162,7 +156,6 @@ impl View {
         }
     }
 
-    /// An expectation that did not hold.
     pub fn failure(&mut self, line: usize, failure: &Failure, margin: usize) {
         let lead = format!("line {line}: expected");
         let body = format!("{}; {}", failure.expected, failure.found);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::dashboard::open;
-use crate::stage::Stage;
+use crate::support::Stage;
 
 /// Has a step panic in a dashboard that is open; what the screen shows at the end.
 fn panicking(step: &str) {

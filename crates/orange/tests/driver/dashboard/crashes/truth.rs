@@ -19,9 +19,8 @@ use orange_engine::time::{Timestamp, age};
 use orange_engine::{Task, Workflow};
 use serde::Deserialize;
 
-use crate::stage::Stage;
 use crate::supervisor::chaos::{World, number};
-use crate::terminal::Terminal;
+use crate::support::{Stage, Terminal};
 
 const ZONES: [&str; 3] = ["NEEDS YOU", "RUNNING", "QUEUE AND DONE"];
 

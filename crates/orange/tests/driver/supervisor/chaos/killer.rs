@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::deaths::{callers, kill, next};
-use crate::stage::Stage;
+use crate::support::Stage;
+use crate::troubles::deaths::{callers, kill, next};
 
 /// Kills, and starts again what has to run.
 pub struct Killer<'a> {

@@ -8,21 +8,20 @@ mod after;
 mod killer;
 mod person;
 
-use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
+use self::killer::Killer;
+use self::person::Person;
 use orange_config::clock::Deadline;
 use orange_engine::Task;
 use orange_store::TaskFilter;
 
-use self::killer::Killer;
-use self::person::Person;
-use crate::deaths::next;
-use crate::stage::Stage;
+use crate::support::Stage;
+use crate::troubles::deaths::next;
 
 const AGENT: &str = include_str!("agent.sh");
 

@@ -9,7 +9,7 @@ use orange_engine::Task;
 use orange_engine::names::TaskId;
 
 use super::World;
-use crate::deaths::next;
+use crate::troubles::deaths::next;
 
 /// How long a task may show no change before somebody looks after its agent.
 const QUIET: Duration = Duration::from_secs(15);

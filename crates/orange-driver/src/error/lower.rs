@@ -1,0 +1,106 @@
+//! Reports on errors of the configuration and the store.
+
+use orange_config::{HomeError, ProjectsError, SettingsError};
+use orange_engine::names::ProjectName;
+use orange_store::StoreError;
+use serde_json::json;
+
+use super::report::{Kind, Report};
+
+pub(super) fn home(error: &HomeError) -> Report {
+    let report = match error {
+        HomeError::Unknown => Report::new(Kind::Usage, "home-unknown"),
+        HomeError::Relative(path) => Report::new(Kind::Usage, "home-not-absolute")
+            .details(json!({ "path": path.to_string_lossy() })),
+    };
+    report.hint("name it by an absolute path, such as `export ORANGE_HOME=\"$PWD/orange\"`")
+}
+
+pub(super) fn store(error: &StoreError) -> Report {
+    let report = match error {
+        StoreError::UnknownTask { .. } => Report::new(Kind::NotFound, "task-not-found"),
+        StoreError::BranchTaken { .. } => Report::new(Kind::Refused, "branch-taken"),
+        StoreError::Busy { .. } | StoreError::Replaced { .. } => {
+            Report::new(Kind::Busy, "store-busy")
+        }
+        StoreError::Missing { .. } => Report::new(Kind::NotFound, "store-missing"),
+        StoreError::Lost { .. }
+        | StoreError::Newer { .. }
+        | StoreError::Older { .. }
+        | StoreError::NotOurs { .. }
+        | StoreError::UnsafeFileSystem { .. }
+        | StoreError::BadName { .. }
+        | StoreError::Occupied { .. }
+        | StoreError::HistoryAhead { .. }
+        | StoreError::HistoryDiffers { .. }
+        | StoreError::Unsettled { .. } => Report::new(Kind::Refused, "store-unusable"),
+        error if error.is_damage() => Report::new(Kind::Refused, "store-unusable"),
+        _ => Report::new(Kind::Unexpected, "store-failed"),
+    };
+    Report {
+        hints: error.hints(),
+        ..report
+    }
+}
+
+pub(super) fn projects(error: &ProjectsError) -> Report {
+    match error {
+        ProjectsError::Unknown { name, names } => Report::new(Kind::NotFound, "project-not-found")
+            .hint(registered(names))
+            .details(json!({ "name": name, "names": names })),
+        ProjectsError::NameInvalid(_) => Report::new(Kind::Usage, "project-name-invalid").hint(
+            "a name has letters, digits, `-` and `_`; choose one with `orange project add --name \
+             NAME`",
+        ),
+        ProjectsError::Exists { found, .. } => {
+            Report::new(Kind::Refused, "project-exists").hint(format!(
+                "`orange project show {}` tells about it; for another repository choose another \
+                 name with `orange project add --name NAME`",
+                found.name
+            ))
+        }
+        ProjectsError::File { .. } => Report::new(Kind::Refused, "projects-unreadable"),
+        ProjectsError::Invalid { path, .. } => Report::new(Kind::Refused, "projects-unreadable")
+            .hint(format!("correct `{}`; nothing was changed", path.display())),
+    }
+}
+
+pub(super) fn registered(names: &[ProjectName]) -> String {
+    if names.is_empty() {
+        return "run `orange project add` in the repository first".to_owned();
+    }
+    let names: Vec<&str> = names.iter().map(ProjectName::as_str).collect();
+    format!(
+        "the projects are `{}`; name one with `--project`, or run `orange project add` in another \
+         repository",
+        names.join("`, `")
+    )
+}
+
+pub(super) fn settings(error: &SettingsError) -> Report {
+    match error {
+        SettingsError::Unreadable { path, reason } => Report::new(Kind::Refused, "config-invalid")
+            .hint(format!(
+                "run `ls -l {}`: it must be a file you may read",
+                path.display()
+            ))
+            .details(json!({ "path": path.to_string_lossy(), "reason": reason })),
+        SettingsError::Invalid { path, problems } => {
+            let meant = problems.iter().filter_map(|it| {
+                let nearest = it.nearest.as_ref()?;
+                Some(format!("line {}: did you mean `{nearest}`?", it.line))
+            });
+            Report {
+                hints: meant.collect(),
+                ..Report::new(Kind::Refused, "config-invalid")
+            }
+            .hint("correct the file, then run `orange config show`; nothing was changed")
+            .details(json!({ "path": path.to_string_lossy(), "problems": problems }))
+        }
+        SettingsError::Variable {
+            variable, value, ..
+        } => Report::new(Kind::Usage, "variable-invalid")
+            .hint(format!("run `unset {variable}`, or set it to one of these"))
+            .details(json!({ "variable": variable, "value": value })),
+    }
+}

@@ -1,0 +1,288 @@
+//! Every error of the driver: its message here, the rest in `report`.
+
+mod lower;
+mod report;
+
+use std::path::PathBuf;
+
+use orange_config::{CatalogError, HarnessError, HomeError, ProjectsError, SettingsError};
+use orange_effects::command::CommandError;
+use orange_effects::git::GitError;
+use orange_effects::process::ProcessError;
+use orange_effects::tmux::TmuxError;
+use orange_engine::document::DocumentError;
+use orange_engine::names::{
+    BranchName, HarnessName, ProjectName, RunId, Status, TaskId, WorkspaceName,
+};
+use orange_engine::role::Role;
+use orange_store::StoreError;
+use serde::Serialize;
+
+pub use report::{Kind, Report};
+
+/// What was attempted, on what, and what stood in the way.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of a variant says what it means")]
+pub enum DriverError {
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Projects(#[from] ProjectsError),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Harness(#[from] HarnessError),
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    #[error(transparent)]
+    Tmux(#[from] TmuxError),
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    #[error(
+        "cannot supervise in the background: process {pid} was started and does not; run \
+         `orange serve` to see why"
+    )]
+    NotSupervising { pid: u32 },
+    #[error(
+        "cannot supervise: {} supervises this home already",
+        .pid.map_or_else(|| String::from("another process"), |pid| format!("process {pid}"))
+    )]
+    Supervised { pid: Option<u32> },
+    #[error(transparent)]
+    Git(GitError),
+    #[error("cannot use `{value}` as {what}: {reason}; choose another")]
+    NameInvalid {
+        what: &'static str,
+        value: String,
+        reason: &'static str,
+    },
+    #[error("cannot find rescue {number} of task `{task}`")]
+    NoRescue { task: TaskId, number: u32 },
+    #[error("cannot bring back rescue {number} of task `{task}`: {reason}")]
+    NotRestored {
+        task: TaskId,
+        number: u32,
+        reason: String,
+        paths: Vec<String>,
+    },
+    #[error("cannot make {asked} workspaces for project `{project}`: its pool has {size}")]
+    PoolTooSmall {
+        project: ProjectName,
+        asked: u32,
+        size: u32,
+    },
+    #[error(
+        "cannot start task `{task}`: all {size} workspaces of project `{project}` are in use: {}",
+        held(.holders)
+    )]
+    PoolFull {
+        task: TaskId,
+        project: ProjectName,
+        size: u32,
+        holders: Vec<(WorkspaceName, TaskId)>,
+    },
+    #[error("cannot change workspace `{0}`: somebody else is changing it")]
+    WorkspaceBusy(WorkspaceName),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    #[error("cannot make an id: {0}")]
+    NoRandomness(String),
+    #[error("cannot {attempt} `{}`: {reason}", .path.display())]
+    File {
+        attempt: &'static str,
+        path: PathBuf,
+        reason: String,
+    },
+    #[error("cannot tell which project is meant: {reason}")]
+    ProjectUnclear {
+        reason: &'static str,
+        names: Vec<ProjectName>,
+    },
+    #[error("cannot register `{}`: {reason}", .path.display())]
+    NoRepository { path: PathBuf, reason: String },
+    #[error("cannot find branch `{branch}` in `{}`", .path.display())]
+    NoBranch { path: PathBuf, branch: BranchName },
+    #[error("cannot remove project `{project}`: {}", in_use(.tasks, .workspaces))]
+    ProjectInUse {
+        project: ProjectName,
+        tasks: Vec<TaskId>,
+        workspaces: Vec<WorkspaceName>,
+    },
+    #[error("cannot create a part of task `{task}`: it has ended as `{status}`")]
+    ParentEnded { task: TaskId, status: Status },
+    #[error(
+        "cannot create a part of task `{parent}` that comes after `{}`: they would wait for one \
+         another for ever", joined(.way)
+    )]
+    WaitsForItself { parent: TaskId, way: Vec<TaskId> },
+    #[error(
+        "cannot create a task in `{project}`: neither the project nor the command names a harness"
+    )]
+    HarnessUnset {
+        project: ProjectName,
+        folder: PathBuf,
+    },
+    #[error("cannot install the skill{}", no_skills(.0.as_ref()))]
+    NoSkills(Option<HarnessName>),
+    #[error("cannot use the workflow `{name}`: there is none of that name")]
+    WorkflowMissing { name: String, names: Vec<String> },
+    #[error("cannot use the workflow `{name}`: {problem}")]
+    WorkflowInvalid { name: String, problem: String },
+    #[error("cannot take the {0}: it holds a NUL character")]
+    HasNul(&'static str),
+    #[error("cannot write TASK.md: {0}")]
+    Document(#[from] DocumentError),
+    #[error("cannot tell what TASK.md of task `{task}` says: {reason}")]
+    DocumentUnknown { task: TaskId, reason: String },
+    #[error("cannot tell {what} of task `{task}`: {reason}")]
+    FactUnknown {
+        task: TaskId,
+        what: &'static str,
+        reason: String,
+    },
+    #[error("cannot decide about task `{task}` yet: `{command}` is still running")]
+    GateRunning { task: TaskId, command: String },
+    #[error("cannot decide about task `{task}`: it changes all the time")]
+    Contended { task: TaskId },
+    #[error("cannot tell who asks: `ORANGE_RUN_PROOF` is not that of run `{0}`")]
+    ProofInvalid(RunId),
+    #[error("cannot tell who asks: {0}")]
+    CallerUnknown(String),
+    #[error("cannot ask about task `{asked}` as the {role} of task `{own}`")]
+    OtherTask {
+        role: Role,
+        own: TaskId,
+        asked: TaskId,
+    },
+    #[error("cannot ask about task `{task}` from a command that runs for it")]
+    InsideEffect { task: TaskId },
+    #[error("cannot tell which task is meant")]
+    TaskUnclear,
+    #[error("cannot tell which task `{named}` means: it could be {}", listed(.candidates))]
+    TaskAmbiguous {
+        named: String,
+        candidates: Vec<Candidate>,
+    },
+    #[error("no commit of the task's repository is called `{0}`")]
+    CommitUnknown(String),
+    #[error("cannot change task `{task}`: it was deleted")]
+    TaskDeleted { task: TaskId },
+    #[error("{}", unsafe_workflow(.workflow, *.errors, .problems))]
+    WorkflowUnsafe {
+        workflow: String,
+        errors: usize,
+        problems: Vec<String>,
+    },
+    #[error("cannot wait until task `{task}` is in `{status}`: its workflow has no such status")]
+    StatusUnknown {
+        task: TaskId,
+        status: Status,
+        statuses: Vec<Status>,
+    },
+    #[error("cannot show what an agent of task `{task}` said: {reason}")]
+    NoOutput { task: TaskId, reason: String },
+    #[error("cannot {0} from an agent's session: only a person may")]
+    ForAPerson(&'static str),
+    #[error("cannot rebuild the database `{}`: there is one", .path.display())]
+    DatabaseThere { path: PathBuf },
+    #[error("cannot attach to task `{task}`: {reason}")]
+    NobodyThere {
+        task: TaskId,
+        reason: String,
+        way: Way,
+    },
+}
+
+/// A task that may have been meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "fields of a task")]
+pub struct Candidate {
+    pub task: TaskId,
+    pub project: ProjectName,
+    pub status: Status,
+    pub summary: String,
+}
+
+/// What may bring an agent to a task that has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Its work has not begun.
+    Spawn,
+    /// It had one; as which role, if one was asked for.
+    Respawn(Option<Role>),
+    /// Nothing, as far as can be told.
+    Look,
+}
+
+impl From<GitError> for DriverError {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::BadName {
+                what,
+                value,
+                reason,
+            } => DriverError::NameInvalid {
+                what,
+                value,
+                reason,
+            },
+            GitError::NoRescue { task, number } => DriverError::NoRescue {
+                task: TaskId::new(task),
+                number,
+            },
+            error => DriverError::Git(error),
+        }
+    }
+}
+
+fn in_use(tasks: &[TaskId], workspaces: &[WorkspaceName]) -> String {
+    let quoted = |what: &str, names: Vec<String>| {
+        (!names.is_empty()).then(|| format!("{what} `{}`", names.join("`, `")))
+    };
+    let tasks = tasks.iter().map(ToString::to_string).collect();
+    let held = workspaces.iter().map(ToString::to_string).collect();
+    let tasks = quoted("it has open tasks,", tasks);
+    let held = quoted("workspaces hold something,", held);
+    let both: Vec<String> = tasks.into_iter().chain(held).collect();
+    both.join("; ")
+}
+
+fn no_skills(named: Option<&HarnessName>) -> String {
+    named.map_or_else(
+        || String::from(": no agent that keeps skills is on the PATH"),
+        |name| format!(" for `{name}`: its definition does not say where it keeps skills"),
+    )
+}
+
+fn listed(candidates: &[Candidate]) -> String {
+    let ids = candidates.iter().map(|it| format!("`{}`", it.task));
+    ids.collect::<Vec<_>>().join(" or ")
+}
+
+fn held(holders: &[(WorkspaceName, TaskId)]) -> String {
+    let held = holders.iter();
+    let held: Vec<String> = held
+        .map(|(workspace, task)| format!("`{task}` has `{workspace}`"))
+        .collect();
+    held.join(", ")
+}
+
+fn joined(way: &[TaskId]) -> String {
+    let names: Vec<&str> = way.iter().map(TaskId::as_str).collect();
+    names.join("`, which waits for `")
+}
+
+fn unsafe_workflow(workflow: &str, errors: usize, problems: &[String]) -> String {
+    let noun = if errors == 1 { "error" } else { "errors" };
+    let more = match errors.saturating_sub(problems.len()) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    let problems = problems.join("; ");
+    format!(
+        "cannot use the workflow `{workflow}`: `orange workflow check` finds {errors} {noun}: \
+         {problems}{more}"
+    )
+}

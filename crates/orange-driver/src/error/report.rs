@@ -1,0 +1,332 @@
+//! What each error means to its reader: kind, code, hints, details.
+
+use orange_engine::names::Status;
+use serde_json::{Value, json};
+
+use super::lower::{home, projects, registered, settings, store};
+use super::{Candidate, DriverError, Way};
+
+/// What kind of error it is; the exit code follows from this alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The command line or an `ORANGE_*` variable makes no sense.
+    Usage,
+    /// What was named does not exist.
+    NotFound,
+    /// It was understood, and something stands in the way.
+    Refused,
+    /// Running the command again helps.
+    Busy,
+    /// A program that orange called has failed.
+    OutsideFailed,
+    /// Something that should not happen did.
+    Unexpected,
+}
+
+/// Everything about an error besides its message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// What kind of error it is.
+    pub kind: Kind,
+    /// The stable name that scripts match on.
+    pub code: &'static str,
+    /// What to do about it; each stands alone.
+    pub hints: Vec<String>,
+    /// The data behind the message.
+    pub details: Value,
+}
+
+impl Report {
+    pub(super) fn new(kind: Kind, code: &'static str) -> Report {
+        Report {
+            kind,
+            code,
+            hints: Vec::new(),
+            details: json!({}),
+        }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Report {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub(super) fn details(self, details: Value) -> Report {
+        Report { details, ..self }
+    }
+}
+
+impl DriverError {
+    /// Everything about it besides its message.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm per error says everything about it"
+    )]
+    pub fn report(&self) -> Report {
+        match self {
+            DriverError::Home(error) => home(error),
+            DriverError::Catalog(error) => {
+                let path = error.path.display();
+                Report::new(Kind::Refused, "home-unreadable")
+                    .hint(format!(
+                        "run `ls -ld {path}`: it must be a directory you may read"
+                    ))
+                    .details(
+                        json!({ "path": error.path.to_string_lossy(), "reason": error.reason }),
+                    )
+            }
+            DriverError::Store(error) => store(error),
+            DriverError::Projects(error) => projects(error),
+            DriverError::Settings(error) => settings(error),
+            DriverError::Harness(error) => {
+                Report::new(Kind::Refused, "harness-unusable").hint(error.hint())
+            }
+            DriverError::HarnessUnset { project, folder } => {
+                Report::new(Kind::Usage, "harness-unset").hint(format!(
+                    "name one with `orange task create --harness NAME`, or for good with `orange \
+                     project update {project} --harness NAME`, or for all projects with `harness \
+                     = \"NAME\"` in config.toml; harnesses are defined in `{}/NAME.toml`",
+                    folder.display()
+                ))
+            }
+            DriverError::NoSkills(named) => {
+                let first = match named {
+                    Some(name) => format!(
+                        "say it in the definition of `{name}`, such as `skills = \
+                         \"~/.{name}/skills\"`"
+                    ),
+                    None => String::from(
+                        "install one, or name one that you will install: `orange install \
+                         --harness NAME`",
+                    ),
+                };
+                Report::new(Kind::NotFound, "no-skills").hint(format!(
+                    "{first}; `orange harness list` shows every harness"
+                ))
+            }
+            DriverError::Tmux(_) | DriverError::Command(_) | DriverError::Process(_) => {
+                Report::new(Kind::OutsideFailed, "program-failed")
+            }
+            DriverError::Git(_) => Report::new(Kind::OutsideFailed, "git-failed"),
+            DriverError::NoRandomness(_) | DriverError::File { .. } => {
+                Report::new(Kind::Unexpected, "system-failed")
+            }
+            DriverError::Supervised { pid } => Report::new(Kind::Busy, "supervised")
+                .hint("end the other one with `orange serve --stop`; agents go on")
+                .details(json!({ "pid": pid })),
+            DriverError::NotSupervising { pid } => {
+                Report::new(Kind::OutsideFailed, "not-supervising").details(json!({ "pid": pid }))
+            }
+            DriverError::DatabaseThere { path } => Report::new(Kind::Refused, "database-there")
+                .hint("if it is damaged, run `orange rebuild --move-aside`: it is renamed and kept")
+                .details(json!({ "path": path.to_string_lossy() })),
+
+            DriverError::NameInvalid { .. } => Report::new(Kind::Usage, "name-invalid")
+                .hint("a branch is named as git allows it: `git check-ref-format --branch NAME`"),
+            DriverError::HasNul(_) => Report::new(Kind::Usage, "text-has-nul"),
+            DriverError::NoRescue { task, number } => {
+                Report::new(Kind::NotFound, "rescue-not-found")
+                    .hint(format!(
+                        "run `orange task restore {task}` to see which there are"
+                    ))
+                    .details(json!({ "task": task, "number": number }))
+            }
+            DriverError::NotRestored {
+                task,
+                number,
+                paths,
+                ..
+            } => Report::new(Kind::Refused, "not-restored")
+                .hint(format!(
+                    "bring it back elsewhere: `orange task restore {task} {number} --branch \
+                     NAME`, or `--directory DIRECTORY`"
+                ))
+                .details(json!({ "task": task, "number": number, "paths": paths })),
+            DriverError::PoolTooSmall { project, .. } => Report::new(Kind::Usage, "pool-too-small")
+                .hint(format!(
+                    "run `orange project update {project} --pool-size COUNT`, or ask for fewer"
+                )),
+            DriverError::PoolFull {
+                task,
+                project,
+                holders,
+                ..
+            } => {
+                let other = holders.first().map_or("TASK", |(_, task)| task.as_str());
+                Report::new(Kind::Refused, "pool-full").hint(format!(
+                    "finish one of them, or cancel it with `orange task cancel {other}`, then run \
+                     `orange task spawn {task}`; `pool_size` of `{project}` in projects.json says \
+                     how many there are, and `when_full` whether a start waits"
+                ))
+            }
+            DriverError::WorkspaceBusy(_) => {
+                Report::new(Kind::Busy, "workspace-busy").hint("run the command again")
+            }
+
+            DriverError::ProjectUnclear { names, .. } => {
+                Report::new(Kind::Usage, "project-unclear")
+                    .hint(registered(names))
+                    .details(json!({ "names": names }))
+            }
+            DriverError::NoRepository { .. } => Report::new(Kind::Refused, "project-unusable")
+                .hint("run `git init` and make a first commit, then run `orange project add`"),
+            DriverError::NoBranch { path, .. } => Report::new(Kind::NotFound, "branch-not-found")
+                .hint(format!(
+                    "see which there are with `git -C {} branch`",
+                    path.display()
+                )),
+            DriverError::ProjectInUse {
+                tasks, workspaces, ..
+            } => {
+                let mut hints: Vec<String> = tasks
+                    .iter()
+                    .map(|task| {
+                        format!(
+                            "end it first: `orange task cancel {task}` keeps its work, or merge it"
+                        )
+                    })
+                    .collect();
+                if tasks.is_empty() && !workspaces.is_empty() {
+                    hints.push(String::from(
+                        "run `orange workspace gc`: it gives back what ended tasks still hold, \
+                         and says what is left",
+                    ));
+                }
+                Report {
+                    hints,
+                    ..Report::new(Kind::Refused, "project-in-use")
+                        .details(json!({ "tasks": tasks, "workspaces": workspaces }))
+                }
+            }
+
+            DriverError::WorkflowMissing { name, names } => {
+                Report::new(Kind::NotFound, "workflow-not-found")
+                    .hint(format!(
+                        "the workflows are `{}`; `orange workflow list` describes them",
+                        names.join("`, `")
+                    ))
+                    .details(json!({ "name": name, "names": names }))
+            }
+            DriverError::WorkflowInvalid { name, .. } => {
+                Report::new(Kind::Refused, "workflow-invalid").hint(format!(
+                    "run `orange workflow check {name}` to see what is wrong"
+                ))
+            }
+            DriverError::WorkflowUnsafe {
+                workflow,
+                errors,
+                problems,
+            } => Report::new(Kind::Refused, "workflow-unsafe")
+                .hint(format!(
+                    "run `orange workflow check {workflow}` to see every error and how it comes \
+                     about"
+                ))
+                .details(json!({ "workflow": workflow, "errors": errors, "problems": problems })),
+            DriverError::StatusUnknown {
+                task,
+                status,
+                statuses,
+            } => {
+                let names: Vec<&str> = statuses.iter().map(Status::as_str).collect();
+                Report::new(Kind::Usage, "status-unknown")
+                    .hint(format!("the statuses are `{}`", names.join("`, `")))
+                    .details(json!({ "task": task, "status": status, "statuses": statuses }))
+            }
+
+            DriverError::ParentEnded { task, status } => Report::new(Kind::Refused, "parent-ended")
+                .hint("create it on its own: `orange task create` without `--parent`")
+                .details(json!({ "task": task, "status": status })),
+            DriverError::WaitsForItself { parent, way } => {
+                Report::new(Kind::Refused, "waits-for-itself")
+                    .hint(
+                        "leave out `--after`, or create it without `--parent`, outside of that \
+                         task",
+                    )
+                    .details(json!({ "parent": parent, "way": way }))
+            }
+            DriverError::Document(_) => {
+                Report::new(Kind::Refused, "task-file-unknown").hint(SAVE_WHOLE)
+            }
+            DriverError::DocumentUnknown { task, reason } => {
+                Report::new(Kind::Refused, "task-file-unknown")
+                    .hint(SAVE_WHOLE)
+                    .details(json!({ "task": task, "reason": reason }))
+            }
+            DriverError::FactUnknown { task, what, reason } => {
+                Report::new(Kind::Refused, "fact-unknown")
+                    .hint(format!(
+                        "when that is mended, run the command again; `orange task why {task}` \
+                         tells what it needs"
+                    ))
+                    .details(json!({ "task": task, "what": what, "reason": reason }))
+            }
+            DriverError::GateRunning { task, command } => Report::new(Kind::Busy, "gate-running")
+                .hint("run the same command again in a while: it reads the result")
+                .details(json!({ "task": task, "command": command })),
+            DriverError::Contended { .. } => {
+                Report::new(Kind::Busy, "task-contended").hint("run the command again")
+            }
+            DriverError::TaskUnclear => Report::new(Kind::Usage, "task-unclear")
+                .hint("name the task; `orange task list` shows every task"),
+            DriverError::TaskAmbiguous { named, candidates } => {
+                let hint = |it: &Candidate| {
+                    let (task, project) = (&it.task, &it.project);
+                    let (status, summary) = (&it.status, &it.summary);
+                    format!("`{task}` of `{project}` is in `{status}`: {summary}")
+                };
+                Report {
+                    hints: candidates.iter().map(hint).collect(),
+                    ..Report::new(Kind::Usage, "task-ambiguous")
+                        .details(json!({ "named": named, "candidates": candidates }))
+                }
+            }
+            DriverError::TaskDeleted { task } => Report::new(Kind::Refused, "task-deleted")
+                .hint(format!(
+                    "bring it back with `orange task delete {task} --undo`"
+                ))
+                .details(json!({ "task": task })),
+            DriverError::CommitUnknown(commit) => Report::new(Kind::NotFound, "commit-not-found")
+                .hint("see the branch's commits with `git log` in the task's worktree")
+                .details(json!({ "commit": commit })),
+
+            DriverError::ProofInvalid(_) => Report::new(Kind::Refused, "proof-invalid")
+                .hint("call `orange` with the variables the agent was started with"),
+            DriverError::CallerUnknown(_) => Report::new(Kind::Refused, "caller-unknown").hint(
+                "agents: call `orange` with the variables you were started with; you: run it in \
+                 your own terminal, where no `ORANGE_RUN_ID` is set",
+            ),
+            DriverError::OtherTask { role, own, asked } => Report::new(Kind::Refused, "other-task")
+                .hint(format!(
+                    "leave the task out, or name your own: `orange task show {own}`"
+                ))
+                .details(json!({ "role": role, "own": own, "asked": asked })),
+            DriverError::InsideEffect { .. } => Report::new(Kind::Refused, "inside-effect")
+                .hint("let the command end first; what it should change belongs into the workflow"),
+            DriverError::ForAPerson(_) => Report::new(Kind::Refused, "for-a-person")
+                .hint("say in your session what is needed, and let the person run the command"),
+            DriverError::NoOutput { task, reason } => Report::new(Kind::NotFound, "no-output")
+                .hint(format!(
+                    "see which agents it has with `orange task show {task}`"
+                ))
+                .details(json!({ "task": task, "reason": reason })),
+            DriverError::NobodyThere { task, reason, way } => {
+                Report::new(Kind::NotFound, "nobody-there")
+                    .hint(match way {
+                        Way::Spawn => format!("run `orange task spawn {task}` to start the work"),
+                        Way::Respawn(None) => {
+                            format!("run `orange task respawn {task}` to bring an agent back")
+                        }
+                        Way::Respawn(Some(role)) => format!(
+                            "run `orange task respawn {task} --role {role}` to bring it back"
+                        ),
+                        Way::Look => {
+                            format!("see what became of it with `orange task show {task}`")
+                        }
+                    })
+                    .details(json!({ "task": task, "reason": reason }))
+            }
+        }
+    }
+}
+
+const SAVE_WHOLE: &str = "save TASK.md whole, as UTF-8, then run the command again";

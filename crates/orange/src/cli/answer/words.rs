@@ -1,0 +1,122 @@
+//! Words and small bodies that several answers share.
+
+use orange_driver::{Message, RunActivity};
+use orange_engine::activity::Activity;
+use orange_engine::names::RunId;
+use orange_engine::schedule::Wait;
+use orange_engine::time::Timestamp;
+pub use orange_engine::time::age;
+use serde::Serialize;
+
+pub fn counted(count: usize, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// How many seconds a span such as `90s`, `10m`, `2h` or `3d` has.
+pub fn span(text: &str) -> Option<u64> {
+    let unit = text.chars().last()?;
+    let count: u64 = text.strip_suffix(unit)?.parse().ok()?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => MINUTE,
+        'h' => HOUR,
+        'd' => DAY,
+        _ => return None,
+    };
+    count.checked_mul(seconds)
+}
+
+pub fn ago(now: Timestamp, then: Timestamp) -> String {
+    match now.seconds_since(then) {
+        0 => "just now".to_owned(),
+        _ => format!("{} ago", age(now, then)),
+    }
+}
+
+/// Why a message has not reached its agent; nothing when it has.
+pub fn undelivered(message: &Message) -> Option<String> {
+    let delivery = &message.delivery;
+    if message.read_at.is_some() || delivery.confirmed_at.is_some() {
+        return None;
+    }
+    Some(match (&delivery.problem, delivery.told_at) {
+        (Some(problem), _) => problem.clone(),
+        (None, Some(at)) => format!("it was told of it at {at}, and has not read it"),
+        (None, None) => String::from("nobody has told it yet"),
+    })
+}
+
+/// What an agent seems to be doing, with what that is taken from.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct ToldActivity<'a> {
+    role: &'a str,
+    run: &'a str,
+    #[serde(flatten)]
+    activity: &'a Activity,
+}
+
+/// What each agent seems to be doing, as data.
+pub fn told_activities(activities: &[RunActivity]) -> Vec<ToldActivity<'_>> {
+    let told = activities.iter().map(|it| ToldActivity {
+        role: it.role.as_str(),
+        run: it.run.as_str(),
+        activity: &it.activity,
+    });
+    told.collect()
+}
+
+/// The same for one of them in words; nothing where nothing is known.
+pub fn doing(activities: &[RunActivity], run: &RunId, now: Timestamp) -> Option<String> {
+    let found = activities.iter().find(|it| it.run == *run)?;
+    if let Some(since) = found.activity.silent_since {
+        let when = ago(now, since);
+        return Some(format!("has told nothing since it was started {when}"));
+    }
+    let told = found.activity.evidence.as_ref()?;
+    let (doing, when, kind) = (found.activity.doing, ago(now, told.at), told.kind);
+    let words = told.message.as_ref().map(|it| format!(": {it}"));
+    let words = words.unwrap_or_default();
+    Some(format!(
+        "seems to be {doing}: it told `{kind}` {when}{words}"
+    ))
+}
+
+/// A reason to wait, with its wording.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct ToldWait<'a> {
+    #[serde(flatten)]
+    wait: &'a Wait,
+    told: String,
+}
+
+/// Every reason to wait, as data and in words.
+pub fn told_waits(waits: &[Wait]) -> Vec<ToldWait<'_>> {
+    let told = waits.iter().map(|wait| ToldWait {
+        wait,
+        told: wait.to_string(),
+    });
+    told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_has_a_unit() {
+        let now = Timestamp::from_millis(1_000_000_000_000);
+        let before = |seconds: i64| Timestamp::from_millis(now.millis() - seconds * 1000);
+        assert_eq!(span("10m"), Some(600));
+        assert_eq!(span("2d"), Some(172_800));
+        for bad in ["", "m", "10", "-1m", "1.5h", "10é"] {
+            assert_eq!(span(bad), None, "{bad}");
+        }
+        assert_eq!(ago(now, before(0)), "just now");
+        assert_eq!(ago(now, before(90)), "1m ago");
+    }
+}

@@ -1,0 +1,60 @@
+//! `orange perform`, `orange gather`: work that was planned for a task.
+
+use orange_config::{Environment, LogLevel};
+use orange_driver::{Driver, DriverError};
+use orange_engine::names::TaskId;
+use serde_json::json;
+
+use crate::cli::request::driving::driver;
+use crate::cli::{Error, Exit};
+
+/// Perform what was planned for a task, until nothing is left.
+///
+/// orange starts this for itself, outside every agent's process tree; nobody else needs it.
+#[derive(Debug, clap::Args)]
+pub struct Perform {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    pub task: String,
+}
+
+/// Run the commands that the gates of a task wait for.
+///
+/// orange starts this for itself, outside every agent's process tree; nobody else needs it.
+#[derive(Debug, clap::Args)]
+pub struct Gather {
+    /// The task.
+    #[arg(value_name = "TASK")]
+    pub task: String,
+}
+
+pub fn perform(args: &Perform, environment: &Environment) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    driver.context.refuse_runs("perform what was planned")?;
+    let task = TaskId::new(&args.task);
+    let done = driver.performer.perform_to_the_end(&task).map(drop);
+    logged(done, "performing failed", &driver, &task)
+}
+
+pub fn gather(args: &Gather, environment: &Environment) -> Result<Exit, Error> {
+    let driver = driver(environment)?;
+    driver.context.refuse_runs("run the commands of gates")?;
+    let task = TaskId::new(&args.task);
+    let done = driver.steps.gather_wanted(&task).map(drop);
+    logged(done, "asking a gate's command failed", &driver, &task)
+}
+
+/// Nobody listens to this process; a log that cannot be written leaves only its exit code.
+fn logged(
+    done: Result<(), DriverError>,
+    what: &'static str,
+    driver: &Driver,
+    task: &TaskId,
+) -> Result<Exit, Error> {
+    if let Err(error) = done {
+        let more = json!({ "error": error.to_string() });
+        driver.context.log(LogLevel::Error, task, what, more);
+        return Err(error.into());
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,139 @@
+//! A command, its file and its tests bear one name.
+
+use crate::source::Source;
+use crate::verdict::Violation;
+
+const COMMANDS: &str = "crates/orange/src/cli/";
+const TESTS: &str = "crates/orange/tests/cli/";
+
+/// Commands without a file of tests, and where they are tried.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("detach", "effects/detach.rs"),
+    ("exec-run", "effects/exec_run.rs"),
+    ("gather", "driver/hooks.rs, with the gates that need it"),
+    ("harness list", "cli/every_command: it prints a table"),
+    ("harness unpark", "driver/supervisor/parking.rs"),
+    ("man", "cli/every_command/reference.rs"),
+    ("perform", "driver/troubles, where it is killed"),
+    (
+        "project add",
+        "cli/every_command/codes.rs, with its refusals",
+    ),
+    ("project list", "cli/project_show.rs, in one test with it"),
+    ("serve", "driver/supervisor has a folder of them"),
+    ("task complete", "driver/lives: every story takes it"),
+    ("task request-changes", "driver/lives: every story takes it"),
+    (
+        "task restore",
+        "git/roads.rs, with every kind of unsaved work",
+    ),
+    (
+        "workspace init",
+        "cli/every_command/codes.rs and git/collect.rs",
+    ),
+    ("workspace list", "cli/every_command: it prints a table"),
+];
+
+/// Files beside the tests that are about no command.
+const OTHERS: [&str; 2] = ["main", "sandbox"];
+
+/// A violation for each command in another file than its own or without tests of its name, and for
+/// tests of no command.
+pub fn check(sources: &[Source], names: &[String]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut tested: Vec<String> = OTHERS.map(str::to_owned).to_vec();
+    for source in sources.iter().filter(|it| it.path.starts_with(COMMANDS)) {
+        let commands = commands(source);
+        for command in &commands {
+            let place = command.replace(' ', "/").replace('-', "_");
+            let places = [
+                format!("{COMMANDS}{place}.rs"),
+                format!("{COMMANDS}{place}/mod.rs"),
+                format!("{COMMANDS}hidden/{place}.rs"),
+            ];
+            if commands.len() == 1 && !places.contains(&source.path) {
+                let rule = format!("`orange {command}` belongs into `{}`", places[0]);
+                found.push(Violation::new(&source.path, 1, rule));
+            }
+            let test = command.replace([' ', '-'], "_");
+            let tests = format!("{TESTS}{test}.rs");
+            let is_elsewhere = ELSEWHERE.iter().any(|(name, _)| name == command);
+            match (names.contains(&tests), is_elsewhere) {
+                (false, false) => {
+                    let rule = format!("`orange {command}` has no tests in `{tests}`");
+                    found.push(Violation::new(&source.path, 1, rule));
+                }
+                (true, true) => found.push(Violation::new(&tests, 1, "the table excuses it")),
+                _ => {}
+            }
+            tested.push(test);
+        }
+    }
+    for name in names {
+        let file = name
+            .strip_prefix(TESTS)
+            .and_then(|it| it.strip_suffix(".rs"));
+        let file = file.filter(|it| !it.contains('/'));
+        if file.is_some_and(|it| !tested.iter().any(|test| test == it)) {
+            found.push(Violation::new(name, 1, "no command has this name"));
+        }
+    }
+    found
+}
+
+/// The commands that the first line of a file names; a group of commands is none.
+fn commands(source: &Source) -> Vec<&str> {
+    let first = source.text.lines().next().unwrap_or_default();
+    if !first.starts_with("//! `orange ") {
+        return Vec::new();
+    }
+    let named = first.split('`').filter_map(|it| it.strip_prefix("orange "));
+    let is_group = |name: &&str| source.path == format!("{COMMANDS}{name}/mod.rs");
+    named.filter(|name| !is_group(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(path: &str, first: &str, tests: &[&str]) -> Vec<String> {
+        let source = Source::new(&format!("{COMMANDS}{path}"), &format!("//! {first}\n"));
+        let names = tests.iter().map(|it| format!("{TESTS}{it}.rs"));
+        let names: Vec<String> = names.collect();
+        let found = check(&[source], &names);
+        found.into_iter().map(|it| it.rule).collect()
+    }
+
+    #[test]
+    fn a_command_has_its_file_and_its_tests() {
+        let merge = "`orange task merge`.";
+        assert_eq!(rules("task/merge.rs", merge, &["task_merge"]).len(), 0);
+        let untested =
+            "`orange task merge` has no tests in `crates/orange/tests/cli/task_merge.rs`";
+        assert_eq!(rules("task/merge.rs", merge, &[]), [untested]);
+        let misplaced = "`orange task merge` belongs into `crates/orange/src/cli/task/merge.rs`";
+        assert_eq!(rules("task/join.rs", merge, &["task_merge"]), [misplaced]);
+        let both = "`orange task stuck`, `orange task tell`: two";
+        assert_eq!(rules("task/two.rs", both, &["task_stuck"]).len(), 1);
+    }
+
+    #[test]
+    fn what_is_tried_elsewhere_needs_no_file_and_has_none() {
+        assert_eq!(rules("man.rs", "`orange man`.", &[]).len(), 0);
+        let excused = ["the table excuses it"];
+        assert_eq!(rules("man.rs", "`orange man`.", &["man"]), excused);
+    }
+
+    #[test]
+    fn tests_are_about_a_command() {
+        let merging = ["task_merge", "merging", "main", "every_command/help"];
+        let found = rules("task/merge.rs", "`orange task merge`.", &merging);
+        assert_eq!(found, ["no command has this name"]);
+    }
+
+    #[test]
+    fn a_group_is_no_command() {
+        assert_eq!(rules("task/mod.rs", "`orange task`: work.", &[]).len(), 0);
+        assert_eq!(rules("dashboard.rs", "`orange` alone.", &[]).len(), 0);
+    }
+}

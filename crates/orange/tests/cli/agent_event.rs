@@ -1,0 +1,163 @@
+//! `orange agent-event`: kept at once, shown, and never obeyed.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use orange_config::clock::Stopwatch;
+use serde_json::json;
+
+use crate::support::told::undisturbed;
+use crate::support::{Told, wait_for};
+
+#[test]
+fn what_an_agent_tells_is_shown_and_decides_nothing() {
+    let told = Told::new();
+    let id = told.id.as_str();
+    let before = told.stage.task(&told.id);
+    assert_eq!(told.activity()["doing"], "unknown");
+    assert!(told.activity()["evidence"].is_null());
+    let notice = json!({
+        "session_id": "abc",
+        "transcript_path": "/t.jsonl",
+        "message": "May I run rm?",
+        "hook_event_name": "Notification",
+    });
+    told.tell(&["session-start"]);
+    told.tell_with(&["permission-wait"], notice.to_string().as_bytes());
+    let activity = told.activity();
+    assert_eq!(activity["doing"], "waiting-for-permission");
+    assert_eq!(activity["role"], "worker");
+    let evidence = &activity["evidence"];
+    assert_eq!(evidence["kind"], "permission-wait");
+    assert_eq!(evidence["session_id"], "abc");
+    assert_eq!(evidence["transcript"], "/t.jsonl");
+    let text = told.text();
+    assert!(
+        text.contains("\"hook_event_name\":\"Notification\""),
+        "{text}"
+    );
+    for command in ["show", "why"] {
+        let said = told.stage.must(&["task", command, id]);
+        let words = "seems to be waiting for permission: it told `permission-wait`";
+        assert!(said.contains(words), "{said}");
+        assert!(said.contains("May I run rm?"), "{said}");
+    }
+    let (_, listed) = told.stage.json(&["task", "list", "--json"]);
+    assert_eq!(listed["tasks"][0]["doing"], "waiting-for-permission");
+    assert!(told.stage.must(&["task", "list"]).contains("waiting"));
+    // Codex gives its hook an argument; flags win over what is found in it.
+    told.tell(&["idle", "{\"thread-id\":\"x\"}", "--transcript", "/u"]);
+    let activity = told.activity();
+    assert_eq!(activity["doing"], "idle");
+    assert_eq!(activity["evidence"]["session_id"], "x");
+    assert_eq!(activity["evidence"]["transcript"], "/u");
+    assert_eq!(told.stage.task(&told.id), before, "a status is never told");
+}
+
+#[test]
+fn what_arrives_late_is_not_the_newest() {
+    let told = Told::new();
+    told.tell(&["idle", "--sequence", "9"]);
+    told.tell(&["working", "--sequence", "3"]);
+    assert_eq!(told.activity()["doing"], "idle");
+    // Without a number, the order of the calls counts.
+    told.tell(&["working"]);
+    assert_eq!(told.activity()["doing"], "working");
+    told.tell(&["idle"]);
+    assert_eq!(told.activity()["doing"], "idle");
+    // A line that somebody died in is nobody's news.
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .open(told.file())
+        .unwrap();
+    file.write_all(b"{\"kind\":\"working\",\"sequence\":99999999999999")
+        .unwrap();
+    assert_eq!(told.activity()["doing"], "idle");
+    told.tell(&["working"]);
+    assert_eq!(told.activity()["doing"], "working");
+}
+
+#[test]
+fn what_cannot_be_kept_is_logged_and_disturbs_nobody() {
+    let told = Told::new();
+    let wrong = |name: &str, value: &str| {
+        let mut hook = told.hook(&["idle"]);
+        undisturbed(&hook.env(name, value).output().unwrap());
+    };
+    wrong("ORANGE_RUN_PROOF", "guessed");
+    wrong("ORANGE_RUN_ID", "../../other");
+    wrong("ORANGE_TASK_ID", "nobody");
+    told.tell(&["dreaming"]);
+    told.tell(&["idle", "--bogus"]);
+    told.tell(&[]);
+    let mut outside = told.stage.orange(&["agent-event", "idle"]);
+    undisturbed(&outside.output().unwrap());
+    assert_eq!(told.text(), "");
+    assert_eq!(
+        told.dropped(),
+        [
+            "it does not prove to be of its run",
+            "its task has no such run",
+            "its task has no such run",
+            "there is no event of this kind",
+            "there is no event of this kind",
+            "there is no event of this kind",
+            "it was not told by an agent of orange",
+        ]
+    );
+    // Help is help, for who writes the hook.
+    assert!(
+        told.stage
+            .must(&["agent-event", "--help"])
+            .contains("session-start")
+    );
+}
+
+#[test]
+fn nothing_is_waited_for() {
+    let told = Told::new();
+    // A standard input that nobody ever closes.
+    let mut hook = told.hook(&["working"]);
+    let mut child = hook.stdin(Stdio::piped()).spawn().unwrap();
+    let open = child.stdin.take();
+    wait_for("the end of the hook", || {
+        child.try_wait().unwrap().is_some()
+    });
+    drop(open);
+    assert_eq!(told.activity()["doing"], "working");
+    // A database that somebody has for himself.
+    let database = rusqlite::Connection::open(told.stage.home().database()).unwrap();
+    database.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let began = Stopwatch::start();
+    told.tell(&["idle"]);
+    assert!(began.elapsed() < Duration::from_secs(3), "{began:?}");
+    assert!(told.text().contains("idle"));
+    drop(database);
+    assert_eq!(told.activity()["doing"], "idle");
+    // More than is looked at breaks no pipe.
+    told.tell_with(&["working"], &vec![b'x'; 2 * 1024 * 1024]);
+    assert_eq!(told.activity()["doing"], "working");
+}
+
+#[test]
+fn a_hook_is_quick() {
+    let told = Told::new();
+    let quickest = |call: &dyn Fn()| {
+        let times = (0..20).map(|_| {
+            let began = Stopwatch::start();
+            call();
+            began.elapsed()
+        });
+        times.min().unwrap()
+    };
+    let hook = quickest(&|| told.tell(&["working"]));
+    let nothing = quickest(&|| {
+        let mut nothing = Command::new("/bin/true");
+        undisturbed(&nothing.stdin(Stdio::null()).output().unwrap());
+    });
+    println!("agent-event: {hook:?}, /bin/true: {nothing:?}");
+    assert_eq!(told.text().matches("working").count(), 20);
+    assert!(hook < nothing + Duration::from_millis(20), "{hook:?}");
+}

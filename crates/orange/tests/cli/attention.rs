@@ -1,0 +1,175 @@
+//! `orange attention`: the queue of what needs you.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use orange_engine::names::TaskId;
+use serde_json::Value;
+
+use crate::support::{SOON, Stage, Told, staged};
+
+/// Kind, task and command of every item.
+fn queue(stage: &Stage) -> Vec<(String, String, String)> {
+    let (code, answer) = stage.json(&["attention", "--json"]);
+    assert_eq!(code, 0, "{answer}");
+    let items = answer["items"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let item = |it: &Value| (text(&it["kind"]), text(&it["task"]), text(&it["command"]));
+    items.iter().map(item).collect()
+}
+
+fn expected(kind: &str, id: &TaskId, word: &str) -> (String, String, String) {
+    let command = format!("orange task {word} {id}");
+    (kind.to_owned(), id.to_string(), command)
+}
+
+#[test]
+fn what_needs_a_person_is_one_queue_with_what_waited_longest_first() {
+    let told = Told::new();
+    let stage = &told.stage;
+    assert_eq!(queue(stage), []);
+    let nothing = stage.must(&["attention"]);
+    assert!(nothing.contains("needs you"), "{nothing}");
+    let review = stage.create(&["Look at it", "--status", "reviewing"]);
+    told.tell(&["permission-wait", "{\"message\":\"May I run rm?\"}"]);
+    let question = stage.create(&["--branch", "asks", "--status", "clarification"]);
+    assert_eq!(
+        queue(stage),
+        [
+            expected("review", &review, "diff"),
+            expected("permission", &told.id, "attach"),
+            expected("question", &question, "attach"),
+        ]
+    );
+    let shown = stage.must(&["attention"]);
+    for words in [
+        "the work waits to be reviewed",
+        "the worker is waiting for permission: May I run rm?",
+        "an agent asks; answer in its terminal",
+    ] {
+        assert!(shown.contains(words), "{shown}");
+    }
+    // What an agent goes on with, and what has ended, needs nobody.
+    told.tell(&["working"]);
+    stage.must(&["task", "cancel", review.as_str(), "--yes"]);
+    assert_eq!(queue(stage), [expected("question", &question, "attach")]);
+}
+
+#[test]
+fn an_agent_that_never_told_that_it_started_is_shown_as_silent() {
+    let told = expected_to_tell();
+    let (stage, id) = (&told.stage, told.id.as_str());
+    assert_eq!(queue(stage), [], "it may take a while");
+    let silent = expected("silent", &told.id, "attach");
+    assert_eq!(after_three_minutes(&told), [silent]);
+    let why = || stage.must(&["task", "why", id]);
+    let words = "has told nothing since it was started";
+    assert!(why().contains(words), "{}", why());
+    let (_, listed) = stage.json(&["task", "list", "--json"]);
+    assert_eq!(listed["tasks"][0]["doing"], "silent", "{listed}");
+    told.tell(&["session-start"]);
+    assert_eq!(queue(stage), []);
+    assert!(!why().contains(words), "{}", why());
+}
+
+fn expected_to_tell() -> Told {
+    let stage = Stage::new("default");
+    stage.let_agents_tell("session-start");
+    Told::on(stage)
+}
+
+/// The queue three minutes after the agent was started, if something is expected of it.
+fn after_three_minutes(told: &Told) -> Vec<(String, String, String)> {
+    if let Ok(file) = File::options().append(true).open(told.file()) {
+        let began = file.metadata().unwrap().modified().unwrap();
+        file.set_modified(began - Duration::from_mins(3)).unwrap();
+    }
+    queue(&told.stage)
+}
+
+#[test]
+fn who_is_not_expected_to_tell_is_not_silent() {
+    let stage = Stage::new("default");
+    stage.let_agents_tell("prompt-submitted");
+    let told = Told::on(stage);
+    assert_eq!(after_three_minutes(&told), [], "it never tells of a start");
+
+    let stage = Stage::new("default");
+    stage.let_agents_tell("session-start");
+    let path = stage.path("home/harnesses/script.toml");
+    let definition = fs::read_to_string(&path).unwrap();
+    let hooks = "[[files]]\npath = \".agent/hooks\"\noptional = true\ntext = \"tell\"\n";
+    fs::write(&path, format!("{definition}{hooks}")).unwrap();
+    fs::create_dir_all(stage.path("repo/.agent")).unwrap();
+    fs::write(stage.path("repo/.agent/hooks"), "of the project").unwrap();
+    for call in ["add .agent/hooks", "commit -q -m hooks"] {
+        assert!(stage.git(call).status.success(), "git {call}");
+    }
+    let told = Told::on(stage);
+    assert_eq!(after_three_minutes(&told), [], "it was given no hooks");
+}
+
+#[test]
+fn who_died_before_it_told_anything_is_not_called_silent() {
+    let told = expected_to_tell();
+    assert_eq!(after_three_minutes(&told).len(), 1);
+    told.stage.tmux(&["kill-server"]);
+    assert_eq!(queue(&told.stage), []);
+}
+
+#[test]
+fn what_was_given_up_needs_a_person_since_then() {
+    let (stage, id) = staged("exit 7", "exit 0");
+    let (code, said) = stage.call(&["task", "spawn", id.as_str()]);
+    assert_ne!(code, 0, "{said}");
+    assert!(!stage.task(&id).attention.is_empty(), "{}", stage.told(&id));
+    let (_, answer) = stage.json(&["attention", "--json"]);
+    let items = answer["items"].as_array().unwrap();
+    let gave_up = items.iter().find(|it| it["kind"] == "gave-up");
+    let gave_up = gave_up.unwrap_or_else(|| panic!("{answer}"));
+    let told = gave_up["told"].as_str().unwrap();
+    assert!(told.starts_with("run_command: "), "{told}");
+    assert_eq!(gave_up["command"], format!("orange task why {id}"));
+    let events = stage.store().events(&id, 0).unwrap();
+    let since = gave_up["since"].as_str().unwrap();
+    let mut at = events.iter().map(|it| it.event.at.to_string());
+    assert!(at.any(|at| at == since), "{since}");
+}
+
+#[test]
+fn who_follows_hears_what_comes_and_goes() {
+    let told = Told::new();
+    let mut follow = told.stage.orange(&["attention", "--follow", "--json"]);
+    let mut child = follow.stdout(Stdio::piped()).spawn().unwrap();
+    let (sender, lines) = mpsc::channel();
+    let output = child.stdout.take().unwrap();
+    let reader = thread::spawn(move || {
+        for line in BufReader::new(output).lines() {
+            let _over = sender.send(line.unwrap());
+        }
+    });
+    let next = || {
+        let line = lines.recv_timeout(SOON).unwrap();
+        let line: Value = serde_json::from_str(&line).unwrap();
+        crate::judging::judge(&line);
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        (text(&line["change"]), text(&line["item"]["kind"]))
+    };
+    let pair = |change: &str, kind: &str| (change.to_owned(), kind.to_owned());
+    told.tell(&["permission-wait"]);
+    assert_eq!(next(), pair("added", "permission"));
+    told.tell(&["working"]);
+    assert_eq!(next(), pair("gone", "permission"));
+    told.stage.create(&["Look at it", "--status", "reviewing"]);
+    assert_eq!(next(), pair("added", "review"));
+    let mut kill = Command::new("kill");
+    let kill = kill.args(["-INT", &child.id().to_string()]);
+    assert!(kill.status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    reader.join().unwrap();
+    assert!(lines.try_recv().is_err(), "nothing else came or went");
+}

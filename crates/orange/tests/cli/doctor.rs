@@ -1,0 +1,223 @@
+//! `orange doctor`: what it finds, and the command that mends it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Command};
+
+use orange_engine::names::WorkspaceName;
+use serde_json::Value;
+
+use crate::support::{Stage, wait_for};
+
+/// What the doctor found, and how it ended.
+struct Findings {
+    code: i32,
+    all: Vec<Value>,
+}
+
+fn doctor(stage: &Stage) -> Findings {
+    let (code, answer) = stage.json(&["doctor", "--json"]);
+    let all = answer["checkups"].as_array().unwrap().clone();
+    Findings { code, all }
+}
+
+impl Findings {
+    /// What was found about this that holds these words.
+    fn about(&self, what: &str, words: &str) -> Option<&Value> {
+        let found = |it: &&Value| {
+            let text = it["found"].as_str().unwrap();
+            it["what"] == what && text.contains(words)
+        };
+        self.all.iter().find(found)
+    }
+
+    #[track_caller]
+    fn require(&self, what: &str, health: &str, words: &str, mend: &str) {
+        let Some(found) = self.about(what, words) else {
+            panic!("nothing about {what} says `{words}`: {:#?}", self.all);
+        };
+        assert_eq!(found["health"], health, "{found:#}");
+        let mends = found["mend"].as_str().unwrap_or_default();
+        assert!(mends.contains(mend), "{found:#}");
+    }
+}
+
+/// A process that is ended with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _gone = self.0.kill();
+        let _ended = self.0.wait();
+    }
+}
+
+#[test]
+fn a_home_in_order_has_nothing_to_mend() {
+    let stage = Stage::new("minimal");
+    let found = doctor(&stage);
+    assert_eq!(found.code, 0, "{:#?}", found.all);
+    found.require("git", "good", "2.38 or newer is needed", "");
+    found.require("tmux", "good", "3.3 or newer is needed", "");
+    found.require("leftovers", "good", "none", "");
+    found.require("kept work of app", "good", "no unsaved work is kept", "");
+    found.require("claude", "absent", "is missing", "install it");
+    let said = stage.must(&["doctor"]);
+    assert!(said.contains("leftovers"), "{said}");
+}
+
+#[test]
+fn what_was_left_behind_is_told_with_what_mends_it() {
+    let stage = Stage::new("minimal");
+    stage.must(&["workspace", "init", "2"]);
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let draft = |pid: u32| stage.path(&format!("home/draft-{pid}.md"));
+    fs::write(draft(gone.id()), "half a thought").unwrap();
+    fs::write(draft(std::process::id()), "being written").unwrap();
+    for folder in [
+        "workspaces/app--77",
+        "workspaces/.set-aside/app--1-5",
+        "tasks/app/zzzz",
+    ] {
+        fs::create_dir_all(stage.path("home").join(folder)).unwrap();
+    }
+    let mut store = stage.store();
+    store
+        .retire_workspace(&WorkspaceName::new("app--1"))
+        .unwrap();
+    fs::remove_file(stage.path("home/workspaces/app--2/.git")).unwrap();
+    let before = fs::read(stage.home().database()).unwrap();
+    let found = doctor(&stage);
+    assert_eq!(
+        found.code, 0,
+        "nothing of it stands in the way: {:#?}",
+        found.all
+    );
+    let require = |words: &str, name: &str, mend: &str| {
+        found.require("leftovers", "doubtful", words, mend);
+        let text = found.about("leftovers", words).unwrap()["found"].to_string();
+        assert!(text.contains(name), "{text}");
+    };
+    let name = format!("draft-{}.md", gone.id());
+    require("an editor was killed", &name, "then remove it");
+    let own = format!("draft-{}.md", std::process::id());
+    let drafts = found.about("leftovers", "an editor was killed").unwrap();
+    assert!(!drafts.to_string().contains(&own), "it is being written");
+    require("moved aside", "app--1-5", "rm -r");
+    require("in no pool", "app--77", "mv ");
+    require("taken out of the pool", "app--1", "orange workspace gc");
+    require("never finished", "app--2", "mv ");
+    require("does not know", "zzzz", "orange rebuild --move-aside");
+    assert_eq!(
+        fs::read(stage.home().database()).unwrap(),
+        before,
+        "it only looks"
+    );
+}
+
+#[test]
+fn what_outlived_its_task_and_what_was_kept_of_it_is_told() {
+    let stage = Stage::new("minimal");
+    stage.script("worker-1", "echo unsaved > notes.txt; commit one");
+    let id = stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let run = stage.store().runs(&id).unwrap().remove(0).id;
+    fs::write(stage.worktree(&id).join("unsaved.txt"), "unsaved").unwrap();
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.wait_for_rest(&id);
+    let mut escaped = Command::new("sleep");
+    escaped
+        .arg("300")
+        .env_clear()
+        .env("ORANGE_RUN_ID", run.as_str());
+    let escaped = escaped.env("ORANGE_HOME", stage.home().path()).spawn();
+    let _escaped = Ended(escaped.unwrap());
+    wait_for("what escaped to be told", || {
+        let found = doctor(&stage);
+        found
+            .about("leftovers", "that nobody has a use for")
+            .is_some()
+    });
+    let found = doctor(&stage);
+    let mend = "orange serve --detach";
+    found.require("leftovers", "doubtful", run.as_str(), mend);
+    let kept = format!("1 kept; the oldest is of task `{id}`, from 20");
+    let mend = format!("orange task restore {id}");
+    found.require("kept work of app", "good", &kept, &mend);
+}
+
+#[test]
+fn a_home_in_memory_will_not_last() {
+    let stage = Stage::in_memory("minimal");
+    if !stage.path("").starts_with("/dev/shm") {
+        println!("SKIPPED: this machine has no /dev/shm");
+        return;
+    }
+    let found = doctor(&stage);
+    for what in ["disk of the home", "disk of the worktrees", "disk of app"] {
+        found.require(
+            what,
+            "doubtful",
+            "is on tmpfs: all of it is gone after a reboot",
+            "local disk",
+        );
+    }
+}
+
+#[test]
+fn a_repository_that_is_gone_is_told_beside_everything_else() {
+    let stage = Stage::new("minimal");
+    let mut orange = stage.orange(&["doctor", "--json"]);
+    fs::rename(stage.path("repo"), stage.path("moved")).unwrap();
+    let output = orange.current_dir(stage.path("")).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let all = answer["checkups"].as_array().unwrap().clone();
+    let found = Findings { code: 3, all };
+    found.require("project app", "bad", "repo", "orange project remove app");
+    found.require("leftovers", "good", "none", "");
+}
+
+#[test]
+fn programs_that_are_too_old_or_not_there_are_told() {
+    let stage = Stage::new("minimal");
+    fs::create_dir(stage.path("bin")).unwrap();
+    let git = stage.path("bin/git");
+    fs::write(&git, "#!/bin/sh\necho git version 2.30.2\n").unwrap();
+    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut orange = stage.orange(&["doctor", "--json"]);
+    let output = orange.env("PATH", stage.path("bin")).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let all = answer["checkups"].as_array().unwrap().clone();
+    let found = Findings { code: 3, all };
+    found.require(
+        "git",
+        "bad",
+        "2.30.2, which is older than 2.38",
+        "install git 2.38",
+    );
+    found.require("tmux", "bad", "tmux", "install tmux 3.3");
+}
+
+#[test]
+fn a_skill_that_holds_no_more_is_told() {
+    let stage = Stage::new("minimal");
+    let definition =
+        "name = \"apt\"\nbinary = \"/bin/sh\"\nskills = \"~/.apt/skills\"\n[args]\nfull = []\n";
+    fs::write(stage.path("home/harnesses/apt.toml"), definition).unwrap();
+    let told = |health: &str, words: &str, mend: &str| {
+        doctor(&stage).require("skill of apt", health, words, mend);
+    };
+    told("absent", "not installed", "orange install --harness apt");
+    stage.must(&["install"]);
+    told("good", "what the workflows say", "");
+    stage.must(&["project", "update", "--workflow", "respawn"]);
+    told("doubtful", "as they were", "orange install --harness apt");
+    stage.must(&["install"]);
+    told("good", "what the workflows say", "");
+    fs::write(stage.path(".apt/skills/orange/SKILL.md"), "mine").unwrap();
+    told("doubtful", "orange did not write it", ".mine");
+}

@@ -1,0 +1,295 @@
+//! Every command once: done, done for a program, and refused.
+
+use std::collections::BTreeSet;
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::judging::judge;
+use crate::support::Stage;
+
+/// How a command is tried. All on one stage, in this order.
+struct Tried {
+    command: &'static str,
+    /// What is typed behind it so that it answers; or why that is tried elsewhere.
+    done: Result<&'static str, &'static str>,
+    /// The same for a program; nothing where a program has nothing to read.
+    json: Option<&'static str>,
+    /// What is refused, and with which code.
+    refused: (&'static str, &'static str),
+}
+
+const fn tried(
+    command: &'static str,
+    done: &'static str,
+    refused: (&'static str, &'static str),
+) -> Tried {
+    Tried {
+        command,
+        done: Ok(done),
+        json: Some(done),
+        refused,
+    }
+}
+
+/// Answers in words only.
+const fn in_words(
+    command: &'static str,
+    done: &'static str,
+    refused: (&'static str, &'static str),
+) -> Tried {
+    Tried {
+        json: None,
+        ..tried(command, done, refused)
+    }
+}
+
+/// Done in a test of this name, and judged by its schema there.
+const fn elsewhere(
+    command: &'static str,
+    test: &'static str,
+    refused: (&'static str, &'static str),
+) -> Tried {
+    Tried {
+        command,
+        done: Err(test),
+        json: None,
+        refused,
+    }
+}
+
+const NO_TASK: (&str, &str) = ("nothing", "task-not-found");
+
+const NO_PROJECT: (&str, &str) = ("--project tea", "project-not-found");
+
+const TOO_MUCH: (&str, &str) = ("one two three", "usage");
+
+const COMMANDS: &[Tried] = &[
+    tried("project add", "", ("/", "project-unusable")),
+    tried("project list", "", TOO_MUCH),
+    tried("project show", "app", ("tea", "project-not-found")),
+    tried(
+        "project update",
+        "--push false",
+        ("tea --push true", "project-not-found"),
+    ),
+    tried("workflow list", "", TOO_MUCH),
+    tried(
+        "workflow show",
+        "default",
+        ("nothing", "workflow-not-found"),
+    ),
+    tried(
+        "workflow check",
+        "default",
+        ("nothing", "workflow-not-found"),
+    ),
+    tried(
+        "workflow graph",
+        "default",
+        ("nothing", "workflow-not-found"),
+    ),
+    tried(
+        "workflow diff",
+        "default minimal",
+        ("default nothing", "workflow-not-found"),
+    ),
+    tried(
+        "workflow simulate",
+        "default",
+        ("nothing", "workflow-not-found"),
+    ),
+    tried("workflow schema", "", TOO_MUCH),
+    Tried {
+        json: Some("mine-too"),
+        ..tried("workflow new", "mine", ("default", "workflow-name-shipped"))
+    },
+    tried(
+        "schema",
+        "orange.task.show/1",
+        ("nothing", "schema-not-found"),
+    ),
+    in_words("completions", "bash", ("tcsh", "usage")),
+    in_words("man", "", TOO_MUCH),
+    tried("config show", "", TOO_MUCH),
+    tried("workspace init", "1", ("99", "pool-too-small")),
+    Tried {
+        json: Some("two Second --no-spawn"),
+        ..tried(
+            "task create",
+            "one First --no-spawn",
+            ("Again --project tea", "project-not-found"),
+        )
+    },
+    tried("task list", "", NO_PROJECT),
+    tried("harness list", "", TOO_MUCH),
+    tried("harness unpark", "script", ("nobody", "harness-unusable")),
+    elsewhere(
+        "install",
+        "it_tells_of_every_workflow_in_use_and_of_no_other",
+        ("", "no-skills"),
+    ),
+    tried("doctor", "", TOO_MUCH),
+    tried("task spawn", "one --wait 60", NO_TASK),
+    tried("task show", "one", NO_TASK),
+    tried("task why", "one", NO_TASK),
+    tried("task history", "one", NO_TASK),
+    tried("task logs", "one", ("two", "no-output")),
+    tried("task diff", "one", NO_TASK),
+    tried(
+        "task wait",
+        "one --until working",
+        ("one --until nowhere", "status-unknown"),
+    ),
+    tried(
+        "task update",
+        "one --summary Better",
+        ("one --status nowhere", "refused"),
+    ),
+    elsewhere(
+        "task attach",
+        "from_inside_another_server_it_is_attached_within",
+        ("two", "nobody-there"),
+    ),
+    tried("task respawn", "--lost", ("two", "refused")),
+    elsewhere(
+        "task stuck",
+        "what_was_said_with_stuck_is_shown",
+        ("two", "refused"),
+    ),
+    tried("task complete", "one --wait 60", ("two", "refused")),
+    tried("attention", "", TOO_MUCH),
+    elsewhere(
+        "task tell",
+        "changes_are_requested_and_messages_written",
+        ("two -m Hello", "refused"),
+    ),
+    tried(
+        "task request-changes",
+        "one -m More --wait 60",
+        ("two -m More", "refused"),
+    ),
+    elsewhere(
+        "task retry",
+        "retry_takes_the_verb_where_nothing_failed",
+        NO_TASK,
+    ),
+    tried("task unblock", "--all", ("two", "refused")),
+    tried("inbox", "one", NO_TASK),
+    tried("task merge", "one --yes --wait 60", ("two", "fact-unknown")),
+    tried("task cancel", "two --wait 60", NO_TASK),
+    tried("task restore", "two", ("two 7", "rescue-not-found")),
+    tried("workspace list", "", NO_PROJECT),
+    tried("workspace gc", "", NO_PROJECT),
+    tried("log", "", ("--task nothing", "task-not-found")),
+    tried("rebuild", "--move-aside", ("", "database-there")),
+    Tried {
+        json: Some("one --yes"),
+        ..tried("task delete", "two --yes", ("one", "not-confirmed"))
+    },
+    elsewhere("serve", "somebody_else_is_at_it", TOO_MUCH),
+    elsewhere(
+        "demo",
+        "it_plays_to_two_merges_and_leaves_nothing",
+        TOO_MUCH,
+    ),
+    Tried {
+        json: None,
+        ..tried("project remove", "app", ("tea", "project-not-found"))
+    },
+];
+
+/// Says nothing and refuses nothing, so that no agent is held up by it; tried in `agent_event`.
+const SILENT: &str = "agent-event";
+
+/// Tests that the table counts on.
+const TESTS: &[&str] = &[
+    include_str!("../../effects/attach.rs"),
+    include_str!("../../driver/dashboard/mod.rs"),
+    include_str!("../demo.rs"),
+    include_str!("../install.rs"),
+    include_str!("../task_retry.rs"),
+    include_str!("../task_stuck.rs"),
+    include_str!("codes.rs"),
+];
+
+fn typed<'a>(command: &'a str, arguments: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let words = command.split(' ').chain(arguments.split(' '));
+    let words = words.filter(|word| !word.is_empty());
+    words.chain(more.iter().copied()).collect()
+}
+
+fn answer(output: &Output) -> Value {
+    let text = String::from_utf8_lossy(&output.stdout);
+    // A log has an answer in each line.
+    let first = text.lines().next().unwrap_or_default();
+    let answer = serde_json::from_str(&text).or_else(|_| serde_json::from_str(first));
+    let answer = answer.unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    judge(&answer);
+    answer
+}
+
+#[test]
+fn every_command_answers_people_and_programs_and_refuses() {
+    let stage = Stage::new("minimal");
+    let works = "echo I am here; commit one; echo 'DONE: one' | section Handoff";
+    stage.script("worker-1", works);
+    stage.script("worker-2", works);
+    for tried in COMMANDS {
+        let Tried {
+            command, refused, ..
+        } = tried;
+        let run = |arguments: &str, more: &[&str]| {
+            let words = typed(command, arguments, more);
+            (words.join(" "), stage.orange(&words).output().unwrap())
+        };
+        let (line, output) = run(refused.0, &["--json"]);
+        let refusal = answer(&output);
+        assert_eq!(refusal["error"]["code"], refused.1, "{line}: {refusal}");
+        assert_ne!(output.status.code(), Some(0), "{line}");
+        let (line, output) = run(refused.0, &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.starts_with("error: "), "{line}: {said}");
+        assert!(said.contains("\nhint: "), "{line}: what to do next? {said}");
+        let Ok(done) = tried.done else {
+            continue;
+        };
+        let (line, output) = run(done, &[]);
+        assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
+        assert!(!output.stdout.is_empty(), "{line}");
+        // What its agent does next must be done before anybody asks for it.
+        let turn = match *command {
+            "task spawn" => Some("worker-1"),
+            "task request-changes" => Some("worker-2"),
+            _ => None,
+        };
+        if let Some(turn) = turn {
+            stage.wait_for_turn(turn);
+        }
+        if let Some(json) = tried.json {
+            let (line, output) = run(json, &["--json"]);
+            let answered = answer(&output);
+            assert_eq!(output.status.code(), Some(0), "{line}: {answered}");
+            assert!(output.stderr.is_empty(), "{line}: {output:?}");
+        }
+    }
+}
+
+#[test]
+fn no_command_is_left_out() {
+    let stage = Stage::new("default");
+    let help = stage.must(&["--help"]);
+    let lines = help.lines().skip_while(|line| *line != "Commands:");
+    let commands = lines.skip(1).take_while(|line| !line.is_empty());
+    let commands = commands.filter_map(|line| line.trim_start().split("  ").next());
+    let commands: BTreeSet<&str> = commands.filter(|it| *it != SILENT).collect();
+    let tried: BTreeSet<&str> = COMMANDS.iter().map(|it| it.command).collect();
+    assert!(commands.len() > 30, "{help}");
+    assert_eq!(tried, commands);
+    assert_eq!(COMMANDS.len(), commands.len(), "a command is there twice");
+    for test in COMMANDS.iter().filter_map(|it| it.done.err()) {
+        let mut texts = TESTS.iter();
+        let is_there = |text: &&str| text.contains(&format!("fn {test}"));
+        assert!(texts.any(is_there), "there is no test `{test}`");
+    }
+}

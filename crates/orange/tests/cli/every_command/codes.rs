@@ -1,0 +1,313 @@
+//! Errors that a program reads: each code, reached on real trouble.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Command, Output};
+
+use orange_engine::names::TaskId;
+use serde_json::Value;
+
+use crate::judging::judge;
+use crate::support::{COUNTED, Stage, staged, wait_for};
+
+/// What an error says to a program: its exit code and its code.
+#[track_caller]
+fn assert_code(output: &Output, exit: i32, code: &str) {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let answer: Result<Value, _> = serde_json::from_str(&text);
+    let answer = answer.unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    judge(&answer);
+    assert_eq!(answer["error"]["code"], code, "{answer}");
+    assert_eq!(output.status.code(), Some(exit), "{answer}");
+    assert!(
+        output.stderr.is_empty(),
+        "narration beside JSON: {output:?}"
+    );
+}
+
+impl Stage {
+    /// Calls the program as a person does, with `--json`.
+    #[track_caller]
+    fn expect(&self, line: &str, exit: i32, code: &str) {
+        let output = self.asking(line).output().unwrap();
+        assert_code(&output, exit, code);
+    }
+
+    fn asking(&self, line: &str) -> Command {
+        let words: Vec<&str> = line.split(' ').chain(["--json"]).collect();
+        self.orange(&words)
+    }
+
+    /// A program of this name that is found before every other.
+    fn program(&self, name: &str, script: &str) -> String {
+        let folder = self.path("programs");
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join(name);
+        fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        format!("{}:{path}", folder.display())
+    }
+
+    /// A task whose worker runs, and the variables that the worker has.
+    fn with_worker(&self) -> (TaskId, [(&'static str, String); 3]) {
+        let tells = "echo $ORANGE_RUN_ID > $SCRIPTS/run; echo $ORANGE_RUN_PROOF > $SCRIPTS/proof";
+        self.script("worker-1", tells);
+        let id = self.create(&["fix", "Mend it"]);
+        self.must(&["task", "spawn", "fix", "--wait", "60"]);
+        self.wait_for_turn("worker-1");
+        self.wait_for_rest(&id);
+        let told = |name: &str| {
+            let text = fs::read_to_string(self.path("scripts").join(name)).unwrap();
+            text.trim().to_owned()
+        };
+        let variables = [
+            ("ORANGE_RUN_ID", told("run")),
+            ("ORANGE_RUN_PROOF", told("proof")),
+            ("ORANGE_TASK_ID", id.to_string()),
+        ];
+        (id, variables)
+    }
+}
+
+#[test]
+fn what_was_named_or_left_out() {
+    let stage = Stage::new("default");
+    stage.expect("task show fix", 4, "store-missing");
+    stage.create(&["fix", "Mend it"]);
+    stage.expect("task show", 2, "task-unclear");
+    stage.expect("task show nothing", 4, "task-not-found");
+    stage.expect("task wait fix --until nowhere", 2, "status-unknown");
+    stage.expect("task attach fix", 4, "nobody-there");
+    stage.expect("task logs fix", 4, "no-output");
+    stage.expect("task restore fix 7", 4, "rescue-not-found");
+    stage.expect("task create Mend --branch a..b", 2, "name-invalid");
+    stage.expect("workspace init 99", 2, "pool-too-small");
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.expect("task delete fix", 3, "not-confirmed");
+    let mut showing = stage.asking("config show");
+    let output = showing.env("ORANGE_LOG", "loud").output().unwrap();
+    assert_code(&output, 2, "variable-invalid");
+}
+
+#[test]
+fn which_project_is_meant() {
+    let stage = Stage::new("default");
+    let other = stage.path("other");
+    fs::create_dir(&other).unwrap();
+    let at = |line: &str| {
+        let mut command = stage.asking(line);
+        command.current_dir(&other).output().unwrap()
+    };
+    assert_code(&at("project add"), 3, "project-unusable");
+    assert!(stage.git_in(&other, "init -q -b main").status.success());
+    assert_code(&at("project add"), 3, "project-unusable");
+    let first = "-c user.name=A -c user.email=a@b.c commit -q --allow-empty -m first";
+    assert!(stage.git_in(&other, first).status.success());
+    assert_code(&at("project add --name app"), 3, "project-exists");
+    assert_code(&at("project add --name ä"), 2, "project-name-invalid");
+    let output = at("project add");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    // An agent that is installed would be taken.
+    fs::remove_file(stage.path("home/harnesses/script.toml")).unwrap();
+    assert_code(&at("task create fix Mend"), 2, "harness-unset");
+    stage.expect(
+        "project update --default-branch nowhere",
+        4,
+        "branch-not-found",
+    );
+    let mut elsewhere = stage.asking("project show");
+    let output = elsewhere.current_dir("/").output().unwrap();
+    assert_code(&output, 2, "project-unclear");
+}
+
+#[test]
+fn who_asks() {
+    let stage = Stage::new("default");
+    let (_, variables) = stage.with_worker();
+    stage.create(&["other", "Mend more"]);
+    let as_worker = |line: &str, proof: Option<&str>| {
+        let mut command = stage.asking(line);
+        command.envs(variables.clone());
+        if let Some(proof) = proof {
+            command.env("ORANGE_RUN_PROOF", proof);
+        }
+        command.output().unwrap()
+    };
+    assert_code(&as_worker("task cancel other", None), 3, "other-task");
+    assert_code(
+        &as_worker("task cancel fix", Some("guessed")),
+        3,
+        "proof-invalid",
+    );
+    // An empty variable counts as unset, so that this is an id without its proof.
+    assert_code(&as_worker("task cancel fix", Some("")), 3, "caller-unknown");
+    assert_code(&as_worker("rebuild", None), 3, "for-a-person");
+}
+
+#[test]
+fn what_a_worktree_holds() {
+    let stage = Stage::new("default");
+    let (id, _) = stage.with_worker();
+    let worktree = stage.worktree(&id);
+    assert!(stage.git("branch elsewhere").status.success());
+    stage.expect("task update fix --branch elsewhere", 3, "fact-unknown");
+    let file = worktree.join("TASK.md");
+    let text = fs::read(&file).unwrap();
+    fs::write(&file, "").unwrap();
+    stage.expect("task update fix --status working", 3, "task-file-unknown");
+    fs::write(&file, text).unwrap();
+    // What was never committed is kept, and does not come back over something else.
+    fs::write(worktree.join("unsaved.txt"), "unsaved").unwrap();
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    let place = stage.path("place");
+    fs::create_dir(&place).unwrap();
+    fs::write(place.join("unsaved.txt"), "of another").unwrap();
+    let line = format!("task restore {id} 1 --directory {}", place.display());
+    stage.expect(&line, 3, "not-restored");
+    let kept = fs::read_to_string(place.join("unsaved.txt")).unwrap();
+    assert_eq!(kept, "of another");
+}
+
+#[test]
+fn programs_that_fail() {
+    let stage = Stage::new("default");
+    let (id, _) = stage.with_worker();
+    let path = stage.program("tmux", "echo no >&2; exit 7");
+    let output = stage.asking("task logs fix").env("PATH", path).output();
+    assert_code(&output.unwrap(), 6, "program-failed");
+    let output = stage.asking("task diff fix").env("PATH", "/").output();
+    assert_code(&output.unwrap(), 6, "git-failed");
+    // The service manager would take the name for something else.
+    let odd = stage.path("a b");
+    let mut unit = stage.asking("serve --unit systemd");
+    let output = unit.env("ORANGE_HOME", odd).output().unwrap();
+    assert_code(&output, 6, "program-not-started");
+    assert_eq!(stage.task(&id).status.as_str(), "planning");
+}
+
+#[test]
+fn a_file_that_is_no_file() {
+    let stage = Stage::new("default");
+    stage.create(&["fix", "Mend it"]);
+    let log = stage.path("home/orange.log");
+    let _absent = fs::remove_file(&log);
+    fs::create_dir(&log).unwrap();
+    stage.expect("log", 1, "system-failed");
+}
+
+#[test]
+fn a_database_in_trouble() {
+    let stage = Stage::new("default");
+    stage.create(&["fix", "Mend it"]);
+    let database = stage.home().database();
+    let writer = rusqlite::Connection::open(&database).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    stage.expect("task update fix --summary Another", 5, "store-busy");
+    writer.execute_batch("ROLLBACK").unwrap();
+    writer
+        .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        .unwrap();
+    drop(writer);
+    let whole = fs::read(&database).unwrap();
+    let mut torn = whole.clone();
+    torn[4096..].fill(0xa5);
+    fs::write(&database, torn).unwrap();
+    stage.expect("task list --all", 3, "store-unusable");
+    stage.lose_database();
+    fs::create_dir(&database).unwrap();
+    stage.expect("task list --all", 1, "store-failed");
+    fs::remove_dir(&database).unwrap();
+    stage.expect("task show fix", 3, "store-unusable");
+    fs::write(&database, whole).unwrap();
+    stage.must(&["task", "show", "fix"]);
+}
+
+#[test]
+fn somebody_else_is_at_it() {
+    let stage = Stage::new("default");
+    let (code, answer) = stage.json(&["serve", "--detach", "--json"]);
+    assert_eq!(
+        (code, &answer["is_supervised"]),
+        (0, &true.into()),
+        "{answer}"
+    );
+    let pid = &answer["pid"];
+    stage.expect("serve --detach", 5, "supervised");
+    let (code, ended) = stage.json(&["serve", "--stop", "--json"]);
+    assert_eq!(
+        (code, &ended["is_supervised"]),
+        (0, &false.into()),
+        "{ended}"
+    );
+    assert_eq!(&ended["pid"], pid, "{ended}");
+    let (code, nobody) = stage.json(&["serve", "--stop", "--json"]);
+    assert_eq!((code, &nobody["pid"]), (0, &Value::Null), "{nobody}");
+
+    // One that ends at once is noticed by who started it.
+    let config = stage.path("home/config.toml");
+    fs::write(&config, "nonsense = 1\n").unwrap();
+    stage.expect("serve --detach", 6, "not-supervising");
+    fs::remove_file(config).unwrap();
+
+    stage.must(&["workspace", "init", "1"]);
+    let locks = stage.path("home/workspaces/.locks");
+    let held: Vec<File> = fs::read_dir(locks)
+        .unwrap()
+        .map(|entry| File::open(entry.unwrap().path()).unwrap())
+        .collect();
+    assert!(!held.is_empty());
+    for lock in &held {
+        lock.lock().unwrap();
+    }
+    stage.expect("workspace init 1", 5, "workspace-busy");
+}
+
+#[test]
+fn a_gate_that_takes_long() {
+    let (stage, id) = staged("exit 0", COUNTED);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    let line = format!("task update {id} --status closed --wait 1");
+    stage.expect(&line, 5, "gate-running");
+    stage.script("answer", "0");
+    wait_for("the gate", || {
+        let known = stage.store().gate_commands(&id).unwrap();
+        known.iter().all(|it| it.answer.is_some())
+    });
+}
+
+#[test]
+fn a_task_that_changes_all_the_time() {
+    let stage = Stage::new("minimal");
+    stage.script("worker-1", WORKS);
+    let id = stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_status(&id, "reviewing");
+    stage.wait_for_rest(&id);
+    stage.expect("task merge fix --head nowhere", 4, "commit-not-found");
+    // The branch has another name whenever somebody has looked at it, so that nothing is known of it.
+    let git = Command::new("sh").args(["-c", "command -v git"]).output();
+    let git = String::from_utf8(git.unwrap().stdout).unwrap();
+    let asker = format!(
+        "cd '{}' && PATH='{}' HOME='{}' ORANGE_HOME='{}' '{}' task update {id} --branch fix-$$",
+        stage.path("repo").display(),
+        std::env::var("PATH").unwrap(),
+        stage.path("").display(),
+        stage.home().path().display(),
+        env!("CARGO_BIN_EXE_orange"),
+    );
+    let changes = format!(
+        "case \"$*\" in *{MARK}*) ({asker}) > /dev/null 2>&1;; esac\nexec {} \"$@\"",
+        git.trim()
+    );
+    let path = stage.program("git", &changes);
+    let mut merge = stage.asking(&format!("task merge {id} --local --wait 600"));
+    let output = merge.env("PATH", path).output().unwrap();
+    assert_code(&output, 5, "task-contended");
+    assert_eq!(stage.task(&id).status.as_str(), "reviewing");
+}
+
+const WORKS: &str = "commit one; echo 'DONE: one' | section Handoff; ask task complete";
+
+/// What git is asked once whenever a decision about a branch is prepared.
+const MARK: &str = "ls-tree";

@@ -1,0 +1,48 @@
+//! The published schemas are what the types say, and hold every answer.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::json;
+
+use crate::judging;
+use crate::sandbox::{Sandbox, utf8};
+
+#[test]
+fn the_published_schemas_are_what_the_program_answers_with() {
+    let sandbox = Sandbox::new();
+    let names = utf8(&sandbox.run("schema").stdout);
+    let names: Vec<&str> = names.lines().collect();
+    assert!(names.len() > 20, "{names:?}");
+    let is_writing = std::env::var_os("ORANGE_WRITE_DOCS").is_some();
+    for name in &names {
+        let schema = utf8(&sandbox.run(&format!("schema {name}")).stdout);
+        let file = judging::file(name);
+        if is_writing {
+            fs::create_dir_all(judging::folder()).unwrap();
+            fs::write(&file, &schema).unwrap();
+        }
+        let published = fs::read_to_string(&file).unwrap_or_default();
+        assert!(
+            published == schema,
+            "{} is not what `orange schema {name}` prints; run `just docs`",
+            file.display()
+        );
+    }
+    let files = fs::read_dir(judging::folder()).unwrap();
+    let files: BTreeSet<_> = files.map(|file| file.unwrap().path()).collect();
+    let expected: BTreeSet<_> = names.iter().map(|name| judging::file(name)).collect();
+    assert_eq!(files, expected, "a schema that nobody answers with");
+}
+
+#[test]
+#[should_panic(expected = "no published schema")]
+fn an_answer_of_an_unknown_shape_is_noticed() {
+    judging::judge(&json!({ "schema": "orange.nothing/1" }));
+}
+
+#[test]
+#[should_panic(expected = "orange.inbox/1")]
+fn an_answer_of_another_shape_is_noticed() {
+    judging::judge(&json!({ "schema": "orange.inbox/1", "messages": "none" }));
+}

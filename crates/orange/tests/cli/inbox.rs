@@ -1,0 +1,40 @@
+//! `orange inbox`.
+
+use std::fs;
+use std::process::Stdio;
+
+use crate::task_tell::waiting;
+
+#[test]
+fn a_message_that_could_not_be_printed_is_not_read() {
+    let (stage, id) = waiting(
+        "echo $ORANGE_RUN_ID > $SCRIPTS/run\necho $ORANGE_RUN_PROOF > $SCRIPTS/proof\ndialog",
+    );
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_for_rest(&id);
+    let kept = |name: &str| {
+        let text = fs::read_to_string(stage.path("scripts").join(name)).unwrap();
+        text.trim().to_owned()
+    };
+    let read = |out: Stdio| {
+        let mut inbox = stage.orange(&["inbox"]);
+        inbox.env("ORANGE_RUN_ID", kept("run"));
+        inbox.env("ORANGE_RUN_PROOF", kept("proof"));
+        inbox.env("ORANGE_TASK_ID", id.as_str()).stdout(out);
+        inbox.output().unwrap()
+    };
+    let is_read = || {
+        let inbox = stage.store().inbox(&id).unwrap();
+        inbox.iter().any(|entry| entry.read_at.is_some())
+    };
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    assert!(!read(full.into()).status.success());
+    assert!(!is_read());
+    let said = read(Stdio::piped());
+    let text = String::from_utf8_lossy(&said.stdout);
+    assert!(text.contains("two lines"), "{said:?}");
+    assert!(is_read());
+}

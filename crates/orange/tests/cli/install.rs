@@ -1,0 +1,143 @@
+//! `orange install`: what it writes, what it leaves alone, what it removes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::support::Stage;
+
+/// A project with `minimal`, settings without a workflow, and an agent that keeps skills.
+fn stage() -> Stage {
+    let stage = Stage::new("minimal");
+    define(&stage, "teachable", "/bin/sh");
+    stage
+}
+
+fn define(stage: &Stage, name: &str, binary: &str) {
+    let text = format!(
+        "name = \"{name}\"\nbinary = \"{binary}\"\nskills = \"${{AGENT_HOME:-~/.{name}}}/skills\"\n\
+         [args]\nfull = []\n"
+    );
+    fs::write(stage.path(&format!("home/harnesses/{name}.toml")), text).unwrap();
+}
+
+fn skill(stage: &Stage) -> PathBuf {
+    stage.path(".teachable/skills/orange/SKILL.md")
+}
+
+#[test]
+fn a_skill_is_written_kept_true_and_removed() {
+    let stage = stage();
+    let mut said = stage.transcript(&["install"]);
+    let first = fs::read_to_string(skill(&stage)).unwrap();
+    said.push_str(&stage.transcript(&["install", "--harness", "teachable"]));
+    stage.must(&["project", "update", "--workflow", "respawn"]);
+    said.push_str(&stage.transcript(&["install"]));
+    let second = fs::read_to_string(skill(&stage)).unwrap();
+    assert_ne!(first, second);
+    fs::write(skill(&stage), second.replace("# orange", "# Orange")).unwrap();
+    for options in [&["install"][..], &["install", "--uninstall"]] {
+        said.push_str(&stage.transcript(options));
+    }
+    let changed = fs::read_to_string(skill(&stage)).unwrap();
+    assert!(changed.contains("# Orange"), "a person's words stay");
+    fs::rename(skill(&stage), skill(&stage).with_extension("md.mine")).unwrap();
+    said.push_str(&stage.transcript(&["install"]));
+    for _ in 0..2 {
+        said.push_str(&stage.transcript(&["install", "--uninstall"]));
+    }
+    insta::assert_snapshot!(said);
+    assert!(!skill(&stage).exists());
+    assert!(skill(&stage).with_extension("md.mine").exists());
+}
+
+#[test]
+fn it_tells_of_every_workflow_in_use_and_of_no_other() {
+    let stage = stage();
+    let (code, answer) = stage.json(&["install", "--json"]);
+    assert_eq!(code, 0, "{answer}");
+    assert_eq!(
+        answer["workflows"],
+        serde_json::json!(["default", "minimal"])
+    );
+    assert_eq!(answer["skills"][0]["outcome"], "written");
+    let text = fs::read_to_string(skill(&stage)).unwrap();
+    for name in ["default", "minimal"] {
+        assert!(text.contains(&format!("\n### `{name}`\n")), "{text}");
+    }
+    assert!(!text.contains("`autopilot`"), "{text}");
+
+    let own = include_str!("../../../../workflows/minimal.yml")
+        .replace("name: minimal", "name: mine")
+        .replace("working", "tinkering");
+    fs::create_dir_all(stage.path("home/workflows")).unwrap();
+    fs::write(stage.path("home/workflows/mine.yml"), own).unwrap();
+    fs::write(stage.path("home/config.toml"), "workflow = \"mine\"\n").unwrap();
+    stage.must(&["install"]);
+    let text = fs::read_to_string(skill(&stage)).unwrap();
+    assert!(text.contains("in `tinkering`: `orange task update --status reviewing`"));
+    assert!(!text.contains("### `default`"), "nobody uses it any more");
+
+    fs::write(stage.path("home/workflows/mine.yml"), "name: mine\n").unwrap();
+    let (code, answer) = stage.json(&["install", "--json"]);
+    let told = &answer["error"]["code"];
+    assert_eq!((code, told), (3, &"workflow-invalid".into()));
+    assert_eq!(fs::read_to_string(skill(&stage)).unwrap(), text);
+}
+
+#[test]
+fn one_that_stands_in_the_way_keeps_no_other_from_it() {
+    let stage = stage();
+    define(&stage, "blocked", "/bin/sh");
+    define(&stage, "gone", "/nowhere/gone");
+    fs::write(stage.path(".blocked"), "a file").unwrap();
+    let (code, answer) = stage.json(&["install", "--json"]);
+    assert_eq!(code, 3, "{answer}");
+    let outcome = |at: usize| {
+        let skill = &answer["skills"][at];
+        [&skill["harness"], &skill["outcome"]].map(|it| it.as_str().unwrap().to_owned())
+    };
+    assert_eq!(outcome(0), ["blocked", "failed"]);
+    assert_eq!(outcome(1), ["teachable", "written"]);
+    assert!(
+        answer["skills"][2].is_null(),
+        "what is not installed learns nothing"
+    );
+    let mend = answer["skills"][0]["mend"].as_str().unwrap();
+    assert!(mend.contains("ls -ld"), "{mend}");
+
+    stage.must(&["install", "--harness", "gone"]);
+    assert!(stage.path(".gone/skills/orange/SKILL.md").exists());
+    let (code, answer) = stage.json(&["install", "--uninstall", "--json"]);
+    let skills = answer["skills"].as_array().unwrap();
+    let outcomes: Vec<_> = skills.iter().map(|it| it["outcome"].as_str()).collect();
+    assert_eq!(code, 3, "{answer}");
+    assert_eq!(outcomes, [Some("failed"), Some("removed"), Some("removed")]);
+}
+
+#[test]
+fn a_folder_that_nobody_may_write_is_said_so() {
+    let stage = stage();
+    let mut orange = stage.orange(&["install", "--json"]);
+    // Not even root makes a folder there.
+    let output = orange.env("AGENT_HOME", "/sys").output().unwrap();
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{answer}");
+    assert_eq!(answer["skills"][0]["outcome"], "failed");
+    let reason = answer["skills"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("/sys/skills/orange"), "{reason}");
+}
+
+#[test]
+fn an_agent_teaches_nobody() {
+    let stage = stage();
+    stage.script("worker-1", "ask install");
+    let id = stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    assert!(
+        stage.calls().contains("only a person may"),
+        "{}",
+        stage.calls()
+    );
+    assert!(!skill(&stage).exists());
+}

@@ -1,0 +1,50 @@
+//! `orange project remove`.
+
+use crate::support::Stage;
+
+#[test]
+fn a_project_goes_off_the_list_when_nothing_of_it_is_open() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "echo mine > unsaved.txt");
+    let id = stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let remove = ["project", "remove", "app"];
+    let mut said = stage.transcript(&remove);
+    let (code, answer) = stage.json(&[&remove[..], &["--json"]].concat());
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &"project-in-use".into())
+    );
+    assert_eq!(answer["error"]["details"]["tasks"][0], id.as_str());
+    assert_eq!(answer["error"]["details"]["workspaces"][0], "app--1");
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.wait_for_rest(&id);
+    said.push_str(&stage.transcript(&["project", "remove", "tea"]));
+    let worktree = stage.home().workspaces().join("app--1");
+    said.push_str(&stage.transcript(&remove));
+    said.push_str(&stage.transcript(&remove));
+    insta::assert_snapshot!(said);
+    assert!(worktree.exists(), "worktrees stay");
+    assert!(stage.home().tasks().join("app").join(id.as_str()).exists());
+    assert!(stage.path("repo/.git").exists());
+    let rescues = stage.git(&format!("for-each-ref refs/orange/rescue/{id}"));
+    assert!(!rescues.stdout.is_empty(), "what was unsaved is kept");
+    // Registered again, it goes on with what is there.
+    stage.must(&["project", "add", "--name", "app", "--harness", "script"]);
+    assert!(
+        stage
+            .must(&["task", "restore", id.as_str()])
+            .contains("1 file")
+    );
+    let (code, answer) = stage.json(&[
+        "task",
+        "create",
+        "more",
+        "Mend more",
+        "--wait",
+        "60",
+        "--json",
+    ]);
+    assert_eq!(code, 0, "{answer}");
+}

@@ -1,0 +1,145 @@
+//! `orange project update`.
+
+use std::fs;
+
+use orange_engine::names::ProjectName;
+use orange_store::WorkspaceState;
+
+use crate::support::Stage;
+
+#[test]
+fn a_project_is_changed_and_the_rest_of_the_file_stays() {
+    let stage = Stage::new("default");
+    let file = stage.home().projects();
+    let text = fs::read_to_string(&file).unwrap();
+    let text = text.replacen('{', "{\n  \"note\":   [1,2],", 1);
+    let text = text.replace(
+        "\"delete_branch\": false",
+        "\"delete_branch\": false,\n      \"pool_size\":    8,\n      \"mine\": \"\\u00e4\"",
+    );
+    fs::write(&file, &text).unwrap();
+    stage.must(&["project", "update", "--pool-size", "3"]);
+    let expected = text.replace("\"pool_size\":    8", "\"pool_size\":    3");
+    assert_eq!(fs::read_to_string(&file).unwrap(), expected);
+    stage.must(&[
+        "project",
+        "update",
+        "app",
+        "--workflow",
+        "minimal",
+        "--harness",
+        "script",
+        "--review-harness",
+        "script",
+        "--push",
+        "true",
+        "--delete-branch",
+        "true",
+        "--default-branch",
+        "main",
+        "--setup",
+        "[\"sh\", \"-c\", \"exit 0\"]",
+        "--setup-timeout",
+        "60",
+        "--teardown",
+        "true",
+        "--teardown-timeout",
+        "61",
+    ]);
+    let (_, shown) = stage.json(&["project", "show", "--json"]);
+    let project = &shown["project"];
+    assert_eq!(project["workflow"], "minimal");
+    assert_eq!(project["review_harness"], "script");
+    assert_eq!(
+        (&project["push"], &project["delete_branch"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(project["setup"][2], "exit 0");
+    assert_eq!(
+        (&project["setup_timeout"], &project["teardown_timeout"]),
+        (&60.into(), &61.into())
+    );
+    assert_eq!(
+        (&project["mine"], &project["pool_size"]),
+        (&"\u{e4}".into(), &3.into())
+    );
+    let id = stage.create(&["fix", "Mend it"]);
+    assert_eq!(stage.task(&id).workflow.as_str(), "minimal");
+}
+
+#[test]
+fn what_a_project_cannot_be_changed_to_is_refused() {
+    let stage = Stage::new("default");
+    let file = stage.home().projects();
+    let before = fs::read(&file).unwrap();
+    let table: [&[&str]; 9] = [
+        &[],
+        &["tea", "--push", "true"],
+        &["--workflow", "nothing"],
+        &["--harness", "nobody"],
+        &["--review-harness", "nobody"],
+        &["--default-branch", "nowhere"],
+        &["--pool-size", "0"],
+        &["--push", "maybe"],
+        &["--setup", "[\"sh\""],
+    ];
+    let said = table
+        .iter()
+        .map(|it| stage.transcript(&[&["project", "update"], *it].concat()));
+    insta::assert_snapshot!(said.collect::<String>());
+    assert_eq!(fs::read(&file).unwrap(), before);
+    // What is added is checked in the same way.
+    let (code, _) = stage.call(&["project", "add", "--name", "other", "--harness", "nobody"]);
+    assert_eq!(code, 3);
+    let (code, _) = stage.call(&["project", "add", "--name", "other", "--workflow", "nothing"]);
+    assert_eq!(code, 4);
+    assert_eq!(fs::read(&file).unwrap(), before);
+    // A file with a mistake is left alone.
+    fs::write(&file, "{").unwrap();
+    let (code, answer) = stage.json(&["project", "update", "--push", "true", "--json"]);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &"projects-unreadable".into())
+    );
+    assert_eq!(fs::read(&file).unwrap(), b"{");
+}
+
+#[test]
+fn an_agent_changes_no_project() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "ask project update --push true\nask project remove app",
+    );
+    stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let calls = stage.calls();
+    assert_eq!(calls.matches("-> 3").count(), 2, "{calls}");
+    assert!(calls.contains("only a person may"), "{calls}");
+}
+
+#[test]
+fn a_pool_that_was_made_smaller_stays_small() {
+    let stage = Stage::new("minimal");
+    stage.must(&["project", "update", "app", "--pool-size", "2"]);
+    for branch in ["one", "two"] {
+        stage.create(&[branch, "Add a line"]);
+        stage.must(&["task", "spawn", branch, "--wait", "60"]);
+    }
+    for branch in ["one", "two"] {
+        stage.must(&["task", "cancel", branch, "--wait", "60"]);
+    }
+    stage.must(&["project", "update", "app", "--pool-size", "1"]);
+    let bound = || {
+        let all = stage.store().workspaces(&ProjectName::new("app")).unwrap();
+        let bound = all.iter();
+        let bound = bound.filter(|it| matches!(it.state, WorkspaceState::Bound(_)));
+        bound.count()
+    };
+    for branch in ["three", "four"] {
+        stage.create(&[branch, "Add a line"]);
+        stage.call(&["task", "spawn", branch, "--wait", "60"]);
+    }
+    assert_eq!(bound(), 1);
+}

@@ -1,0 +1,116 @@
+//! `orange rebuild`: what it restores and keeps, how life goes on.
+
+use std::fs;
+
+use crate::support::{FIX, PASS, PLAN_AND_WORK, Stage, log, wait_for};
+
+#[test]
+fn a_database_that_is_there_is_in_the_way_and_then_kept() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    let before = stage.task(&id);
+    let (code, answer) = stage.json(&["rebuild", "--json"]);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &"database-there".into())
+    );
+    assert!(
+        answer["error"]["hints"][0]
+            .as_str()
+            .unwrap()
+            .contains("--move-aside")
+    );
+    for number in 1..=2 {
+        let (code, answer) = stage.json(&["rebuild", "--move-aside", "--json"]);
+        assert_eq!(code, 0, "{answer}");
+        let old = answer["old_database"].as_str().unwrap();
+        assert!(
+            old.ends_with(&format!("orange.db.before-rebuild-{number}")),
+            "{old}"
+        );
+        let kept = rusqlite::Connection::open(old).unwrap();
+        let kept: String = kept
+            .query_row("SELECT id FROM tasks", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(kept, id.as_str());
+        assert_eq!(stage.task(&id), before);
+    }
+    // A file that is no database is kept as well.
+    stage.lose_database();
+    fs::write(stage.home().database(), "not a database").unwrap();
+    let (code, said) = stage.call(&["task", "list"]);
+    assert_eq!(code, 3, "{said}");
+    let said = stage.must(&["rebuild", "--move-aside"]);
+    assert!(said.contains("before-rebuild-3"), "{said}");
+    assert!(said.contains("last written is lost"), "{said}");
+    let kept = fs::read_to_string(stage.path("home/orange.db.before-rebuild-3")).unwrap();
+    assert_eq!(kept, "not a database");
+    assert_eq!(stage.task(&id), before);
+}
+
+#[test]
+fn a_directory_that_cannot_be_read_is_told_and_left_alone() {
+    let stage = Stage::new("default");
+    let (one, two) = (stage.create(&["Task one"]), stage.create(&["Task two"]));
+    let history = stage
+        .path("home/tasks/app")
+        .join(one.as_str())
+        .join("history.jsonl");
+    fs::write(&history, "{}\n").unwrap();
+    stage.lose_database();
+    let (code, answer) = stage.json(&["rebuild", "--json"]);
+    assert_eq!(code, 3, "{answer}");
+    assert_eq!(answer["tasks"][0]["task"], two.as_str());
+    assert!(
+        answer["skipped"][0]["path"]
+            .as_str()
+            .unwrap()
+            .contains(one.as_str())
+    );
+    assert_eq!(fs::read_to_string(&history).unwrap(), "{}\n");
+    stage.must(&["task", "show", two.as_str()]);
+    let (code, _) = stage.call(&["task", "show", one.as_str()]);
+    assert_eq!(code, 4);
+}
+
+#[test]
+fn with_live_agents_the_story_goes_on() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", PLAN_AND_WORK);
+    stage.script("worker-2", FIX);
+    stage.script(
+        "reviewer-1",
+        &format!("touch $SCRIPTS/reviews\npause go\n{PASS}"),
+    );
+    stage.script("reviewer-2", PASS);
+    let other = stage.create(&["Task another"]);
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_status(&id, "agent-review");
+    stage.wait_for_rest(&id);
+    wait_for("the reviewer", || stage.path("scripts/reviews").exists());
+    stage.rebuild(&id);
+    // The reviewer that was running is still the reviewer, by the same secret.
+    stage.script("go", "");
+    stage.wait_for_status(&id, "reviewing");
+    stage.wait_for_rest(&id);
+    assert_eq!(stage.panes(), ["worker:0"], "{}", stage.told(&id));
+    stage.rebuild(&id);
+    // The worker that was running gets the message.
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    wait_for("the second commit", || log(&stage, &id) == ["one", "two"]);
+    stage.wait_for_status(&id, "reviewing");
+    stage.wait_for_rest(&id);
+    assert!(stage.calls().contains("two lines"), "{}", stage.calls());
+    stage.rebuild(&id);
+    stage.must(&["task", "cancel", id.as_str()]);
+    stage.wait_for_rest(&id);
+    assert_eq!(stage.panes(), [] as [&str; 0]);
+    // The worktree that was given back is not in the new database; another task still gets one.
+    stage.rebuild(&id);
+    stage.script("worker-3", "commit other");
+    stage.must(&["task", "spawn", other.as_str()]);
+    stage.wait_for_turn("worker-3");
+    assert_eq!(log(&stage, &other), ["other"]);
+    assert_eq!(log(&stage, &id), ["one", "two"]);
+}

@@ -1,0 +1,174 @@
+//! `orange task attach`: terminals that show an agent.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use orange_engine::names::TaskId;
+
+use crate::support::{Stage, wait_for};
+
+impl Stage {
+    /// The first run of a task has ended, whoever has noticed.
+    pub fn wait_for_end(&self, id: &TaskId) {
+        wait_for("the agent to go", || {
+            let runs = self.store().runs(id).unwrap();
+            let place = runs[0].place.clone().unwrap();
+            !fs::exists(format!("/proc/{}", place.process.pid)).unwrap()
+        });
+    }
+}
+
+#[test]
+fn attaching_to_nobody_names_the_way_that_is_open() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    let attach = ["task", "attach", id.as_str()];
+    let (code, said) = stage.call(&attach);
+    assert_eq!(code, 4, "{said}");
+    assert!(
+        said.contains(&format!("`orange task spawn {id}`")),
+        "{said}"
+    );
+
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.tmux(&["kill-server"]);
+    stage.wait_for_end(&id);
+    let (code, said) = stage.call(&attach);
+    assert_eq!(code, 4, "{said}");
+    assert!(said.contains("went away with its tmux server"), "{said}");
+    assert!(
+        said.contains(&format!("`orange task respawn {id}`")),
+        "{said}"
+    );
+    let shown = stage.must(&["task", "show", id.as_str()]);
+    assert!(
+        shown.contains("worker dead (went away with its tmux server), not judged yet"),
+        "{shown}"
+    );
+
+    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    let (code, said) = stage.call(&attach);
+    assert_eq!(code, 4, "{said}");
+    assert!(!said.contains("spawn"), "an ended task has no way: {said}");
+}
+
+/// A terminal that a server of its own plays.
+struct Terminal<'a> {
+    stage: &'a Stage,
+}
+
+impl Terminal<'_> {
+    fn open<'a>(stage: &'a Stage, command: &[&str]) -> Terminal<'a> {
+        let terminal = Terminal { stage };
+        let mut tmux = terminal.tmux();
+        tmux.args(["-f", "/dev/null", "new-session", "-d", "--"]);
+        tmux.args(command);
+        assert!(tmux.status().unwrap().success());
+        terminal
+    }
+
+    fn tmux(&self) -> Command {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(self.stage.path("outer"));
+        tmux.env_clear().envs(self.stage.environment.variables());
+        tmux.env("TERM", "xterm").stdin(Stdio::null());
+        tmux
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        let _gone = self.tmux().arg("kill-server").output();
+    }
+}
+
+#[test]
+fn from_inside_the_same_server_the_terminal_is_turned_to_the_agent() {
+    let stage = Stage::new("default");
+    let (one, two) = (stage.create(&["Task one"]), stage.create(&["Task two"]));
+    for id in [&one, &two] {
+        stage.must(&["task", "spawn", id.as_str()]);
+    }
+    let orange = env!("CARGO_BIN_EXE_orange");
+    let _terminal = Terminal::open(&stage, &[orange, "task", "attach", one.as_str()]);
+    let clients = || stage.tmux(&["list-clients", "-F", "#{session_name}"]);
+    wait_for("the client", || {
+        clients().trim() == format!("app/orange-tasks/{one}")
+    });
+    // The person opens a window beside the agent and calls orange there.
+    let session = stage.tmux(&["list-clients", "-F", "#{session_id}"]);
+    let home = format!("ORANGE_HOME={}", stage.home().path().display());
+    stage.tmux(&[
+        "new-window",
+        "-t",
+        session.trim(),
+        "-e",
+        &home,
+        &format!(
+            "{orange} task attach {two} 2>{}",
+            stage.path("said").display()
+        ),
+    ]);
+    let said = || fs::read_to_string(stage.path("said")).unwrap_or_default();
+    wait_for("the switch", || {
+        clients().trim() == format!("app/orange-tasks/{two}")
+    });
+    assert_eq!(said(), "", "no client was nested, so nothing is to be said");
+    assert_eq!(clients().lines().count(), 1);
+}
+
+#[test]
+fn inside_another_tmux_it_is_said_how_to_leave() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Task one"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    let orange = env!("CARGO_BIN_EXE_orange");
+    let said = stage.path("said");
+    let call = format!("{orange} task attach {id} 2>{}", said.display());
+    let _terminal = Terminal::open(&stage, &["sh", "-c", &call]);
+    wait_for("the client", || !stage.tmux(&["list-clients"]).is_empty());
+    let said = fs::read_to_string(said).unwrap();
+    assert!(said.contains("Ctrl-b Ctrl-b d"), "{said}");
+    // Without a terminal there is a clear answer too, and the agent is not disturbed.
+    let mut attach = stage.orange(&["task", "attach", id.as_str()]);
+    let output = attach.env("TERM", "xterm").output().unwrap();
+    assert!(!output.status.success());
+    assert!(!output.stderr.is_empty());
+    assert_eq!(stage.panes(), ["worker:0"]);
+}
+
+#[test]
+fn a_person_can_look_at_an_agent() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    let (code, said) = stage.call(&["task", "attach", id.as_str()]);
+    assert_eq!(code, 4, "{said}");
+    stage.must(&["task", "spawn", id.as_str()]);
+    // A terminal that another server plays.
+    let outer = stage.path("outer");
+    let orange = env!("CARGO_BIN_EXE_orange");
+    let mut terminal = Command::new("tmux");
+    terminal
+        .arg("-S")
+        .arg(&outer)
+        .args(["-f", "/dev/null", "new-session", "-d", "--"]);
+    terminal.args([orange, "task", "attach", id.as_str()]);
+    terminal
+        .env_clear()
+        .envs(stage.environment.variables())
+        .env("TERM", "xterm");
+    assert!(terminal.stdin(Stdio::null()).status().unwrap().success());
+    let mut shown = String::new();
+    let deadline = orange_config::clock::Deadline::after(crate::support::stage::SOON);
+    let held = deadline.wait_for(|| {
+        shown = stage.tmux(&["list-clients", "-F", "#{session_name} #{window_name}"]);
+        !shown.is_empty()
+    });
+    let mut end = Command::new("tmux");
+    let _gone = end.arg("-S").arg(&outer).arg("kill-server").output();
+    assert!(held, "no client");
+    assert!(
+        shown.starts_with(&format!("app/orange-tasks/{id}")),
+        "{shown}"
+    );
+}

@@ -1,0 +1,476 @@
+//! `orange task create`: what words mean, what is refused, how work starts.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
+
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+use serde_json::{Value, json};
+
+use crate::support::Stage;
+use crate::task_spawn::{ABSENT, create, id, is_told, with_absent_agent};
+
+/// A harness that can be told everything.
+const TUNED: &str = r#"name = "tuned"
+binary = "AGENT"
+[args]
+full    = ["--prompt-file", "{prompt_file}", ["--model", "{model}"], ["--effort", "{effort}"]]
+reduced = ["--prompt-file", "{prompt_file}", ["--model", "{model}"], ["--effort", "{effort}"]]
+"#;
+
+impl Stage {
+    fn tuned(&self) {
+        let text = TUNED.replace("AGENT", self.path("agent").to_str().unwrap());
+        fs::write(self.path("home/harnesses/tuned.toml"), text).unwrap();
+    }
+
+    fn created(&self, arguments: &[&str]) -> (i32, Value) {
+        let typed = [&["task", "create", "--json"], arguments].concat();
+        self.json(&typed)
+    }
+
+    fn tasks(&self) -> usize {
+        let (_, listed) = self.json(&["task", "list", "--json"]);
+        listed["tasks"].as_array().map_or(0, Vec::len)
+    }
+
+    /// What the runs of a role were started with, besides the prompt.
+    fn arguments_of(&self, id: &TaskId, role: &str) -> Vec<String> {
+        let runs = self.store().runs(id).unwrap();
+        let run = runs.into_iter().find(|it| it.role.as_str() == role);
+        let argv = run.unwrap().setup.unwrap().argv;
+        argv[3..].to_vec()
+    }
+}
+
+#[test]
+fn the_words_are_a_branch_and_a_summary() {
+    let stage = Stage::new("default");
+    let table: [(&[&str], Option<&str>, &str); 7] = [
+        (
+            &["fix-login", "Mend the login"],
+            Some("fix-login"),
+            "Mend the login",
+        ),
+        (&["Mend the logout"], None, "Mend the logout"),
+        (&["fix-logout"], Some("fix-logout"), ""),
+        (&["What?"], None, "What?"),
+        (&["--", "--json"], None, "--json"),
+        (&["One", "--branch", "one"], Some("one"), "One"),
+        (&[], None, ""),
+    ];
+    for (words, branch, summary) in table {
+        let (code, answer) = stage.created(&[&["--no-spawn"], words].concat());
+        assert_eq!(code, 0, "{words:?}: {answer}");
+        let usual = format!("orange-tasks/{}", id(&answer));
+        assert_eq!(
+            answer["task"]["branch"],
+            branch.unwrap_or(&usual),
+            "{words:?}"
+        );
+        assert_eq!(answer["task"]["summary"], summary, "{words:?}");
+        assert_eq!(answer["task"]["status"], "pending", "{words:?}");
+    }
+    let wrong: [&[&str]; 2] = [
+        &["task", "create", "fix", "Mend it", "--branch", "other"],
+        &["task", "create", "fix", "Mend", "it"],
+    ];
+    let said: Vec<String> = wrong.iter().map(|it| stage.transcript(it)).collect();
+    insta::assert_snapshot!(said.join("\n"));
+    assert_eq!(stage.tasks(), table.len());
+}
+
+#[test]
+fn the_work_starts_by_itself() {
+    let stage = Stage::new("default");
+    let said = stage.transcript(&["task", "create", "fix", "Mend it", "--wait", "60"]);
+    insta::assert_snapshot!(said);
+    stage.wait_for_turn("worker-1");
+    let (code, answer) = stage.created(&["Mend more", "--wait", "60"]);
+    assert_eq!((code, &answer["outcome"]), (0, &"happened".into()));
+    assert_eq!(answer["task"]["status"], "planning");
+    let types: Vec<&str> = answer["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|it| it["type"].as_str())
+        .filter(|it| it.starts_with("task.") || it.starts_with("status."))
+        .collect();
+    assert_eq!(types, ["task.created", "status.changed"]);
+    let waiting = stage.transcript(&["task", "create", "later", "Not now", "--no-spawn"]);
+    insta::assert_snapshot!("not_started", waiting);
+}
+
+#[test]
+fn an_empty_summary_waits_and_is_clarified() {
+    let stage = Stage::new("default");
+    let waiting = stage.create(&["fix"]);
+    assert_eq!(stage.task(&waiting).status.as_str(), "pending");
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    assert_eq!(stage.task(&waiting).status.as_str(), "clarification");
+}
+
+#[test]
+fn work_that_exists_enters_a_review() {
+    let stage = Stage::new("default");
+    stage.git("branch there");
+    for (status, branch) in [("agent-review", "there"), ("reviewing", "here")] {
+        let (code, answer) =
+            stage.created(&[branch, "Look at it", "--status", status, "--wait", "60"]);
+        assert_eq!(code, 0, "{answer}");
+        assert_eq!(answer["task"]["status"], status);
+        assert!(answer.get("not_started").is_none(), "{answer}");
+    }
+}
+
+#[test]
+fn a_start_that_fails_leaves_the_task_and_says_how_to_try_again() {
+    let stage = Stage::new("default");
+    stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
+    let (code, said) = stage.call(&["task", "create", "fix", "Mend it", "--wait", "60"]);
+    assert_eq!(code, 6, "{said}");
+    let id = stage.driver().callers.meant(Some("fix")).unwrap();
+    assert_eq!(stage.task(&id).status.as_str(), "pending");
+    let said = said.replace("\n      ", " ");
+    assert!(said.contains("acquire_workspace was given up"), "{said}");
+    assert!(
+        said.contains(&format!("`orange task spawn {id}` starts the work")),
+        "{said}"
+    );
+    stage.wait_for_rest(&id);
+    stage.configure("setup", &json!([]));
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+}
+
+#[test]
+fn a_start_that_is_refused_leaves_the_task_too() {
+    let stage = Stage::new("default");
+    let closed = "\
+name: closed
+version: 1
+states:
+  open: { kind: queued }
+  busy: { kind: human }
+  shut: { kind: terminal }
+transitions:
+  - { from: open, to: busy, by: engine }
+  - { from: open, to: shut, by: human }
+  - { from: busy, to: shut, by: human }
+verbs:
+  spawn: busy
+  cancel: shut
+";
+    fs::create_dir_all(stage.home().workflows()).unwrap();
+    fs::write(stage.home().workflows().join("closed.yml"), closed).unwrap();
+    let create = ["task", "create", "fix", "Mend it", "--workflow", "closed"];
+    insta::assert_snapshot!(stage.transcript(&create));
+    let (code, answer) = stage.created(&["other", "Mend it", "--workflow", "closed"]);
+    assert_eq!(code, 3, "{answer}");
+    assert_eq!(answer["outcome"], "happened");
+    assert_eq!(answer["not_started"]["code"], "refused");
+    assert_eq!(stage.tasks(), 2);
+}
+
+#[test]
+fn an_agent_may_create_a_part_of_its_task_and_it_starts_by_itself() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "ask task create more 'More to do'");
+    stage.must(&["task", "create", "fix", "Mend it", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let calls = stage.calls();
+    assert!(calls.contains("-> 0"), "{calls}");
+    let more = stage.driver().callers.meant(Some("more")).unwrap();
+    stage.wait_for_status(&more, "planning");
+    let task = stage.task(&more);
+    assert_eq!(task.project.as_str(), "app");
+    assert_eq!(
+        task.queueing.parent,
+        Some(stage.driver().callers.meant(Some("fix")).unwrap())
+    );
+    assert_eq!(task.entered.by, Role::Engine, "no agent starts another");
+}
+
+#[test]
+fn what_only_a_person_may_start_is_left_to_one() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "ask task create more 'More to do' --workflow sides",
+    );
+    fs::create_dir_all(stage.path("home/workflows")).unwrap();
+    fs::write(
+        stage.path("home/workflows/sides.yml"),
+        crate::support::gates::SIDES,
+    )
+    .unwrap();
+    stage.must(&["task", "create", "fix", "Mend it", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let calls = stage.calls().replace("\n      ", " ");
+    assert!(calls.contains("-> 0"), "{calls}");
+    assert!(calls.contains("only a person may start it"), "{calls}");
+    let more = stage.driver().callers.meant(Some("more")).unwrap();
+    assert_eq!(stage.task(&more).status.as_str(), "open");
+}
+
+#[test]
+fn a_context_is_a_text_a_file_or_the_standard_input() {
+    let stage = Stage::new("default");
+    let file = stage.path("context.md");
+    fs::write(&file, "from a file").unwrap();
+    let text = stage.create(&["one", "--context", "# Read\n- this"]);
+    assert!(
+        stage.task_text(&text).contains("### Read\n- this"),
+        "{}",
+        stage.task_text(&text)
+    );
+    let at = format!("@{}", file.display());
+    let id = stage.create(&["two", "--context", &at]);
+    assert!(stage.task_text(&id).contains("from a file"));
+    let mut typed = stage.orange(&["task", "create", "three", "--no-spawn", "--context", "-"]);
+    let mut child = typed
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"from the input")
+        .unwrap();
+    assert!(child.wait().unwrap().success());
+    let id = stage.driver().callers.meant(Some("three")).unwrap();
+    assert!(stage.task_text(&id).contains("from the input"));
+    let absent = ["task", "create", "four", "--context", "@nowhere.md"];
+    insta::assert_snapshot!(stage.transcript(&absent));
+    let (code, answer) = stage.json(&[&absent[..], &["--json"]].concat());
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (2, &"context-unreadable".into())
+    );
+    assert_eq!(stage.tasks(), 3);
+}
+
+#[test]
+fn model_and_effort_reach_the_agents() {
+    let stage = Stage::new("default");
+    stage.tuned();
+    let options = ["--harness", "tuned", "--model", "large", "--effort", "high"];
+    let typed = [
+        &["fix", "Mend it", "--review-effort", "low", "--wait", "60"],
+        &options[..],
+    ];
+    let (code, answer) = stage.created(&typed.concat());
+    assert_eq!(code, 0, "{answer}");
+    let id = id(&answer);
+    assert_eq!(
+        stage.arguments_of(&id, "worker"),
+        ["--model", "large", "--effort", "high"]
+    );
+    stage.rebuild(&id);
+    // Another agent reviews: neither model nor effort are words of its own.
+    let begun = [
+        "there",
+        "Look at it",
+        "--status",
+        "agent-review",
+        "--wait",
+        "60",
+    ];
+    let other = [&begun[..], &options, &["--review-harness", "script"]].concat();
+    let (code, answer) = stage.created(&other);
+    assert_eq!(code, 0, "{answer}");
+    let other = TaskId::new(answer["task"]["id"].as_str().unwrap());
+    assert_eq!(stage.arguments_of(&other, "reviewer"), [] as [&str; 0]);
+    let same = [&["here"], &begun[1..], &options].concat();
+    let (_, answer) = stage.created(&same);
+    let same = TaskId::new(answer["task"]["id"].as_str().unwrap());
+    assert_eq!(
+        stage.arguments_of(&same, "reviewer"),
+        ["--model", "large", "--effort", "high"]
+    );
+}
+
+#[test]
+fn what_cannot_come_to_anything_is_refused_at_once() {
+    let stage = Stage::new("default");
+    stage.tuned();
+    let table: [(&[&str], i32, &str); 8] = [
+        (&["--workflow", "nothing"], 4, "workflow-not-found"),
+        (&["--harness", "nobody"], 3, "harness-unusable"),
+        (&["--review-harness", "nobody"], 3, "harness-unusable"),
+        (&["--model", "large"], 3, "harness-unusable"),
+        (&["--effort", "high"], 3, "harness-unusable"),
+        (&["--review-effort", "high"], 3, "harness-unusable"),
+        (&["--harness", "tuned", "--model=-x"], 3, "harness-unusable"),
+        (&["--project", "nowhere"], 4, "project-not-found"),
+    ];
+    let mut said = String::new();
+    for (options, exit, error) in table {
+        let create = [&["task", "create", "fix", "Mend it"], options].concat();
+        said.push_str(&stage.transcript(&create));
+        let (code, answer) = stage.json(&[&create[..], &["--json"]].concat());
+        assert_eq!(
+            (code, &answer["error"]["code"]),
+            (exit, &error.into()),
+            "{answer}"
+        );
+    }
+    insta::assert_snapshot!(said);
+    assert!(!stage.home().tasks().exists());
+}
+
+#[test]
+fn a_branch_is_one_tasks_at_a_time() {
+    let stage = Stage::new("default");
+    let first = stage.create(&["fix", "Mend it"]);
+    let again = ["task", "create", "fix", "Mend it again", "--no-spawn"];
+    insta::assert_snapshot!(stage.transcript(&again));
+    let (code, answer) = stage.json(&[&again[..], &["--json"]].concat());
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &"branch-taken".into())
+    );
+    assert!(
+        answer["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains(first.as_str())
+    );
+    // Nor is it got by a rename.
+    stage.git("branch fix");
+    let other = stage.create(&["other", "Mend it too"]);
+    let (code, answer) = stage.json(&["task", "update", "other", "--branch", "fix", "--json"]);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &"branch-taken".into()),
+        "{answer}"
+    );
+    assert_eq!(stage.task(&other).branch.as_str(), "other");
+    stage.must(&["task", "cancel", first.as_str(), "--wait", "60"]);
+    stage.must(&again);
+}
+
+#[test]
+fn of_many_who_want_a_branch_at_once_one_gets_it() {
+    let stage = Stage::new("default");
+    let create = ["task", "create", "fix", "Mend it", "--no-spawn"];
+    let mut children: Vec<_> = (0..8)
+        .map(|_| {
+            let mut orange = stage.orange(&create);
+            orange.stdout(Stdio::null()).stderr(Stdio::null());
+            orange.spawn().unwrap()
+        })
+        .collect();
+    let codes = children
+        .iter_mut()
+        .map(|it| it.wait().unwrap().code().unwrap());
+    let mut codes: Vec<i32> = codes.collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [0, 3, 3, 3, 3, 3, 3, 3]);
+    assert_eq!(stage.tasks(), 1);
+}
+
+#[test]
+fn the_first_task_registers_the_repository() {
+    let stage = Stage::new("default");
+    let fresh = stage.path("tea");
+    fs::create_dir_all(fresh.join("below")).unwrap();
+    for call in [
+        "init -q -b main",
+        "config user.email agent@example.org",
+        "config user.name Agent",
+        "commit -q --allow-empty -m first",
+    ] {
+        assert!(stage.git_in(&fresh, call).status.success(), "git {call}");
+    }
+    let at = |arguments: &[&str]| {
+        let mut orange = stage.orange(arguments);
+        orange.current_dir(fresh.join("below"));
+        let output = orange.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (
+            output.status.code().unwrap(),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    };
+    // Reads never write.
+    assert_eq!(at(&["task", "list"]).0, 0);
+    let registered = fs::read_to_string(stage.home().projects()).unwrap();
+    assert!(!registered.contains("tea"));
+
+    // Without a harness that could be used nothing is registered.
+    let definition = stage.path("home/harnesses/script.toml");
+    let text = fs::read_to_string(&definition).unwrap();
+    fs::remove_file(&definition).unwrap();
+    let (code, _, said) = at(&["task", "create", "fix", "Mend it", "--no-spawn"]);
+    assert_eq!(code, 2, "{said}");
+    let said = said.replace("\n      ", " ");
+    assert!(said.contains("--harness NAME"), "{said}");
+    let folder = stage.home().harnesses();
+    assert!(said.contains(folder.to_str().unwrap()), "{said}");
+    assert_eq!(
+        fs::read_to_string(stage.home().projects()).unwrap(),
+        registered
+    );
+    // Nor is anything for a task that is refused.
+    fs::write(&definition, text).unwrap();
+    let (code, _, _) = at(&["task", "create", "fix", "Mend it", "--workflow", "nothing"]);
+    assert_eq!(code, 4);
+    assert_eq!(
+        fs::read_to_string(stage.home().projects()).unwrap(),
+        registered
+    );
+
+    // The first that is installed, by name; an own notice beside the answer.
+    fs::write(
+        stage.path("home/harnesses/absent.toml"),
+        "name = \"absent\"\nbinary = \"/nowhere/agent\"\n[args]\nfull = []\nreduced = []\n",
+    )
+    .unwrap();
+    let (code, answer, said) = at(&["task", "create", "fix", "Mend it", "--no-spawn", "--json"]);
+    assert_eq!(code, 0, "{answer}{said}");
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["task"]["project"], "tea");
+    assert_eq!(answer["task"]["harness"], "script");
+    insta::assert_snapshot!(stage.plain(&said));
+    let (code, _, said) = at(&["task", "create", "other", "Mend it", "--no-spawn"]);
+    assert_eq!((code, said.as_str()), (0, ""), "said once");
+
+    // Another worktree of the same repository belongs to the project.
+    let call = format!("worktree add -q {}", stage.path("beside").display());
+    assert!(stage.git_in(&fresh, &call).status.success());
+    let mut orange = stage.orange(&["task", "create", "third", "Mend it", "--no-spawn", "--json"]);
+    let output = orange.current_dir(stage.path("beside")).output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["task"]["project"], "tea", "{answer}");
+}
+
+#[test]
+fn a_missing_harness_says_where_it_was_looked_for() {
+    let stage = Stage::new("default");
+    let (code, said) = stage.call(&["task", "create", "--harness", "nobody", "Add a line"]);
+    assert_eq!(code, 3, "{said}");
+    let folder = stage.home().harnesses();
+    assert!(
+        said.contains(&format!("in `{}`", folder.display())),
+        "{said}"
+    );
+    assert!(said.contains("orange project add --harness NAME"), "{said}");
+}
+
+#[test]
+fn a_start_that_was_given_up_is_told_by_create_and_needs_you() {
+    let stage = with_absent_agent();
+    let (code, answer) = create(&stage, &["one", "Add a line", "--harness", "gone"]);
+    is_told(&stage, code, &answer);
+    // The entry goes away with a start that succeeds.
+    let id = id(&answer);
+    let working = ABSENT.replace("/nowhere/agent", stage.path("agent").to_str().unwrap());
+    fs::write(stage.path("home/harnesses/gone.toml"), working).unwrap();
+    stage.call(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_status(&id, "planning");
+    assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
+}

@@ -1,0 +1,148 @@
+//! `orange task delete`: what is refused, kept and brought back.
+
+use std::fs;
+
+use crate::support::{Stage, Terminal};
+
+#[test]
+fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "echo mine > unsaved.txt; ask task show");
+    let id = stage.create(&["fix", "Mend it"]);
+    let delete = ["task", "delete", "fix", "--yes"];
+    let mut said = stage.transcript(&delete);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    said.push_str(&stage.transcript(&delete));
+    let (_, cancelled) = stage.call(&["task", "cancel", "fix", "--wait", "60"]);
+    let cancelled = cancelled.replace("\n      ", " ");
+    assert!(
+        cancelled.contains(&format!(
+            "kept as rescue 1, 1 file; `orange task restore {id} 1 --branch NAME` brings it back"
+        )),
+        "{cancelled}"
+    );
+    stage.wait_for_rest(&id);
+    // Nobody is there to be asked.
+    said.push_str(&stage.transcript(&["task", "delete", "fix"]));
+    let directory = stage.home().tasks().join("app").join(id.as_str());
+    assert!(directory.exists());
+    let before = fs::read(directory.join("TASK.md")).unwrap();
+    let name = id.to_string();
+    let deleted = stage.transcript(&delete).replace(&name, "[first]");
+    said.push_str(&deleted);
+    assert!(!directory.exists());
+    let trash = stage.home().path().join("trash/app").join(&name);
+    assert!(trash.join("history.jsonl").exists());
+
+    let (_, listed) = stage.json(&["task", "list", "--json"]);
+    assert_eq!(listed["tasks"].as_array().unwrap().len(), 0);
+    let (code, _) = stage.call(&["task", "show", "fix"]);
+    assert_eq!(code, 4, "a name finds only what is listed");
+    stage.must(&["task", "show", &name]);
+    said.push_str(
+        &stage
+            .transcript(&["task", "delete", &name, "--yes"])
+            .replace(&name, "[first]"),
+    );
+    let change = ["task", "update", &name, "--summary", "x"];
+    said.push_str(&stage.transcript(&change).replace(&name, "[first]"));
+    let (code, answer) = stage.json(&[&change[..], &["--json"]].concat());
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &"task-deleted".into())
+    );
+    assert!(!directory.exists(), "nothing is made anew");
+    let rescues = stage.must(&["task", "restore", &name]);
+    assert!(rescues.contains("1 file"), "{rescues}");
+
+    said.push_str(&stage.transcript(&["task", "delete", &name, "--undo"]));
+    said.push_str(&stage.transcript(&["task", "delete", &name, "--undo"]));
+    insta::assert_snapshot!(said);
+    let after = String::from_utf8(fs::read(directory.join("TASK.md")).unwrap()).unwrap();
+    let body = |text: &str| text.rsplit_once("---\n").map(|(_, body)| body.to_owned());
+    assert_eq!(body(&after), body(&String::from_utf8(before).unwrap()));
+    assert!(!trash.exists());
+    stage.rebuild(&id);
+    // Deleted again and rebuilt, it stays out of sight and on the disk.
+    stage.must(&["task", "delete", &name, "--yes"]);
+    assert!(trash.exists());
+    let (code, answer) = stage.json(&["rebuild", "--move-aside", "--json"]);
+    assert_eq!(
+        (code, answer["tasks"].as_array().unwrap().len()),
+        (0, 0),
+        "{answer}"
+    );
+    assert!(trash.join("TASK.md").exists());
+}
+
+#[test]
+fn a_deletion_that_was_killed_half_way_is_finished_by_the_next() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.must(&["task", "delete", "fix", "--yes"]);
+    let directory = stage.home().tasks().join("app").join(id.as_str());
+    let trash = stage.home().path().join("trash/app").join(id.as_str());
+    // As if it had died between recording and moving.
+    fs::rename(&trash, &directory).unwrap();
+    stage.must(&["task", "delete", id.as_str(), "--yes"]);
+    assert!(trash.exists() && !directory.exists());
+    // As if bringing it back had died between moving and recording.
+    fs::rename(&trash, &directory).unwrap();
+    stage.must(&["task", "delete", id.as_str(), "--undo"]);
+    assert!(directory.exists());
+    // Something else of that name in the trash is not overwritten.
+    fs::create_dir_all(&trash).unwrap();
+    fs::write(trash.join("mine"), "mine").unwrap();
+    stage.must(&["task", "delete", "fix", "--yes"]);
+    assert!(trash.join("mine").exists());
+    assert!(
+        trash
+            .with_file_name(format!("{id}-2"))
+            .join("history.jsonl")
+            .exists()
+    );
+}
+
+#[test]
+fn who_performs_for_a_deleted_task_makes_no_directory() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "cancel", id.as_str(), "--wait", "60"]);
+    stage.wait_for_rest(&id);
+    let directory = stage.home().tasks().join("app").join(id.as_str());
+    assert!(directory.exists());
+    stage.must(&["task", "delete", id.as_str(), "--yes"]);
+    assert!(!directory.exists());
+    stage.must(&["perform", id.as_str()]);
+    assert!(!directory.exists(), "a performer has made it anew");
+}
+
+#[test]
+fn a_person_is_asked_before_a_task_is_deleted() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    for (name, answer, exit) in [
+        ("no", "n", "[exit 3]"),
+        ("nothing", "", "[exit 3]"),
+        ("yes", "y", "[exit 0]"),
+    ] {
+        let terminal = Terminal::start(&stage, name, 200, "orange task delete fix");
+        terminal.wait_for("[y/N]");
+        let asked = terminal.screen();
+        assert!(asked.contains("`Mend it`"), "{asked}");
+        assert!(
+            asked.contains("branch `fix`, kept work and history stay"),
+            "{asked}"
+        );
+        assert!(!stage.task(&id).is_deleted, "before the answer");
+        terminal.press(&[answer, "Enter"]);
+        let screen = terminal.finish();
+        assert!(screen.contains(exit), "{screen}");
+        let is_denied = exit == "[exit 3]";
+        assert_eq!(screen.contains("the answer was no"), is_denied, "{screen}");
+        assert_eq!(stage.task(&id).is_deleted, !is_denied);
+    }
+}

@@ -1,0 +1,31 @@
+//! `orange task history`.
+
+use crate::support::{PLAN_AND_WORK, Stage};
+
+#[test]
+fn history_tells_in_words_what_happened_and_why() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", &format!("{PLAN_AND_WORK}exit 0"));
+    stage.script("reviewer-1", "hang");
+    let id = stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_status(&id, "agent-review");
+    stage.wait_for_rest(&id);
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    insta::assert_snapshot!(stage.transcript(&["task", "history", "fix"]));
+    let all = stage.must(&["task", "history", "fix", "--all"]);
+    assert!(all.contains("acquire_workspace was planned"), "{all}");
+    assert!(all.contains("acquire_workspace was done"), "{all}");
+    let (code, answer) = stage.json(&["task", "history", "fix", "--json"]);
+    assert_eq!(code, 0);
+    let events = answer["events"].as_array().unwrap();
+    assert_eq!(events.len() as u64, stage.task(&id).version);
+    assert!(
+        events
+            .iter()
+            .all(|it| !it["told"].as_str().unwrap().is_empty())
+    );
+    assert_eq!(events[0]["type"], "task.created");
+    let (code, _) = stage.call(&["task", "history", "nothing"]);
+    assert_eq!(code, 4);
+}

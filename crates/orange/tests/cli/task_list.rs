@@ -1,0 +1,210 @@
+//! `orange task list`: what is shown, and in which order.
+
+use std::fs;
+use std::process::Stdio;
+
+use orange_engine::names::TaskId;
+
+use crate::support::{Stage, wait_for};
+
+/// A workflow in which a person is asked.
+const ASKING: &str = "
+name: asking
+version: 1
+states:
+  open: { kind: queued }
+  held: { kind: human, expects: [] }
+  closed: { kind: terminal }
+transitions:
+  - { from: open, to: held }
+  - { from: held, to: open }
+  - { from: held, to: closed }
+verbs:
+  spawn: held
+  merge: []
+  cancel: closed
+";
+
+impl Stage {
+    /// The rows of a list, each with its sign, its task and the rest.
+    fn rows(&self, arguments: &[&str]) -> Vec<(String, String, String)> {
+        let list = [&["task", "list"], arguments].concat();
+        let said = self.must(&list);
+        let lines = said.lines().skip(1);
+        let row = |line: &str| {
+            let mut words = line.split_whitespace();
+            let mut word = || words.next().unwrap_or_default().to_owned();
+            (word(), word(), line.to_owned())
+        };
+        lines.map(row).collect()
+    }
+
+    fn listed(&self, arguments: &[&str]) -> Vec<String> {
+        let rows = self.rows(arguments);
+        rows.into_iter().map(|(_, id, _)| id).collect()
+    }
+
+    fn sign(&self, id: &TaskId) -> String {
+        let rows = self.rows(&[]);
+        let row = rows.into_iter().find(|(_, it, _)| it == id.as_str());
+        row.unwrap().0
+    }
+}
+
+#[test]
+fn a_home_in_which_nothing_was_stored_has_no_tasks() {
+    let stage = Stage::new("default");
+    assert!(!stage.home().database().exists());
+    let said = stage.must(&["task", "list"]);
+    assert!(said.starts_with("no tasks in project `app`; "), "{said}");
+    assert!(said.contains("`orange task create BRANCH"), "{said}");
+    let (code, listed) = stage.json(&["task", "list", "--json"]);
+    assert_eq!((code, &listed["tasks"]), (0, &serde_json::json!([])));
+    assert!(!stage.home().database().exists(), "looking stores nothing");
+}
+
+#[test]
+fn what_needs_a_person_comes_first_and_what_has_ended_is_left_out() {
+    let stage = Stage::new("default");
+    let queued = stage.create(&["Wait here"]);
+    let cancelled = stage.create(&["Stop it"]);
+    stage.must(&["task", "cancel", cancelled.as_str(), "--wait", "60"]);
+    let running = stage.create(&["Run it"]);
+    stage.must(&["task", "spawn", running.as_str(), "--wait", "60"]);
+    fs::create_dir_all(stage.path("home/workflows")).unwrap();
+    fs::write(stage.path("home/workflows/asking.yml"), ASKING).unwrap();
+    let asked = stage.create(&["Ask me", "--workflow", "asking"]);
+    stage.must(&["task", "update", asked.as_str(), "--status", "held"]);
+
+    let open = [&asked, &running, &queued].map(ToString::to_string);
+    assert_eq!(stage.listed(&[]), open);
+    let rows = stage.rows(&[]);
+    assert!(rows[0].2.contains("held"), "{rows:?}");
+    assert!(rows[1].2.contains("Run"), "{rows:?}");
+    assert!(
+        rows[1].2.contains(&format!("orange-tasks/{running}")),
+        "{rows:?}"
+    );
+    let all = [&open[..], &[cancelled.to_string()]].concat();
+    assert_eq!(stage.listed(&["--all-statuses"]), all);
+    let ended = ["--status", "cancelled"];
+    assert_eq!(stage.listed(&ended), [cancelled.to_string()]);
+
+    let (_, answer) = stage.json(&["task", "list", "--json"]);
+    assert_eq!(answer["project"], "app");
+    let tasks = answer["tasks"].as_array().unwrap();
+    assert_eq!(tasks.len(), 3, "{answer}");
+    assert_eq!(tasks[0]["id"], asked.as_str());
+    assert_eq!(tasks[1]["agent"], "alive");
+    assert_eq!(tasks[1]["kind"], "agent");
+    assert_eq!(tasks[0]["kind"], "human");
+}
+
+#[test]
+fn inside_a_project_only_its_tasks_are_listed() {
+    let stage = Stage::new("minimal");
+    let other = stage.path("other");
+    assert!(
+        stage
+            .git_in(&stage.path(""), "clone -q repo other")
+            .status
+            .success()
+    );
+    let add = ["project", "add", other.to_str().unwrap(), "--harness"];
+    stage.must(&[&add[..], &["script"]].concat());
+    let here = stage.create(&["Here"]);
+    let there = stage.create(&["There", "--project", "other"]);
+    assert_eq!(stage.listed(&[]), [here.to_string()]);
+    assert_eq!(stage.listed(&["--project", "other"]), [there.to_string()]);
+    assert_eq!(stage.listed(&["--all"]).len(), 2);
+    let list = |directory: &std::path::Path| {
+        let mut command = stage.orange(&["task", "list"]);
+        let output = command.current_dir(directory).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let everywhere = list(&stage.path(""));
+    assert!(everywhere.contains("PROJECT"), "{everywhere}");
+    assert_eq!(everywhere.lines().count(), 3, "{everywhere}");
+    assert!(!list(&stage.path("repo")).contains("PROJECT"));
+    // A task's worktree lies in the home, and is of its project all the same.
+    stage.must(&["task", "spawn", here.as_str(), "--wait", "60"]);
+    let inside = list(&stage.worktree(&here));
+    assert!(
+        inside.contains(here.as_str()) && !inside.contains(there.as_str()),
+        "{inside}"
+    );
+    let (code, said) = stage.call(&["task", "list", "--project", "nothing"]);
+    assert_eq!(code, 4, "{said}");
+}
+
+#[test]
+fn a_look_shows_agents_and_writes_nothing() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    assert_eq!(stage.sign(&id), "○");
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    assert_eq!(stage.sign(&id), "●");
+
+    let socket = stage.home().tmux_socket();
+    let aside = socket.with_extension("aside");
+    fs::rename(&socket, &aside).unwrap();
+    let sign = stage.sign(&id);
+    fs::rename(&aside, &socket).unwrap();
+    assert_eq!(sign, "?", "a look that fails tells nothing");
+
+    let version = stage.task(&id).version;
+    let pane = stage.tmux(&["list-panes", "-a", "-F", "#{pane_pid}"]);
+    let mut kill = std::process::Command::new("kill");
+    let killed = kill
+        .args(["-9", pane.trim()])
+        .stderr(Stdio::null())
+        .status();
+    assert!(killed.unwrap().success());
+    wait_for("the death to be seen", || stage.sign(&id) == "✗");
+    assert_eq!(stage.task(&id).version, version, "reads never write");
+}
+
+#[test]
+fn a_list_follows_every_change_and_survives_a_rebuild() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line", "--branch", "two"]);
+    stage.must(&["task", "update", id.as_str(), "--summary", "Add two"]);
+    let row = |stage: &Stage| stage.rows(&[]).remove(0).2;
+    let before = row(&stage);
+    assert!(before.contains("Add two"), "{before}");
+    assert!(before.contains(" two "), "{before}");
+    stage.rebuild(&id);
+    let words = |row: &str| {
+        row.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (before, after) = (words(&before), words(&row(&stage)));
+    // The age is the fourth word.
+    assert_eq!(before[..3], after[..3]);
+    assert_eq!(before[4..], after[4..]);
+}
+
+#[test]
+fn a_damaged_row_does_not_look_as_if_it_needed_nobody() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["Add a line"]);
+    for column in ["attention", "runs"] {
+        let database = rusqlite::Connection::open(stage.home().database()).unwrap();
+        let sql = format!("UPDATE task_rows SET {column} = 'torn'");
+        assert_eq!(database.execute(&sql, []).unwrap(), 1);
+        drop(database);
+        let (code, listed) = stage.json(&["task", "list", "--json"]);
+        assert_eq!(code, 0, "{listed}");
+        let told = listed["tasks"][0]["attention"].to_string();
+        assert!(told.contains("damaged"), "{column}: {listed}");
+        // The next commit writes the row anew.
+        stage.must(&["task", "update", id.as_str(), "--summary", column]);
+        let (_, listed) = stage.json(&["task", "list", "--json"]);
+        assert_eq!(
+            listed["tasks"][0]["attention"].as_array().map(Vec::len),
+            Some(0)
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! `orange task logs`.
+
+use std::fs;
+use std::process::Stdio;
+
+use crate::support::{Stage, wait_for};
+
+#[test]
+fn logs_show_the_pane_and_what_was_kept_of_it() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "printf 'one\\ntwo\\n\\033[31mred\\033[0m\\n'; touch $SCRIPTS/shown",
+    );
+    let id = stage.create(&["fix", "Mend it"]);
+    let (code, answer) = stage.json(&["task", "logs", "fix", "--json"]);
+    assert_eq!((code, &answer["error"]["code"]), (4, &"no-output".into()));
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    wait_for("the lines", || {
+        stage.must(&["task", "logs", "fix"]).contains("red")
+    });
+    let live = stage.must(&["task", "logs", "fix"]);
+    assert!(live.contains("one\ntwo\nred\n"), "{live:?}");
+    let (_, answer) = stage.json(&["task", "logs", "fix", "--role", "worker", "--json"]);
+    assert_eq!(answer["is_running"], true);
+    let (code, said) = stage.call(&["task", "logs", "fix", "--role", "reviewer"]);
+    assert_eq!(code, 4, "{said}");
+    assert!(said.contains("it never had a reviewer"), "{said}");
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    stage.wait_for_rest(&id);
+    assert_eq!(stage.panes(), [] as [&str; 0]);
+    assert_eq!(stage.must(&["task", "logs", "fix"]), live, "kept as it was");
+    let run = stage.store().runs(&id).unwrap()[0].id.clone();
+    let file = stage
+        .home()
+        .tasks()
+        .join(format!("app/{id}/runs/{run}/output.txt"));
+    assert!(fs::read_to_string(&file).unwrap().contains("two"));
+    // What nobody kept is said to be gone.
+    fs::remove_file(file).unwrap();
+    let (code, said) = stage.call(&["task", "logs", "fix"]);
+    assert_eq!(code, 4, "{said}");
+    assert!(said.contains("nothing of it was kept"), "{said}");
+}
+
+#[test]
+fn logs_follow_an_agent_to_its_end() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "echo begun; pause more; echo more; pause last; echo last; exit 0",
+    );
+    let _id = stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    let followed = stage.path("followed");
+    let file = fs::File::create(&followed).unwrap();
+    let mut orange = stage.orange(&["task", "logs", "fix", "--follow"]);
+    let mut child = orange.stdout(file).stderr(Stdio::null()).spawn().unwrap();
+    let text = || fs::read_to_string(&followed).unwrap();
+    stage.script("more", "");
+    wait_for("the first line", || text().contains("begun"));
+    assert!(child.try_wait().unwrap().is_none(), "it goes on");
+    stage.script("last", "");
+    assert!(child.wait().unwrap().success());
+    let text = text();
+    for line in ["begun", "more", "last"] {
+        assert_eq!(text.lines().filter(|it| *it == line).count(), 1, "{text}");
+    }
+}

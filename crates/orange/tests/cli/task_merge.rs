@@ -1,0 +1,729 @@
+//! `orange task merge`: from the review to the end.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use orange_config::clock::Deadline;
+use orange_engine::event::Fact;
+use orange_engine::names::TaskId;
+use orange_engine::task::Workspace;
+use serde_json::json;
+
+use crate::support::{PASS, PLAN_AND_WORK, SOON, Serving, Stage, wait_for, way};
+use crate::task_retry::reviewed;
+
+#[test]
+fn a_merge_is_answered_when_worktree_and_remote_branch_are_released() {
+    let stage = Stage::new("minimal");
+    let remote = stage.add_remote();
+    let serving = Serving::on(&stage);
+    let id = reviewed(&stage);
+    assert!(stage.git("push -q origin fix").status.success());
+    stage.must(&["task", "merge", "fix", "--wait", "60"]);
+    let task = stage.task(&id);
+    assert_eq!(task.status.as_str(), "done");
+    assert_eq!(task.workspace, Workspace::None);
+    let left = stage.git_in(&remote, "rev-parse --verify -q refs/heads/fix");
+    assert!(!left.status.success(), "the remote still has the branch");
+    drop(serving);
+}
+
+/// Long enough for a loaded machine; what is awaited usually takes less than a second.
+const PATIENT: [&str; 2] = ["--wait", "60"];
+
+impl Stage {
+    /// A task whose work was reviewed.
+    pub fn reviewed(&self) -> TaskId {
+        self.script("worker-1", PLAN_AND_WORK);
+        self.script("reviewer-1", PASS);
+        let id = self.create(&["Add a line"]);
+        self.must(&["task", "spawn", id.as_str()]);
+        self.wait_for_status(&id, "reviewing");
+        self.wait_for_rest(&id);
+        id
+    }
+
+    pub fn merge(&self, id: &TaskId, more: &[&str]) -> (i32, String) {
+        let typed = ["task", "merge", id.as_str()];
+        let typed = typed.iter().chain(&PATIENT).chain(more);
+        self.call(&typed.copied().collect::<Vec<&str>>())
+    }
+
+    pub fn must_merge(&self, id: &TaskId, more: &[&str]) {
+        let (code, said) = self.merge(id, more);
+        assert_eq!(code, 0, "{said}\n{}", self.told(id));
+        self.wait_for_rest(id);
+        assert_eq!(self.task(id).status.as_str(), "done", "{}", self.told(id));
+    }
+
+    /// What must not change when a merge is refused.
+    pub fn untouched(&self) -> (String, String, Vec<u8>) {
+        let refs = self.said("repo", "for-each-ref refs/heads");
+        let status = self.said("repo", "status --porcelain=v2 --untracked-files=all");
+        let file = fs::read(self.path("repo/work.txt")).unwrap_or_default();
+        (refs, status, file)
+    }
+}
+
+fn hook(remote: &Path, script: &str) {
+    let path = remote.join("hooks/pre-receive");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_reviewed_task_without_a_remote_is_merged_and_lets_go_of_everything() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    let head = stage.said("repo", &format!("rev-parse orange-tasks/{id}"));
+    stage.must_merge(&id, &[]);
+    let expected = ["planning", "working", "agent-review", "reviewing", "done"];
+    assert_eq!(way(&stage, &id), expected);
+    assert_eq!(stage.said("repo", "rev-parse main"), head);
+    assert_eq!(stage.said("repo", "status --porcelain"), "");
+    assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
+    assert_eq!(stage.panes(), [] as [&str; 0]);
+    assert!(stage.store().workspace_of(&id).unwrap().is_none());
+    assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
+    assert!(stage.task_text(&id).contains("status: done"));
+    // Asked again, it had happened.
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("already"), "{said}");
+    stage.rebuild(&id);
+}
+
+#[test]
+fn with_a_remote_each_strategy_reaches_it_and_its_copy_of_the_branch_goes() {
+    for strategy in ["ff", "merge", "squash"] {
+        let stage = Stage::new("default");
+        let remote = stage.add_remote();
+        stage.configure("delete_branch", &json!(true));
+        let id = stage.reviewed();
+        let branch = format!("orange-tasks/{id}");
+        stage.said("repo", &format!("push -q origin {branch}"));
+        stage.must_merge(&id, &["--strategy", strategy]);
+        let main = stage.said("repo", "rev-parse main");
+        assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+        assert_eq!(stage.said("repo", "status --porcelain"), "");
+        assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
+        let parents = stage.said("repo", "log -1 --format=%P main");
+        let expected = if strategy == "merge" { 2 } else { 1 };
+        assert_eq!(parents.split(' ').count(), expected, "{strategy}");
+        let told = stage.said("repo", "log -1 --format=%B main");
+        let is_marked = told.contains(&format!("Orange-Task: {id}"));
+        assert_eq!(is_marked, strategy != "ff", "{told}");
+        assert!(remote.exists());
+        assert_eq!(
+            stage.said("remote.git", &format!("branch --list {branch}")),
+            ""
+        );
+        // What a squash leaves behind is nowhere else, so it stays here.
+        let kept = stage.said("repo", &format!("branch --list {branch}"));
+        assert_eq!(kept.is_empty(), strategy != "squash", "{kept}");
+        assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
+    }
+}
+
+#[test]
+fn the_answer_says_what_is_where_now() {
+    for (has_remote, is_on_default) in [(false, true), (false, false), (true, true)] {
+        let stage = Stage::new("default");
+        let remote = has_remote.then(|| stage.add_remote());
+        let remote = remote.map(|remote| format!("origin ({})", remote.display()));
+        let id = stage.reviewed();
+        if !is_on_default {
+            stage.said("repo", "checkout -q -b mine");
+        }
+        let (code, said) = stage.merge(&id, &[]);
+        assert_eq!(code, 0, "{said}");
+        let commit = stage.said("repo", "rev-parse main");
+        let repository = stage.path("repo").display().to_string();
+        let pushed = match &remote {
+            Some(remote) => format!("pushed to `{remote}`"),
+            None => String::from("not pushed"),
+        };
+        let forwarded = if is_on_default {
+            format!("fast-forwarded `{repository}`")
+        } else {
+            String::from("no checkout is on `main`")
+        };
+        let short = commit.trim().get(..12).unwrap();
+        let told = format!("\n  merged as {short} into `main`, {pushed}; {forwarded}\n");
+        assert!(said.contains(&told), "{told}: {said}");
+        // Whoever asks again, or asks for the history, is told the same.
+        let (code, answer) = stage.json(&["task", "merge", id.as_str(), "--json"]);
+        assert_eq!((code, &answer["outcome"]), (0, &"already".into()));
+        let merged = &answer["merged"];
+        assert_eq!(merged["commit"], commit.trim());
+        assert_eq!(merged["into"], "main");
+        assert_eq!(merged["pushed_to"].as_str(), remote.as_deref());
+        let forwarded = is_on_default.then(|| json!([repository]));
+        assert_eq!(merged.get("forwarded"), forwarded.as_ref());
+        let history = stage.must(&["task", "history", id.as_str()]);
+        assert!(history.contains(told.trim()), "{history}");
+    }
+}
+
+#[test]
+fn a_remote_that_says_no_leaves_the_task_in_review_and_says_why() {
+    let stage = Stage::new("default");
+    let remote = stage.add_remote();
+    let id = stage.reviewed();
+    hook(&remote, "echo 'no merges on Sunday' >&2; exit 1");
+    let before = stage.untouched();
+    let typed = ["task", "merge", id.as_str(), "--wait", "60", "--json"];
+    let (code, answer) = stage.json(&typed);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &json!("merge-failed"))
+    );
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("no merges on Sunday"), "{message}");
+    let hint = answer["error"]["hints"][0].as_str().unwrap();
+    assert!(
+        hint.contains(&format!("`orange task merge {id}`")),
+        "{hint}"
+    );
+    assert_eq!(stage.untouched(), before);
+    assert_eq!(
+        stage.said("remote.git", "rev-parse main"),
+        stage.said("repo", "rev-parse main")
+    );
+    let task = stage.task(&id);
+    assert_eq!(task.status.as_str(), "reviewing");
+    assert!(
+        task.attention[0].contains("no merges on Sunday"),
+        "{:?}",
+        task.attention
+    );
+    assert_eq!(stage.panes(), ["worker:0"], "the worker is still there");
+    // The next attempt is a new one, with the remote or without.
+    stage.must_merge(&id, &["--local"]);
+    assert_ne!(
+        stage.said("remote.git", "rev-parse main"),
+        stage.said("repo", "rev-parse main")
+    );
+}
+
+#[test]
+fn a_remote_that_moved_meanwhile_is_merged_with() {
+    let stage = Stage::new("default");
+    stage.add_remote();
+    let id = stage.reviewed();
+    assert!(
+        stage
+            .git_in(&stage.path(""), "clone -q remote.git other")
+            .status
+            .success()
+    );
+    fs::write(stage.path("other/theirs.txt"), "theirs\n").unwrap();
+    stage.said("other", "add theirs.txt");
+    let commit = "-c user.name=B -c user.email=b@example.org commit -q -m theirs";
+    stage.said("other", commit);
+    stage.said("other", "push -q origin main");
+    let theirs = stage.said("other", "rev-parse main");
+    let before = stage.untouched();
+    // It is seen before anything is decided: what was only forwarding is none any more.
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("--strategy merge"), "{said}");
+    assert_eq!(stage.untouched(), before);
+    stage.must_merge(&id, &["--strategy", "squash"]);
+    let main = stage.said("repo", "rev-parse main");
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    assert_eq!(stage.said("repo", "rev-parse main^"), theirs);
+    assert_eq!(stage.said("repo", "status --porcelain"), "");
+    assert!(stage.path("repo/theirs.txt").exists());
+}
+
+#[test]
+fn lesson_2_whatever_is_in_the_way_keeps_every_byte_and_the_status() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    fs::write(stage.path("repo/mine.txt"), "mine\n").unwrap();
+    stage.said("repo", "add mine.txt");
+    let refused = |named: &str, more: &[&str]| {
+        let before = stage.untouched();
+        let (code, said) = stage.merge(&id, more);
+        assert_eq!(code, 3, "{said}");
+        assert!(said.contains(named), "{said}");
+        assert!(said.contains("hint:"), "{said}");
+        assert_eq!(stage.untouched(), before);
+        let task = stage.task(&id);
+        assert_eq!(task.status.as_str(), "reviewing");
+        assert_eq!(task.attention.len(), 1, "{:?}", task.attention);
+    };
+    refused("`mine.txt`", &[]);
+    // Committed, it is no dirt any more, but the branch cannot be forwarded to.
+    stage.said("repo", "commit -q -m mine");
+    refused("--strategy merge", &[]);
+    fs::write(stage.path("repo/work.txt"), "untracked\n").unwrap();
+    refused("`work.txt`", &["--strategy", "merge"]);
+    // The same file with another content is a conflict.
+    stage.said("repo", "add work.txt");
+    stage.said("repo", "commit -q -m work");
+    refused("`work.txt`", &["--strategy", "squash"]);
+    stage.said("repo", "revert --no-edit HEAD");
+    stage.must_merge(&id, &["--strategy", "merge"]);
+    assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
+    assert_eq!(fs::read(stage.path("repo/mine.txt")).unwrap(), b"mine\n");
+}
+
+#[test]
+fn lesson_47_a_committed_task_file_is_seen_before_the_merge() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    let worktree = stage.worktree(&id);
+    assert!(stage.git_in(&worktree, "add -f TASK.md").status.success());
+    assert!(
+        stage
+            .git_in(&worktree, "commit -q -m oops")
+            .status
+            .success()
+    );
+    let before = stage.untouched();
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("TASK.md") && said.contains("hint:"), "{said}");
+    let task = stage.task(&id);
+    let told = "`TASK.md` was committed to `orange-tasks/";
+    assert!(task.attention[0].starts_with(told), "{:?}", task.attention);
+    assert_eq!(stage.untouched(), before);
+    let started = stage.store().events(&id, 0).unwrap();
+    let started = started
+        .iter()
+        .any(|it| matches!(it.event.fact, Fact::MergeStarted { .. }));
+    assert!(!started, "nothing was begun");
+    let out = stage.git_in(&worktree, "rm -q --cached TASK.md");
+    assert!(out.status.success(), "as the hint says");
+    // Another commit does not take it out of the one before.
+    assert!(stage.git_in(&worktree, "commit -q -m out").status.success());
+    for strategy in ["ff", "squash"] {
+        assert_eq!(stage.merge(&id, &["--strategy", strategy]).0, 3);
+    }
+    assert_eq!(stage.task(&id).attention.len(), 1, "it is said once");
+    assert!(
+        stage
+            .git_in(&worktree, "reset -q --soft HEAD~2")
+            .status
+            .success()
+    );
+    stage.must_merge(&id, &[]);
+    assert!(!stage.path("repo/TASK.md").exists());
+}
+
+#[test]
+fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "printf 'APPROACH: a\\nTOUCHING: b\\n' | section Plan\nask task update --status working\n\
+         commit one\nask task merge --yes",
+    );
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_turn("worker-1");
+    stage.wait_for_rest(&id);
+    // The worker asked for it, and got no further than asking.
+    let calls = stage.calls();
+    assert!(calls.contains("task merge --yes -> 3"), "{calls}");
+    let before = stage.untouched();
+    for more in [&[][..], &["--force"]] {
+        let (code, said) = stage.merge(&id, more);
+        assert_eq!(code, 3, "{said}");
+        assert!(said.contains("Not reviewed. Force merge?"), "{said}");
+        assert!(said.contains("--yes"), "{said}");
+    }
+    assert_eq!(stage.untouched(), before);
+    assert_eq!(stage.task(&id).status.as_str(), "working");
+    let head = stage.said("repo", &format!("rev-parse {}", stage.task(&id).branch));
+    // At a terminal the person is asked, and may say no.
+    for (typed, status) in [("n", "working"), ("y", "done")] {
+        // A server that ends must not meet the next one.
+        let outer = stage.path(&format!("outer-{typed}"));
+        let tmux = |arguments: &[&str]| {
+            let mut tmux = Command::new("tmux");
+            tmux.arg("-S").arg(&outer).args(["-f", "/dev/null"]);
+            tmux.args(arguments);
+            tmux.env_clear().envs(stage.environment.variables());
+            tmux.env("TERM", "xterm").current_dir(stage.path("repo"));
+            let output = tmux.stdin(Stdio::null()).output().unwrap();
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let orange = env!("CARGO_BIN_EXE_orange");
+        let merge = [
+            orange,
+            "task",
+            "merge",
+            id.as_str(),
+            "--force",
+            "--wait",
+            "60",
+        ];
+        let start = [
+            "set",
+            "-g",
+            "remain-on-exit",
+            "on",
+            ";",
+            "new-session",
+            "-d",
+            "--",
+        ];
+        tmux(&[&start[..], &merge].concat());
+        let mut shown = String::new();
+        let is_asked = Deadline::after(SOON).wait_for(|| {
+            shown = tmux(&["capture-pane", "-p"]);
+            // The question names the commit that it is about.
+            shown.contains(&format!("Force merge? ({}) [y/N]", head.get(..12).unwrap()))
+        });
+        assert!(is_asked, "{shown}");
+        tmux(&["send-keys", typed, "Enter"]);
+        wait_for("the end", || {
+            tmux(&["list-panes", "-F", "#{pane_dead}"]).trim() == "1"
+        });
+        tmux(&["kill-server"]);
+        stage.wait_for_rest(&id);
+        assert_eq!(
+            stage.task(&id).status.as_str(),
+            status,
+            "{}",
+            stage.told(&id)
+        );
+    }
+    assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
+}
+
+/// The performer dies before or after a call of git; the same command goes on to the end, and
+/// there is one merge.
+fn performer_dies(moment: &str, is_after: bool) {
+    let stage = Stage::new("default");
+    stage.add_remote();
+    let id = stage.reviewed();
+    fs::write(stage.path("repo/mine.txt"), "mine\n").unwrap();
+    stage.said("repo", "add mine.txt");
+    stage.said("repo", "commit -q -m mine");
+    fs::write(stage.path("repo/notes"), "untracked\n").unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let folder = stage.path("bin");
+    let deadly = stage.path("deadly");
+    let deed = if is_after { "$git \"$@\"; " } else { "" };
+    let script = format!(
+        "#!/bin/sh\ngit=$(PATH=\"{path}\" command -v git)\n\
+         if [ \"$2\" = {moment} ] && [ \"$5\" != -n ] && mv {0} {0}.used 2>/dev/null; then\n\
+         {deed}kill -9 $PPID; exit 1\nfi\nexec $git \"$@\"\n",
+        deadly.display()
+    );
+    // The call that names a person comes with an option of its own.
+    let script = script.replace("\"$2\" = commit-tree", "\"$4\" = commit-tree");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("git"), script).unwrap();
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder.join("git"), executable).unwrap();
+    fs::write(&deadly, "").unwrap();
+    let typed = [
+        "task",
+        "merge",
+        id.as_str(),
+        "--strategy",
+        "merge",
+        "--wait",
+        "60",
+    ];
+    let mut merge = stage.orange(&typed);
+    merge.env("PATH", format!("{}:{path}", folder.display()));
+    let output = merge.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{moment}: {said}\n{}",
+        stage.told(&id)
+    );
+    assert!(
+        stage.path("deadly.used").exists(),
+        "nobody died at {moment}"
+    );
+    stage.wait_for_rest(&id);
+    assert_eq!(stage.task(&id).status.as_str(), "done");
+    let merges = stage.said("repo", "rev-list --count --merges main");
+    assert_eq!(merges, "1", "{moment}");
+    let main = stage.said("repo", "rev-parse main");
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    assert_eq!(stage.said("repo", "status --porcelain"), "?? notes");
+    let events = stage.store().events(&id, 0).unwrap();
+    let started = events
+        .iter()
+        .filter(|it| matches!(it.event.fact, Fact::MergeStarted { .. }));
+    assert_eq!(started.count(), 1);
+}
+
+#[test]
+fn a_performer_that_dies_after_computing_is_followed_by_one_that_ends_it() {
+    performer_dies("merge-tree", true);
+}
+
+#[test]
+fn a_performer_that_dies_before_committing_is_followed_by_one_that_ends_it() {
+    performer_dies("commit-tree", false);
+}
+
+#[test]
+fn a_performer_that_dies_after_pushing_is_followed_by_one_that_ends_it() {
+    performer_dies("push", true);
+}
+
+#[test]
+fn a_performer_that_dies_after_replacing_files_is_followed_by_one_that_ends_it() {
+    performer_dies("read-tree", true);
+}
+
+#[test]
+fn a_performer_that_dies_after_moving_the_branch_is_followed_by_one_that_ends_it() {
+    performer_dies("update-ref", true);
+}
+
+#[test]
+fn nothing_is_pushed_where_an_agent_pointed_the_remote() {
+    let stage = Stage::new("default");
+    let remote = stage.add_remote().display().to_string();
+    let id = stage.reviewed();
+    let root = stage.path("");
+    assert!(
+        stage
+            .git_in(&root, "clone -q --bare remote.git evil.git")
+            .status
+            .success()
+    );
+    let evil = stage.path("evil.git").display().to_string();
+    let main = stage.said("evil.git", "rev-parse main");
+    stage.said("repo", &format!("config remote.origin.pushurl {evil}"));
+    let (code, said) = stage.merge(&id, &[]);
+    assert_ne!(code, 0, "{said}");
+    let attention = stage.task(&id).attention.join(" ");
+    let told = format!("{said} {attention}");
+    assert!(
+        told.contains("--push-remote") && told.contains(&evil),
+        "{told}"
+    );
+    assert_eq!(stage.said("evil.git", "rev-parse main"), main);
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    // Who meant it says so, and the answer names the address.
+    let project = stage.task(&id).project;
+    let accept = ["project", "update", project.as_str(), "--remote", &remote];
+    let accept: Vec<&str> = accept.into_iter().chain(["--push-remote", &evil]).collect();
+    stage.must(&accept);
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains(&format!("pushed to `origin ({evil})`")),
+        "{said}"
+    );
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+}
+
+#[test]
+fn the_reviewed_commit_is_shown_and_what_a_merge_leaves_out_is_named() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    let head = stage.said("repo", &format!("rev-parse orange-tasks/{id}"));
+    let passed = format!("{}, passed by the reviewer", &head[..12]);
+    for command in ["show", "why"] {
+        let said = stage.must(&["task", command, id.as_str()]);
+        assert!(said.contains(&passed), "{said}");
+    }
+    let worktree = stage.worktree(&id);
+    fs::write(worktree.join("later.txt"), "later\n").unwrap();
+    for arguments in ["add later.txt", "commit -qm later"] {
+        assert!(stage.git_in(&worktree, arguments).status.success());
+    }
+    fs::write(worktree.join("notes.txt"), "notes\n").unwrap();
+    let before = stage.untouched();
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("notes.txt"), "{said}");
+    assert_eq!(stage.untouched(), before);
+    let (code, said) = stage.merge(&id, &["--head", &head]);
+    assert_eq!(code, 0, "{said}");
+    let left_out = "1 later commit and 1 uncommitted file (`notes.txt`)";
+    assert!(said.contains(&format!("left out: {left_out}")), "{said}");
+    assert_eq!(stage.said("repo", "rev-parse main"), head);
+    stage.wait_for_rest(&id);
+    let history = stage.must(&["task", "history", id.as_str()]);
+    assert!(history.contains(left_out), "{history}");
+    // All of it is kept: the commit on its branch, the file as a rescue.
+    let subject = stage.said("repo", &format!("log -1 --format=%s orange-tasks/{id}"));
+    assert_eq!(subject, "later");
+    let rescues = stage.said(
+        "repo",
+        "for-each-ref --format=%(refname) refs/orange/rescue",
+    );
+    assert_eq!(rescues.lines().count(), 1, "{rescues}");
+    let notes = stage.said("repo", &format!("show {rescues}:notes.txt"));
+    assert_eq!(notes, "notes");
+}
+
+#[test]
+fn a_commit_that_a_person_merged_is_recorded_as_merged() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    stage.said("repo", &format!("merge -q --ff-only orange-tasks/{id}"));
+    let (code, said) = stage.merge(&id, &[]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("was in `main` already, before"), "{said}");
+    stage.wait_for_status(&id, "done");
+}
+
+#[test]
+fn a_reviewer_names_the_commit_it_read() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", PLAN_AND_WORK);
+    stage.script(
+        "reviewer-1",
+        "git commit -q --allow-empty -m later\necho 'Verdict: PASS' | section Review\n\
+         ask task update --status reviewing\n\
+         ask task update --status reviewing --head HEAD",
+    );
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str()]);
+    stage.wait_for_status(&id, "reviewing");
+    let calls = stage.calls();
+    assert!(calls.contains("--status reviewing -> 3"), "{calls}");
+    let head = stage.said("repo", &format!("rev-parse orange-tasks/{id}"));
+    let submission = stage.task(&id).submission.unwrap();
+    assert_eq!(submission.commit.as_str(), head);
+}
+
+#[test]
+fn lesson_32_a_branch_keeps_its_name_while_it_is_rebased() {
+    let stage = Stage::new("default");
+    let id = stage.reviewed();
+    let worktree = stage.worktree(&id);
+    let branch = stage.task(&id).branch;
+    let rebase = stage.git_in(&worktree, "rebase -q --exec false HEAD~1");
+    assert!(!rebase.status.success(), "it stops at the command");
+    let head = stage.git_in(&worktree, "symbolic-ref -q HEAD");
+    assert!(!head.status.success(), "HEAD is detached");
+    stage.must(&["task", "update", id.as_str(), "--branch"]);
+    assert_eq!(stage.task(&id).branch, branch);
+    assert!(stage.git_in(&worktree, "rebase --abort").status.success());
+    // Without a branch there is no name to take.
+    assert!(
+        stage
+            .git_in(&worktree, "switch -q --detach")
+            .status
+            .success()
+    );
+    let (code, said) = stage.call(&["task", "update", id.as_str(), "--branch"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("on no branch"), "{said}");
+    assert_eq!(stage.task(&id).branch, branch);
+    stage.must_merge(&id, &[]);
+}
+
+/// A merge that runs until `go` is there, by the performer of its own.
+fn begin_merge(stage: &Stage, id: &TaskId) -> std::process::Child {
+    let mut merge = stage.orange(&["task", "merge", id.as_str(), "--wait", "60"]);
+    let merge = merge.stdout(Stdio::null()).stderr(Stdio::null());
+    merge.spawn().unwrap()
+}
+
+pub fn cancel(stage: &Stage, id: &TaskId) {
+    let (code, said) = stage.call(&["task", "cancel", id.as_str(), "--wait", "0"]);
+    assert!(code == 0 || code == 5, "{said}");
+    assert_eq!(stage.task(id).status.as_str(), "cancelled", "{said}");
+}
+
+#[test]
+fn a_cancel_stops_a_merge_before_anything_has_moved() {
+    let stage = Stage::new("default");
+    stage.add_remote();
+    let id = stage.reviewed();
+    let main = stage.said("repo", "rev-parse main");
+    // Somebody else merges into the repository, so that this one waits for its turn.
+    let lock = stage.path("repo/.git/orange-merge.lock");
+    let lock = fs::File::create(lock).unwrap();
+    lock.lock().unwrap();
+    let mut merge = begin_merge(&stage, &id);
+    wait_for("the merge to begin", || {
+        let pending = stage.store().pending(&id).unwrap();
+        pending
+            .iter()
+            .any(|it| matches!(it.mark, orange_store::PendingMark::Started { .. }))
+    });
+    cancel(&stage, &id);
+    lock.unlock().unwrap();
+    merge.wait().unwrap();
+    stage.wait_for_rest(&id);
+    assert_eq!(stage.said("repo", "rev-parse main"), main);
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    let task = stage.task(&id);
+    assert_eq!(task.attention, [] as [&str; 0]);
+    assert_eq!(task.status.as_str(), "cancelled");
+    assert!(stage.store().workspace_of(&id).unwrap().is_none());
+    stage.rebuild(&id);
+}
+
+#[test]
+fn a_merge_that_happened_after_a_cancel_is_said() {
+    let stage = Stage::new("default");
+    let remote = stage.add_remote();
+    let id = stage.reviewed();
+    let before = stage.said("repo", "rev-parse main");
+    let (begun, go) = (stage.path("begun"), stage.path("go"));
+    hook(
+        &remote,
+        &format!(
+            "touch {}; while [ ! -e {} ]; do sleep 0.01; done",
+            begun.display(),
+            go.display()
+        ),
+    );
+    let mut merge = begin_merge(&stage, &id);
+    wait_for("the push to begin", || begun.exists());
+    cancel(&stage, &id);
+    fs::write(go, "").unwrap();
+    merge.wait().unwrap();
+    stage.wait_for_rest(&id);
+    let main = stage.said("repo", "rev-parse main");
+    assert_ne!(main, before);
+    assert_eq!(stage.said("remote.git", "rev-parse main"), main);
+    let task = stage.task(&id);
+    assert_eq!(task.status.as_str(), "cancelled");
+    let [told] = &task.attention[..] else {
+        panic!("{:?}", task.attention);
+    };
+    assert!(
+        told.contains(&main) && told.contains("called off"),
+        "{told}"
+    );
+    assert!(stage.store().workspace_of(&id).unwrap().is_none());
+    stage.rebuild(&id);
+}
+
+#[test]
+fn hints_are_for_who_asked() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "ask task merge --strategy squash --local");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let calls = stage.calls().replace("\n      ", " ");
+    assert!(
+        calls.contains(&format!(
+            "`orange task merge {id} --strategy squash --local`"
+        )),
+        "{calls}"
+    );
+    assert!(!calls.contains("--yes"), "{calls}");
+    let (code, said) = stage.call(&["task", "merge", id.as_str(), "--strategy", "squash"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(
+        said.contains(&format!("orange task merge {id} --strategy squash --yes")),
+        "{said}"
+    );
+}

@@ -1,0 +1,115 @@
+//! `orange task retry`: what is repeated, and what is left alone.
+
+use std::fs;
+
+use orange_engine::names::TaskId;
+use serde_json::json;
+
+use crate::support::{Stage, wait_for};
+
+#[test]
+fn retry_takes_the_verb_where_nothing_failed() {
+    let stage = Stage::new("default");
+    stage.script(
+        "worker-1",
+        "printf 'APPROACH: a\\n' | section Plan
+ask task update --status working
+ask task stuck -m help",
+    );
+    let id = stage.create(&["fix", "Mend it"]);
+    insta::assert_snapshot!(stage.transcript(&["task", "retry", "fix"]));
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_status(&id, "stuck");
+    stage.wait_for_rest(&id);
+    stage.must(&[
+        "task",
+        "retry",
+        "fix",
+        "-m",
+        "Use the other key",
+        "--wait",
+        "60",
+    ]);
+    assert_eq!(stage.task(&id).status.as_str(), "working");
+    let history = stage.must(&["task", "history", "fix"]);
+    assert!(history.contains("saying: Use the other key"), "{history}");
+}
+
+#[test]
+fn retry_repeats_what_failed_and_leaves_the_status_alone() {
+    let stage = Stage::new("default");
+    // Beginning in review needs a workspace at once, and nothing brings it back into a queue.
+    stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
+    let begin = [
+        "task",
+        "create",
+        "fix",
+        "Look at it",
+        "--status",
+        "reviewing",
+        "--wait",
+        "60",
+    ];
+    let (code, said) = stage.call(&begin);
+    assert_eq!(code, 6, "{said}");
+    let id = stage.driver().callers.meant(Some("fix")).unwrap();
+    stage.configure("setup", &json!([]));
+    assert!(
+        stage
+            .store()
+            .workspace_of(&id)
+            .unwrap()
+            .is_none_or(|it| { !matches!(it.state, orange_store::WorkspaceState::Bound(_)) })
+    );
+    stage.must(&["task", "retry", "fix", "--wait", "60"]);
+    wait_for("the workspace", || {
+        stage.store().workspace_of(&id).unwrap().is_some()
+    });
+    assert_eq!(stage.task(&id).status.as_str(), "reviewing");
+    let (code, said) = stage.call(&["task", "retry", "fix"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("leads nowhere"), "{said}");
+}
+
+/// A task of `minimal` whose work waits to be merged.
+pub fn reviewed(stage: &Stage) -> TaskId {
+    stage.script(
+        "worker-1",
+        "commit one
+printf 'DONE: it\\n' | section Handoff
+ask task complete",
+    );
+    let id = stage.create(&["fix", "Add a line"]);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    stage.wait_for_status(&id, "reviewing");
+    stage.wait_for_rest(&id);
+    id
+}
+
+#[test]
+fn retry_after_a_failed_merge_merges_and_does_not_send_the_work_back() {
+    let stage = Stage::new("minimal");
+    let id = reviewed(&stage);
+    let in_the_way = stage.path("repo/work.txt");
+    fs::write(&in_the_way, "mine").unwrap();
+    let (code, said) = stage.call(&["task", "merge", "fix", "--wait", "60"]);
+    assert_eq!(code, 3, "{said}");
+    assert_eq!(stage.task(&id).status.as_str(), "reviewing");
+    fs::remove_file(&in_the_way).unwrap();
+    stage.must(&["task", "retry", "fix", "--wait", "60"]);
+    stage.wait_for_status(&id, "done");
+    assert_eq!(fs::read(&in_the_way).unwrap(), b"one\n");
+    let history = stage.must(&["task", "history", "fix"]);
+    assert!(!history.contains("reviewing → working"), "{history}");
+}
+
+#[test]
+fn reviewed_work_is_not_sent_back_by_a_retry_without_words() {
+    let stage = Stage::new("minimal");
+    let id = reviewed(&stage);
+    let (code, said) = stage.call(&["task", "retry", "fix"]);
+    assert_eq!(code, 3, "{said}");
+    assert_eq!(stage.task(&id).status.as_str(), "reviewing");
+    stage.must(&["task", "request-changes", "fix", "-m", "Add a second line"]);
+    assert_eq!(stage.task(&id).status.as_str(), "working");
+}

@@ -1,0 +1,162 @@
+//! `orange task spawn`: starts that fail or wait.
+
+use std::fs;
+
+use orange_engine::names::TaskId;
+use serde_json::{Value, json};
+
+use crate::support::{Serving, Stage, wait_for};
+
+#[test]
+fn a_start_that_fails_says_why_to_people_and_programs() {
+    let stage = Stage::new("default");
+    stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
+    let id = stage.create(&["Add a line"]);
+    let spawn = ["task", "spawn", id.as_str(), "--wait", "60"];
+    let (code, said) = stage.call(&spawn);
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains("by now in `pending`"), "{said}");
+    assert!(
+        said.contains("error: acquire_workspace was given up: "),
+        "{said}"
+    );
+    assert!(said.contains("setup.log"), "{said}");
+    assert!(
+        said.contains(&format!("hint: `orange task show {id}`")),
+        "{said}"
+    );
+    stage.wait_for_rest(&id);
+    let (code, answer) = stage.json(&["task", "spawn", id.as_str(), "--wait", "60", "--json"]);
+    assert_eq!((code, &answer["outcome"]), (6, &"failed".into()));
+    let given_up = answer["given_up"].as_array().unwrap();
+    assert_eq!(given_up.len(), 1, "{answer}");
+    assert_eq!(given_up[0]["effect"], "acquire_workspace");
+    let error = given_up[0]["error"].as_str().unwrap();
+    assert!(error.contains("setup.log"), "{error}");
+
+    // What went wrong before does not make a start fail that succeeds.
+    stage.wait_for_rest(&id);
+    stage.configure("setup", &json!([]));
+    let (code, answer) = stage.json(&["task", "spawn", id.as_str(), "--wait", "60", "--json"]);
+    assert_eq!((code, &answer["outcome"]), (0, &"happened".into()));
+    assert_eq!(answer["given_up"].as_array().unwrap().len(), 0, "{answer}");
+}
+
+#[test]
+fn a_start_that_waits_for_a_workspace_or_is_on_the_default_branch_says_why() {
+    let stage = Stage::new("default");
+    stage.configure("pool_size", &1.into());
+    let first = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", first.as_str(), "--wait", "60"]);
+    let second = stage.create(&["Add another"]);
+    let (code, said) = stage.call(&["task", "spawn", second.as_str(), "--wait", "60"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("the pool of project `app` is full"), "{said}");
+    assert_eq!(stage.task(&second).status.as_str(), "pending");
+
+    stage.configure("pool_size", &4.into());
+    let third = stage.create(&["Add a third", "--branch", "main"]);
+    let (code, said) = stage.call(&["task", "spawn", third.as_str(), "--wait", "60"]);
+    assert_eq!(code, 6, "{said}");
+    assert!(said.contains("`main` is the default branch"), "{said}");
+}
+
+pub const ABSENT: &str = "name = \"gone\"\nbinary = \"/nowhere/agent\"\n[args]\nfull = [\"a\"]\n\
+                      reduced = [\"a\"]\n";
+
+pub fn with_absent_agent() -> Stage {
+    let stage = Stage::new("default");
+    fs::write(stage.path("home/harnesses/gone.toml"), ABSENT).unwrap();
+    stage
+}
+
+pub fn create(stage: &Stage, words: &[&str]) -> (i32, Value) {
+    let typed = ["task", "create", "--json", "--wait", "60"].iter();
+    let typed: Vec<&str> = typed.chain(words).copied().collect();
+    stage.json(&typed)
+}
+
+pub fn id(answer: &Value) -> TaskId {
+    TaskId::new(answer["task"]["id"].as_str().unwrap())
+}
+
+/// The start has failed, everybody can see that, and the answer says what failed.
+pub fn is_told(stage: &Stage, code: i32, answer: &Value) {
+    assert_eq!(code, 6, "{answer}");
+    assert_eq!(answer["outcome"], "failed", "{answer}");
+    assert_eq!(answer["given_up"][0]["effect"], "spawn_agent", "{answer}");
+    let id = id(answer);
+    stage.wait_for_status(&id, "pending");
+    let spawn = format!("orange task spawn {id}");
+    let (_, attention) = stage.json(&["attention", "--json"]);
+    let items = attention["items"].as_array().unwrap();
+    let item = items.iter().find(|it| it["task"] == id.as_str());
+    let item = item.unwrap_or_else(|| panic!("{attention}"));
+    assert_eq!(item["kind"], "gave-up", "{attention}");
+    assert_eq!(item["command"], spawn.as_str(), "{attention}");
+    assert!(item["told"].as_str().unwrap().contains("/nowhere/agent"));
+    for words in [["task", "show"], ["task", "why"]] {
+        let told = stage.must(&[words[0], words[1], id.as_str()]);
+        assert!(told.contains("/nowhere/agent"), "{told}");
+    }
+    let list = stage.must(&["task", "list"]);
+    let row = list.lines().find(|line| line.contains(id.as_str()));
+    assert!(row.is_some_and(|row| row.contains("spawn_agent")), "{list}");
+}
+
+#[test]
+fn a_supervisor_that_is_faster_does_not_hide_a_failed_start() {
+    let stage = with_absent_agent();
+    let _serving = Serving::on(&stage);
+    for number in 1..=6 {
+        let branch = format!("task-{number}");
+        let (code, answer) = create(&stage, &[&branch, "Add a line", "--harness", "gone"]);
+        is_told(&stage, code, &answer);
+    }
+}
+
+#[test]
+fn a_task_waits_for_a_full_pool_and_starts_when_a_workspace_is_free() {
+    let stage = Stage::new("minimal");
+    stage.configure("pool_size", &1.into());
+    stage.script(
+        "worker-1",
+        "commit one\nprintf 'DONE: it\\n' | section Handoff\n",
+    );
+    let (code, first) = create(&stage, &["one", "Add a line"]);
+    assert_eq!(code, 0, "{first}");
+    let (code, told) = stage.call(&["task", "create", "two", "Add another", "--wait", "60"]);
+    assert_eq!(code, 0, "{told}");
+    let told: String = told.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let why = "waits: no workspace is free (the pool of project `app` is full: 1 of 1), held by";
+    assert!(told.contains(why), "{told}");
+    let (_, shown) = stage.json(&["task", "show", "two", "--json"]);
+    let second = id(&shown);
+    let task = stage.task(&second);
+    assert_eq!(task.status.as_str(), "pending");
+    assert_eq!(task.attention, [] as [&str; 0]);
+    assert_eq!(task.entered.from, None, "no start was tried in vain");
+    // The end of the first starts it, without a supervisor.
+    stage.wait_for_turn("worker-1");
+    let merge = ["task", "merge", "one", "--yes", "--wait", "60"];
+    stage.must(&merge);
+    wait_for("the second to start", || {
+        stage.task(&second).status.as_str() == "working"
+    });
+}
+
+#[test]
+fn a_full_pool_is_refused_where_the_settings_want_that() {
+    let stage = Stage::new("minimal");
+    fs::write(
+        stage.path("home/config.toml"),
+        "[pool]\nsize = 1\nwhen_full = \"refuse\"\n",
+    )
+    .unwrap();
+    stage.configure("pool_size", &1.into());
+    let (code, first) = create(&stage, &["one", "Add a line"]);
+    assert_eq!(code, 0, "{first}");
+    let (code, second) = create(&stage, &["two", "Add another"]);
+    assert_eq!(code, 3, "{second}");
+    assert_eq!(second["not_started"]["code"], "pool-full", "{second}");
+}

@@ -1,0 +1,135 @@
+//! `orange task tell`: messages to agents that lose keys.
+
+use std::fs;
+
+use orange_driver::{Asked, Waiting};
+use orange_engine::input::{Ask, Request};
+use orange_engine::language::verbs::Verb;
+use orange_engine::names::TaskId;
+use orange_engine::role::Role;
+
+use crate::support::{Stage, wait_for};
+
+/// A task that waits for a person, with a worker that does what the script says.
+pub fn waiting(worker: &str) -> (Stage, TaskId) {
+    waiting_on(Stage::new("default"), worker)
+}
+
+fn waiting_on(stage: Stage, worker: &str) -> (Stage, TaskId) {
+    stage.script("worker-1", worker);
+    let id = stage.create(&["Add a line", "--status", "reviewing"]);
+    stage.must(&["task", "respawn", id.as_str(), "--role", "worker"]);
+    wait_for("the input box", || stage.path("scripts/box").exists());
+    (stage, id)
+}
+
+fn enters(stage: &Stage) -> usize {
+    let text = fs::read_to_string(stage.path("scripts/enters")).unwrap_or_default();
+    text.lines().count()
+}
+
+fn undelivered(stage: &Stage, id: &TaskId) -> bool {
+    let (_, shown) = stage.json(&["task", "show", id.as_str(), "--json"]);
+    let told = stage.must(&["task", "show", id.as_str()]);
+    let undelivered = shown["inbox"][0]["undelivered"].as_bool().unwrap();
+    assert_eq!(told.contains("undelivered"), undelivered, "{told}");
+    undelivered
+}
+
+#[test]
+fn lesson_24_an_enter_that_was_swallowed_is_pressed_again() {
+    let (stage, id) = waiting("swallow 1\nask inbox");
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_for_turn("worker-1");
+    assert!(stage.calls().contains("two lines"), "{}", stage.calls());
+    assert_eq!(enters(&stage), 2);
+    let sent = fs::read_to_string(stage.path("scripts/sent")).unwrap();
+    assert_eq!(
+        sent, "Message from orange: run orange inbox and do what it says.\n",
+        "once, and whole"
+    );
+    stage.wait_for_rest(&id);
+    assert!(!undelivered(&stage, &id));
+}
+
+#[test]
+fn an_agent_that_is_started_for_a_message_is_told_of_it_by_its_prompt() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "cp \"$prompt_file\" $SCRIPTS/prompt\nask inbox");
+    let id = stage.create(&["Add a line", "--status", "reviewing"]);
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_for_turn("worker-1");
+    assert!(stage.calls().contains("two lines"), "{}", stage.calls());
+    let prompt = fs::read_to_string(stage.path("scripts/prompt")).unwrap();
+    let last = prompt.trim_end().lines().last().unwrap();
+    assert_eq!(
+        last, "Message from orange: run orange inbox and do what it says.",
+        "{prompt}"
+    );
+    stage.wait_for_rest(&id);
+    assert!(!undelivered(&stage, &id));
+}
+
+#[test]
+fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
+    let (stage, id) = waiting("swallow 1000");
+    let asked = Asked {
+        task: id.clone(),
+        request: Request {
+            by: Role::Human,
+            ask: Ask::Verb(Verb::RequestChanges),
+            confirmed: false,
+            message: Some(String::from("two lines")),
+            head: None,
+        },
+        waiting: Waiting::Here,
+    };
+    let driver = stage.driver();
+    driver.requests.ask(&asked).unwrap();
+    // It is tried again a few times, and then left to the person, who is told.
+    wait_for("the end of trying", || {
+        driver.performer.perform(&id).unwrap();
+        !stage.task(&id).attention.is_empty()
+    });
+    let task = stage.task(&id);
+    assert!(
+        task.attention[0].contains("press Enter in its terminal"),
+        "{:?}",
+        task.attention
+    );
+    assert_eq!(task.status.as_str(), "working");
+    assert!(undelivered(&stage, &id));
+    // The line was typed once, however often Enter was tried.
+    let screen = stage.tmux(&["capture-pane", "-p", "-J"]);
+    assert_eq!(screen.matches("Message from orange").count(), 1, "{screen}");
+    // The message is not lost: whoever comes next reads it.
+    let (_, inbox) = stage.json(&["inbox", id.as_str(), "--json"]);
+    let text = inbox["messages"][0]["text"].as_str().unwrap();
+    assert!(text.contains("two lines"), "{text}");
+}
+
+#[test]
+fn lesson_25_a_line_that_is_gone_for_a_moment_is_not_taken_for_sent() {
+    let stage = Stage::new("default");
+    stage.let_agents_tell("prompt-submitted");
+    let (stage, id) = waiting_on(stage, "flicker\nask inbox");
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_for_turn("worker-1");
+    assert!(stage.calls().contains("two lines"), "{}", stage.calls());
+    assert_eq!(enters(&stage), 2);
+    let sent = fs::read_to_string(stage.path("scripts/sent")).unwrap();
+    assert_eq!(sent.matches("Message from orange").count(), 1, "{sent}");
+}
+
+#[test]
+fn lesson_26_a_dialog_gets_no_second_enter() {
+    let (stage, id) = waiting("dialog");
+    stage.must(&["task", "request-changes", id.as_str(), "-m", "two lines"]);
+    stage.wait_for_rest(&id);
+    wait_for("the dialog", || {
+        stage.tmux(&["capture-pane", "-p"]).contains("Install")
+    });
+    // Nothing is pending any more, so nobody will press anything.
+    assert_eq!(enters(&stage), 1, "{}", stage.told(&id));
+    assert!(undelivered(&stage, &id));
+}

@@ -1,0 +1,149 @@
+//! `orange task update`: status, summary, branch and workflow.
+
+use std::fs;
+
+use orange_engine::names::TaskId;
+
+use crate::support::{PLAN_AND_WORK, Stage};
+
+#[test]
+fn another_workflow_is_taken_only_where_the_status_means_the_same() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Mend it"]);
+    let folder = stage.home().workflows();
+    fs::create_dir_all(&folder).unwrap();
+    let default = fs::read_to_string("../../workflows/default.yml").unwrap();
+    let own = |name: &str, text: &str| {
+        let text = text.replace("name: default", &format!("name: {name}"));
+        fs::write(folder.join(format!("{name}.yml")), text).unwrap();
+    };
+    own(
+        "mine",
+        &default.replace("max_review_rounds: 2 ", "max_review_rounds: 1 "),
+    );
+    let odd = "name: odd\nversion: 1\nstates:\n  pending: { kind: human }\n  shut: { kind: terminal }\n\
+               transitions:\n  - { from: pending, to: shut, by: human }\n";
+    own("odd", odd);
+    // A loop that never ends is found by the check.
+    let unsafe_text = "name: unsafe\nversion: 1\nstates:\n  pending: { kind: queued }\n  \
+                       shut: { kind: terminal }\n  lost: { kind: human }\ntransitions:\n  \
+                       - { from: pending, to: shut, by: human }\n  - { from: pending, to: lost, by: human }\n";
+    own("unsafe", unsafe_text);
+    let update = |name: &str| stage.transcript(&["task", "update", "fix", "--workflow", name]);
+    let mut said = update("nothing");
+    said.push_str(&update("autopilot"));
+    said.push_str(&update("odd"));
+    said.push_str(&update("unsafe"));
+    assert_eq!(stage.task(&id).workflow.as_str(), "default");
+    said.push_str(&update("mine"));
+    said.push_str(&update("mine"));
+    insta::assert_snapshot!(said);
+    let (code, answer) = stage.json(&["task", "update", "fix", "--workflow", "unsafe", "--json"]);
+    assert_eq!(
+        (code, &answer["error"]["code"]),
+        (3, &"workflow-unsafe".into())
+    );
+    let stored = stage.store().require(&id).unwrap();
+    assert_eq!(stored.task.workflow.as_str(), "mine");
+    assert!(stored.workflow_text.contains("max_review_rounds: 1"));
+    assert!(stage.task_text(&id).contains("workflow: mine"));
+    stage.rebuild(&id);
+    let stored = stage.store().require(&id).unwrap();
+    assert!(
+        stored.workflow_text.contains("max_review_rounds: 1"),
+        "also after a rebuild"
+    );
+    // It goes on by it.
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    assert_eq!(stage.task(&id).status.as_str(), "planning");
+    let said = stage.must(&["task", "update", "fix", "--branch", "other"]);
+    assert!(said.contains("on branch `other`"), "{said}");
+}
+
+#[test]
+fn summary_branch_and_status_are_changed_together_or_not_at_all() {
+    let stage = Stage::new("default");
+    let (_, created) = stage.json(&["task", "create", "fix", "--json", "--wait", "60"]);
+    let id = TaskId::new(created["task"]["id"].as_str().unwrap());
+    assert_eq!(stage.task(&id).status.as_str(), "clarification");
+    stage.wait_for_rest(&id);
+    // Without a plan there is no way to `working`.
+    let asked = ["task", "update", "fix", "--summary", "Known now"];
+    let (code, said) = stage.call(&[&asked[..], &["--status", "working"]].concat());
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("nothing was changed"), "{said}");
+    assert_eq!(stage.task(&id).summary, "");
+
+    let both = ["--branch", "better", "--status", "planning"];
+    let said = stage.must(&[&asked[..], &both[..]].concat());
+    assert!(
+        said.contains("from `clarification` to `planning`"),
+        "{said}"
+    );
+    let task = stage.task(&id);
+    assert_eq!(task.status.as_str(), "planning");
+    assert_eq!(task.summary, "Known now");
+    assert_eq!(task.branch.as_str(), "better");
+
+    // Asked for again, there is nothing left to do.
+    let again = [&asked[..2], &["better"], &asked[3..], &both[2..]].concat();
+    let said = stage.must(&again);
+    assert!(said.contains("already"), "{said}");
+    stage.rebuild(&id);
+}
+
+#[test]
+fn a_branch_gets_the_name_that_is_given_and_its_session_too() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["old", "Add a line"]);
+    stage.must(&["task", "spawn", "old", "--wait", "60"]);
+    stage.wait_for_rest(&id);
+    let sessions = || stage.tmux(&["list-sessions", "-F", "#{session_name}"]);
+    assert_eq!(sessions().trim(), "app/old");
+    let said = stage.must(&["task", "update", "old", "--branch", "new"]);
+    assert!(said.contains("on branch `new`"), "{said}");
+    let worktree = stage.worktree(&id);
+    let on = stage.git_in(&worktree, "branch --show-current").stdout;
+    assert_eq!(String::from_utf8(on).unwrap().trim(), "new");
+    assert!(
+        !stage
+            .git("rev-parse --verify -q refs/heads/old")
+            .status
+            .success()
+    );
+    assert_eq!(sessions().trim(), "app/new");
+
+    // A name that another task or branch has is not taken, and nothing is renamed.
+    stage.create(&["taken", "Another"]);
+    assert!(stage.git("branch exists").status.success());
+    for name in ["taken", "exists", "main"] {
+        let (code, said) = stage.call(&["task", "update", "new", "--branch", name]);
+        assert_ne!(code, 0, "{name}: {said}");
+        let on = stage.git_in(&worktree, "branch --show-current").stdout;
+        assert_eq!(
+            String::from_utf8(on).unwrap().trim(),
+            "new",
+            "{name}: {said}"
+        );
+        assert_eq!(stage.task(&id).branch.as_str(), "new");
+    }
+    // What somebody renamed by hand is adopted, and the session follows.
+    assert!(stage.git_in(&worktree, "branch -m byhand").status.success());
+    stage.must(&["task", "update", id.as_str(), "--branch"]);
+    assert_eq!(stage.task(&id).branch.as_str(), "byhand");
+    assert_eq!(sessions().trim(), "app/byhand");
+}
+
+#[test]
+fn a_worker_is_told_to_wait_for_the_reviewer() {
+    let stage = Stage::new("default");
+    let asks = "ask task update --status reviewing\n";
+    stage.script("worker-1", &format!("{PLAN_AND_WORK}{asks}"));
+    stage.script("reviewer-1", "hang");
+    let id = stage.create(&["Add a line"]);
+    stage.must(&["task", "spawn", id.as_str(), "--wait", "60"]);
+    stage.wait_for_turn("worker-1");
+    let calls = stage.calls();
+    assert!(calls.contains("hint: wait for the reviewer"), "{calls}");
+    assert!(!calls.contains("Verdict: PASS"), "{calls}");
+}

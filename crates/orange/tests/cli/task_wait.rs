@@ -1,0 +1,43 @@
+//! `orange task wait`.
+
+use std::process::Stdio;
+
+use crate::support::Stage;
+
+#[test]
+fn waiting_ends_when_it_is_reached_or_never_will_be() {
+    let stage = Stage::new("default");
+    let id = stage.create(&["fix", "Mend it"]);
+    let wait = |until: &str, timeout: &str| {
+        stage.transcript(&[
+            "task",
+            "wait",
+            "fix",
+            "--until",
+            until,
+            "--timeout",
+            timeout,
+        ])
+    };
+    let mut said = wait("pending,working", "60");
+    said.push_str(&wait("human", "0"));
+    said.push_str(&wait("nothing", "60"));
+    // The one who waits hears of what another does.
+    let mut orange = stage.orange(&["task", "wait", "fix", "--until", "clarification,terminal"]);
+    let child = orange
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    said.push_str(&wait("terminal", "60"));
+    said.push_str(&wait("human,working", "60"));
+    insta::assert_snapshot!(said);
+    let (code, answer) = stage.json(&["task", "wait", "fix", "--until", "cancelled", "--json"]);
+    assert_eq!((code, &answer["outcome"]), (0, &"reached".into()));
+    assert_eq!(answer["task"]["id"], id.as_str());
+    let usage = stage.transcript(&["task", "wait", "fix"]);
+    assert!(usage.contains("[exit 2]"), "{usage}");
+}

@@ -1,0 +1,81 @@
+//! `orange task why`.
+
+use std::fs;
+
+use orange_engine::names::TaskId;
+
+use crate::support::{Stage, wait_for};
+
+impl Stage {
+    /// Everything a look could have changed: the task, and every file of its directory.
+    fn everything(&self, id: &TaskId) -> (u64, Vec<(String, Vec<u8>)>) {
+        let directory = self.home().tasks().join("app").join(id.as_str());
+        let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_file())
+            .map(|path| (path.display().to_string(), fs::read(path).unwrap()))
+            .collect();
+        files.sort();
+        (self.task(id).version, files)
+    }
+}
+
+#[test]
+fn why_says_what_every_step_still_needs_and_changes_nothing() {
+    let stage = Stage::new("default");
+    let waiting = stage.transcript(&["task", "create", "fix", "Mend it", "--no-spawn"]);
+    assert!(waiting.contains("[exit 0]"), "{waiting}");
+    let id = stage.driver().callers.meant(Some("fix")).unwrap();
+    insta::assert_snapshot!("why_in_a_queue", stage.transcript(&["task", "why", "fix"]));
+    stage.script(
+        "worker-1",
+        "pause plan
+printf 'APPROACH: a\\n' | section Plan
+touch $SCRIPTS/planned",
+    );
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    wait_for("the worker", || stage.panes() == ["worker:0"]);
+    stage.wait_for_rest(&id);
+    let before = stage.everything(&id);
+    insta::assert_snapshot!("why_in_planning", stage.transcript(&["task", "why", "fix"]));
+    assert_eq!(stage.everything(&id), before, "reads never write");
+    stage.script("plan", "");
+    wait_for("the plan", || stage.path("scripts/planned").exists());
+    let said = stage.must(&["task", "why", "fix"]);
+    assert!(said.contains("shown: `## Plan` has APPROACH"), "{said}");
+    assert!(!said.contains("`## Plan` is missing"), "{said}");
+    let (code, answer) = stage.json(&["task", "why", "fix", "--json"]);
+    assert_eq!((code, &answer["status"]), (0, &"planning".into()));
+    let ways = answer["ways"].as_array().unwrap();
+    let working = ways.iter().find(|it| it["to"] == "working").unwrap();
+    assert_eq!(working["missing"].as_array().unwrap().len(), 0, "{working}");
+    let command = format!("orange task update {id} --status working");
+    assert_eq!(working["command"], command.as_str());
+    // What it names can be run as it stands.
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    stage.must(&words);
+    // Nothing leads out of an end, and the merge asks about git.
+    stage.must(&["task", "cancel", "fix", "--wait", "60"]);
+    insta::assert_snapshot!("why_at_an_end", stage.transcript(&["task", "why", "fix"]));
+}
+
+#[test]
+fn why_says_how_it_knows_that_an_agent_is_dead() {
+    let stage = Stage::new("default");
+    stage.script("worker-1", "exit 3");
+    let id = stage.create(&["fix", "Mend it"]);
+    stage.must(&["task", "spawn", "fix", "--wait", "60"]);
+    let why = || stage.must(&["task", "why", "fix"]);
+    wait_for("the death", || {
+        why().contains("exited with code 3; not judged yet")
+    });
+    stage.must(&["task", "update", "fix", "--summary", "Mend all"]);
+    let said = why();
+    assert!(
+        said.contains("exited with code 3; that was judged"),
+        "{said}"
+    );
+    assert!(said.contains("that was crash 1 of the worker"), "{said}");
+    assert_eq!(stage.task(&id).status.as_str(), "planning");
+}

@@ -1,0 +1,62 @@
+//! Progress, as a person at a terminal sees it.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::{Stage, Terminal};
+
+/// How a slow start is asked for, and who sees how far it is.
+const SLOW: [(&str, &str, bool); 4] = [
+    ("seen", "orange task create a Mend --wait 600", true),
+    (
+        "quiet",
+        "orange --quiet task create b Mend --wait 600",
+        false,
+    ),
+    (
+        "json",
+        "orange task create c Mend --json --wait 600 >json",
+        false,
+    ),
+    (
+        "piped",
+        "orange task create d Mend --wait 600 2>said",
+        false,
+    ),
+];
+
+#[test]
+fn how_far_it_is_is_seen_by_a_person_alone() {
+    let stage = Stage::new("default");
+    // This is how long the work takes, not how long a test waits.
+    stage.configure("setup", &json!(["sleep", "3"]));
+    stage.configure("pool_size", &json!(9));
+    for (name, line, is_seen) in SLOW {
+        let terminal = Terminal::start(&stage, name, 80, line);
+        let screen = terminal.finish();
+        assert!(screen.contains("[exit 0]"), "{line}: {screen}");
+        assert!(!screen.contains("acquire_workspace,"), "{line}: {screen}");
+        let written = terminal.written();
+        let seconds = written.contains(": acquire_workspace, 2 s");
+        assert_eq!(seconds, is_seen, "{line}: {written:?}");
+        assert_eq!(written.contains("acquire_workspace,"), is_seen, "{line}");
+    }
+    let said = fs::read_to_string(stage.path("repo/said")).unwrap();
+    assert_eq!(said, "");
+    // What is done at once is not worth a word.
+    let terminal = Terminal::start(&stage, "fast", 80, "orange workflow check minimal");
+    terminal.finish();
+    assert!(!terminal.written().contains("checking"));
+}
+
+#[test]
+fn a_narrow_terminal_is_never_broken_by_how_far_it_is() {
+    let stage = Stage::new("default");
+    stage.configure("setup", &json!(["sleep", "3"]));
+    let line = "orange task create a Mend --wait 600";
+    let terminal = Terminal::start(&stage, "narrow", 20, line);
+    let screen = terminal.finish();
+    assert!(!screen.contains("acquire"), "{screen}");
+    assert!(terminal.written().contains("acquire_work…"));
+}

@@ -1,0 +1,50 @@
+//! The real program, called by a person and by agents.
+
+use std::process::Output;
+
+use orange_engine::names::TaskId;
+use serde_json::Value;
+
+use crate::judging::judge;
+use crate::support::Stage;
+
+impl Stage {
+    /// Calls the program as a person; its exit code and what it said.
+    pub fn call(&self, arguments: &[&str]) -> (i32, String) {
+        told(&self.orange(arguments).output().unwrap())
+    }
+
+    /// The same, for a call that must succeed.
+    pub fn must(&self, arguments: &[&str]) -> String {
+        let (code, said) = self.call(arguments);
+        assert_eq!(code, 0, "orange {arguments:?}: {said}\n{}", self.calls());
+        said
+    }
+
+    /// Creates a task that waits.
+    pub fn create(&self, arguments: &[&str]) -> TaskId {
+        let typed = ["task", "create", "--no-spawn", "--json"]
+            .iter()
+            .chain(arguments);
+        let typed: Vec<&str> = typed.copied().collect();
+        let output = self.orange(&typed).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        judge(&answer);
+        TaskId::new(answer["task"]["id"].as_str().unwrap())
+    }
+
+    /// The answer of a call with `--json`, and its exit code.
+    pub fn json(&self, arguments: &[&str]) -> (i32, Value) {
+        let output = self.orange(arguments).output().unwrap();
+        let answer = serde_json::from_slice(&output.stdout);
+        let answer = answer.unwrap_or_else(|error| panic!("{error}: {}", told(&output).1));
+        judge(&answer);
+        (output.status.code().unwrap(), answer)
+    }
+}
+
+fn told(output: &Output) -> (i32, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let said = text(&output.stdout) + &text(&output.stderr);
+    (output.status.code().unwrap_or(-1), said)
+}

@@ -1,0 +1,39 @@
+//! The repository of a test, its remote and its row in `projects.json`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::support::Stage;
+
+impl Stage {
+    pub fn said(&self, directory: &str, arguments: &str) -> String {
+        let output = self.git_in(&self.path(directory), arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments}: {told}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Says something about the project in `projects.json`, as a person would.
+    pub fn configure(&self, key: &str, value: &Value) {
+        let path = self.home().projects();
+        let text = fs::read_to_string(&path).unwrap();
+        let mut projects: Value = serde_json::from_str(&text).unwrap();
+        projects["projects"][0][key] = value.clone();
+        fs::write(path, projects.to_string()).unwrap();
+    }
+
+    /// A bare remote that has what the repository has, and gets merges first.
+    pub fn add_remote(&self) -> PathBuf {
+        let root = self.path("");
+        let clone = self.git_in(&root, "clone -q --bare repo remote.git");
+        assert!(clone.status.success());
+        let remote = self.path("remote.git");
+        self.said("repo", &format!("remote add origin {}", remote.display()));
+        self.said("repo", "fetch -q origin");
+        self.configure("push", &json!(true));
+        self.configure("remote", &json!(remote.display().to_string()));
+        remote
+    }
+}

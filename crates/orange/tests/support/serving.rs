@@ -1,0 +1,39 @@
+//! A supervisor that runs beside a test.
+
+use std::process::{Child, Stdio};
+
+use crate::support::{Stage, wait_for};
+
+/// A supervisor that runs beside a test.
+pub struct Serving {
+    child: Child,
+}
+
+impl Serving {
+    /// Starts one and waits until it supervises.
+    pub fn on(stage: &Stage) -> Serving {
+        let mut serve = stage.orange(&["serve"]);
+        serve.stdout(Stdio::null()).stderr(Stdio::null());
+        let child = serve.spawn().unwrap();
+        wait_for("supervision", || stage.driver().context.is_supervised());
+        Serving { child }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it as nothing can be caught.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // One that was killed is gone.
+        let _gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}

@@ -1,0 +1,119 @@
+//! An agent that reports events about itself.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use orange_engine::names::TaskId;
+use serde_json::Value;
+
+use crate::support::Stage;
+
+/// A task with a worker that is there, and what it was given to prove itself.
+pub struct Told {
+    pub stage: Stage,
+    pub id: TaskId,
+    run: String,
+    proof: String,
+}
+
+impl Told {
+    pub fn new() -> Told {
+        Told::on(Stage::new("default"))
+    }
+
+    /// The same on a stage that was prepared.
+    pub fn on(stage: Stage) -> Told {
+        Told::started(stage, |stage| {
+            let id = stage.create(&["Add a line"]);
+            stage.must(&["task", "spawn", id.as_str()]);
+            id
+        })
+    }
+
+    /// The same where a person is asked, who may send the work back.
+    pub fn in_review() -> Told {
+        Told::started(Stage::new("default"), |stage| {
+            let id = stage.create(&["Add a line", "--status", "reviewing"]);
+            stage.must(&["task", "respawn", id.as_str(), "--role", "worker"]);
+            id
+        })
+    }
+
+    pub fn started(stage: Stage, start: impl FnOnce(&Stage) -> TaskId) -> Told {
+        stage.script(
+            "worker-1",
+            "echo $ORANGE_RUN_ID > $SCRIPTS/run\necho $ORANGE_RUN_PROOF > $SCRIPTS/proof\n",
+        );
+        let id = start(&stage);
+        stage.wait_for_turn("worker-1");
+        stage.wait_for_rest(&id);
+        let kept = |name: &str| {
+            let text = fs::read_to_string(stage.path("scripts").join(name)).unwrap();
+            text.trim().to_owned()
+        };
+        let (run, proof) = (kept("run"), kept("proof"));
+        Told {
+            stage,
+            id,
+            run,
+            proof,
+        }
+    }
+
+    /// The command as the agent's hook calls it.
+    pub fn hook(&self, arguments: &[&str]) -> Command {
+        let words = ["agent-event"].into_iter().chain(arguments.iter().copied());
+        let mut hook = self.stage.orange(&words.collect::<Vec<_>>());
+        hook.env("ORANGE_TASK_ID", self.id.as_str());
+        hook.env("ORANGE_RUN_ID", &self.run);
+        hook.env("ORANGE_RUN_PROOF", &self.proof);
+        hook
+    }
+
+    /// Tells something; whoever tells is never disturbed.
+    pub fn tell(&self, arguments: &[&str]) {
+        undisturbed(&self.hook(arguments).output().unwrap());
+    }
+
+    pub fn tell_with(&self, arguments: &[&str], input: &[u8]) {
+        let mut hook = self.hook(arguments);
+        hook.stdin(Stdio::piped());
+        hook.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = hook.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        undisturbed(&child.wait_with_output().unwrap());
+    }
+
+    pub fn file(&self) -> PathBuf {
+        let task = self.stage.home().tasks().join("app").join(self.id.as_str());
+        task.join("runs").join(&self.run).join("events.jsonl")
+    }
+
+    pub fn text(&self) -> String {
+        fs::read_to_string(self.file()).unwrap_or_default()
+    }
+
+    pub fn activity(&self) -> Value {
+        let (_, shown) = self
+            .stage
+            .json(&["task", "show", self.id.as_str(), "--json"]);
+        shown["activities"][0].clone()
+    }
+
+    pub fn dropped(&self) -> Vec<String> {
+        let log = fs::read_to_string(self.stage.home().log()).unwrap();
+        let lines = log.lines().map(|line| serde_json::from_str(line).unwrap());
+        let dropped = lines.filter(|line: &Value| line["what"] == "agent_event.dropped");
+        dropped
+            .map(|line| line["reason"].as_str().unwrap().to_owned())
+            .collect()
+    }
+}
+
+pub fn undisturbed(output: &Output) {
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.stdout, b"", "{output:?}");
+    assert_eq!(output.stderr, b"", "{output:?}");
+}
