@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use super::draft::Draft;
 use super::hooks::{Action, HarnessChoice};
 use super::problem::Position;
 use super::prompt::Prompt;
-use super::read::Draft;
 use super::verbs::{Verb, Verbs};
 use super::workflow::{Edge, Entry, Kind, Permissions, Respawn, Target};
 use crate::names::{FieldName, Status};

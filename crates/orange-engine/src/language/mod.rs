@@ -3,6 +3,7 @@
 mod availability;
 pub mod declared;
 pub mod defaults;
+mod draft;
 pub mod exit_rules;
 pub mod gates;
 pub mod hooks;

@@ -3,7 +3,12 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::answer::schemas::{ALL, Shape};
+use super::answer::schemas::Shape;
+use super::request::driving;
+use super::{
+    answer, attention, config, doctor, harness, inbox, install, log, project, rebuild, serve, task,
+    workflow, workspace,
+};
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
 
@@ -28,6 +33,53 @@ struct Body {
     #[serde(skip_serializing_if = "Option::is_none")]
     json_schema: Option<Value>,
 }
+
+/// Every shape, in the order of their names.
+pub const ALL: &[&Shape] = &[
+    &attention::CHANGE,
+    &attention::SHAPE,
+    &config::show::SHAPE,
+    &doctor::SHAPE,
+    &answer::error::SHAPE,
+    &harness::list::SHAPE,
+    &harness::unpark::SHAPE,
+    &inbox::SHAPE,
+    &install::SHAPE,
+    &log::SHAPE,
+    &project::add::SHAPE,
+    &project::list::SHAPE,
+    &project::remove::SHAPE,
+    &project::show::SHAPE,
+    &project::update::SHAPE,
+    &rebuild::SHAPE,
+    &SHAPE,
+    &serve::SHAPE,
+    &driving::SHAPE,
+    &task::delete::SHAPE,
+    &task::diff::SHAPE,
+    &task::history::SHAPE,
+    &task::list::SHAPE,
+    &task::logs::SHAPE,
+    &task::respawn::SHAPE,
+    &task::restore::SHAPE,
+    &task::restore::RESTORED,
+    &task::show::SHAPE,
+    &task::unblock::SHAPE,
+    &task::wait::SHAPE,
+    &task::why::SHAPE,
+    &workflow::check::SHAPE,
+    &workflow::diff::SHAPE,
+    &workflow::graph::SHAPE,
+    &workflow::list::SHAPE,
+    &workflow::new::SHAPE,
+    &workflow::schema::SHAPE,
+    &workflow::show::SHAPE,
+    &workflow::simulate::START,
+    &workflow::simulate::SHAPE,
+    &workspace::gc::SHAPE,
+    &workspace::init::SHAPE,
+    &workspace::list::SHAPE,
+];
 
 pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
     let found = match &args.name {

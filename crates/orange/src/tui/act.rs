@@ -13,10 +13,10 @@ use orange_engine::names::{BranchName, HarnessName, ProjectName, TaskId};
 use orange_engine::refusal::Missing;
 use orange_engine::task::{Queueing, Tuning};
 
-use super::command::Action;
-use super::form::Draft;
-use super::message::Came;
-use super::mode::Told;
+use super::model::command::Action;
+use super::model::form::Draft;
+use super::model::message::Came;
+use super::model::mode::Told;
 
 /// How long the command of a gate is waited for.
 const GATES: Duration = Duration::from_secs(30);

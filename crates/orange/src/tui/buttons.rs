@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 
 use super::keys::{Binding, CONTROL, NONE, bindings};
-use super::mode::Mode;
 use super::model::Model;
+use super::model::mode::Mode;
 use crate::output::count;
 
 /// A key in the footer: how it is written, what it does, and what a click on it presses.

@@ -10,7 +10,7 @@ use ratatui::crossterm::event::{self, Event};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 
-use super::message::Message;
+use super::model::message::Message;
 
 /// How long is listened before somebody else may have the terminal.
 const TURN: Duration = Duration::from_millis(50);

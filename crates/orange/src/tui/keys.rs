@@ -9,9 +9,10 @@ use orange_engine::attention::Need;
 use orange_engine::language::verbs::Verb;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::detail::{Content, Tab};
-use super::entry::Entering;
+use super::fuzzy::fit;
 use super::model::Model;
+use super::model::detail::{Content, Tab};
+use super::model::entry::Entering;
 
 /// Something that a key does while looking around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,4 +294,14 @@ pub fn deed(model: &Model, key: KeyEvent) -> Option<Deed> {
     let modifiers = key.modifiers.difference(KeyModifiers::SHIFT);
     let is_it = |binding: &Binding| binding.keys.contains(&(key.code, modifiers));
     bindings(model).into_iter().find(is_it).map(|it| it.deed)
+}
+
+/// The commands that fit what was typed, the best first.
+pub fn found(model: &Model, typed: &str) -> Vec<Binding> {
+    let mut all: Vec<(usize, Binding)> = bindings(model)
+        .into_iter()
+        .filter_map(|it| Some((fit(typed, &it.label)?, it)))
+        .collect();
+    all.sort_by_key(|(cost, _)| *cost);
+    all.into_iter().map(|(_, binding)| binding).collect()
 }

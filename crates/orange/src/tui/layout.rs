@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::model::Model;
+use super::model::detail::Tab;
 
 /// From this width on, the list and the chosen task stand side by side.
 const SIDE_BY_SIDE: u16 = 150;
@@ -73,4 +74,15 @@ pub fn layout(model: &Model) -> Layout {
         layout.list = Some(body);
     }
     layout
+}
+
+/// The name of each view with the column it begins in.
+pub fn tab_columns() -> impl Iterator<Item = (u16, Tab)> {
+    let mut column = 1;
+    Tab::ALL.into_iter().map(move |tab| {
+        let at = column;
+        // Its number, a space, its name, and two columns to the next.
+        column += u16::try_from(tab.title().len()).unwrap_or(0) + 4;
+        (at, tab)
+    })
 }

@@ -12,7 +12,7 @@ use orange_config::LogLevel;
 use orange_driver::Driver;
 use serde_json::json;
 
-use super::message::Message;
+use super::model::message::Message;
 use super::screen::Screen;
 
 #[derive(Clone, Debug, Default)]

@@ -11,12 +11,12 @@ use signal_hook::consts::SIGTSTP;
 use signal_hook::low_level::emulate_default_handler;
 
 use super::act;
-use super::command::{Action, Command};
 use super::gather::Gatherers;
 use super::input::Input;
-use super::message::{Came, Message};
-use super::mode::Told;
 use super::model::Choices;
+use super::model::command::{Action, Command};
+use super::model::message::{Came, Message};
+use super::model::mode::Told;
 use super::screen::Screen;
 
 #[derive(Debug)]

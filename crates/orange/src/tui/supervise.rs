@@ -9,8 +9,8 @@ use orange_config::clock::Deadline;
 use orange_driver::Driver;
 use orange_driver::supervisor::{Settings, Stopper, Supervisor};
 
-use super::message::Message;
 use super::model::Supervision;
+use super::model::message::Message;
 
 /// How often is looked whether somebody supervises.
 const LOOK: Duration = Duration::from_secs(1);

@@ -536,6 +536,8 @@ impl<'a> Visit<'a> for Walk<'_> {
 
     fn visit_attribute(&mut self, _attribute: &'a syn::Attribute) {}
 
+    fn visit_visibility(&mut self, _visibility: &'a syn::Visibility) {}
+
     fn visit_macro(&mut self, call: &'a syn::Macro) {
         let given = syn::punctuated::Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
         if let Ok(arguments) = call.parse_body_with(given) {

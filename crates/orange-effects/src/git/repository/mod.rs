@@ -5,7 +5,6 @@ pub(crate) mod call;
 pub(crate) mod caller;
 pub(crate) mod discover;
 pub(crate) mod exclude;
-pub(crate) mod lock;
 pub(crate) mod name;
 pub(crate) mod own;
 pub(crate) mod refs;

@@ -8,6 +8,7 @@ pub(crate) mod given;
 pub(crate) mod ignored;
 pub(crate) mod include;
 pub(crate) mod index;
+pub(crate) mod lock;
 pub(crate) mod nested;
 pub(crate) mod operation;
 pub(crate) mod pipes;

@@ -19,6 +19,7 @@ use super::rules;
 use super::when::Limits;
 use super::workflow::{Kind, Workflow};
 use super::yaml::{self, Node};
+use crate::language::draft::Draft;
 use crate::names::{FieldName, GateName, PromptName, Status, WorkflowName};
 use crate::role::Role;
 
@@ -172,8 +173,6 @@ impl Reader<'_> {
         Some(workflow)
     }
 }
-
-pub(in crate::language) use states::Draft;
 
 fn readable<K: Clone + Ord, V: Clone>(declared: &BTreeMap<K, Option<V>>) -> BTreeMap<K, V> {
     let declared = declared.iter();

@@ -5,40 +5,12 @@ use std::collections::BTreeMap;
 use super::Reader;
 use super::mapping::items;
 use crate::language::defaults;
-use crate::language::hooks::Hook;
+use crate::language::draft::Draft;
 use crate::language::problem::{Position, ProblemCode};
-use crate::language::workflow::{Entry, Kind, Permissions, Respawn, State, Timeout};
+use crate::language::workflow::{Entry, Kind, Permissions, Respawn, Timeout};
 use crate::language::yaml::{Node, Value};
-use crate::names::{PromptName, Status};
+use crate::names::Status;
 use crate::role::Role;
-
-/// A state as written: what the file leaves out is still open.
-pub(in crate::language) struct Draft {
-    pub(in crate::language) name: Status,
-    pub(in crate::language) kind: Option<Kind>,
-    pub(in crate::language) expects: Option<Vec<Role>>,
-    pub(in crate::language) respawn: BTreeMap<Role, Respawn>,
-    /// The short form, whose role is known only when `expects` is.
-    pub(in crate::language) respawn_prompt: Option<PromptName>,
-    pub(in crate::language) on_enter: Vec<Hook>,
-    timeout: Option<Timeout>,
-    at: Position,
-}
-
-impl Draft {
-    /// The finished state; `defaults::fill_states` has answered what was open.
-    pub(in crate::language) fn into_state(self) -> State {
-        State {
-            name: self.name,
-            kind: self.kind.unwrap_or(Kind::Human),
-            expects: self.expects.unwrap_or_default(),
-            respawn: self.respawn,
-            on_enter: self.on_enter,
-            timeout: self.timeout,
-            at: self.at,
-        }
-    }
-}
 
 const KINDS: [(&str, Kind); 5] = [
     ("queued", Kind::Queued),

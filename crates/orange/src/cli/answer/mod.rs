@@ -1,5 +1,7 @@
-//! What answers share: JSON, its schemas, and words.
+//! What answers share: errors, exit codes, JSON and its schemas.
 
+pub(crate) mod error;
+pub(crate) mod exit;
 pub(crate) mod results;
 pub(crate) mod schemas;
 pub(crate) mod words;

@@ -8,12 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::request::driving;
 use crate::cli::{Error, Exit};
-use crate::cli::{
-    attention, config, doctor, error, harness, inbox, install, log, project, rebuild, schema,
-    serve, task, workflow, workspace,
-};
 use crate::output::Output;
 
 #[derive(Clone, Copy, Debug)]
@@ -75,50 +70,3 @@ struct Answer<'a, Body> {
     #[serde(flatten)]
     body: &'a Body,
 }
-
-/// Every shape, in the order of their names.
-pub const ALL: &[&Shape] = &[
-    &attention::CHANGE,
-    &attention::SHAPE,
-    &config::show::SHAPE,
-    &doctor::SHAPE,
-    &error::SHAPE,
-    &harness::list::SHAPE,
-    &harness::unpark::SHAPE,
-    &inbox::SHAPE,
-    &install::SHAPE,
-    &log::SHAPE,
-    &project::add::SHAPE,
-    &project::list::SHAPE,
-    &project::remove::SHAPE,
-    &project::show::SHAPE,
-    &project::update::SHAPE,
-    &rebuild::SHAPE,
-    &schema::SHAPE,
-    &serve::SHAPE,
-    &driving::SHAPE,
-    &task::delete::SHAPE,
-    &task::diff::SHAPE,
-    &task::history::SHAPE,
-    &task::list::SHAPE,
-    &task::logs::SHAPE,
-    &task::respawn::SHAPE,
-    &task::restore::SHAPE,
-    &task::restore::RESTORED,
-    &task::show::SHAPE,
-    &task::unblock::SHAPE,
-    &task::wait::SHAPE,
-    &task::why::SHAPE,
-    &workflow::check::SHAPE,
-    &workflow::diff::SHAPE,
-    &workflow::graph::SHAPE,
-    &workflow::list::SHAPE,
-    &workflow::new::SHAPE,
-    &workflow::schema::SHAPE,
-    &workflow::show::SHAPE,
-    &workflow::simulate::START,
-    &workflow::simulate::SHAPE,
-    &workspace::gc::SHAPE,
-    &workspace::init::SHAPE,
-    &workspace::list::SHAPE,
-];

@@ -5,6 +5,7 @@ use orange_engine::activity::Activity;
 use orange_engine::names::RunId;
 use orange_engine::schedule::Wait;
 use orange_engine::time::Timestamp;
+
 pub use orange_engine::time::age;
 use serde::Serialize;
 

@@ -8,9 +8,9 @@ use orange_driver::Meanwhile;
 use orange_engine::Workflow;
 use serde::Serialize;
 
-use super::SourceBody;
 use super::finding::{self, ProblemBody};
 use super::proof::{self, FindingBody};
+use super::source::SourceBody;
 use super::target::{self, Target, resolve};
 use crate::cli::answer::words::counted;
 use crate::cli::request::attending::{Manner, attend};

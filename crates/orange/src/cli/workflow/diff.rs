@@ -7,7 +7,7 @@ use orange_engine::language::workflow::Kind;
 use orange_engine::names::Status;
 use serde::Serialize;
 
-use super::SourceBody;
+use super::source::SourceBody;
 use super::target::{Target, load, resolve_both};
 use crate::cli::answer::words::counted;
 use crate::cli::{Error, Exit, Shape, narrate_hint_apart};

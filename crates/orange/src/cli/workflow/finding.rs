@@ -3,8 +3,10 @@
 use orange_config::{Finding, Source};
 use orange_engine::language::Position;
 use serde::Serialize;
+use serde_json::json;
 
-use crate::cli::hint_paragraph;
+use crate::cli::answer::words::counted;
+use crate::cli::{Error, Exit, hint_paragraph};
 use crate::output::{Paragraph, Style, Text};
 
 /// How far the lines below a problem's first are indented.
@@ -33,6 +35,16 @@ impl From<&Finding> for ProblemBody {
             },
         }
     }
+}
+
+/// The error for a workflow that does not load.
+pub fn invalid(verb: &str, name: &str, findings: &[Finding]) -> Error {
+    let problems: Vec<_> = findings.iter().map(ProblemBody::from).collect();
+    let count = counted(findings.len(), "problem");
+    let message = format!("cannot {verb} `{name}`: it has {count}");
+    Error::new(Exit::Refused, "workflow-invalid", message)
+        .hint(format!("run `orange workflow check {name}` to see them"))
+        .details(json!({ "name": name, "problems": problems }))
 }
 
 /// Adds a problem as a person reads it: place, code, message, picture, hint.

@@ -5,7 +5,7 @@ use orange_check::graph::{Graph, dot, mermaid, terminal};
 use orange_config::Environment;
 use serde::Serialize;
 
-use super::SourceBody;
+use super::source::SourceBody;
 use super::target::{Target, load, resolve};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};

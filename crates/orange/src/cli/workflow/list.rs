@@ -3,7 +3,8 @@
 use orange_config::{Environment, Examined, Home, Source, examine};
 use serde::Serialize;
 
-use super::{SourceBody, target};
+use super::source::SourceBody;
+use super::target;
 use crate::cli::answer::words::counted;
 use crate::cli::{Error, Exit, Shape, narrate_hint_apart};
 use crate::output::{Alignment, Cell, Output, Style, Table};

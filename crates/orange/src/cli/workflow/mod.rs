@@ -10,15 +10,14 @@ mod proof;
 pub(super) mod schema;
 pub(super) mod show;
 pub(super) mod simulate;
+mod source;
 mod target;
 
 use clap::Subcommand;
-use serde::Serialize;
 
 use crate::cli::{Error, Exit};
 use crate::output::Output;
-pub use finding::ProblemBody;
-use orange_config::{Environment, Origin, Source};
+use orange_config::Environment;
 
 /// List, show, draw, check, simulate, compare and start workflows.
 ///
@@ -46,29 +45,6 @@ impl Command {
             Command::Diff(args) => diff::run(args, environment, output),
             Command::New(args) => new::run(args, environment, output),
             Command::Schema(_) => schema::run(output),
-        }
-    }
-}
-
-/// Which workflow an answer is about.
-#[derive(Serialize, schemars::JsonSchema)]
-struct SourceBody<'a> {
-    name: &'a str,
-    from: &'static str,
-    path: Option<String>,
-}
-
-impl<'a> From<&'a Source> for SourceBody<'a> {
-    fn from(source: &'a Source) -> Self {
-        Self {
-            name: &source.name,
-            from: match source.origin {
-                Origin::Shipped(_) => "shipped",
-                Origin::Home { .. } => "home",
-                Origin::File(_) => "file",
-                Origin::Stdin => "stdin",
-            },
-            path: source.path().map(|path| path.display().to_string()),
         }
     }
 }

@@ -5,7 +5,7 @@ use orange_engine::Workflow;
 use serde::Serialize;
 use serde_json::json;
 
-use super::SourceBody;
+use super::source::SourceBody;
 use super::target::{Target, load, resolve};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::Output;

@@ -116,7 +116,7 @@ pub fn load(verb: &str, source: &Source) -> Result<Workflow, Error> {
     let Examined {
         workflow, findings, ..
     } = examine(source);
-    workflow.ok_or_else(|| Error::workflow_invalid(verb, &source.name, &findings))
+    workflow.ok_or_else(|| super::finding::invalid(verb, &source.name, &findings))
 }
 
 /// Every workflow that a name can mean here.

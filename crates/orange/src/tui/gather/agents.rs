@@ -8,7 +8,7 @@ use std::time::Duration;
 use orange_driver::Driver;
 
 use super::{Alive, Wish, wished};
-use crate::tui::message::Message;
+use crate::tui::model::message::Message;
 
 /// How often is looked for what nobody tells: an end is seen by who supervises, and recorded.
 const TICK: Duration = Duration::from_secs(4);

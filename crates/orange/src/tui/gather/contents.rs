@@ -8,8 +8,8 @@ use orange_engine::history::told;
 use orange_engine::role::Role;
 use ratatui::text::{Line, Span};
 
-use crate::tui::detail::{Content, File};
 use crate::tui::fit::{cut, fold};
+use crate::tui::model::detail::{Content, File};
 use crate::tui::theme::{Theme, Tone};
 
 fn styled(text: impl Into<String>, tone: Tone, theme: Theme) -> Line<'static> {

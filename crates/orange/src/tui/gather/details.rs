@@ -7,8 +7,8 @@ use orange_driver::{Driver, DriverError};
 use orange_engine::names::TaskId;
 
 use super::{Wish, contents, wished};
-use crate::tui::detail::{Content, Tab};
-use crate::tui::message::Message;
+use crate::tui::model::detail::{Content, Tab};
+use crate::tui::model::message::Message;
 use crate::tui::theme::Theme;
 
 /// How often a view is loaded anew: agents write without telling.

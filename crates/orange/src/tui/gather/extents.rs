@@ -9,7 +9,7 @@ use orange_driver::{Driver, Extent};
 use orange_engine::names::TaskId;
 
 use super::{Wish, wished};
-use crate::tui::message::Message;
+use crate::tui::model::message::Message;
 
 /// How often the chosen task is measured anew; git is not cheap.
 const TICK: Duration = Duration::from_secs(10);

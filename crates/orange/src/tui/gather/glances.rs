@@ -8,7 +8,7 @@ use orange_driver::{Driver, Glance, Glancer};
 use orange_engine::names::TaskId;
 
 use super::{Wish, wished};
-use crate::tui::message::Message;
+use crate::tui::model::message::Message;
 
 /// How often is glanced at what can be seen: agents write into TASK.md without telling.
 const TICK: Duration = Duration::from_secs(4);

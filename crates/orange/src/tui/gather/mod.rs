@@ -19,8 +19,8 @@ use std::time::Duration;
 use orange_driver::{Driver, TaskRow};
 use orange_engine::names::TaskId;
 
-use super::command::Aim;
-use super::message::Message;
+use super::model::command::Aim;
+use super::model::message::Message;
 use super::theme::Theme;
 
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use orange_engine::names::TaskId;
 use orange_engine::task::RunState;
 
 use super::{Alive, Wish, wished};
-use crate::tui::message::Message;
+use crate::tui::model::message::Message;
 
 /// How often is asked whether anything was written while things happen, and how often in silence.
 const POLL: Duration = Duration::from_millis(50);

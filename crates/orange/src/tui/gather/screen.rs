@@ -9,8 +9,8 @@ use ratatui::style::Style;
 
 use super::{Wish, wished};
 use crate::tui::ansi;
-use crate::tui::detail::{Content, Screen, Tab};
-use crate::tui::message::Message;
+use crate::tui::model::detail::{Content, Screen, Tab};
+use crate::tui::model::message::Message;
 use crate::tui::theme::Theme;
 
 /// How soon is looked again while something changes, and how late while nothing does.

@@ -11,13 +11,13 @@ use ratatui::crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, 
 
 use super::sample::{choose, control, enter, key, model, now, press, row, rows};
 use crate::tui::buttons::buttons;
-use crate::tui::command::{Action, Command};
-use crate::tui::detail::{Content, Tab};
 use crate::tui::layout::layout;
-use crate::tui::list::Line;
-use crate::tui::message::{Came, Message};
-use crate::tui::mode::{Mode, Told};
 use crate::tui::model::Model;
+use crate::tui::model::command::{Action, Command};
+use crate::tui::model::detail::{Content, Tab};
+use crate::tui::model::list::Line;
+use crate::tui::model::message::{Came, Message};
+use crate::tui::model::mode::{Mode, Told};
 use crate::tui::update::update;
 
 fn chosen(model: &Model) -> &str {

@@ -14,12 +14,12 @@ use ratatui::layout::Rect;
 
 use super::sample::{choose, control, enter, key, model, press};
 use crate::tui::buttons::footer;
-use crate::tui::command::{Action, Command};
-use crate::tui::detail::{Content, File, Tab};
-use crate::tui::field::Field;
 use crate::tui::keys::bindings;
-use crate::tui::message::Message;
-use crate::tui::mode::{Mode, Told};
+use crate::tui::model::command::{Action, Command};
+use crate::tui::model::detail::{Content, File, Tab};
+use crate::tui::model::field::Field;
+use crate::tui::model::message::Message;
+use crate::tui::model::mode::{Mode, Told};
 use crate::tui::model::{Choices, Model};
 use crate::tui::update::update;
 use crate::tui::view::draw_on;
@@ -247,7 +247,7 @@ fn what_each_key_does_in_each_mode() {
 /// The modes are read from their own source, so that a new one fails here until it is a sample.
 #[test]
 fn no_mode_is_forgotten() {
-    let source = include_str!("../mode.rs");
+    let source = include_str!("../model/mode.rs");
     let (_, modes) = source.split_once("pub enum Mode {\n").unwrap();
     let (modes, _) = modes.split_once("\n}").unwrap();
     let declared = modes.lines().filter_map(|line| {

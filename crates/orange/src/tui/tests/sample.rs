@@ -18,9 +18,9 @@ use orange_engine::time::Timestamp;
 use orange_engine::way::Way;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::tui::command::Command;
-use crate::tui::list::List;
-use crate::tui::message::Message;
+use crate::tui::model::command::Command;
+use crate::tui::model::list::List;
+use crate::tui::model::message::Message;
 use crate::tui::model::{Model, Supervision};
 use crate::tui::theme::Theme;
 use crate::tui::update::update;

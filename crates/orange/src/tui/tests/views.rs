@@ -13,11 +13,11 @@ use ratatui::style::{Color, Modifier};
 use ratatui::text::{Line, Span};
 
 use super::sample::{choose, control, enter, key, model, press};
-use crate::tui::detail::{Content, File, Screen, Tab};
-use crate::tui::list::List;
-use crate::tui::message::{Came, Message};
-use crate::tui::mode::{Mode, Told};
 use crate::tui::model::Model;
+use crate::tui::model::detail::{Content, File, Screen, Tab};
+use crate::tui::model::list::List;
+use crate::tui::model::message::{Came, Message};
+use crate::tui::model::mode::{Mode, Told};
 use crate::tui::theme::{Theme, Tone};
 use crate::tui::update::update;
 use crate::tui::view::draw_on;

@@ -3,10 +3,10 @@
 use orange_driver::Showing;
 use orange_engine::names::TaskId;
 
-use crate::tui::command::{Action, Command};
-use crate::tui::message::{Came, Message};
-use crate::tui::mode::{Mode, Question, Told};
 use crate::tui::model::Model;
+use crate::tui::model::command::{Action, Command};
+use crate::tui::model::message::{Came, Message};
+use crate::tui::model::mode::{Mode, Question, Told};
 use crate::tui::theme::Tone;
 
 /// For how many seconds something that was said stands there.

@@ -7,16 +7,16 @@ use orange_engine::language::verbs::Verb;
 use ratatui::crossterm::event::KeyEvent;
 
 use super::act;
-use crate::tui::command::{Action, Command};
-use crate::tui::detail::{Content, Tab};
-use crate::tui::entry::{Entering, Entry};
-use crate::tui::field::Field;
-use crate::tui::form::Form;
 use crate::tui::keys::{Deed, deed};
 use crate::tui::layout::layout;
-use crate::tui::list::Filter;
-use crate::tui::mode::{Letter, Mode, Question};
 use crate::tui::model::Model;
+use crate::tui::model::command::{Action, Command};
+use crate::tui::model::detail::{Content, Tab};
+use crate::tui::model::entry::{Entering, Entry};
+use crate::tui::model::field::Field;
+use crate::tui::model::form::Form;
+use crate::tui::model::list::Filter;
+use crate::tui::model::mode::{Letter, Mode, Question};
 use crate::tui::theme::Tone;
 
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {

@@ -7,13 +7,12 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::typing::type_into;
 use super::{act, browsing};
-use crate::tui::command::{Action, Command};
-use crate::tui::field::Field;
-use crate::tui::fuzzy::fit;
-use crate::tui::keys::{Binding, bindings};
-use crate::tui::list::Filter;
-use crate::tui::mode::{Letter, Mode, Question};
+use crate::tui::keys::found;
 use crate::tui::model::Model;
+use crate::tui::model::command::{Action, Command};
+use crate::tui::model::field::Field;
+use crate::tui::model::list::Filter;
+use crate::tui::model::mode::{Letter, Mode, Question};
 use crate::tui::theme::Tone;
 
 /// Where a choice goes by a key, of so many.
@@ -30,16 +29,6 @@ fn step(key: KeyEvent, chosen: usize, count: usize) -> Option<usize> {
 
 fn closes(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::Esc | KeyCode::Char('q'))
-}
-
-/// The commands that fit what was typed, the best first.
-pub fn found(model: &Model, typed: &str) -> Vec<Binding> {
-    let mut all: Vec<(usize, Binding)> = bindings(model)
-        .into_iter()
-        .filter_map(|it| Some((fit(typed, &it.label)?, it)))
-        .collect();
-    all.sort_by_key(|(cost, _)| *cost);
-    all.into_iter().map(|(_, binding)| binding).collect()
 }
 
 pub(super) fn palette(model: &mut Model, key: KeyEvent) -> Vec<Command> {

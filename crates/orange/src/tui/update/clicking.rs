@@ -5,13 +5,13 @@ use ratatui::layout::{Position, Rect};
 
 use super::{browsing, press};
 use crate::tui::buttons::buttons;
-use crate::tui::command::Command;
-use crate::tui::detail::Tab;
 use crate::tui::keys::Deed;
-use crate::tui::layout::layout;
-use crate::tui::list::Line;
-use crate::tui::mode::Mode;
+use crate::tui::layout::{layout, tab_columns};
 use crate::tui::model::Model;
+use crate::tui::model::command::Command;
+use crate::tui::model::detail::Tab;
+use crate::tui::model::list::Line;
+use crate::tui::model::mode::Mode;
 
 pub(super) fn click(model: &mut Model, mouse: MouseEvent) -> Vec<Command> {
     let at = Position::new(mouse.column, mouse.row);
@@ -57,17 +57,6 @@ pub(super) fn click(model: &mut Model, mouse: MouseEvent) -> Vec<Command> {
         }
     }
     Vec::new()
-}
-
-/// The name of each view with the column it begins in.
-pub fn tab_columns() -> impl Iterator<Item = (u16, Tab)> {
-    let mut column = 1;
-    Tab::ALL.into_iter().map(move |tab| {
-        let at = column;
-        // Its number, a space, its name, and two columns to the next.
-        column += u16::try_from(tab.title().len()).unwrap_or(0) + 4;
-        (at, tab)
-    })
 }
 
 fn tab_at(column: u16) -> Option<Tab> {

@@ -4,10 +4,10 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::act;
 use super::typing::{edits, sends, type_into};
-use crate::tui::command::{Action, Command};
-use crate::tui::form::Part;
-use crate::tui::mode::Mode;
 use crate::tui::model::Model;
+use crate::tui::model::command::{Action, Command};
+use crate::tui::model::form::Part;
+use crate::tui::model::mode::Mode;
 
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     let Mode::Create(form) = &mut model.mode else {
@@ -47,7 +47,7 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     Vec::new()
 }
 
-fn step(form: &mut crate::tui::form::Form, by: isize) {
+fn step(form: &mut crate::tui::model::form::Form, by: isize) {
     if let Some(choice) = form.choice() {
         choice.step(by);
     }

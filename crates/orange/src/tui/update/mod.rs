@@ -10,15 +10,12 @@ mod typing;
 use orange_engine::names::TaskId;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-pub use choosing::found;
-pub use clicking::tab_columns;
-
-use super::command::{Aim, Command};
-use super::detail::Tab;
 use super::layout::layout;
-use super::message::Message;
-use super::mode::Mode;
 use super::model::Model;
+use super::model::command::{Aim, Command};
+use super::model::detail::Tab;
+use super::model::message::Message;
+use super::model::mode::Mode;
 
 /// Takes in what happened; what is to be done about it outside of the model.
 pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
@@ -85,8 +82,8 @@ fn aim(model: &Model, height: usize, selected: Option<TaskId>) -> Aim {
     let lines = model.list.lines().iter().skip(model.list.top).take(height);
     let mut visible: Vec<TaskId> = lines
         .filter_map(|line| match line {
-            super::list::Line::Task(id) => Some(id.clone()),
-            super::list::Line::Heading(..) => None,
+            super::model::list::Line::Task(id) => Some(id.clone()),
+            super::model::list::Line::Heading(..) => None,
         })
         .collect();
     // What can be done with the chosen one is in the footer, wherever it is.
@@ -111,7 +108,7 @@ fn aim(model: &Model, height: usize, selected: Option<TaskId>) -> Aim {
 /// How many lines of what an agent has shown before can be scrolled to.
 const BEFORE: usize = 2000;
 
-fn act(model: &mut Model, action: super::command::Action) -> Vec<Command> {
+fn act(model: &mut Model, action: super::model::command::Action) -> Vec<Command> {
     let number = model.next_number;
     model.next_number += 1;
     model.notice = None;

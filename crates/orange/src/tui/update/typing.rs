@@ -3,11 +3,11 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::act;
-use crate::tui::command::Command;
-use crate::tui::field::Field;
-use crate::tui::form::Part;
-use crate::tui::mode::Mode;
 use crate::tui::model::Model;
+use crate::tui::model::command::Command;
+use crate::tui::model::field::Field;
+use crate::tui::model::form::Part;
+use crate::tui::model::mode::Mode;
 use crate::tui::theme::Tone;
 
 /// Types a key into a text; whether it meant anything there.

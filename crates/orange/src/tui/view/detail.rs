@@ -6,11 +6,11 @@ use ratatui::style::Modifier;
 use ratatui::text::Line;
 
 use super::cursor;
-use crate::tui::detail::{Content, File, Screen, Tab};
 use crate::tui::fit::{fold, put};
+use crate::tui::layout::tab_columns;
 use crate::tui::model::Model;
+use crate::tui::model::detail::{Content, File, Screen, Tab};
 use crate::tui::theme::Tone;
-use crate::tui::update::tab_columns;
 
 /// Draws the names of the views, and of what they are views.
 pub(super) fn draw_tabs(model: &Model, area: Rect, buffer: &mut Buffer) {

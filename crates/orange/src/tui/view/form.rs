@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 
 use super::popup::{field, frame};
 use crate::tui::fit::put;
-use crate::tui::form::{Choice, Form, Part};
 use crate::tui::model::Model;
+use crate::tui::model::form::{Choice, Form, Part};
 use crate::tui::theme::Tone;
 
 /// The columns in which the names of the parts stand.

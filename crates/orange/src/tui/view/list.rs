@@ -9,11 +9,11 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use crate::output::count;
-use crate::tui::entry::Entry;
 use crate::tui::fit::{fold, put};
-use crate::tui::list::Line;
 use crate::tui::model::Model;
-use crate::tui::needs::needs;
+use crate::tui::model::entry::Entry;
+use crate::tui::model::list::Line;
+use crate::tui::model::needs::needs;
 use crate::tui::theme::Tone;
 
 /// How wide each column is; nothing where there is no room for it.

@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 use super::buttons::buttons;
 use super::fit::put;
 use super::layout::layout;
-use super::mode::Mode;
+use super::model::mode::Mode;
 use super::model::{Model, Supervision};
 use super::theme::Tone;
 use crate::output::count;

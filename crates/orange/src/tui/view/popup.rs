@@ -6,13 +6,13 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Borders, Clear, Widget as _};
 
 use super::cursor;
-use crate::tui::field::Field;
 use crate::tui::fit::{fold, put};
-use crate::tui::list::Filter;
-use crate::tui::mode::{Letter, Mode, Question, Told};
+use crate::tui::keys::found;
 use crate::tui::model::Model;
+use crate::tui::model::field::Field;
+use crate::tui::model::list::Filter;
+use crate::tui::model::mode::{Letter, Mode, Question, Told};
 use crate::tui::theme::Tone;
-use crate::tui::update::found;
 
 /// How wide something that lies above is at most.
 const WIDEST: u16 = 76;

@@ -10,7 +10,7 @@ use super::dialogue::Dialogue;
 use super::menu::Choice;
 use super::place::Place;
 use super::script::{Event, Failure, Walk};
-use crate::cli::workflow::SourceBody;
+use crate::cli::workflow::source::SourceBody;
 
 /// The answer about a script.
 #[derive(Serialize, schemars::JsonSchema)]

@@ -23,7 +23,7 @@ use serde_json::json;
 use understand::Unknown;
 use view::View;
 
-use super::SourceBody;
+use super::source::SourceBody;
 use super::target::{Target, load, resolve};
 use crate::cli::answer::words::counted;
 use crate::cli::{Error, Exit, Shape};

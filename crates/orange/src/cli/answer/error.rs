@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io;
 
-use orange_config::{CatalogError, Finding, HomeError, NewWorkflowError, reason};
+use orange_config::{CatalogError, HomeError, NewWorkflowError, reason};
 use orange_driver::supervisor::SupervisorError;
 use orange_driver::{DriverError, Kind};
 use orange_engine::Refusal;
@@ -12,8 +12,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::workflow::ProblemBody;
-use crate::cli::answer::words::counted;
 use crate::cli::{Exit, Shape};
 use crate::output::{Output, Paragraph, Style, Text};
 
@@ -89,15 +87,6 @@ impl Error {
             "run `orange task delete {task} --yes`; its directory is moved to the trash, and its \
              branch, kept work and history stay"
         ))
-    }
-
-    pub fn workflow_invalid(verb: &str, name: &str, findings: &[Finding]) -> Error {
-        let problems: Vec<_> = findings.iter().map(ProblemBody::from).collect();
-        let count = counted(findings.len(), "problem");
-        let message = format!("cannot {verb} `{name}`: it has {count}");
-        Error::new(Exit::Refused, "workflow-invalid", message)
-            .hint(format!("run `orange workflow check {name}` to see them"))
-            .details(json!({ "name": name, "problems": problems }))
     }
 
     /// Tells the caller: a program by the answer, a person by the narration.

@@ -1,13 +1,23 @@
 //! Everything a frame is drawn from.
 
+pub mod command;
+pub mod detail;
+pub mod entry;
+pub mod field;
+pub mod form;
+pub mod list;
+pub mod message;
+pub mod mode;
+pub mod needs;
+
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
-use super::command::{Action, Aim};
-use super::detail::Detail;
-use super::list::List;
-use super::mode::Mode;
-use super::theme::{Theme, Tone};
+use self::command::{Action, Aim};
+use self::detail::Detail;
+use self::list::List;
+use self::mode::Mode;
+use crate::tui::theme::{Theme, Tone};
 
 /// Everything a frame is drawn from. It is changed by `update` alone.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use super::command::Action;
 use super::detail::{Content, Tab};
 use super::mode::Told;
-use super::model::{Choices, Supervision};
+use super::{Choices, Supervision};
 
 #[derive(Clone, Debug)]
 pub enum Message {

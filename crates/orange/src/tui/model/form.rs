@@ -1,7 +1,7 @@
 //! The form that describes a new task.
 
+use super::Choices;
 use super::field::Field;
-use super::model::Choices;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {

@@ -9,7 +9,7 @@ use orange_engine::names::{ProjectName, TaskId};
 use orange_engine::time::Timestamp;
 
 use super::entry::Entry;
-use super::fuzzy::fit;
+use crate::tui::fuzzy::fit;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Zone {
