@@ -4,7 +4,7 @@ use orange_check::diff::diff;
 use orange_engine::decision::Decision;
 use orange_engine::document::reading::{self, VerdictMode};
 use orange_engine::document::{Document, FieldValue, Frontmatter, SectionName, demote_headings};
-use orange_engine::input::{Ask, Cause, Facts, Input, NewTask, Observation, Request};
+use orange_engine::input::{Ask, Cause, Facts, Input, Known, NewTask, Request};
 use orange_engine::language::intervals::{overlap, uncovered};
 use orange_engine::language::prompt::Prompt;
 use orange_engine::language::when::{Limits, When};
@@ -90,11 +90,7 @@ pub fn workflow(data: &[u8]) {
         tuning: orange_engine::task::Tuning::default(),
         queueing: orange_engine::task::Queueing::default(),
     };
-    let Decision::Plan(plan) = create(
-        &workflow,
-        &new,
-        &input(Cause::Observation(Observation::TimedOut)),
-    ) else {
+    let Decision::Plan(plan) = create(&workflow, &new, &known()) else {
         return;
     };
     let Ok(task) = replay(&plan.events) else {
@@ -112,7 +108,11 @@ pub fn workflow(data: &[u8]) {
                 message: None,
                 head: None,
             };
-            let decision = decide(&workflow, &task, &input(Cause::Request(request)));
+            let input = Input {
+                known: known(),
+                cause: Cause::Request(request),
+            };
+            let decision = decide(&workflow, &task, &input);
             if let Decision::Plan(next) = decision {
                 let events = plan.events.iter().chain(&next.events);
                 assert!(replay(events).is_ok());
@@ -155,12 +155,11 @@ pub fn prompt(data: &[u8]) {
     }
 }
 
-fn input(cause: Cause) -> Input {
-    Input {
+fn known() -> Known {
+    Known {
         at: Timestamp::from_millis(0),
         fresh: FreshId::new("r1"),
         document: Document::parse(b"## Plan\n\nAPPROACH: x\n").ok(),
         facts: Facts::default(),
-        cause,
     }
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use orange_engine::document::Document;
 use orange_engine::event::{Event, Fact, StatusChanged};
-use orange_engine::input::{Ask, Cause, Facts, Input, NewTask, Observation, Request};
+use orange_engine::input::{Ask, Cause, Facts, Input, Known, NewTask, Request};
 use orange_engine::language::workflow::Trigger;
 use orange_engine::names::{BranchName, FreshId, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
@@ -30,8 +30,9 @@ fn main() {
     let source = shipped::named("default").expect("it is shipped").source;
     let workflow = load(source).into_result().expect("it loads");
     let task = working_task(&workflow);
-    let input = input(
-        Cause::Request(Request {
+    let input = Input {
+        known: known(Some(document())),
+        cause: Cause::Request(Request {
             by: Role::Worker,
             ask: Ask::Move {
                 to: Status::new("agent-review"),
@@ -40,8 +41,7 @@ fn main() {
             message: None,
             head: None,
         }),
-        Some(document()),
-    );
+    };
     let mut times: Vec<Duration> = (0..ROUNDS)
         .map(|_| once(&workflow, &task, &input))
         .collect();
@@ -77,13 +77,12 @@ fn document() -> Document {
     Document::parse(text.as_bytes()).expect("it is a document")
 }
 
-fn input(cause: Cause, document: Option<Document>) -> Input {
-    Input {
+fn known(document: Option<Document>) -> Known {
+    Known {
         at: Timestamp::from_millis(1_794_705_630_405),
         fresh: FreshId::new("r7k2q"),
         document,
         facts: Facts::default(),
-        cause,
     }
 }
 
@@ -100,11 +99,7 @@ fn working_task(workflow: &Workflow) -> Task {
         tuning: orange_engine::task::Tuning::default(),
         queueing: orange_engine::task::Queueing::default(),
     };
-    let Decision::Plan(plan) = create(
-        workflow,
-        &new,
-        &input(Cause::Observation(Observation::TimedOut), None),
-    ) else {
+    let Decision::Plan(plan) = create(workflow, &new, &known(None)) else {
         panic!("a task can be created")
     };
     let task = replay(&plan.events).expect("a plan is a history");

@@ -21,15 +21,21 @@ use crate::time::Timestamp;
 /// Everything `decide` may know besides the workflow and the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
+    pub known: Known,
+    /// What it is about.
+    pub cause: Cause,
+}
+
+/// What is known when a decision is made, whatever it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
     pub at: Timestamp,
-    /// A text no earlier input carried.
+    /// A text that came with no earlier decision.
     pub fresh: FreshId,
     /// TASK.md as it was just read; `None` when it was not read.
     pub document: Option<Document>,
     /// What is known about the world.
     pub facts: Facts,
-    /// What it is about.
-    pub cause: Cause,
 }
 
 /// What an input is about.

@@ -34,7 +34,7 @@ pub mod wording;
 pub use apply::{apply, replay};
 pub use decide::{create, decide, held_back, outlook, stands_for};
 pub use decision::{Decision, Needs, Plan};
-pub use input::{Cause, Input};
+pub use input::{Cause, Input, Known};
 pub use language::{Workflow, load};
 pub use refusal::Refusal;
 pub use schedule::schedule;

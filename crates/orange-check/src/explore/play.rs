@@ -6,7 +6,7 @@ use orange_engine::decision::Decision;
 use orange_engine::document::Document;
 use orange_engine::effect::{Effect, EffectOutcome};
 use orange_engine::event::Event;
-use orange_engine::input::{Ask, Cause, Facts, Input, NewTask, Observation, Request};
+use orange_engine::input::{Ask, Cause, Facts, Input, Known, NewTask, Observation, Request};
 use orange_engine::language::Workflow;
 use orange_engine::language::verbs::Verb;
 use orange_engine::merged::Merged;
@@ -53,7 +53,7 @@ pub struct Playing<'w> {
     workflow: &'w Workflow,
     /// The task, once it has begun.
     pub task: Option<Task>,
-    /// Every input of `decide` so far; the first is one of `create`.
+    /// Every input of `decide` so far.
     pub inputs: Vec<Input>,
     number: usize,
 }
@@ -74,9 +74,9 @@ impl<'w> Playing<'w> {
         self.number += 1;
         let (inputs, played) = match &self.task {
             None => {
-                let (new, input) = beginning(step).ok_or(Refused::Nothing)?;
-                let played = begin(self.workflow, &new, &input, fails(step))?;
-                (vec![input], played)
+                let (new, known) = beginning(step).ok_or(Refused::Nothing)?;
+                let played = begin(self.workflow, &new, &known, fails(step))?;
+                (Vec::new(), played)
             }
             Some(task) => {
                 let inputs = inputs(self.workflow, task, step, self.number);
@@ -95,8 +95,8 @@ pub(super) fn fails(step: &Step) -> Option<usize> {
     step.fails.as_ref().map(|failing| failing.index)
 }
 
-/// What a step that begins a task asks for.
-pub fn beginning(step: &Step) -> Option<(NewTask, Input)> {
+/// What a step that begins a task asks for, and what is known then.
+pub fn beginning(step: &Step) -> Option<(NewTask, Known)> {
     let Happening::Begin { entry, summary } = &step.happening else {
         return None;
     };
@@ -112,25 +112,22 @@ pub fn beginning(step: &Step) -> Option<(NewTask, Input)> {
         tuning: Tuning::default(),
         queueing: Queueing::default(),
     };
-    // Creating reads no cause; any will do.
-    let cause = Cause::Observation(Observation::TimedOut);
-    let input = Input {
+    let known = Known {
         at: Timestamp::from_millis(0),
         fresh: FreshId::new("run 0"),
         document: None,
         facts: Facts::default(),
-        cause,
     };
-    Some((new, input))
+    Some((new, known))
 }
 
 pub(super) fn begin(
     workflow: &Workflow,
     new: &NewTask,
-    input: &Input,
+    known: &Known,
     fails: Option<usize>,
 ) -> Result<Played, Refused> {
-    match create(workflow, new, input) {
+    match create(workflow, new, known) {
         Decision::Plan(plan) => {
             let mut events = plan.events.into_iter();
             let first = events.next().ok_or(Refused::Nothing)?;
@@ -168,17 +165,17 @@ pub(super) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usiz
     for run in task.runs.values() {
         facts.reports.insert(run.id.clone(), None);
     }
-    let input = Input {
+    let known = Known {
         at: Timestamp::from_millis(task.entered.at.millis().saturating_add(lasted)),
         fresh: FreshId::new(format!("run {number}")),
         document: artifact::document(&step.shown, number),
         facts,
-        cause,
     };
     let brought = step.shown.brought_by.clone().map(|by| Input {
+        known: known.clone(),
         cause: Cause::Observation(Observation::DocumentRead { by, asked: true }),
-        ..input.clone()
     });
+    let input = Input { known, cause };
     brought.into_iter().chain([input]).collect()
 }
 
@@ -328,18 +325,20 @@ fn outcome(task: &Task, effect: &Effect) -> EffectOutcome {
 /// Reports what became of an effect; a transition that follows from it may want the document.
 fn report(workflow: &Workflow, played: &mut Played, observation: Observation) -> bool {
     let mut input = Input {
-        at: played.task.entered.at,
-        fresh: FreshId::new("run of an effect"),
-        document: None,
-        facts: Facts {
-            entered: played.task.entered.version,
-            ..Facts::default()
+        known: Known {
+            at: played.task.entered.at,
+            fresh: FreshId::new("run of an effect"),
+            document: None,
+            facts: Facts {
+                entered: played.task.entered.version,
+                ..Facts::default()
+            },
         },
         cause: Cause::Observation(observation),
     };
     let mut decision = decide(workflow, &played.task, &input);
     if matches!(decision, Decision::Needs(_)) {
-        input.document = Document::parse(b"").ok();
+        input.known.document = Document::parse(b"").ok();
         decision = decide(workflow, &played.task, &input);
     }
     let Decision::Plan(plan) = decision else {

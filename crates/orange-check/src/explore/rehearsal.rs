@@ -52,8 +52,8 @@ impl<'w> Rehearsal<'w> {
     pub fn take(&mut self, step: &Step) -> Result<Played, Refused> {
         self.number += 1;
         let Some(task) = &self.task else {
-            let (new, input) = beginning(step).ok_or(Refused::Nothing)?;
-            let played = begin(self.workflow, &new, &input, fails(step))?;
+            let (new, known) = beginning(step).ok_or(Refused::Nothing)?;
+            let played = begin(self.workflow, &new, &known, fails(step))?;
             self.settle(&played);
             return Ok(played);
         };
@@ -62,7 +62,7 @@ impl<'w> Rehearsal<'w> {
         }
         let mut inputs = inputs(self.workflow, task, step, self.number);
         for input in &mut inputs {
-            input.document.clone_from(&self.document);
+            input.known.document.clone_from(&self.document);
         }
         match play(self.workflow, task, &inputs, fails(step)) {
             Ok(played) => {

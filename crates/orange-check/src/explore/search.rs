@@ -155,18 +155,18 @@ pub fn explore(workflow: &Workflow, most: usize, watch: &mut dyn FnMut(&Visit<'_
 impl Search<'_, '_> {
     fn begin(&mut self) {
         for step in beginnings(self.workflow, &self.explored.relevance) {
-            let Some((new, input)) = play::beginning(&step) else {
+            let Some((new, known)) = play::beginning(&step) else {
                 continue;
             };
             let number = self.number(step.clone());
-            let Ok(played) = play::begin(self.workflow, &new, &input, None) else {
+            let Ok(played) = play::begin(self.workflow, &new, &known, None) else {
                 continue;
             };
             self.explored.entries.extend(new.status.clone());
             self.arrive(None, number, None, &played);
             for (index, label) in failures(&played.events) {
                 let number = self.number(step.failing(index, label));
-                if let Ok(played) = play::begin(self.workflow, &new, &input, Some(index)) {
+                if let Ok(played) = play::begin(self.workflow, &new, &known, Some(index)) {
                     self.arrive(None, number, None, &played);
                 }
             }

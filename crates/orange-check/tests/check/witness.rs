@@ -34,23 +34,17 @@ fn live(workflow: &Workflow, steps: &[Step]) -> Vec<Lived> {
         let before = lives.last().map(|lived| lived.after.clone());
         let inputs: Vec<Input> = playing.inputs[told..].to_vec();
         told = playing.inputs.len();
-        let mut task = before.clone();
         let mut events = Vec::new();
+        let mut after = before.clone().unwrap_or_else(|| {
+            let (new, known) = beginning(step).unwrap();
+            events = planned(step, create(workflow, &new, &known));
+            replay(&events).unwrap()
+        });
         for input in &inputs {
-            let decision = match &task {
-                None => create(workflow, &beginning(step).unwrap().0, input),
-                Some(task) => decide(workflow, task, input),
-            };
-            let Decision::Plan(plan) = decision else {
-                panic!("`{step}` is not decided: {decision:#?}")
-            };
-            task = Some(match task {
-                None => replay(&plan.events).unwrap(),
-                Some(task) => plan.events.iter().fold(task, apply),
-            });
-            events.extend(plan.events);
+            let more = planned(step, decide(workflow, &after, input));
+            after = more.iter().fold(after, apply);
+            events.extend(more);
         }
-        let after = task.unwrap();
         assert_eq!(Some(&after), playing.task.as_ref(), "`{step}`");
         lives.push(Lived {
             before,
@@ -60,6 +54,13 @@ fn live(workflow: &Workflow, steps: &[Step]) -> Vec<Lived> {
         });
     }
     lives
+}
+
+fn planned(step: &Step, decision: Decision) -> Vec<Event> {
+    let Decision::Plan(plan) = decision else {
+        panic!("`{step}` is not decided: {decision:#?}")
+    };
+    plan.events
 }
 
 impl Lived {
@@ -246,7 +247,7 @@ fn decided_twice(lives: &[Lived], message: &str) -> bool {
         .iter()
         .flat_map(|lived| {
             let document = lived.inputs.iter().rev();
-            let mut document = document.filter_map(|input| input.document.as_ref());
+            let mut document = document.filter_map(|input| input.known.document.as_ref());
             let hash = document.next().and_then(|document| {
                 let section = document.section(&section)?;
                 Some(section.hash())

@@ -5,7 +5,7 @@ use orange_config::{Harnesses, Project, Projects};
 use orange_effects::git::{require_branch, usual_branch};
 use orange_engine::document::{Document, FieldValue, SectionName, demote_headings};
 use orange_engine::event::Event;
-use orange_engine::input::{Cause, Facts, Input, NewTask, Observation};
+use orange_engine::input::{Facts, Known, NewTask};
 use orange_engine::names::{BranchName, HarnessName, ProjectName, Status, TaskId};
 use orange_engine::role::Role;
 use orange_engine::task::{Queueing, Tuning};
@@ -155,13 +155,11 @@ impl Steps {
             let length = (ids::SHORTEST + attempt / TRIES).min(LONGEST);
             let id = ids::task_id(length)?;
             let document = first_text(&id, new)?;
-            let input = Input {
+            let known = Known {
                 at: clock::now(),
                 fresh: ids::fresh()?,
                 document: Some(document.clone()),
                 facts: Facts::default(),
-                // What begins has no cause yet; the field is not read.
-                cause: Cause::Observation(Observation::TimedOut),
             };
             let branch = new.branch.clone();
             let branch = branch.unwrap_or_else(|| usual_branch(&id));
@@ -177,7 +175,7 @@ impl Steps {
                 tuning: new.tuning.clone(),
                 queueing: prepared.queueing.clone(),
             };
-            let plan = match create(&prepared.workflow, &task, &input) {
+            let plan = match create(&prepared.workflow, &task, &known) {
                 Decision::Plan(plan) => plan,
                 Decision::Refusal(refusal) => return Ok(Created::Refused(Box::new(refusal))),
                 Decision::Needs(_) => return Err(DriverError::Contended { task: id }),

@@ -10,7 +10,7 @@ use orange_engine::report::Report;
 use orange_store::{GateCommand, Store, StoredTask};
 
 use crate::DriverError;
-use crate::steps::{Known, Steps, read};
+use crate::steps::{Gathered, Steps, read};
 use crate::workspaces::repository::BranchQuestion;
 
 /// The largest report in bytes; a larger one is not read.
@@ -23,7 +23,7 @@ impl Steps {
         store: &mut Store,
         stored: &StoredTask,
         needs: &Needs,
-        known: &mut Known,
+        known: &mut Gathered,
     ) -> Result<(), DriverError> {
         let task = &stored.task;
         known.facts.entered = needs.entered;

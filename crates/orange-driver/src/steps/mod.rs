@@ -13,7 +13,7 @@ use std::sync::Arc;
 use orange_config::clock;
 use orange_engine::document::Document;
 use orange_engine::event::Event;
-use orange_engine::input::{Ask, Cause, Facts, Input, Observation, Request};
+use orange_engine::input::{Ask, Cause, Facts, Input, Known, Observation, Request};
 use orange_engine::language::load;
 use orange_engine::language::verbs::Verb;
 use orange_engine::names::{BranchName, CommitId, TaskId};
@@ -67,9 +67,9 @@ pub(crate) enum Stepped {
     Refused(Box<Refusal>),
 }
 
-/// What is known while a step is decided.
+/// What was gathered to decide a step, and what it was gathered for.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct Gathered {
     pub(crate) document: Option<Document>,
     pub(crate) unknown: Option<Unknown>,
     pub(crate) facts: Facts,
@@ -111,7 +111,7 @@ impl Steps {
             let stored = store.require(id)?;
             store.require_same_history(&stored.task)?;
             let workflow = pinned(&stored)?;
-            let mut known = Known::default();
+            let mut known = Gathered::default();
             known.facts.entered = stored.task.entered.version;
             if let Some((branch, facts)) = gathered.take()
                 && branch == stored.task.branch
@@ -160,15 +160,17 @@ impl Steps {
         stored: &StoredTask,
         workflow: &Workflow,
         cause: &Cause,
-        known: &mut Known,
+        known: &mut Gathered,
     ) -> Result<Option<Stepped>, DriverError> {
         let task = &stored.task;
         for _ in 0..GATHERINGS {
             let input = Input {
-                at: clock::now(),
-                fresh: ids::fresh()?,
-                document: known.document.clone(),
-                facts: known.facts.clone(),
+                known: Known {
+                    at: clock::now(),
+                    fresh: ids::fresh()?,
+                    document: known.document.clone(),
+                    facts: known.facts.clone(),
+                },
                 cause: cause.clone(),
             };
             match decide(workflow, task, &input) {
@@ -275,7 +277,11 @@ fn merges(cause: &Cause) -> bool {
 }
 
 /// Reads TASK.md; what nobody can tell is no import.
-pub(crate) fn read(store: &mut Store, id: &TaskId, known: &mut Known) -> Result<(), DriverError> {
+pub(crate) fn read(
+    store: &mut Store,
+    id: &TaskId,
+    known: &mut Gathered,
+) -> Result<(), DriverError> {
     match orange_store::import(store, id, clock::now())? {
         Reading::Read(imported) => known.document = Some(imported.document),
         Reading::Unknown(unknown) => known.unknown = Some(unknown),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use orange_config::clock;
 use orange_engine::Workflow;
-use orange_engine::input::{Cause, Facts, Input, Observation};
+use orange_engine::input::{Facts, Known};
 use orange_engine::language::when::{Operator, When};
 use orange_engine::names::{HarnessName, TaskId, WorkflowName};
 use orange_engine::role::Role;
@@ -70,7 +70,7 @@ impl Glancer {
             Reading::Read(imported) => Some(imported.document),
             Reading::Unknown(_) => None,
         };
-        let input = Input {
+        let known = Known {
             at: clock::now(),
             fresh: ids::fresh()?,
             document,
@@ -78,8 +78,6 @@ impl Glancer {
                 entered: stored.task.entered.version,
                 ..Facts::default()
             },
-            // Nothing is asked for; the field is not read.
-            cause: Cause::Observation(Observation::TimedOut),
         };
         let unread = self.store.inbox(task)?;
         let unread = unread.iter().filter(|it| it.read_at.is_none()).count();
@@ -96,7 +94,7 @@ impl Glancer {
         Ok(Glance {
             harness: harness.clone(),
             workflow: task.workflow.clone(),
-            ways: outlook(workflow, task, &input),
+            ways: outlook(workflow, task, &known),
             rounds: rounds(workflow),
             respawn: missing_agent(workflow, task),
             unread,

@@ -3,7 +3,7 @@
 use orange_config::clock;
 use orange_engine::Workflow;
 use orange_engine::event::Event;
-use orange_engine::input::{Cause, Facts, Input, Observation};
+use orange_engine::input::{Facts, Known};
 use orange_engine::names::TaskId;
 use orange_engine::outlook;
 use orange_engine::role::Role;
@@ -134,7 +134,7 @@ impl Views {
         if let Err(error) = self.steps.limits(&Role::Engine) {
             unknown.push(format!("limits: {error}"));
         }
-        let mut input = Input {
+        let mut known = Known {
             at: clock::now(),
             fresh: ids::fresh()?,
             document,
@@ -142,19 +142,17 @@ impl Views {
                 entered: stored.task.entered.version,
                 ..Facts::default()
             },
-            // Nothing is asked for; the field is not read.
-            cause: Cause::Observation(Observation::TimedOut),
         };
-        let mut ways = outlook(&workflow, &stored.task, &input);
+        let mut ways = outlook(&workflow, &stored.task, &known);
         if ways.iter().any(|way| !way.unchecked.is_empty()) {
             match self
                 .workspaces
                 .git_facts(&store, &stored.task, BranchQuestion::default())
             {
-                Ok(facts) => input.facts.git = Some(facts),
+                Ok(facts) => known.facts.git = Some(facts),
                 Err(error) => unknown.push(error.to_string()),
             }
-            ways = outlook(&workflow, &stored.task, &input);
+            ways = outlook(&workflow, &stored.task, &known);
         }
         Ok(Outlook { ways, unknown })
     }

@@ -10,7 +10,7 @@ use crate::apply::begin;
 use crate::decision::Decision;
 use crate::document::{SectionHash, SectionName};
 use crate::event::{Created, Event, Fact};
-use crate::input::{Input, NewTask};
+use crate::input::{Known, NewTask};
 use crate::language::Workflow;
 use crate::language::hooks::Hook;
 use crate::language::workflow::Entry;
@@ -19,7 +19,7 @@ use crate::refusal::{Attempt, Missing, Refusal};
 use crate::task::Task;
 
 /// Decides whether and where a task begins; its plan starts with `task.created`.
-pub fn create(workflow: &Workflow, new: &NewTask, input: &Input) -> Decision {
+pub fn create(workflow: &Workflow, new: &NewTask, known: &Known) -> Decision {
     let mut closed = None;
     for entry in &workflow.entries {
         if new
@@ -29,9 +29,9 @@ pub fn create(workflow: &Workflow, new: &NewTask, input: &Input) -> Decision {
         {
             continue;
         }
-        let (event, task) = beginning(workflow, new, entry, input);
+        let (event, task) = beginning(workflow, new, entry, known);
         match guard(entry, &task) {
-            None => return enter(workflow, entry, task, event, input),
+            None => return enter(workflow, entry, task, event, known),
             Some(missing) => {
                 closed.get_or_insert(missing);
             }
@@ -52,7 +52,7 @@ pub fn create(workflow: &Workflow, new: &NewTask, input: &Input) -> Decision {
     Decision::Refusal(refusal)
 }
 
-fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, input: &Input) -> (Event, Task) {
+fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, known: &Known) -> (Event, Task) {
     let created = Created {
         id: new.id.clone(),
         project: new.project.clone(),
@@ -66,11 +66,11 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, input: &Input) -
         tuning: new.tuning.clone(),
         queueing: new.queueing.clone(),
         fields: workflow.fields.clone(),
-        sections: existing_sections(workflow, input),
+        sections: existing_sections(workflow, known),
     };
     let event = Event {
         version: 1,
-        at: input.at,
+        at: known.at,
         fact: Fact::TaskCreated(created.clone()),
     };
     let task = begin(&created, &event);
@@ -80,12 +80,12 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, input: &Input) -
 /// What was written before the task began is old from the start.
 pub(super) fn existing_sections(
     workflow: &Workflow,
-    input: &Input,
+    known: &Known,
 ) -> BTreeMap<SectionName, SectionHash> {
     let names = workflow.gated_sections().iter();
     names
         .filter_map(|name| {
-            let section = input.document.as_ref()?.section(name)?;
+            let section = known.document.as_ref()?.section(name)?;
             Some((name.clone(), section.hash()))
         })
         .collect()
@@ -105,9 +105,9 @@ fn guard(entry: &Entry, task: &Task) -> Option<Missing> {
     Some(Missing::GuardFailed { when, values })
 }
 
-fn enter(workflow: &Workflow, entry: &Entry, task: Task, event: Event, input: &Input) -> Decision {
+fn enter(workflow: &Workflow, entry: &Entry, task: Task, event: Event, known: &Known) -> Decision {
     let plan = event.version;
-    let mut steps = Steps::begin(workflow, task, event, input);
+    let mut steps = Steps::begin(workflow, task, event, known);
     change_fields(&mut steps, &entry.set);
     let state = workflow.state(&entry.status);
     let on_enter = state.map_or(&[] as &[Hook], |state| &state.on_enter);

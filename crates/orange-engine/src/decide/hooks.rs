@@ -19,11 +19,11 @@ pub(super) struct Context<'a> {
     pub(super) plan: u64,
     pub(super) message: &'a str,
     /// The runs that were known before the transition.
-    pub(super) known: &'a [Known],
+    pub(super) known: &'a [KnownRun],
 }
 
 /// A run that a kill may have to end.
-pub(super) struct Known {
+pub(super) struct KnownRun {
     /// As what it ran; unknown for what a failed kill left behind.
     role: Option<Role>,
     run: RunId,
@@ -31,11 +31,11 @@ pub(super) struct Known {
 
 /// Every run that may still have a process, dead agents and failed kills included: a dead agent
 /// can leave children, and what a failed kill was for is still there.
-pub(super) fn known_runs(steps: &Steps<'_>) -> Vec<Known> {
-    let mut known: Vec<Known> = Vec::new();
+pub(super) fn known_runs(steps: &Steps<'_>) -> Vec<KnownRun> {
+    let mut known: Vec<KnownRun> = Vec::new();
     let mut add = |role: Option<&Role>, run: &RunId| {
         if known.iter().all(|other| other.run != *run) {
-            known.push(Known {
+            known.push(KnownRun {
                 role: role.cloned(),
                 run: run.clone(),
             });
@@ -176,7 +176,7 @@ fn start(steps: &mut Steps<'_>, hook: &SpawnHook, context: &Context<'_>) -> Spaw
 }
 
 fn kill(scope: KillScope, context: &Context<'_>) -> Kill {
-    let reaches = |known: &&Known| match &scope {
+    let reaches = |known: &&KnownRun| match &scope {
         KillScope::Role(role) => known.role.as_ref() == Some(role),
         KillScope::Session | KillScope::Runs => true,
     };

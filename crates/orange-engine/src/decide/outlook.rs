@@ -3,7 +3,7 @@
 use super::edges::{self, Asker};
 use super::request::obstacles::running;
 use super::steps::Steps;
-use crate::input::{FactNeeded, Input};
+use crate::input::{FactNeeded, Known};
 use crate::language::Workflow;
 use crate::language::hooks::Action;
 use crate::language::prompt::Prompt;
@@ -17,9 +17,9 @@ use crate::way::Way;
 
 /// Every way out of the present status, in the order of the file.
 ///
-/// TASK.md counts as if one of those who may ask asked now. The cause of the input is not read.
-pub fn outlook(workflow: &Workflow, task: &Task, input: &Input) -> Vec<Way> {
-    let steps = Steps::new(workflow, task, input);
+/// TASK.md counts as if one of those who may ask asked now.
+pub fn outlook(workflow: &Workflow, task: &Task, known: &Known) -> Vec<Way> {
+    let steps = Steps::new(workflow, task, known, None);
     let edges = workflow.edges_from(&task.status);
     let edges = edges.filter(|edge| edge.trigger.is_available());
     edges.map(|edge| way(edge, &steps)).collect()

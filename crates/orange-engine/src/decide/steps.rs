@@ -7,7 +7,7 @@ use crate::decision::{Decision, Needs, Plan};
 use crate::document::{Document, Section};
 use crate::effect::{Effect, EffectId, EffectOutcome, Kill, KillScope, PlannedEffect};
 use crate::event::{Event, Fact};
-use crate::input::{FactNeeded, Facts, Input};
+use crate::input::{Cause, FactNeeded, Facts, Known};
 use crate::language::Workflow;
 use crate::language::hooks::OnError;
 use crate::names::RunId;
@@ -21,19 +21,27 @@ pub(super) type Needed = Vec<FactNeeded>;
 #[derive(Clone)]
 pub(super) struct Steps<'a> {
     pub(super) workflow: &'a Workflow,
-    pub(super) input: &'a Input,
+    pub(super) known: &'a Known,
+    /// What is decided about; `None` when a task begins, or somebody only looks.
+    pub(super) cause: Option<&'a Cause>,
     pub(super) task: Task,
-    /// When the status was entered that the input is about; earlier facts do not count.
+    /// When the status was entered that is decided about; earlier facts do not count.
     entered: u64,
     events: Vec<Event>,
     runs: usize,
 }
 
 impl<'a> Steps<'a> {
-    pub(super) fn new(workflow: &'a Workflow, task: &Task, input: &'a Input) -> Self {
+    pub(super) fn new(
+        workflow: &'a Workflow,
+        task: &Task,
+        known: &'a Known,
+        cause: Option<&'a Cause>,
+    ) -> Self {
         Self {
             workflow,
-            input,
+            known,
+            cause,
             task: task.clone(),
             entered: task.entered.version,
             events: Vec::new(),
@@ -46,11 +54,12 @@ impl<'a> Steps<'a> {
         workflow: &'a Workflow,
         task: Task,
         first: Event,
-        input: &'a Input,
+        known: &'a Known,
     ) -> Self {
         Self {
             workflow,
-            input,
+            known,
+            cause: None,
             entered: task.entered.version,
             task,
             events: vec![first],
@@ -61,7 +70,7 @@ impl<'a> Steps<'a> {
     pub(super) fn record(&mut self, fact: Fact) {
         let event = Event {
             version: self.task.version + 1,
-            at: self.input.at,
+            at: self.known.at,
             fact,
         };
         fold(&mut self.task, &event);
@@ -85,7 +94,7 @@ impl<'a> Steps<'a> {
     }
 
     fn import(&mut self, by: &Role, asked: bool) {
-        if let Some(document) = &self.input.document {
+        if let Some(document) = &self.known.document {
             let sections = self.workflow.gated_sections().iter();
             let sections: BTreeMap<_, _> = sections
                 .map(|name| (name.clone(), document.section(name).map(Section::hash)))
@@ -192,18 +201,18 @@ impl<'a> Steps<'a> {
     pub(super) fn fresh_run(&mut self) -> RunId {
         self.runs += 1;
         match self.runs {
-            1 => RunId::new(self.input.fresh.as_str()),
-            number => RunId::new(format!("{}-{number}", self.input.fresh)),
+            1 => RunId::new(self.known.fresh.as_str()),
+            number => RunId::new(format!("{}-{number}", self.known.fresh)),
         }
     }
 
     pub(super) fn document(&self) -> Option<&'a Document> {
-        self.input.document.as_ref()
+        self.known.document.as_ref()
     }
 
     /// The facts, if they were gathered for the status the task is in.
     pub(super) fn facts(&self) -> Option<&'a Facts> {
-        (self.input.facts.entered == self.entered).then_some(&self.input.facts)
+        (self.known.facts.entered == self.entered).then_some(&self.known.facts)
     }
 
     /// The answer that these facts are missing.

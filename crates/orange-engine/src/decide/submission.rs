@@ -138,7 +138,7 @@ pub(super) fn known<'a>(git: &'a GitFacts, commit: &CommitId) -> Option<&'a Name
 }
 
 fn request<'a>(steps: &Steps<'a>) -> Option<&'a Request> {
-    match &steps.input.cause {
+    match steps.cause? {
         Cause::Request(request) => Some(request),
         Cause::Observation(_) => None,
     }

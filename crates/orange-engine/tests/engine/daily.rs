@@ -299,9 +299,9 @@ proptest! {
                 prop_assert!(workflow.is_terminal(&world.task.status), "only what has ended");
             }
         }
-        let input = world.input(Cause::Observation(Observation::TimedOut));
+        let known = world.known();
         let task = world.task.clone();
-        for way in outlook(workflow, &task, &input) {
+        for way in outlook(workflow, &task, &known) {
             let (Some(to), Trigger::Request) = (way.to.clone(), way.trigger) else { continue };
             let by = way.by.first().cloned().unwrap_or(Role::Human);
             let stands = |it: &&Missing| !matches!(it, Missing::ConfirmationNeeded { .. });
@@ -345,8 +345,8 @@ fn a_verb_is_used_only_where_it_has_its_place() {
     let found = missing(running.verb(Role::Human, Verb::Retry));
     assert_eq!(found, [Missing::StillRunning { role }]);
     let verbs = |world: &mut World<'_>| -> Vec<Verb> {
-        let input = world.input(Cause::Observation(Observation::TimedOut));
-        let ways = outlook(&workflow, &world.task, &input);
+        let known = world.known();
+        let ways = outlook(&workflow, &world.task, &known);
         ways.into_iter().flat_map(|way| way.verbs).collect()
     };
     assert!(!verbs(&mut running).contains(&Verb::Retry));

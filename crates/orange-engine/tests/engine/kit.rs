@@ -8,7 +8,7 @@ use orange_engine::effect::{Effect, EffectOutcome};
 use orange_engine::event::{Event, Fact, StatusChanged};
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{
-    Ask, Cause, FactNeeded, Facts, GitFacts, Input, NewTask, Observation, Request, Unclean,
+    Ask, Cause, FactNeeded, Facts, GitFacts, Input, Known, NewTask, Observation, Request, Unclean,
 };
 use orange_engine::language::gates::GitCondition;
 use orange_engine::language::verbs::Verb;
@@ -88,9 +88,9 @@ impl<'a> World<'a> {
         new: &NewTask,
         file: Option<&str>,
     ) -> Result<World<'a>, Refusal> {
-        let mut input = input_at(1_000, Cause::Observation(Observation::TimedOut));
-        input.document = file.map(document);
-        match create(workflow, new, &input) {
+        let mut known = known_at(1_000);
+        known.document = file.map(document);
+        match create(workflow, new, &known) {
             Decision::Plan(plan) => Ok(World {
                 workflow,
                 task: replay(&plan.events).unwrap(),
@@ -194,14 +194,19 @@ impl<'a> World<'a> {
         assert_eq!(plan.events.len(), 1);
     }
 
-    pub fn input(&mut self, cause: Cause) -> Input {
+    pub fn known(&mut self) -> Known {
         self.clock += 1_000;
-        let mut input = input_at(self.clock, cause);
-        input.fresh = FreshId::new(format!("run{}", self.events.len()));
-        input.document = self.file.as_deref().map(document);
-        input.facts = self.facts.clone();
-        input.facts.entered = self.task.entered.version;
-        input
+        let mut known = known_at(self.clock);
+        known.fresh = FreshId::new(format!("run{}", self.events.len()));
+        known.document = self.file.as_deref().map(document);
+        known.facts = self.facts.clone();
+        known.facts.entered = self.task.entered.version;
+        known
+    }
+
+    pub fn input(&mut self, cause: Cause) -> Input {
+        let known = self.known();
+        Input { known, cause }
     }
 
     pub fn decide(&mut self, cause: Cause) -> Decision {
@@ -343,13 +348,12 @@ pub fn request(by: Role, ask: Ask) -> Cause {
     })
 }
 
-fn input_at(millis: i64, cause: Cause) -> Input {
-    Input {
+fn known_at(millis: i64) -> Known {
+    Known {
         at: Timestamp::from_millis(millis),
         fresh: FreshId::new("run0"),
         document: None,
         facts: Facts::default(),
-        cause,
     }
 }
 

@@ -9,7 +9,6 @@ use orange_engine::language::exit_rules::{ExitOutcome, OnCrash};
 use orange_engine::language::verbs::Verb;
 use orange_engine::language::workflow::{Kind, Permissions, Target, Trigger};
 use orange_engine::load;
-use orange_engine::names::PromptName;
 use orange_engine::role::Role;
 
 use crate::kit::{ALL_HOLD, World, git_facts, load_clean, shipped_workflow, status};

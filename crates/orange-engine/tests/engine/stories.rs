@@ -1256,7 +1256,7 @@ fn facts_for_another_version_do_not_count() {
     world.facts.pull_request = Some(None);
     let cause = request(Role::Human, Ask::Verb(Verb::Retry));
     let mut input = world.input(cause.clone());
-    input.facts.entered += 1;
+    input.known.facts.entered += 1;
     let decision = orange_engine::decide(&workflow, &world.task, &input);
     assert_eq!(shown(&decision), "needs git, pullrequest");
     assert_eq!(
@@ -1330,7 +1330,7 @@ fn a_timeout_takes_its_time() {
     let entered = world.task.entered.at.millis();
     let at = |world: &mut World<'_>, seconds: i64| {
         let mut input = world.input(Cause::Observation(Observation::TimedOut));
-        input.at = orange_engine::time::Timestamp::from_millis(entered + seconds * 1000);
+        input.known.at = orange_engine::time::Timestamp::from_millis(entered + seconds * 1000);
         shown(&orange_engine::decide(&workflow, &world.task, &input))
     };
     assert_eq!(at(&mut world, -5), "stays");

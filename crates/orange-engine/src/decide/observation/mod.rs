@@ -26,7 +26,7 @@ pub(super) fn decide(
     input: &Input,
     observation: &Observation,
 ) -> Decision {
-    let mut steps = Steps::new(workflow, task, input);
+    let mut steps = Steps::new(workflow, task, &input.known, Some(&input.cause));
     let needed = match observation {
         Observation::DocumentRead { by, asked } => read_document(&mut steps, by, *asked),
         Observation::RunEnded {
@@ -58,7 +58,7 @@ pub(super) fn decide(
     };
     match needed {
         Ok(()) => steps.finish(),
-        Err(facts) => Steps::new(workflow, task, input).need(facts),
+        Err(facts) => Steps::new(workflow, task, &input.known, Some(&input.cause)).need(facts),
     }
 }
 
@@ -274,7 +274,7 @@ fn time_out(steps: &mut Steps<'_>) -> Result<(), Needed> {
     let Some(timeout) = state.and_then(|state| state.timeout.as_ref()) else {
         return Ok(());
     };
-    let lasted = steps.input.at.seconds_since(steps.task.entered.at);
+    let lasted = steps.known.at.seconds_since(steps.task.entered.at);
     if lasted < timeout.after {
         return Ok(());
     }

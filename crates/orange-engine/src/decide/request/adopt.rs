@@ -36,7 +36,7 @@ impl<'a> Asking<'a> {
             return self.steps.need(vec![FactNeeded::Document]);
         }
         let known = &self.steps.task.sections;
-        let sections = existing_sections(workflow, self.steps.input).into_iter();
+        let sections = existing_sections(workflow, self.steps.known).into_iter();
         let sections: BTreeMap<SectionName, SectionHash> = sections
             .filter(|(name, _)| !known.contains_key(name))
             .collect();

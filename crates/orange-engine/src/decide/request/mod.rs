@@ -31,7 +31,7 @@ pub(super) fn decide(
     input: &Input,
     request: &Request,
 ) -> Decision {
-    let mut steps = Steps::new(workflow, task, input);
+    let mut steps = Steps::new(workflow, task, &input.known, Some(&input.cause));
     steps.confirm_start(&request.by);
     let asking = Asking { steps, request };
     match &request.ask {
