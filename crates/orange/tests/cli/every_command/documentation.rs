@@ -71,7 +71,7 @@ fn every_error_code_is_explained() {
 
 #[test]
 fn every_error_code_has_its_exit_code() {
-    let source = include_str!("../../../src/cli/exit.rs");
+    let source = include_str!("../../../src/cli/answer/exit.rs");
     let number = |kind: &str| {
         let mut lines = source.lines();
         let found = lines.find_map(|line| line.trim().strip_prefix(&format!("{kind} = ")));
@@ -151,7 +151,7 @@ fn every_error_code_is_reached_by_a_test() {
 
 #[test]
 fn every_exit_code_is_explained() {
-    let source = include_str!("../../../src/cli/exit.rs");
+    let source = include_str!("../../../src/cli/answer/exit.rs");
     let given: Vec<&str> = source
         .lines()
         .filter_map(|line| line.split_once(" = ")?.1.strip_suffix(','))
