@@ -53,9 +53,7 @@ const HOME: &str = "HOME";
 /// What the environment said when the program started. An empty variable counts as unset.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// `ORANGE_HOME`.
     pub orange_home: Option<PathBuf>,
-    /// `HOME`.
     pub home: Option<PathBuf>,
     variables: BTreeMap<OsString, OsString>,
 }
@@ -104,14 +102,12 @@ impl Environment {
         Some(set.to_string_lossy())
     }
 
-    /// One variable.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables
             .get(OsStr::new(name))
             .map(OsString::as_os_str)
     }
 
-    /// Every variable.
     pub fn variables(&self) -> &BTreeMap<OsString, OsString> {
         &self.variables
     }

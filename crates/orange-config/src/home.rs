@@ -36,7 +36,6 @@ impl Home {
         &self.0
     }
 
-    /// The database.
     pub fn database(&self) -> PathBuf {
         self.0.join("orange.db")
     }

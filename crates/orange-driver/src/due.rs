@@ -14,7 +14,6 @@ use crate::DriverError;
 /// What a performer does next.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// This one.
     Now(Box<Pending>),
     /// Nothing before then.
     At(Timestamp),

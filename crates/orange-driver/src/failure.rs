@@ -9,7 +9,6 @@ use orange_engine::time::Timestamp;
 /// Why an effect did not come about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// What stood in the way.
     pub(crate) error: String,
     /// Whether trying again cannot help.
     pub(crate) is_for_good: bool,

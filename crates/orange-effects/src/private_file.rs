@@ -15,14 +15,11 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// Why a private file could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PrivateFileError {
-    /// The system says no.
     #[error("cannot {verb} `{}`: {reason}", .path.display())]
     System {
-        /// What was attempted.
         verb: &'static str,
         /// On which file.
         path: PathBuf,
-        /// What stood in the way.
         reason: String,
     },
     /// Others could read secrets in it, or could have written it.
@@ -31,33 +28,22 @@ pub enum PrivateFileError {
         .path.display()
     )]
     Exposed {
-        /// The file.
         path: PathBuf,
         /// Its permissions.
         mode: u32,
     },
     /// Somebody else could have written it.
     #[error("cannot trust `{}`: it belongs to another user", .path.display())]
-    NotOwned {
-        /// The file.
-        path: PathBuf,
-    },
+    NotOwned { path: PathBuf },
     /// A link, a pipe or a device may become something else while it is read.
     #[error("cannot read `{}`: it is not a regular file", .path.display())]
-    NotRegular {
-        /// The file.
-        path: PathBuf,
-    },
+    NotRegular { path: PathBuf },
     /// Its permissions forbid it.
     #[error("cannot read `{}`: permission denied", .path.display())]
-    Denied {
-        /// The file.
-        path: PathBuf,
-    },
+    Denied { path: PathBuf },
     /// It is larger than anything that was written.
     #[error("cannot read `{}`: it has more than {limit} bytes", .path.display())]
     TooLarge {
-        /// The file.
         path: PathBuf,
         /// How large it may be.
         limit: u64,

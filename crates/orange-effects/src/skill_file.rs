@@ -49,7 +49,6 @@ pub enum Outcome {
     Removed,
     /// There was none of ours.
     Absent,
-    /// It was left as it is.
     Left(Found),
 }
 

@@ -32,15 +32,12 @@ fn main() {
     let task = working_task(&workflow);
     let input = Input {
         known: known(Some(document())),
-        cause: Cause::Request(Request {
-            by: Role::Worker,
-            ask: Ask::Move {
+        cause: Cause::Request(Request::new(
+            Role::Worker,
+            Ask::Move {
                 to: Status::new("agent-review"),
             },
-            confirmed: false,
-            message: None,
-            head: None,
-        }),
+        )),
     };
     let mut times: Vec<Duration> = (0..ROUNDS)
         .map(|_| once(&workflow, &task, &input))

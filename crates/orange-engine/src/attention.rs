@@ -199,7 +199,6 @@ pub struct Standing<'a> {
 pub struct Reason<'a> {
     /// In words.
     pub told: &'a str,
-    /// Since when.
     pub since: Timestamp,
     /// Whether it is an effect that was given up.
     pub is_given_up: bool,
@@ -210,7 +209,6 @@ pub struct Reason<'a> {
 pub struct Unread<'a> {
     pub id: u64,
     pub to: &'a Role,
-    /// When it was written.
     pub written_at: Timestamp,
     /// What stands in the way, if somebody knows.
     pub problem: Option<&'a str>,
@@ -221,7 +219,6 @@ pub struct Unread<'a> {
 /// An agent and what it seems to be doing.
 #[derive(Clone, Copy, Debug)]
 pub struct Agent<'a> {
-    /// As what it runs.
     pub role: &'a Role,
     pub run: &'a RunId,
     pub activity: &'a Activity,

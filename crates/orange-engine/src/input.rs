@@ -59,16 +59,29 @@ pub struct Request {
     pub head: Option<CommitId>,
 }
 
+impl Request {
+    /// A request that says nothing more.
+    pub fn new(by: Role, ask: Ask) -> Request {
+        Request {
+            by,
+            ask,
+            confirmed: false,
+            message: None,
+            head: None,
+        }
+    }
+}
+
 /// What can be asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// This status.
-    Move { to: Status },
+    Move {
+        to: Status,
+    },
     /// Whatever this verb means here.
     Verb(Verb),
     /// A merge, in a certain way.
     Merge {
-        /// How.
         strategy: MergeStrategy,
         /// Whether the remote is left alone, whatever the project says.
         local: bool,
@@ -147,7 +160,6 @@ pub enum Observation {
     /// An effect failed for good.
     EffectGivenUp {
         effect: EffectId,
-        /// Why.
         error: String,
     },
     /// The branch is merged, without our doing.
@@ -176,7 +188,6 @@ pub enum Observation {
     /// A child task reached its end.
     ChildEnded {
         child: TaskId,
-        /// How.
         status: Status,
     },
 }
@@ -262,7 +273,6 @@ pub enum FactNeeded {
     },
     /// How a command ends.
     Command {
-        /// Program and arguments.
         command: Vec<String>,
         /// Seconds it may take.
         timeout: u64,
@@ -282,7 +292,6 @@ pub struct NewTask {
     /// Where it is done.
     pub branch: BranchName,
     pub harness: HarnessName,
-    /// With what it is reviewed.
     pub review_harness: HarnessName,
     /// How its agents are set.
     pub tuning: Tuning,

@@ -289,7 +289,6 @@ impl Task {
         }
     }
 
-    /// The pending effect of this id.
     pub fn pending_effect(&self, id: EffectId) -> Option<&PendingEffect> {
         self.pending.iter().find(|pending| pending.planned.id == id)
     }

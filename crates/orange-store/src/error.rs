@@ -14,20 +14,15 @@ const REBUILD: &str = "run `orange rebuild --move-aside`: it restores the databa
 /// What was attempted, on what, and what stood in the way.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system says no.
     #[error("cannot {attempt} `{}`: {reason}", .path.display())]
     File {
-        /// What was attempted.
         attempt: &'static str,
-        /// On what.
         path: PathBuf,
-        /// What stood in the way.
         reason: String,
     },
     /// `SQLite` says no.
     #[error("cannot {attempt} in the database: {source}")]
     Database {
-        /// What was attempted.
         attempt: &'static str,
         /// What `SQLite` says.
         source: rusqlite::Error,
@@ -35,9 +30,7 @@ pub enum StoreError {
     /// Another process writes, for longer than anybody should.
     #[error("cannot {attempt}: another process is writing to `{}`", .path.display())]
     Busy {
-        /// What was attempted.
         attempt: &'static str,
-        /// What it holds.
         path: PathBuf,
     },
     /// There is nothing to read yet.
@@ -51,13 +44,11 @@ pub enum StoreError {
     Lost {
         /// Where it should be.
         path: PathBuf,
-        /// Where the tasks are.
         tasks: PathBuf,
     },
     /// A newer orange wrote it.
     #[error("cannot open the database `{}`: its schema is {found}, and this orange knows up to {known}", .path.display())]
     Newer {
-        /// The database.
         path: PathBuf,
         /// Its schema.
         found: u32,
@@ -67,7 +58,6 @@ pub enum StoreError {
     /// An older orange wrote it, and reading must not change it.
     #[error("cannot read the database `{}`: its schema is {found} and has to become {known} first", .path.display())]
     Older {
-        /// The database.
         path: PathBuf,
         /// Its schema.
         found: u32,
@@ -76,16 +66,11 @@ pub enum StoreError {
     },
     /// Another program wrote it.
     #[error("cannot open `{}`: it is a database of another program", .path.display())]
-    NotOurs {
-        /// The file.
-        path: PathBuf,
-    },
+    NotOurs { path: PathBuf },
     /// A rebuild put another database in its place.
     #[error("cannot {attempt}: the database `{}` was replaced meanwhile", .path.display())]
     Replaced {
-        /// What was attempted.
         attempt: &'static str,
-        /// The database.
         path: PathBuf,
     },
     /// Commits would not be safe there.
@@ -98,34 +83,19 @@ pub enum StoreError {
     },
     /// There is no such task.
     #[error("cannot find task `{task}`: there is none of that name")]
-    UnknownTask {
-        /// The name.
-        task: TaskId,
-    },
+    UnknownTask { task: TaskId },
     /// There is such a task already.
     #[error("cannot create task `{task}`: there is one of that name")]
-    DuplicateTask {
-        /// The name.
-        task: TaskId,
-    },
+    DuplicateTask { task: TaskId },
     /// There is no such run.
     #[error("cannot find run `{run}` of task `{task}`: it was never planned")]
-    UnknownRun {
-        /// The task.
-        task: TaskId,
-        /// The run.
-        run: RunId,
-    },
+    UnknownRun { task: TaskId, run: RunId },
     /// There is no such workspace.
     #[error("cannot find workspace `{workspace}`: it is not in the pool")]
-    UnknownWorkspace {
-        /// The name.
-        workspace: WorkspaceName,
-    },
+    UnknownWorkspace { workspace: WorkspaceName },
     /// What is to be recorded does not follow what is recorded.
     #[error("cannot record events of task `{task}`: version {found} where {expected} belongs")]
     Gap {
-        /// The task.
         task: TaskId,
         /// The version that belongs there.
         expected: u64,
@@ -137,18 +107,12 @@ pub enum StoreError {
     NoBeginning(&'static str),
     /// An import without the text that was imported.
     #[error("cannot record an import of task `{task}`: its text was not given")]
-    ImportWithoutText {
-        /// The task.
-        task: TaskId,
-    },
+    ImportWithoutText { task: TaskId },
     /// What is stored does not read back.
     #[error("cannot read {what} of task `{task}`: {reason}")]
     Unreadable {
-        /// What.
         what: &'static str,
-        /// Whose.
         task: TaskId,
-        /// What stood in the way.
         reason: String,
     },
     /// A name that would lead out of its directory.
@@ -156,7 +120,6 @@ pub enum StoreError {
     BadName {
         /// What it names.
         what: &'static str,
-        /// The name.
         name: String,
     },
     /// A path that cannot be written into the database.
@@ -164,36 +127,25 @@ pub enum StoreError {
     PathNotText(PathBuf),
     /// Something else stands where TASK.md belongs.
     #[error("cannot put the file of task `{task}` at `{}`: a file is there already", .path.display())]
-    Occupied {
-        /// The task.
-        task: TaskId,
-        /// Where.
-        path: PathBuf,
-    },
+    Occupied { task: TaskId, path: PathBuf },
     /// A branch is one task's at a time.
     #[error("cannot give a task the branch `{branch}`: task `{task}` has it and is in `{status}`")]
     BranchTaken {
-        /// The branch.
         branch: BranchName,
-        /// The task that has it.
         task: TaskId,
-        /// Where that one is.
         status: Status,
     },
     /// The file is in another worktree.
     #[error("cannot move the file of task `{task}` to `{}`: it is at `{}`", .wanted.display(), .path.display())]
     BoundElsewhere {
-        /// The task.
         task: TaskId,
         /// Where it should go.
         wanted: PathBuf,
-        /// Where it is.
         path: PathBuf,
     },
     /// The files know more than the database.
     #[error("cannot go on with `{}` of task `{task}`: it ends at version {file}, the database at {database}", .path.display())]
     HistoryAhead {
-        /// The task.
         task: TaskId,
         /// The history.
         path: PathBuf,
@@ -205,7 +157,6 @@ pub enum StoreError {
     /// The files know another last event than the database.
     #[error("cannot go on with task `{task}`: event {version} in `{}` is not the one in the database", .path.display())]
     HistoryDiffers {
-        /// The task.
         task: TaskId,
         /// The history.
         path: PathBuf,
@@ -215,7 +166,6 @@ pub enum StoreError {
     /// The file changes while it is moved.
     #[error("cannot move `{}`: {reason}", .path.display())]
     Unsettled {
-        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,

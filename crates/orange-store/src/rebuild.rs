@@ -46,7 +46,6 @@ pub struct Rebuilt {
 /// A task that is back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RebuiltTask {
-    /// The task.
     pub task: TaskId,
     /// Its version: what came after the last projection is lost.
     pub version: u64,
@@ -57,9 +56,7 @@ pub struct RebuiltTask {
 /// A task directory that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedTask {
-    /// The directory.
     pub path: PathBuf,
-    /// Why.
     pub reason: String,
 }
 

@@ -25,7 +25,6 @@ use crate::tables::{events, imports, parked, pending, queue, runs, tasks, texts,
 /// What is to be recorded, and the version it was decided for.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit<'a> {
-    /// The task.
     pub task: &'a TaskId,
     /// The version of the task that was decided about.
     pub version: u64,
@@ -77,7 +76,6 @@ pub enum Record {
 /// A commit that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// Its number.
     pub sequence: u64,
     /// The task after it.
     pub task: Task,

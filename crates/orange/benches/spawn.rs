@@ -150,13 +150,7 @@ impl Bench {
     fn ask(&self, task: &TaskId, verb: Verb) {
         let answer = self.driver().requests.ask(&Asked {
             task: task.clone(),
-            request: Request {
-                by: Role::Human,
-                ask: Ask::Verb(verb),
-                confirmed: false,
-                message: None,
-                head: None,
-            },
+            request: Request::new(Role::Human, Ask::Verb(verb)),
             waiting: Waiting::Here,
         });
         assert!(matches!(answer.unwrap(), Answer::Done(_)));

@@ -44,17 +44,10 @@ pub enum Act {
     /// A look into a file.
     Read(String),
     /// A new file.
-    Write {
-        /// Which.
-        file: String,
-        /// What it holds.
-        text: String,
-    },
+    Write { file: String, text: String },
     /// A line of a file, replaced.
     Edit {
-        /// Which.
         file: String,
-        /// The line.
         old: String,
         /// What stands there instead.
         new: String,
@@ -66,7 +59,6 @@ pub enum Act {
 /// What goes wrong, and how often before it no longer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// What.
     pub fault: Fault,
     /// How often; without a number for ever.
     pub times: Option<usize>,

@@ -60,7 +60,6 @@ macro_rules! codes {
         }
 
         impl FindingCode {
-            /// Every code.
             pub const ALL: &[FindingCode] = &[$(FindingCode::$name),+];
 
             /// The code as scripts read it.

@@ -31,11 +31,7 @@ pub enum Notice {
     /// The workspace is given back while somebody is alive in it.
     Evicted { role: Role },
     /// A field was counted up.
-    Counted {
-        field: FieldName,
-        /// To what.
-        value: i64,
-    },
+    Counted { field: FieldName, value: i64 },
 }
 
 /// Looks at an event with the task as it is just before.

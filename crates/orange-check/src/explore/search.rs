@@ -75,7 +75,6 @@ pub struct Visit<'a> {
     /// The step, as a place among the steps.
     pub step_number: usize,
     pub step: &'a Step,
-    /// The task before.
     pub before: Option<&'a Task>,
     pub played: &'a Played,
 }

@@ -54,13 +54,11 @@ pub enum Happening {
     },
     Die {
         role: Role,
-        /// Of what.
         evidence: Evidence,
     },
     /// The status has lasted as long as it may.
     TimeOut,
     Report {
-        /// As what it runs.
         role: Role,
         report: Box<Report>,
     },

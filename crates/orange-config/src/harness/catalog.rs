@@ -74,7 +74,6 @@ impl Harnesses {
         &self.found
     }
 
-    /// The harness of this name.
     pub fn require(&self, name: &HarnessName) -> Result<&Harness, HarnessError> {
         let found = self.found.iter().find(|(found, _)| found == name.as_str());
         match found {

@@ -11,7 +11,6 @@ pub enum HarnessError {
     /// The file is no definition.
     #[error("{file}:{line}: {message}")]
     Invalid {
-        /// The file.
         file: String,
         /// The line, counted from 1.
         line: usize,
@@ -25,7 +24,6 @@ pub enum HarnessError {
     Unreadable {
         /// The file, or the directory of all of them.
         path: PathBuf,
-        /// What stood in the way.
         reason: String,
     },
     /// Nobody defined it.
@@ -41,7 +39,6 @@ pub enum HarnessError {
     /// It does not offer what was asked for.
     #[error("the harness `{harness}` has no arguments for `{level}` permissions")]
     LevelMissing {
-        /// The harness.
         harness: HarnessName,
         /// The level that it lacks.
         level: &'static str,
@@ -51,7 +48,6 @@ pub enum HarnessError {
     /// Its program is not installed.
     #[error("the program of the harness `{harness}` is missing: `{binary}` {reason}")]
     ProgramMissing {
-        /// The harness.
         harness: HarnessName,
         /// What the definition says.
         binary: String,
@@ -61,7 +57,6 @@ pub enum HarnessError {
     /// It cannot be told this.
     #[error("cannot tell the harness `{harness}` the {what}: its definition has no place for it")]
     NoSetting {
-        /// The harness.
         harness: HarnessName,
         /// What it would be told.
         what: &'static str,
@@ -69,7 +64,6 @@ pub enum HarnessError {
     /// What would be passed cannot be.
     #[error("cannot start the harness `{harness}`: {what} {problem}")]
     ValueRefused {
-        /// The harness.
         harness: HarnessName,
         /// Which value.
         what: &'static str,

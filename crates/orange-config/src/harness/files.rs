@@ -26,7 +26,6 @@ pub struct HarnessFile {
 pub struct RunText {
     /// Its name in that folder.
     pub name: String,
-    /// What it holds.
     pub text: String,
 }
 

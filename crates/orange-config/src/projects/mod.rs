@@ -104,20 +104,16 @@ fn usual_task_file() -> String {
 /// Why projects could not be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProjectsError {
-    /// The system says no.
     #[error("cannot {attempt} `{}`: {reason}", .path.display())]
     File {
-        /// What was attempted.
         attempt: &'static str,
         /// On which file.
         path: PathBuf,
-        /// What stood in the way.
         reason: String,
     },
     /// A person made a mistake in it.
     #[error("cannot read `{}`: {reason}", .path.display())]
     Invalid {
-        /// The file.
         path: PathBuf,
         /// What is wrong, with its line and column.
         reason: String,
@@ -136,7 +132,6 @@ pub enum ProjectsError {
     /// There is no such project.
     #[error("cannot find project `{name}`: it is not registered")]
     Unknown {
-        /// The name.
         name: ProjectName,
         /// The names there are.
         names: Vec<ProjectName>,
@@ -184,7 +179,6 @@ impl Projects {
         })
     }
 
-    /// The project of this name.
     pub fn require(&self, name: &ProjectName) -> Result<&Project, ProjectsError> {
         let found = self.projects.iter().find(|project| project.name == *name);
         found.ok_or_else(|| ProjectsError::Unknown {
@@ -193,7 +187,6 @@ impl Projects {
         })
     }
 
-    /// Every name.
     pub fn names(&self) -> Vec<ProjectName> {
         let projects = self.projects.iter();
         projects.map(|project| project.name.clone()).collect()

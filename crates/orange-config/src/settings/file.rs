@@ -23,16 +23,10 @@ const MAX_BYTES: u64 = 256 * 1024;
 pub enum SettingsError {
     /// The file is there and cannot be read.
     #[error("cannot read `{}`: {reason}", .path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What stood in the way.
-        reason: String,
-    },
+    Unreadable { path: PathBuf, reason: String },
     /// The file has mistakes.
     #[error("cannot read `{}`: {}", .path.display(), told(.problems))]
     Invalid {
-        /// The file.
         path: PathBuf,
         /// Every mistake, in the order of the lines.
         problems: Vec<SettingsProblem>,
@@ -40,9 +34,7 @@ pub enum SettingsError {
     /// A variable has a value that makes no sense.
     #[error("cannot use `{value}` as `{variable}`: it must be {expected}")]
     Variable {
-        /// The variable.
         variable: &'static str,
-        /// What it says.
         value: String,
         /// What it may say.
         expected: String,

@@ -27,7 +27,6 @@ fn unset() -> Option<Value> {
     None
 }
 
-/// A project has no place for it.
 fn no_place(_: &Project) -> Option<Value> {
     None
 }

@@ -66,7 +66,6 @@ pub struct SupervisorSettings {
 /// How a person is told that a task needs them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotifySettings {
-    /// By the desktop.
     pub desktop: bool,
     /// By the terminal's bell.
     pub bell: bool,

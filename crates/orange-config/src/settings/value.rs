@@ -8,7 +8,6 @@ use serde::{Serialize, Serializer};
 /// What a value must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A name.
     Name,
     /// A number, 0 or larger.
     Count,

@@ -19,9 +19,7 @@ pub struct Catalog {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot list the workflows in `{}`: {reason}", .path.display())]
 pub struct CatalogError {
-    /// The directory.
     pub path: PathBuf,
-    /// What stood in the way.
     pub reason: String,
 }
 

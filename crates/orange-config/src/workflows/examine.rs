@@ -30,14 +30,12 @@ pub enum Finding {
     NotUtf8 {
         /// The place of the first byte that is wrong.
         at: Position,
-        /// That byte.
         byte: u8,
     },
     /// A file in the home is known by its own name, and says another.
     NameDiffers {
         /// What the file is called.
         file: String,
-        /// What it says.
         name: String,
     },
     /// A file in the home ends in `.yaml`.

@@ -30,19 +30,12 @@ pub enum NewWorkflowError {
     /// Something of the name is there.
     #[error("cannot start a workflow `{name}`: `{}` exists", .path.display())]
     Exists {
-        /// The name.
         name: String,
         /// What is there.
         path: PathBuf,
     },
-    /// The system says no.
     #[error("cannot write into `{}`: {reason}", .path.display())]
-    NotWritten {
-        /// The directory.
-        path: PathBuf,
-        /// What stood in the way.
-        reason: String,
-    },
+    NotWritten { path: PathBuf, reason: String },
 }
 
 impl NewWorkflowError {

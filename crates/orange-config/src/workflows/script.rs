@@ -16,7 +16,6 @@ pub enum ScriptError {
     /// It is not text.
     #[error("it is not UTF-8")]
     NotUtf8,
-    /// The system says no.
     #[error(transparent)]
     Read(ReadError),
 }

@@ -24,9 +24,7 @@ pub struct Source {
 pub enum Origin {
     /// In the program.
     Shipped(&'static Shipped),
-    /// In the home.
     Home {
-        /// The file.
         path: PathBuf,
         /// Whether a shipped workflow has the same name.
         overrides_shipped: bool,
@@ -49,7 +47,6 @@ pub enum ReadError {
     /// No workflow is that large.
     #[error("it has more than {MAX_WORKFLOW_BYTES} bytes, which no workflow may have")]
     TooLarge,
-    /// The system says no.
     #[error("{0}")]
     System(String),
 }

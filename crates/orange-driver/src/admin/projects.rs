@@ -57,7 +57,6 @@ pub struct Belongings {
 }
 
 impl Admin {
-    /// Every registered project.
     pub fn registered(&self) -> Result<Vec<Project>, DriverError> {
         Ok(self.context.projects()?.projects)
     }

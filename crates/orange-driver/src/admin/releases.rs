@@ -44,13 +44,7 @@ impl Admin {
             }
             let answer = self.requests.ask(&Asked {
                 task: id.clone(),
-                request: Request {
-                    by: Role::Human,
-                    ask: Ask::RetryReleases,
-                    confirmed: false,
-                    message: None,
-                    head: None,
-                },
+                request: Request::new(Role::Human, Ask::RetryReleases),
                 waiting,
             })?;
             // Somebody else may have seen to it meanwhile.

@@ -16,7 +16,6 @@ use crate::agents::Agents;
 /// What an agent seems to be doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunActivity {
-    /// As what it runs.
     pub role: Role,
     /// Which start of it.
     pub run: RunId,

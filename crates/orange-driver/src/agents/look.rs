@@ -16,7 +16,6 @@ use crate::context::run_location;
 /// What a look at one agent showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// As what it runs.
     pub role: Role,
     /// Which start of it.
     pub run: RunId,

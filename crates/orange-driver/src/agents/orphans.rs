@@ -27,9 +27,7 @@ const GRACE: Duration = Duration::from_secs(3);
 /// A run of which something was ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orphan {
-    /// The task.
     pub task: TaskId,
-    /// The run.
     pub run: RunId,
 }
 

@@ -13,7 +13,6 @@ use crate::steps::pinned;
 /// What an agent shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentScreen {
-    /// As what it runs.
     pub role: Role,
     /// Whether more may come.
     pub is_running: bool,
@@ -40,7 +39,6 @@ struct Found {
     agent: Option<Agent>,
 }
 
-/// An agent, and where it is.
 #[derive(Clone, Debug)]
 struct Agent {
     role: Role,

@@ -21,7 +21,6 @@ use crate::context::run_location;
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// As what.
     pub role: Role,
     /// The only task it may speak for; the user may speak for all.
     pub task: Option<TaskId>,

@@ -3,7 +3,6 @@
 pub(crate) mod background;
 pub(crate) mod caller;
 pub(crate) mod ids;
-pub(crate) mod installed;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod notify;
@@ -22,6 +21,7 @@ use orange_config::{
 };
 use orange_effects::process::Patience;
 use orange_effects::tmux::{Socket, Tmux};
+use orange_engine::names::HarnessName;
 use orange_store::Store;
 
 use crate::DriverError;
@@ -138,5 +138,16 @@ impl Context {
 
     pub(crate) fn projects(&self) -> Result<Projects, DriverError> {
         Ok(Projects::load(&self.home)?)
+    }
+
+    /// The first harness, in the order of their names, whose program is installed.
+    pub(crate) fn first_installed(&self, harnesses: &Harnesses) -> Option<HarnessName> {
+        let path = self.environment.variable("PATH");
+        let mut usable = harnesses
+            .all()
+            .iter()
+            .filter_map(|(_, it)| it.as_ref().ok());
+        let first = usable.find(|harness| harness.locate(path).is_ok());
+        first.map(|harness| harness.name.clone())
     }
 }

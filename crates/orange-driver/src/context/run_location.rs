@@ -11,7 +11,6 @@ use crate::DriverError;
 use crate::context::Context;
 
 impl Context {
-    /// The directory of a run.
     pub(crate) fn run_directory(
         &self,
         project: &ProjectName,
@@ -52,7 +51,6 @@ pub(crate) fn result_file(launch_directory: &Path) -> PathBuf {
     launch_directory.with_file_name("result.jsonl")
 }
 
-/// What is remembered of a pane.
 pub(crate) fn remembered(pane: &Pane) -> RunPlace {
     let server = &pane.server;
     RunPlace {

@@ -19,7 +19,6 @@ use crate::perform::Performer;
 /// What came of a start that seemed to have happened.
 #[derive(Debug)]
 pub struct Confirmed {
-    /// The task.
     pub task: TaskId,
     /// Whether it was recorded; else a performer has to see to it.
     pub is_recorded: Result<bool, DriverError>,

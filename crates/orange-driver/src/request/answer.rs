@@ -58,7 +58,6 @@ pub struct Changed {
 pub struct GivenUp {
     /// What, as a workflow names it.
     pub effect: &'static str,
-    /// What stood in the way.
     pub error: String,
 }
 

@@ -20,7 +20,6 @@ use crate::steps::{Stepped, pinned};
 /// A request to a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The task.
     pub task: TaskId,
     /// Who asks for what.
     pub request: Request,

@@ -67,13 +67,7 @@ impl Requests {
         task: &TaskId,
         ask: Ask,
     ) -> Result<Stepped, DriverError> {
-        let request = Request {
-            by: self.callers.identify_for_in(store, task)?.role,
-            ask,
-            confirmed: false,
-            message: None,
-            head: None,
-        };
+        let request = Request::new(self.callers.identify_for_in(store, task)?.role, ask);
         self.steps.step(store, task, &Cause::Request(request))
     }
 }

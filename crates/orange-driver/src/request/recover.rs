@@ -23,7 +23,6 @@ use crate::steps::pinned;
 /// A task that had lost agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BroughtBack {
-    /// The task.
     pub task: TaskId,
     /// As what they run again.
     pub roles: Vec<Role>,
@@ -97,15 +96,12 @@ impl Requests {
         for role in lost(store, id)? {
             let asked = Asked {
                 task: id.clone(),
-                request: Request {
-                    by: Role::Human,
-                    ask: Ask::Respawn {
+                request: Request::new(
+                    Role::Human,
+                    Ask::Respawn {
                         role: Some(role.clone()),
                     },
-                    confirmed: false,
-                    message: None,
-                    head: None,
-                },
+                ),
                 waiting: Waiting::Not,
             };
             match self.ask(&asked)? {

@@ -17,7 +17,6 @@ use crate::steps::pinned;
 /// A task that was asked to go on.
 #[derive(Debug)]
 pub struct Unblocked {
-    /// The task as it was.
     pub task: Task,
     /// What came of it.
     pub answer: Result<Answer, DriverError>,
@@ -63,13 +62,7 @@ impl Requests {
             if !is_blocked {
                 continue;
             }
-            let request = |by| Request {
-                by,
-                ask: Ask::Verb(Verb::Unblock),
-                confirmed: false,
-                message: None,
-                head: None,
-            };
+            let request = |by| Request::new(by, Ask::Verb(Verb::Unblock));
             let task = summary.task;
             let answer = self.ask_as_caller(&task.id, request, waiting);
             // Another caller may have been faster.

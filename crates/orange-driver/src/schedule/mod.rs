@@ -179,13 +179,7 @@ impl Scheduler {
 
 /// The request that starts the work of a task.
 pub(crate) fn spawn(by: Role) -> Request {
-    Request {
-        by,
-        ask: Ask::Verb(Verb::Spawn),
-        confirmed: false,
-        message: None,
-        head: None,
-    }
+    Request::new(by, Ask::Verb(Verb::Spawn))
 }
 
 fn is_open(standing: &Standing) -> bool {

@@ -14,7 +14,6 @@ use crate::schedule::Scheduler;
 /// A harness that there is a definition of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownHarness {
-    /// Its name.
     pub name: String,
     /// The program, or what is wrong with the definition.
     pub binary: Result<String, String>,

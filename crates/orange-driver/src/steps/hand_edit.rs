@@ -81,16 +81,13 @@ impl Steps {
         } else {
             Role::Human
         };
-        let request = Request {
+        let request = Request::new(
             by,
-            ask: Ask::HandEdit {
+            Ask::HandEdit {
                 to: wish.to.clone(),
                 version: wish.version,
             },
-            confirmed: false,
-            message: None,
-            head: None,
-        };
+        );
         match self.step(store, id, &Cause::Request(request)) {
             // Whoever wrote it is not there to be told.
             Ok(Stepped::Refused(refusal)) => {

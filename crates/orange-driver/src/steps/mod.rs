@@ -53,7 +53,6 @@ const GATHERINGS: usize = 8;
 /// What a step came to.
 #[derive(Debug)]
 pub(crate) enum Stepped {
-    /// It was recorded.
     Recorded {
         /// What was recorded.
         events: Vec<Event>,
@@ -63,7 +62,6 @@ pub(crate) enum Stepped {
         /// Whether the asker had got it before.
         already: bool,
     },
-    /// It was refused.
     Refused(Box<Refusal>),
 }
 
@@ -289,7 +287,6 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// The workflow a task is pinned to.
 pub(crate) fn pinned(stored: &StoredTask) -> Result<Workflow, DriverError> {
     let loaded = load(&stored.workflow_text);
     let problem = loaded.problems.first().map(|it| it.message.clone());

@@ -32,7 +32,6 @@ pub(super) struct Server {
 /// What to do about something that was heard.
 #[derive(Debug)]
 pub(super) enum Meaning {
-    /// Nothing.
     Nothing,
     /// This is how it is now.
     Shown(Roll),

@@ -22,14 +22,12 @@ use crate::views::Views;
 pub struct Attention {
     /// The last commit that is seen in it.
     pub sequence: u64,
-    /// The items.
     pub items: Vec<Attended>,
 }
 
 /// Something that needs a person, and what it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attended {
-    /// What.
     pub item: Item,
     /// The project of its task, if it is about one.
     pub project: Option<ProjectName>,

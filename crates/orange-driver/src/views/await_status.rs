@@ -18,7 +18,6 @@ const REST: Duration = Duration::from_millis(100);
 /// Where a task is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// In this status.
     Status(Status),
     /// At an end.
     Terminal,

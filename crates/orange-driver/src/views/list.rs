@@ -32,7 +32,6 @@ pub struct Wanted {
 pub struct Overview {
     /// The last commit that is seen in it.
     pub sequence: u64,
-    /// The tasks.
     pub tasks: Vec<TaskRow>,
     looked_at: BTreeMap<TaskId, AgentState>,
     doing: BTreeMap<TaskId, Doing>,

@@ -29,7 +29,6 @@ pub struct Shown {
     pub pending: Vec<Pending>,
     /// Its runs, in order.
     pub runs: Vec<RunRecord>,
-    /// Its workspace.
     pub workspace: Option<WorkspaceRecord>,
     /// Its messages, read ones included.
     pub inbox: Vec<InboxEntry>,
@@ -107,7 +106,6 @@ impl Views {
         Ok(events.into_iter().map(|recorded| recorded.event).collect())
     }
 
-    /// Why a task is where it is.
     pub fn why(&self, task: &TaskId) -> Result<Option<Why>, DriverError> {
         Ok(why(&self.history(task, 0)?))
     }

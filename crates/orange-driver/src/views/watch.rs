@@ -24,7 +24,6 @@ use crate::views::Views;
 /// A task, as far as watching it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// The task.
     pub task: TaskId,
     /// Whether it has come to its end.
     pub is_over: bool,
@@ -47,7 +46,6 @@ pub struct Watched {
 pub struct WatchedRun {
     /// Which start of it.
     pub run: RunId,
-    /// As what it runs.
     pub role: Role,
     /// Where it is; nothing when whoever started it died before saying so.
     pub pane: Option<Pane>,
@@ -58,7 +56,6 @@ pub struct WatchedRun {
 /// A task that has changed.
 #[derive(Debug)]
 pub struct Change {
-    /// The task.
     pub task: TaskId,
     /// What it is now; one that cannot be read keeps no other from being watched.
     pub watched: Result<Watched, DriverError>,

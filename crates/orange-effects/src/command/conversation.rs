@@ -57,7 +57,6 @@ impl Conversation {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Says one line.
     pub fn say(&mut self, line: &str) -> io::Result<()> {
         let Some(input) = &mut self.input else {
             return Err(io::ErrorKind::BrokenPipe.into());

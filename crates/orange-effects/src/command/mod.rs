@@ -53,7 +53,6 @@ pub struct Invocation {
 /// How a program ended, and what it said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// How it ended.
     pub ending: Ending,
     /// Its standard output.
     pub stdout: Captured,
@@ -82,7 +81,6 @@ impl Captured {
 pub enum Ending {
     /// By itself.
     Code(i32),
-    /// By a signal.
     Signal(i32),
     /// It took longer than this, and was ended.
     TimedOut(Duration),
@@ -97,12 +95,10 @@ pub enum CommandError {
         /// What was run.
         shown: String,
     },
-    /// The system says no.
     #[error("cannot run {shown}: {source}")]
     NotStarted {
         /// What was run.
         shown: String,
-        /// What stood in the way.
         source: io::Error,
     },
     /// It ended badly.
@@ -110,7 +106,6 @@ pub enum CommandError {
     Failed {
         /// What was run.
         shown: String,
-        /// How it ended.
         ending: Ending,
         /// What it said.
         stderr: Vec<u8>,
@@ -140,7 +135,6 @@ impl Invocation {
         self
     }
 
-    /// With this variable.
     #[must_use]
     pub fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         let value = value.as_ref().to_owned();
@@ -148,7 +142,6 @@ impl Invocation {
         self
     }
 
-    /// In this directory.
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());

@@ -31,12 +31,7 @@ pub enum GitError {
          --edit`",
         .path.display()
     )]
-    Configuration {
-        /// The file.
-        path: PathBuf,
-        /// The line.
-        line: usize,
-    },
+    Configuration { path: PathBuf, line: usize },
     /// The repository's configuration names another remote than the registered one.
     #[error(
         "cannot use the remote: the repository's configuration says {configured}, and the project \
@@ -76,7 +71,6 @@ pub enum GitError {
         .path.display()
     )]
     NotThatWorktree {
-        /// The directory.
         path: PathBuf,
         /// What does not fit.
         reason: String,
@@ -100,25 +94,16 @@ pub enum GitError {
     NoDefaultBranch(PathBuf),
     /// A repository without a commit has nothing to start from.
     #[error("cannot start from `{branch}`: it has no commit yet; make one with `git commit`")]
-    NoCommit {
-        /// The branch.
-        branch: String,
-    },
+    NoCommit { branch: String },
     /// Another git is at work, as far as anybody can tell.
     #[error(
         "cannot change `{}`: another git holds `{}`; wait for it, or remove that file if none runs",
         .worktree.display(), .lock.display()
     )]
-    Locked {
-        /// The worktree.
-        worktree: PathBuf,
-        /// The lock.
-        lock: PathBuf,
-    },
+    Locked { worktree: PathBuf, lock: PathBuf },
     /// The remote does not answer.
     #[error("cannot ask `{remote}`: {reason}")]
     Unreachable {
-        /// The remote.
         remote: String,
         /// What git said.
         reason: String,
@@ -155,23 +140,14 @@ pub enum GitError {
     },
     /// There is no such rescue.
     #[error("there is no rescue {number} of task `{task}`")]
-    NoRescue {
-        /// The task.
-        task: String,
-        /// Its number.
-        number: u32,
-    },
+    NoRescue { task: String, number: u32 },
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] PrivateFileError),
-    /// The system says no.
     #[error("cannot {verb} `{}`: {reason}", .path.display())]
     System {
-        /// What was attempted.
         verb: &'static str,
-        /// On what.
         path: PathBuf,
-        /// What stood in the way.
         reason: String,
     },
 }

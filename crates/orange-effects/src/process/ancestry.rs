@@ -19,7 +19,6 @@ const TRIES: usize = 16;
 /// A process above this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestor {
-    /// Which process it is.
     pub process: ProcessIdentity,
     /// What it was started with; empty where another user's process does not show it.
     environment: Vec<u8>,

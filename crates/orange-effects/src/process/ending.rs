@@ -28,7 +28,6 @@ impl Default for Patience {
     }
 }
 
-/// What was ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
     /// The processes that were found alive, in the order of their numbers.

@@ -11,7 +11,6 @@ use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_s
 
 use super::{ProcessError, ProcessIdentity, Stat};
 
-/// The boot this is.
 pub fn boot() -> Result<Option<String>, ProcessError> {
     let read = fs::read_to_string("/proc/sys/kernel/random/boot_id");
     let read = read.map_err(|error| ProcessError::NotListed(reason(&error)))?;
@@ -42,7 +41,6 @@ pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
     }
 }
 
-/// Every process.
 pub fn table() -> Result<Vec<Stat>, ProcessError> {
     let failed = |error: io::Error| ProcessError::NotListed(reason(&error));
     let mut found = Vec::new();

@@ -45,7 +45,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessIdentity {
-    /// Its number.
     pub pid: u32,
     /// When it started, in the system's own ticks since the boot, where the system tells.
     pub start: Option<u64>,
@@ -70,14 +69,11 @@ pub enum ProcessError {
     /// It ended before it was looked at.
     #[error("process {0} has ended")]
     Gone(u32),
-    /// The system says no.
     #[error("cannot {verb} process {pid}: {reason}")]
     System {
-        /// What was attempted.
         verb: &'static str,
         /// On which process.
         pid: u32,
-        /// What stood in the way.
         reason: String,
     },
     /// The processes could not be listed.

@@ -30,7 +30,6 @@ pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
     }
 }
 
-/// Every process.
 pub fn table() -> Result<Vec<Stat>, ProcessError> {
     Err(ProcessError::Unsupported("list the processes of a run"))
 }

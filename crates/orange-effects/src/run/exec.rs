@@ -17,10 +17,8 @@ use crate::process::limit_open_files;
 /// Why the process did not become the agent.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
-    /// The run file.
     #[error(transparent)]
     Run(#[from] RunFileError),
-    /// The program.
     #[error(transparent)]
     Program(#[from] CommandError),
     /// The file that all it prints is added to.
@@ -35,7 +33,6 @@ pub enum ExecError {
 pub struct ExecFailure {
     /// Whether the program does not exist.
     pub is_missing: bool,
-    /// What stood in the way.
     pub message: String,
 }
 

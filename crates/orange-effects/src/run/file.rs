@@ -26,15 +26,12 @@ const MAX_BYTES: u64 = 32 * 1024 * 1024;
 #[serde(deny_unknown_fields)]
 pub struct RunFile {
     schema: String,
-    /// The run.
     pub run: RunId,
     /// The task it belongs to.
     pub task: TaskId,
-    /// As what it runs.
     pub role: Role,
     /// The program, by its absolute path.
     pub program: RawText,
-    /// Its arguments.
     pub arguments: Vec<RawText>,
     /// Everything it sees of the environment, besides what it takes from its pane.
     pub environment: BTreeMap<String, RawText>,
@@ -59,7 +56,6 @@ pub enum RunFileError {
     /// It is no run file.
     #[error("cannot use `{}` as a run file: {reason}; `orange task respawn` writes a new one", .path.display())]
     Garbled {
-        /// The file.
         path: PathBuf,
         /// What is wrong.
         reason: String,
@@ -67,7 +63,6 @@ pub enum RunFileError {
     /// No program can be given it.
     #[error("cannot start run `{run}`: {what} holds a NUL character; remove it")]
     HasNul {
-        /// The run.
         run: RunId,
         /// What holds it.
         what: String,

@@ -27,11 +27,8 @@ const FOR_REVIEWERS: &[(&str, &str)] =
 /// A start of an agent with everything that is decided about it, its secret included.
 #[derive(Clone, Copy)]
 pub struct Launch<'a> {
-    /// The run.
     pub run: &'a RunId,
-    /// Its task.
     pub task: &'a TaskId,
-    /// As what it runs.
     pub role: &'a Role,
     /// The secret by which it proves that it is the one.
     pub proof: &'a str,
@@ -69,10 +66,8 @@ pub enum LaunchError {
     /// The harness cannot be started like this.
     #[error(transparent)]
     Harness(#[from] HarnessError),
-    /// The run file.
     #[error(transparent)]
     Run(#[from] RunFileError),
-    /// The prompt file.
     #[error(transparent)]
     Prompt(#[from] PrivateFileError),
 }

@@ -107,7 +107,6 @@ impl Tmux {
         Ok(())
     }
 
-    /// The version of the installed tmux.
     pub(super) fn installed_version(&self) -> Result<String, TmuxError> {
         let tmux = Invocation::new(&self.program, self.environment.clone());
         let tmux = tmux.arguments(["-V"]).timeout(self.timeout);

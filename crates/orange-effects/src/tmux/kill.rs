@@ -14,7 +14,6 @@ use crate::process::{Ended, Patience, ProcessError, ProcessIdentity, end, member
 /// A run that is to be ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Kill<'a> {
-    /// The run.
     pub run: &'a RunId,
     /// Where it lived when that was recorded; its process is of the run although it may not carry
     /// the id yet.

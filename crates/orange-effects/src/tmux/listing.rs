@@ -29,7 +29,6 @@ pub(super) const SERVER: &str = "server:#{pid}:#{start_time}:#{version}";
 /// What a server shows at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// Which server it is.
     pub server: ServerIdentity,
     /// Which tmux it is.
     pub version: String,
@@ -40,11 +39,8 @@ pub struct Listing {
 /// A pane as the server shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Its session.
     pub session: SessionId,
-    /// Its window.
     pub window: WindowId,
-    /// Its id.
     pub pane: PaneId,
     /// The process that was started in it.
     pub pid: u32,

@@ -90,7 +90,6 @@ pub struct Tmux {
 pub struct ServerIdentity {
     /// Where it listens.
     pub socket: PathBuf,
-    /// Its process.
     pub process: ProcessIdentity,
     /// When it started, in seconds since the epoch, by its own account.
     pub started: i64,
@@ -106,11 +105,8 @@ pub struct Pane {
     pub run_file: PathBuf,
     /// The server that gave the ids.
     pub server: ServerIdentity,
-    /// The session.
     pub session: SessionId,
-    /// The window.
     pub window: WindowId,
-    /// The pane.
     pub pane: PaneId,
     /// The agent's process, unless it ended before it was looked at.
     pub process: Option<ProcessIdentity>,
@@ -137,7 +133,6 @@ pub enum TmuxError {
     TooOld {
         /// What is installed.
         found: String,
-        /// What is needed.
         needed: &'static str,
     },
     /// A socket's path may be only so long.
@@ -147,7 +142,6 @@ pub enum TmuxError {
         .path.display()
     )]
     SocketTooLong {
-        /// The path.
         path: PathBuf,
         /// How long it may be.
         limit: usize,
@@ -157,7 +151,6 @@ pub enum TmuxError {
     NotPlain {
         /// Which value.
         what: &'static str,
-        /// What it is.
         value: String,
     },
     /// The watching client has lost its server.
@@ -166,7 +159,6 @@ pub enum TmuxError {
     /// The pane is gone, or somebody else's.
     #[error("pane {pane} is not that of run `{run}` any more: nothing was done")]
     NotOurs {
-        /// The pane.
         pane: PaneId,
         /// The run that was expected in it.
         run: RunId,

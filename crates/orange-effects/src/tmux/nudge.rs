@@ -74,7 +74,6 @@ impl Tmux {
         pasted
     }
 
-    /// Presses Enter.
     pub fn press_enter(&self, pane: &Pane) -> Result<(), TmuxError> {
         let press = format!("send-keys -t {} Enter", pane.pane);
         self.guarded_input(None, pane.meant(), &press)

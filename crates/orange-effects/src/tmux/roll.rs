@@ -14,7 +14,6 @@ const FIELDS: usize = 5;
 /// Everybody in a pane of a server at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roll {
-    /// Which server it is.
     pub server: ServerIdentity,
     /// Every pane, ours or not.
     pub panes: Vec<Called>,
@@ -23,7 +22,6 @@ pub struct Roll {
 /// A pane, as far as its agent is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Called {
-    /// Its id.
     pub pane: PaneId,
     /// The process that was started in it.
     pub pid: u32,

@@ -24,11 +24,9 @@ const TERMINAL: &str = if cfg!(target_os = "macos") {
 /// A run that is to live in a pane.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
-    /// The run.
     pub run: &'a RunId,
     /// Its task; all runs of a task share a session.
     pub task: &'a TaskId,
-    /// As what it runs.
     pub role: &'a Role,
     /// The project, for the session's name.
     pub project: &'a ProjectName,

@@ -103,7 +103,6 @@ impl Meaning {
 #[derive(Clone, Copy, Debug)]
 pub struct Ending<'a> {
     pub evidence: &'a Evidence,
-    /// What it has shown.
     pub shown: &'a str,
     /// When that is judged.
     pub at: Timestamp,

@@ -132,7 +132,6 @@ pub(super) fn leaves_rest(steps: &Steps<'_>) -> bool {
     ) && named_by(steps).is_some()
 }
 
-/// What is known of a commit.
 pub(super) fn known<'a>(git: &'a GitFacts, commit: &CommitId) -> Option<&'a NamedCommit> {
     git.named.as_ref().filter(|named| named.commit == *commit)
 }

@@ -39,7 +39,6 @@ pub enum DocumentError {
          move long logs and listings into files of their own"
     )]
     TooLarge {
-        /// How many bytes it has.
         bytes: usize,
         /// How many it may have.
         limit: usize,

@@ -20,7 +20,6 @@ pub struct SectionHashError {
 }
 
 impl SectionHash {
-    /// Hashes the content of a section.
     pub fn of(content: &str) -> SectionHash {
         let mut hasher = Sha256::new();
         let mut breaks = None;

@@ -7,7 +7,6 @@ use super::problem::Position;
 /// A name that a file declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
-    /// What it names.
     pub what: Naming,
     pub name: String,
     /// Where the file says so.

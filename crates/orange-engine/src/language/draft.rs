@@ -1,4 +1,4 @@
-//! A state while it is read; what the file leaves out is open.
+//! A state as it is read, with what the file leaves open.
 
 use std::collections::BTreeMap;
 

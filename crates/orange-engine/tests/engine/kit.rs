@@ -339,13 +339,7 @@ pub fn refusal_of(decision: Decision) -> Refusal {
 }
 
 pub fn request(by: Role, ask: Ask) -> Cause {
-    Cause::Request(Request {
-        by,
-        ask,
-        confirmed: false,
-        message: None,
-        head: None,
-    })
+    Cause::Request(Request::new(by, ask))
 }
 
 fn known_at(millis: i64) -> Known {

@@ -536,13 +536,7 @@ fn a_remote_that_does_not_answer_keeps_no_workspace_and_is_tried_again() {
     assert_eq!(world.task.unsettled, None);
     assert_eq!(world.task.attention.len(), 1);
     let ask = |world: &mut World<'_>, ask: Ask| {
-        world.step(Cause::Request(Request {
-            by: Role::Human,
-            ask,
-            confirmed: false,
-            message: None,
-            head: None,
-        }))
+        world.step(Cause::Request(Request::new(Role::Human, ask)))
     };
     ask(&mut world, Ask::RetryEffects);
     assert_eq!(world.task.attention, [] as [&str; 0]);
@@ -559,13 +553,7 @@ fn what_was_given_up_about_an_ended_task_can_be_cleared() {
     let workflow = shipped_workflow("autopilot");
     let mut world = World::placed(&workflow, "in_progress");
     let clear = |world: &mut World<'_>, by: Role| {
-        shown(&world.step(Cause::Request(Request {
-            by,
-            ask: Ask::ClearAttention,
-            confirmed: false,
-            message: None,
-            head: None,
-        })))
+        shown(&world.step(Cause::Request(Request::new(by, Ask::ClearAttention))))
     };
     assert_eq!(clear(&mut world, Role::Human), "refused not-ended");
     let run = world.task.runs[&Role::Worker].id.clone();

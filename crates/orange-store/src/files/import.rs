@@ -21,7 +21,6 @@ use crate::tables::imports::Import;
 /// What reading TASK.md gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// It was read.
     Read(Box<Imported>),
     /// Nobody can tell what it says, so nothing may follow from it.
     Unknown(Unknown),
@@ -30,7 +29,6 @@ pub enum Reading {
 /// A TASK.md that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
-    /// What it says.
     pub document: Document,
     /// A status that somebody wrote into it; the engine decides what it is worth.
     pub wish: Option<Wish>,
@@ -43,7 +41,6 @@ pub struct Imported {
 /// A status written by hand, with the version that stood beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wish {
-    /// Where to.
     pub to: Status,
     /// The version that stood beside it.
     pub version: u64,

@@ -33,7 +33,6 @@ pub enum Unknown {
     /// A directory, a link, a pipe.
     #[error("it is not a regular file")]
     NotRegular,
-    /// The system says no.
     #[error("{0}")]
     Failed(String),
 }
@@ -41,7 +40,6 @@ pub enum Unknown {
 /// What a look at a file found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// A document.
     Text(Document),
     /// No file, in a directory that is there.
     Missing,

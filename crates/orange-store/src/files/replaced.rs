@@ -22,7 +22,6 @@ const NONE: &str = "-";
 /// A file that was replaced and may still be written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Replaced {
-    /// Where it is.
     pub(crate) path: PathBuf,
     pub(crate) mark: Mark,
 }
@@ -30,7 +29,6 @@ pub(crate) struct Replaced {
 /// What the name of a replaced file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// Which one it is.
     pub(crate) number: u64,
     /// By how many imports it was read again.
     pub(crate) reads: u64,
@@ -74,7 +72,6 @@ pub(crate) fn fingerprint(content: &[u8]) -> String {
 pub(crate) struct Print(Sha256);
 
 impl Print {
-    /// Of a content.
     pub(crate) fn of(content: &[u8]) -> Print {
         Print(Sha256::new_with_prefix(content))
     }
@@ -205,7 +202,6 @@ impl Replaced {
 /// What a replaced file says that is not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// Nothing.
     Nothing,
     /// This stands behind what was known.
     Appended(Vec<u8>),

@@ -16,7 +16,6 @@ use crate::open::make_private;
 /// How long somebody else may have the files; nobody needs longer than a few file operations.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The directory of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskDirectory {
     task: TaskId,
@@ -47,7 +46,6 @@ impl TaskDirectory {
         })
     }
 
-    /// The task.
     pub fn task(&self) -> &TaskId {
         &self.task
     }

@@ -11,7 +11,6 @@ use crate::error::{StoreError, failed};
 /// An event with whose it is and which commit brought it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEvent {
-    /// The task.
     pub task: TaskId,
     /// The number of the commit.
     pub sequence: u64,
@@ -67,7 +66,6 @@ impl Store {
 /// Something because of which a person should look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raised {
-    /// The task.
     pub task: TaskId,
     /// When it happened.
     pub at: Timestamp,

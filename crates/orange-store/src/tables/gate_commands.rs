@@ -14,7 +14,6 @@ use crate::error::{StoreError, failed};
 /// A command that a gate wants to know the end of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateCommand {
-    /// Program and arguments.
     pub command: Vec<String>,
     /// The version at which the task entered the status that asks.
     pub entered: u64,
@@ -27,7 +26,6 @@ pub struct GateCommand {
 /// How a command of a gate ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateAnswer {
-    /// How.
     pub result: CommandResult,
     /// What the worktree held then.
     pub state: String,

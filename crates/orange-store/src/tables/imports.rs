@@ -22,7 +22,6 @@ pub struct Import<'a> {
     pub stray: bool,
     /// The whole text.
     pub text: &'a str,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -41,7 +40,6 @@ pub struct StoredImport {
     pub hash: String,
     /// The whole text.
     pub text: String,
-    /// When.
     pub at: Timestamp,
 }
 

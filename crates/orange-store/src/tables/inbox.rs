@@ -13,15 +13,11 @@ use crate::error::{StoreError, failed};
 /// A message to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMessage<'a> {
-    /// To whom.
     pub to: Role,
-    /// From whom.
     pub from: Role,
-    /// What.
     pub text: &'a str,
     /// The effect that writes it; a second write for the same effect changes nothing.
     pub effect: Option<EffectId>,
-    /// When.
     pub at: Timestamp,
 }
 
@@ -70,9 +66,7 @@ pub struct Delivery {
 /// A message that nobody has read, and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadMessage {
-    /// The task.
     pub task: TaskId,
-    /// The message.
     pub entry: InboxEntry,
 }
 

@@ -23,7 +23,6 @@ use crate::error::{StoreError, failed};
 /// An effect that is not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// Whose it is.
     pub task: TaskId,
     /// What is to be done.
     pub planned: PlannedEffect,
@@ -46,7 +45,6 @@ pub enum PendingMark {
     Started {
         /// Who, in the performer's own words.
         by: String,
-        /// When.
         at: Timestamp,
     },
     /// It failed for good.
@@ -64,7 +62,6 @@ pub enum Start {
     Interrupted {
         /// Who began.
         by: String,
-        /// When.
         at: Timestamp,
     },
     /// It starts an agent, and nothing is started on that harness for now.

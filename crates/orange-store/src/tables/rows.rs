@@ -29,11 +29,8 @@ const DAMAGED: &str = "its row in the database is damaged; `orange task show` te
 /// What a list shows of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRow {
-    /// The task.
     pub id: TaskId,
-    /// Its project.
     pub project: ProjectName,
-    /// Where it is.
     pub status: Status,
     /// What kind of state that is; nothing when its workflow is no workflow any more.
     pub kind: Option<Kind>,

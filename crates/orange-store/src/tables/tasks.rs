@@ -19,7 +19,6 @@ pub struct StoredTask {
     pub task: Task,
     /// The text of its workflow, byte for byte as it was when the task was created.
     pub workflow_text: String,
-    /// Its directory.
     pub directory: PathBuf,
     /// The commit that changed it last.
     pub sequence: u64,
@@ -53,7 +52,6 @@ pub struct Listing {
 }
 
 impl Store {
-    /// The task of this id.
     pub fn load(&self, task: &TaskId) -> Result<Option<StoredTask>, StoreError> {
         let sql = "SELECT snapshot, sequence, directory, workflow_hash FROM tasks WHERE id = ?1";
         let found = self

@@ -16,13 +16,10 @@ use crate::error::{StoreError, failed};
 /// A slot of the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceRecord {
-    /// Its name.
     pub name: WorkspaceName,
-    /// Its project.
     pub project: ProjectName,
     /// Its number within the project.
     pub number: u32,
-    /// Its worktree.
     pub path: PathBuf,
     /// What it is used for.
     pub state: WorkspaceState,
@@ -35,7 +32,6 @@ pub enum WorkspaceState {
     Free,
     /// It is kept for this task.
     Reserved(TaskId),
-    /// It is this task's.
     Bound(TaskId),
     /// It is left as it is and used no more.
     Retired,

@@ -99,13 +99,7 @@ impl Fleet {
         };
         let asked = Asked {
             task: created.task.id,
-            request: Request {
-                by: Role::Human,
-                ask: Ask::Verb(Verb::Spawn),
-                confirmed: false,
-                message: None,
-                head: None,
-            },
+            request: Request::new(Role::Human, Ask::Verb(Verb::Spawn)),
             waiting: Waiting::Here,
         };
         assert!(matches!(

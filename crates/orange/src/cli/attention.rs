@@ -113,13 +113,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
 
 fn clear(driver: &Driver, task: &str, output: &mut Output) -> Result<Exit, Error> {
     let task = driver.callers.meant(Some(task))?;
-    let request = |by| Request {
-        by,
-        ask: Ask::ClearAttention,
-        confirmed: false,
-        message: None,
-        head: None,
-    };
+    let request = |by| Request::new(by, Ask::ClearAttention);
     let answer = driver
         .requests
         .ask_as_caller(&task, request, Waiting::USUAL)?;

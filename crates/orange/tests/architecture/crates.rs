@@ -45,7 +45,6 @@ const PURE_MAY_USE: &[&str] = &[
     "thiserror",
 ];
 
-/// Where a manifest is.
 pub fn manifests() -> impl Iterator<Item = (&'static str, String)> {
     let names = GRAPH.iter().map(|(name, _)| *name);
     names.map(|name| (name, format!("crates/{name}/Cargo.toml")))

@@ -60,7 +60,6 @@ const DATA: &[&[&str]] = &[
     &["crate", "output", "visible"],
 ];
 
-/// Where the others are.
 pub fn others() -> impl Iterator<Item = String> {
     OTHERS.iter().map(|other| format!("{TUI}{other}"))
 }

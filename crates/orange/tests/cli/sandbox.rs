@@ -166,7 +166,6 @@ pub fn keys(value: &Value) -> Vec<&str> {
     keys
 }
 
-/// Every path below a directory.
 pub fn everything_below(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![directory.to_owned()];

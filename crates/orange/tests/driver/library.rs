@@ -35,13 +35,7 @@ pub fn create(driver: &Driver, new: &NewWork) -> TaskId {
 pub fn ask(driver: &Driver, task: &TaskId, by: Role, ask: Ask) -> Answer {
     let asked = Asked {
         task: task.clone(),
-        request: Request {
-            by,
-            ask,
-            confirmed: false,
-            message: None,
-            head: None,
-        },
+        request: Request::new(by, ask),
         waiting: Waiting::Here,
     };
     driver.requests.ask(&asked).unwrap()

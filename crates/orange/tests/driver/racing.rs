@@ -186,13 +186,7 @@ fn moved_to_and_fro(stage: &Stage, id: &TaskId, writers: &[(&str, &str)]) {
     let ask = |status: &str| {
         let asked = Asked {
             task: id.clone(),
-            request: Request {
-                by: Role::Human,
-                ask: to(status),
-                confirmed: false,
-                message: None,
-                head: None,
-            },
+            request: Request::new(Role::Human, to(status)),
             waiting: Waiting::Not,
         };
         driver.requests.ask(&asked)

@@ -129,7 +129,6 @@ impl Ground {
         self.store().require(id).unwrap().task
     }
 
-    /// Creates a task for a branch.
     pub fn create(&self, branch: Option<&str>) -> TaskId {
         let new = NewWork {
             project: Some(ProjectName::new("app")),
@@ -158,13 +157,7 @@ impl Ground {
     pub fn ask_waiting(&self, task: &TaskId, ask: Ask, waiting: Waiting) -> Answer {
         let asked = Asked {
             task: task.clone(),
-            request: Request {
-                by: Role::Human,
-                ask,
-                confirmed: false,
-                message: None,
-                head: None,
-            },
+            request: Request::new(Role::Human, ask),
             waiting,
         };
         self.driver().requests.ask(&asked).unwrap()

@@ -10,7 +10,6 @@ use crate::git::{Git, GitError};
 /// What asking for a branch's deletion came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deletion {
-    /// It is deleted.
     Deleted(CommitId),
     /// There is none.
     Absent,

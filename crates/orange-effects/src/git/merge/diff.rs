@@ -27,7 +27,6 @@ const NEW_LARGEST: u64 = 8 * 1024 * 1024;
 pub struct AskDiff<'a> {
     /// The task's branch.
     pub branch: &'a BranchName,
-    /// The default branch.
     pub default: &'a BranchName,
     /// The commits of the default branch and of the task's when they were last merged.
     pub merged: Option<(&'a CommitId, &'a CommitId)>,
@@ -66,7 +65,6 @@ pub struct Part {
 /// How much a file differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDifference {
-    /// The file.
     pub path: PathBuf,
     /// Lines that are new; nothing for a file that has no lines.
     pub added: Option<u64>,

@@ -33,11 +33,9 @@ const LOCK: &str = "orange-merge.lock";
 /// What is merged, how, and what was true when that was decided.
 #[derive(Clone, Copy)]
 pub struct MergeBranch<'a> {
-    /// The task.
     pub task: &'a TaskId,
     /// What the task is about, for the commit's message.
     pub summary: &'a str,
-    /// How.
     pub strategy: MergeStrategy,
     /// The task's branch.
     pub branch: &'a BranchName,
@@ -45,7 +43,6 @@ pub struct MergeBranch<'a> {
     pub head: &'a CommitId,
     /// The branch's commit when it was decided.
     pub tip: &'a CommitId,
-    /// The default branch.
     pub default: &'a BranchName,
     /// Its commit when it was decided.
     pub base: &'a CommitId,

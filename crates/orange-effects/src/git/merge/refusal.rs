@@ -14,15 +14,10 @@ const NAMED: usize = 8;
 /// A merge that did not happen here: no branch and no file of this repository changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeRefusal {
-    /// The task.
     pub task: TaskId,
-    /// Its branch.
     pub branch: BranchName,
-    /// The default branch.
     pub default: BranchName,
-    /// How it was to be merged.
     pub strategy: MergeStrategy,
-    /// What stands in the way.
     pub obstacle: MergeObstacle,
     /// The remote that has it already.
     pub has_it: Option<String>,
@@ -55,14 +50,11 @@ pub enum MergeObstacle {
     TaskFile(String),
     /// A checkout of the default branch has changes that nobody committed.
     Uncommitted {
-        /// The checkout.
         checkout: PathBuf,
-        /// The files.
         files: Vec<PathBuf>,
     },
     /// A checkout of the default branch has files of its own where the merge would write.
     InTheWay {
-        /// The checkout.
         checkout: PathBuf,
         /// The files, ignored ones included.
         files: Vec<PathBuf>,
@@ -70,32 +62,18 @@ pub enum MergeObstacle {
     /// A checkout of the default branch needs a program for files that the merge would write, which
     /// only the repository's own configuration names.
     Filtered {
-        /// The checkout.
         checkout: PathBuf,
-        /// The files.
         files: Vec<PathBuf>,
     },
     /// Somebody began something in a checkout of the default branch and did not end it.
     HalfDone {
-        /// The checkout.
         checkout: PathBuf,
-        /// What.
         operations: Vec<Operation>,
     },
     /// A checkout of the default branch cannot be looked at.
-    Unusable {
-        /// The checkout.
-        checkout: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    Unusable { checkout: PathBuf, reason: String },
     /// The remote does not take it.
-    Rejected {
-        /// The remote.
-        remote: String,
-        /// Its words.
-        words: String,
-    },
+    Rejected { remote: String, words: String },
     /// Nobody wants it any more.
     CalledOff,
 }

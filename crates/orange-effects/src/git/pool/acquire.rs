@@ -25,7 +25,6 @@ const MOMENT: Duration = Duration::from_secs(1);
 pub struct Acquire<'a> {
     /// The workspace; the store has bound it to the task.
     pub slot: Slot<'a>,
-    /// The task.
     pub task: &'a TaskId,
     /// Its branch; see [`crate::git::usual_branch`] when nobody named one.
     pub branch: &'a BranchName,
@@ -53,7 +52,6 @@ pub enum Acquisition<'a> {
 /// A workspace on a task's branch.
 #[derive(Debug)]
 pub struct Acquired<'a> {
-    /// The worktree.
     pub worktree: Worktree<'a>,
     /// What HEAD is; detached while a rebase of the branch is in progress.
     pub head: Head,

@@ -23,13 +23,9 @@ pub enum AcquireRefusal {
     /// It is another task's.
     Taken(TaskId),
     /// The task's agent has gone to another branch.
-    OnAnotherBranch {
-        /// Where HEAD is.
-        head: Head,
-    },
+    OnAnotherBranch { head: Head },
     /// Something is in it that nobody saved.
     NotAtRest {
-        /// What HEAD is.
         head: Head,
         /// Files, submodules and repositories.
         paths: Vec<PathBuf>,

@@ -40,25 +40,20 @@ pub enum Phase {
     Idle,
     /// On its way to a branch.
     Acquiring {
-        /// For this task.
         task: TaskId,
-        /// The branch.
         branch: BranchName,
-        /// Where it was.
         from: CommitId,
         /// Where it goes.
         to: CommitId,
     },
     /// A task's.
     Bound {
-        /// The task.
         task: TaskId,
         /// The branch it was bound with.
         branch: BranchName,
     },
     /// On its way back to nobody.
     Releasing {
-        /// The task whose it was.
         task: TaskId,
         /// The commit that holds everything that was unsaved.
         rescue: CommitId,
@@ -66,7 +61,6 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The task whose it is.
     pub fn task(&self) -> Option<&TaskId> {
         match self {
             Phase::Idle => None,

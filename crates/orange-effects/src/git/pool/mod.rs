@@ -50,7 +50,6 @@ pub enum SlotRefusal {
     NoFile(PathBuf),
     /// It was ours, and is not a worktree of this repository any more.
     Broken {
-        /// The directory.
         path: PathBuf,
         /// What does not fit.
         reason: String,

@@ -20,7 +20,6 @@ const ROUNDS: usize = 3;
 pub struct Release<'a> {
     /// The workspace.
     pub slot: Slot<'a>,
-    /// The task whose it is.
     pub task: &'a TaskId,
     /// The default branch, if configured; only a branch without a commit makes it matter.
     pub default: Option<&'a BranchName>,
@@ -36,7 +35,6 @@ pub enum Released {
     },
     /// It cannot be made clean without losing something, so it is left as it is.
     Retired {
-        /// What stands in the way.
         obstacles: Vec<Obstacle>,
         /// What was saved nevertheless.
         rescues: Vec<Rescued>,
@@ -44,10 +42,7 @@ pub enum Released {
     /// There is no such workspace.
     Absent,
     /// It is another task's, or nobody's that was finished; it was not touched.
-    NotThatTasks {
-        /// Whose it is.
-        task: TaskId,
-    },
+    NotThatTasks { task: TaskId },
     /// The directory cannot be used.
     Refused(SlotRefusal),
 }

@@ -101,7 +101,6 @@ impl Git {
         self
     }
 
-    /// How many digits an id has.
     pub(in crate::git) fn id_digits(&self) -> usize {
         self.settings.id_digits()
     }

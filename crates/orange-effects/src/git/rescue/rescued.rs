@@ -26,7 +26,6 @@ const TRIES: u32 = 100;
 /// To what a rescue belonged. It is the commit's message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// The task.
     pub task: TaskId,
     /// The branch that was checked out, or which an operation in progress was about.
     pub branch: Option<BranchName>,
@@ -147,7 +146,6 @@ impl Git {
         Ok(times.collect())
     }
 
-    /// One rescue.
     pub fn rescued(&self, task: &TaskId, number: u32) -> Result<Rescued, GitError> {
         let found = self.rescues(task)?.into_iter();
         let mut found = found.filter(|rescued| rescued.number == number);

@@ -15,7 +15,6 @@ use crate::git::{Git, GitError, Head, Operation, Worktree};
 pub struct AskFacts<'a> {
     /// The task's branch.
     pub branch: &'a BranchName,
-    /// The default branch.
     pub default: &'a BranchName,
     /// What the task's file is called.
     pub task_file: &'a str,
@@ -26,7 +25,6 @@ pub struct AskFacts<'a> {
 /// How a worktree stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What HEAD is.
     pub head: Head,
     /// What somebody began and did not end.
     pub operations: Vec<Operation>,
@@ -187,7 +185,6 @@ impl Git {
         })
     }
 
-    /// The commit that a text names.
     pub fn commit_named(&self, text: &str) -> Result<Option<CommitId>, GitError> {
         // A text that begins like an option names nothing.
         if text.is_empty() || text.starts_with('-') {

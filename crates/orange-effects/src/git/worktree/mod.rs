@@ -34,7 +34,6 @@ const LIMIT: u64 = 64 * 1024;
 /// A worktree, as git has it on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Where it is, or was.
     pub path: PathBuf,
     /// The branch it is on, or which a rebase in it is about.
     pub branch: Option<BranchName>,
@@ -224,7 +223,6 @@ impl Git {
 }
 
 impl<'a> Worktree<'a> {
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -28,14 +28,11 @@ const STATUS: &[&str] = &[
     "--ignore-submodules=dirty",
 ];
 
-/// What HEAD is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
     /// On a branch, which may have no commit yet.
     Branch {
-        /// The branch.
         name: BranchName,
-        /// Its commit.
         commit: Option<CommitId>,
     },
     /// On a commit, and no branch follows.
@@ -43,7 +40,6 @@ pub enum Head {
 }
 
 impl Head {
-    /// The commit.
     pub fn commit(&self) -> Option<&CommitId> {
         match self {
             Head::Branch { commit, .. } => commit.as_ref(),
@@ -114,7 +110,6 @@ impl Look {
 }
 
 impl Worktree<'_> {
-    /// What HEAD is.
     pub fn head(&self) -> Result<Head, GitError> {
         let call = self.call(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
         let said = call.text();
@@ -173,7 +168,6 @@ impl Worktree<'_> {
         }
     }
 
-    /// What the index has.
     pub(crate) fn index(&self) -> Result<Vec<Indexed>, GitError> {
         indexed(&self.call(["ls-files", "-z", "--stage", "-v"]))
     }

@@ -15,7 +15,6 @@ use super::{Error, Exit};
 /// One workflow, as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// `-`.
     Stdin,
     /// Something with a path separator or a YAML ending.
     File(PathBuf),

@@ -29,13 +29,7 @@ fn plan(stage: &Stage) -> TaskId {
     let id = stage.create(&["Add a line"]);
     let asked = Asked {
         task: id.clone(),
-        request: Request {
-            by: Role::Human,
-            ask: Ask::Verb(Verb::Spawn),
-            confirmed: false,
-            message: None,
-            head: None,
-        },
+        request: Request::new(Role::Human, Ask::Verb(Verb::Spawn)),
         waiting: Waiting::Not,
     };
     let answer = stage.driver().requests.ask(&asked).unwrap();

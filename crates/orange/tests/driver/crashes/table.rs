@@ -58,7 +58,6 @@ impl Scene {
     }
 }
 
-/// A workflow as it is shipped.
 pub fn shipped(name: &str) -> Workflow {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workflows");
     let text = fs::read_to_string(format!("{path}/{name}.yml")).unwrap();

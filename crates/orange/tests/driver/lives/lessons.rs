@@ -455,13 +455,7 @@ fn lesson_37_an_interrupted_handoff_means_nothing_for_the_next() {
     // Handed off, and then nobody performed.
     let mut asked = orange_driver::Asked {
         task: id.clone(),
-        request: orange_engine::input::Request {
-            by: Role::Worker,
-            ask: to("agent-review"),
-            confirmed: false,
-            message: None,
-            head: None,
-        },
+        request: orange_engine::input::Request::new(Role::Worker, to("agent-review")),
         waiting: Waiting::Not,
     };
     driver.requests.ask(&asked).unwrap();

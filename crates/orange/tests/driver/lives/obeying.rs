@@ -194,13 +194,7 @@ fn a_copy_that_cannot_be_written_keeps_nothing_from_being_performed() {
     let id = stage.create(&["fix", "Mend it"]);
     let asked = Asked {
         task: id.clone(),
-        request: Request {
-            by: Role::Human,
-            ask: Ask::Verb(Verb::Spawn),
-            confirmed: false,
-            message: None,
-            head: None,
-        },
+        request: Request::new(Role::Human, Ask::Verb(Verb::Spawn)),
         waiting: Waiting::Not,
     };
     stage.driver().requests.ask(&asked).unwrap();

@@ -27,7 +27,6 @@ struct Attempt {
     is_refused: bool,
 }
 
-/// The attempts of a section.
 fn attempts(section: &str) -> Vec<Attempt> {
     let mut current = "";
     let mut found = Vec::new();

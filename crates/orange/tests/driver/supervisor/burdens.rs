@@ -39,13 +39,7 @@ fn slow_setups_keep_no_end_of_another_task_waiting() {
     let ask = |task: &TaskId, verb: Verb, waiting: Waiting| {
         let asked = Asked {
             task: task.clone(),
-            request: Request {
-                by: Role::Human,
-                ask: Ask::Verb(verb),
-                confirmed: false,
-                message: None,
-                head: None,
-            },
+            request: Request::new(Role::Human, Ask::Verb(verb)),
             waiting,
         };
         let answer = stage.driver().requests.ask(&asked).unwrap();

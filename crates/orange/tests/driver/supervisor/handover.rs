@@ -128,13 +128,7 @@ fn without_sweeps(stage: &Stage) -> (Stopper, JoinHandle<Result<(), SupervisorEr
 fn spawn_here(stage: &Stage, id: &TaskId) {
     let asked = Asked {
         task: id.clone(),
-        request: Request {
-            by: Role::Human,
-            ask: Ask::Verb(Verb::Spawn),
-            confirmed: false,
-            message: None,
-            head: None,
-        },
+        request: Request::new(Role::Human, Ask::Verb(Verb::Spawn)),
         waiting: Waiting::Detached(SOON),
     };
     let answer = stage.driver().requests.ask(&asked).unwrap();

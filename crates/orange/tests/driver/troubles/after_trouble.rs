@@ -17,13 +17,7 @@ fn killed_start(stage: &Stage, branch: &str) -> TaskId {
     let id = stage.create(&[branch, "Add a line"]);
     let asked = Asked {
         task: id.clone(),
-        request: Request {
-            by: Role::Human,
-            ask: Ask::Verb(Verb::Spawn),
-            confirmed: false,
-            message: None,
-            head: None,
-        },
+        request: Request::new(Role::Human, Ask::Verb(Verb::Spawn)),
         waiting: Waiting::Not,
     };
     stage.driver().requests.ask(&asked).unwrap();

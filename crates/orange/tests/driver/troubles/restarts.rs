@@ -273,13 +273,7 @@ fn what_a_lost_performer_left_is_finished_and_no_failure_stops_the_others() {
     fs::remove_file(&other).unwrap();
     let asked = Asked {
         task: two.clone(),
-        request: Request {
-            by: Role::Human,
-            ask: Ask::Respawn { role: None },
-            confirmed: false,
-            message: None,
-            head: None,
-        },
+        request: Request::new(Role::Human, Ask::Respawn { role: None }),
         waiting: Waiting::Not,
     };
     stage.driver().requests.ask(&asked).unwrap();
