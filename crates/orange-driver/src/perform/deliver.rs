@@ -269,7 +269,7 @@ fn note(store: &mut Store, telling: &Telling<'_>, delivery: Delivery) -> Result<
     noted.map_err(Failure::passing)
 }
 
-/// When this agent was told that messages wait, of which it has read none since.
+/// When this agent was told that messages wait, if it has read none since.
 fn told_before(inbox: &[InboxEntry], telling: &Telling<'_>) -> Option<Timestamp> {
     let unread = inbox.iter().filter(|it| {
         let in_this_run = it.delivery.typed_run.as_ref() == Some(&telling.run.id);
@@ -277,6 +277,10 @@ fn told_before(inbox: &[InboxEntry], telling: &Telling<'_>) -> Option<Timestamp>
         it.to == *telling.role && it.read_at.is_none() && in_this_run && is_free
     });
     let told = unread.filter_map(|it| it.delivery.told_at).max();
+    let own = inbox.iter().filter(|it| it.to == *telling.role);
+    let last_read = own.filter_map(|it| it.read_at).max();
+    // A message that came while the inbox was being read is still unread, and no line waits for it.
+    let told = told.filter(|at| last_read.is_none_or(|read| read < *at));
     told.filter(|at| is_recent(Some(*at), STANDS))
 }
 

@@ -33,16 +33,22 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     let task = driver.callers.meant(args.task.as_deref())?;
     let identity = driver.callers.identify_for(&task)?;
     let role = &identity.role;
-    let messages = if role.is_agent() {
-        driver.views.unread(&task, role)?
-    } else {
-        driver.views.inbox(&task)?
-    };
-    let last = messages.last().map(|message| message.id);
-    print(messages, role.is_agent(), output)?;
-    // What was not handed over counts as unread.
-    if let Some(last) = last.filter(|_| role.is_agent()) {
+    if !role.is_agent() {
+        print(driver.views.inbox(&task)?, false, output)?;
+        return Ok(Exit::Ok);
+    }
+    let mut messages = driver.views.unread(&task, role)?;
+    loop {
+        let last = messages.last().map(|message| message.id);
+        print(messages, true, output)?;
+        let Some(last) = last else { break };
+        // What was not handed over counts as unread.
         driver.views.mark_read(&task, role, last)?;
+        // A message that came meanwhile counts as told of with those before it.
+        messages = driver.views.unread(&task, role)?;
+        if messages.is_empty() || output.is_json() {
+            break;
+        }
     }
     Ok(Exit::Ok)
 }

@@ -53,6 +53,30 @@ fn lesson_24_an_enter_that_was_swallowed_is_pressed_again() {
 }
 
 #[test]
+fn lesson_24_a_message_that_came_while_the_inbox_was_read_does_not_silence_the_next() {
+    let (stage, id) = waiting("swallow 0\nswallow 0\nhang");
+    let tell = |text: &str| {
+        stage.must(&["task", "tell", id.as_str(), "--role", "worker", "-m", text]);
+    };
+    let message = |number: usize| stage.store().inbox(&id).unwrap().remove(number);
+    tell("one");
+    wait_for("the first line", || message(0).delivery.told_at.is_some());
+    tell("two");
+    wait_for("the second to be noted", || {
+        message(1).delivery.told_at.is_some()
+    });
+    assert_eq!(message(1).delivery.typed_at, None, "one line is for both");
+    // The agent had asked for its messages before the second was written.
+    let first = message(0).id;
+    let driver = stage.driver();
+    driver.views.mark_read(&id, &Role::Worker, first).unwrap();
+    tell("three");
+    wait_for("a line of its own", || {
+        message(2).delivery.typed_at.is_some()
+    });
+}
+
+#[test]
 fn an_agent_that_is_started_for_a_message_is_told_of_it_by_its_prompt() {
     let stage = Stage::new("default");
     stage.script("worker-1", "cp \"$prompt_file\" $SCRIPTS/prompt\nask inbox");
