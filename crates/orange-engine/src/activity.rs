@@ -1,7 +1,7 @@
-//! What an agent seems to be doing, by what it told.
+//! What an agent seems to be doing, judged by its reports.
 //!
-//! Advice for people only: no decision reads it, because an agent tells nothing when a person
-//! interrupts it or grants what it asked for.
+//! This only informs the user. No decision reads it, because an agent reports nothing when the user
+//! interrupts it or grants it a permission.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
-/// How long an agent may take to tell that it has started; milliseconds.
+/// How long an agent may take to report that it has started, in milliseconds.
 const TAKES_TO_START: i64 = 120_000;
 
 /// What an agent can tell of itself.
@@ -47,7 +47,7 @@ pub enum AgentEventKind {
 }
 
 impl AgentEventKind {
-    /// Every kind, by the name that the command line uses.
+    /// Every kind with its command-line name.
     pub const ALL: [(&'static str, AgentEventKind); 8] = [
         ("session-start", AgentEventKind::SessionStart),
         ("prompt-submitted", AgentEventKind::PromptSubmitted),
@@ -118,7 +118,7 @@ pub enum Doing {
 }
 
 impl Doing {
-    /// It in one word; nothing where nothing is known.
+    /// The state in one word; empty when unknown.
     pub fn word(self) -> &'static str {
         match self {
             Doing::Working => "working",
@@ -130,7 +130,7 @@ impl Doing {
         }
     }
 
-    /// Whether only a person can make it go on, as far as anybody knows.
+    /// Whether, as far as we know, only the user can get the agent going again.
     pub fn is_waiting(self) -> bool {
         matches!(
             self,
@@ -166,7 +166,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// What follows for one that tells when it has started, and has told nothing since this instant.
+    /// The activity of an agent that reports its start but has reported nothing since `since`.
     pub fn untold(since: Timestamp, now: Timestamp) -> Activity {
         let waited = now.millis().saturating_sub(since.millis());
         let silent_since = (waited >= TAKES_TO_START).then_some(since);
@@ -177,7 +177,7 @@ impl Activity {
         }
     }
 
-    /// What follows from everything that one run told, in the order in which it arrived.
+    /// The activity that follows from all events of one run, in order of arrival.
     pub fn of(events: &[AgentEvent]) -> Activity {
         let newest = events.iter().max_by_key(|event| event.sequence);
         let doing = newest.map_or(Doing::Unknown, |event| match event.kind {
@@ -186,7 +186,7 @@ impl Activity {
             AgentEventKind::InputWait => Doing::WaitingForInput,
             AgentEventKind::Idle => Doing::Idle,
             AgentEventKind::Failed => Doing::Failed,
-            // Whether it got a prompt with its start, it has not told.
+            // The event does not say whether the agent was started with a prompt.
             AgentEventKind::SessionStart | AgentEventKind::SessionEnd => Doing::Unknown,
         });
         Activity {
@@ -197,7 +197,7 @@ impl Activity {
     }
 }
 
-/// Since when an agent has told of nothing but failing; `None` when it told something else last.
+/// Since when an agent has reported only failures; `None` if its last report was something else.
 pub fn failing_since(events: &[AgentEvent]) -> Option<Timestamp> {
     let mut latest_first: Vec<&AgentEvent> = events.iter().collect();
     latest_first.sort_by_key(|event| std::cmp::Reverse(event.sequence));
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(silent.doing, Doing::Silent);
         assert_eq!(silent.silent_since, Some(since));
         assert!(silent.doing.is_waiting(), "a person should look");
-        // A clock that was set back makes nobody silent.
+        // A clock that was set back makes no agent look silent.
         assert_eq!(after(-5000).doing, Doing::Unknown);
     }
 
@@ -266,7 +266,7 @@ mod tests {
         let activity = Activity::of(&[event(1, AgentEventKind::SessionStart), waits.clone(), late]);
         assert_eq!(activity.doing, Doing::WaitingForPermission);
         assert_eq!(activity.evidence, Some(waits));
-        // Of two with the same number, the one that arrived last counts.
+        // Of two events with the same number, the one that arrived last counts.
         let same = [
             event(7, AgentEventKind::Working),
             event(7, AgentEventKind::Idle),

@@ -1,4 +1,4 @@
-//! What needs a person: which items follow from how a task stands.
+//! What needs the user: the items that follow from a task's state.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::parking::{self, Parking};
 use crate::role::Role;
 use crate::time::Timestamp;
 
-/// How long an agent may take to read what it was told of; milliseconds.
+/// How long an agent may take to read a message it was notified of, in milliseconds.
 const TAKES_TO_READ: i64 = 120_000;
 
 /// What a person is asked for in a status.
@@ -30,7 +30,7 @@ pub enum Need {
     Decision,
 }
 
-/// What a person is asked for in a state; nothing where none is asked.
+/// What the user is asked for in a state, if anything.
 pub fn need(workflow: &Workflow, state: &State) -> Option<Need> {
     if state.kind != Kind::Human {
         return None;
@@ -46,8 +46,8 @@ pub fn need(workflow: &Workflow, state: &State) -> Option<Need> {
         Target::Status(status) => workflow.is_terminal(status),
         Target::Previous => false,
     };
-    // Where a person can accept the work, they are asked whether it is good. A way that leads there
-    // from everywhere says nothing of this state.
+    // Where the user can accept the work, the question is whether it is good. An edge that leads
+    // there from any state says nothing about this one.
     let mut edges = workflow.edges_from(&state.name);
     let accepts = edges.any(|edge| {
         let is_asked = matches!(edge.trigger, Trigger::Request | Trigger::Merged);
@@ -157,7 +157,7 @@ impl Item {
             .unwrap_or_default()
     }
 
-    /// A harness on which nothing is started.
+    /// A harness on which no agents are started.
     pub fn parked(parking: &Parking) -> Item {
         let Parking { harness, since, .. } = parking;
         let command = match parking.reason {
@@ -176,31 +176,30 @@ impl Item {
     }
 }
 
-/// How a task stands, as far as a person may be needed.
+/// The state of a task, as far as it may need the user.
 #[derive(Clone, Debug)]
 pub struct Standing<'a> {
     pub task: &'a TaskId,
-    /// Since when it is in its status.
+    /// When the task entered its status.
     pub entered_at: Timestamp,
-    /// What a person is asked for there.
+    /// What the user is asked for in this status.
     pub need: Option<Need>,
-    /// Whether it waits in a queue for the start of its work.
+    /// Whether the task waits in a queue for its work to start.
     pub is_queued: bool,
-    /// Why a person should look besides.
+    /// Other reasons why the user should look.
     pub reasons: Vec<Reason<'a>>,
-    /// What has not reached an agent.
+    /// Messages that have not reached an agent.
     pub unread: Vec<Unread<'a>>,
-    /// What its live agents told.
+    /// What the task's live agents reported.
     pub agents: Vec<Agent<'a>>,
 }
 
-/// Why a person should look at a task.
+/// Why the user should look at a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reason<'a> {
-    /// In words.
     pub told: &'a str,
     pub since: Timestamp,
-    /// Whether it is an effect that was given up.
+    /// Whether it is an effect that failed.
     pub is_given_up: bool,
 }
 
@@ -210,9 +209,9 @@ pub struct Unread<'a> {
     pub id: u64,
     pub to: &'a Role,
     pub written_at: Timestamp,
-    /// What stands in the way, if somebody knows.
+    /// What prevents the delivery, if known.
     pub problem: Option<&'a str>,
-    /// Whether the agent showed that it was told of it.
+    /// Whether the agent confirmed that it was notified.
     pub is_confirmed: bool,
 }
 
@@ -224,7 +223,7 @@ pub struct Agent<'a> {
     pub activity: &'a Activity,
 }
 
-/// Everything for which a task needs a person.
+/// Everything for which a task needs the user.
 pub fn items(standing: &Standing<'_>, now: Timestamp) -> Vec<Item> {
     let cause = standing.cause();
     let mut items: Vec<Item> = standing.asked(cause).into_iter().collect();
@@ -236,7 +235,7 @@ pub fn items(standing: &Standing<'_>, now: Timestamp) -> Vec<Item> {
     items
 }
 
-/// What waited longest comes first.
+/// The item that has waited longest comes first.
 pub fn in_order(items: &mut [Item]) {
     items.sort_by(|one, two| (one.since, &one.key).cmp(&(two.since, &two.key)));
 }
@@ -246,7 +245,7 @@ impl Standing<'_> {
         let task = self.task;
         let word = match kind {
             ItemKind::Review => "diff",
-            // What was given up there is the start.
+            // In a queue, the effect that failed is the start.
             ItemKind::GaveUp if self.is_queued => "spawn",
             ItemKind::Question
             | ItemKind::Undelivered
@@ -270,7 +269,7 @@ impl Standing<'_> {
         }
     }
 
-    /// Why the task came to a person, if that was told with the change of status.
+    /// Why the task came to the user, if that was recorded with the status change.
     fn cause(&self) -> Option<&Reason<'_>> {
         self.need?;
         let mut reasons = self.reasons.iter();
@@ -291,7 +290,7 @@ impl Standing<'_> {
     }
 
     fn look(&self, reason: &Reason<'_>) -> Option<Item> {
-        // A message that is undelivered is told as that, with what stands in the way.
+        // An undelivered message gets its own item, which says what prevents the delivery.
         let mut unread = self.unread.iter().filter_map(|it| it.problem);
         if reason.is_given_up && unread.any(|problem| reason.told.ends_with(problem)) {
             return None;
@@ -330,7 +329,7 @@ impl Standing<'_> {
             Doing::Silent => return self.silent(agent),
             Doing::Working | Doing::Idle | Doing::Unknown => return None,
         };
-        // Where a person is asked anyway, an agent that says so is no second thing.
+        // If the status already asks the user, an agent that waits for input is not a second item.
         if kind == ItemKind::Input && self.need.is_some() {
             return None;
         }
@@ -480,7 +479,7 @@ mod tests {
         };
         let with_it = "the work waits to be reviewed: the run reported `blocked`: no key";
         assert_eq!(told(2000), [with_it]);
-        // What came up later is something else to look at.
+        // A reason that came up later is a separate item.
         assert_eq!(told(3000).len(), 2);
     }
 
@@ -499,7 +498,7 @@ mod tests {
         assert_eq!(items[0].command, "orange task spawn k3f9");
     }
 
-    /// A task of which nothing is known but an agent.
+    /// A task about which only an agent is known.
     fn with_agent<'a>(task: &'a TaskId, need: Option<Need>, agent: Agent<'a>) -> Standing<'a> {
         Standing {
             task,

@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 pub enum Decision {
     /// Record these events, then perform their effects.
     Plan(Plan),
-    /// Nothing; tell the asker why.
+    /// Do nothing and tell the caller why.
     Refusal(Refusal),
     /// Gather these facts without holding a lock, then ask again.
     Needs(Needs),
@@ -23,16 +23,16 @@ pub enum Decision {
 pub struct Plan {
     /// What happened, in order.
     pub events: Vec<Event>,
-    /// Whether the asker had got what it asks for before.
+    /// Whether the caller's request was already fulfilled.
     pub already: bool,
 }
 
 /// Facts that are missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// The version at which the status was entered that they are needed for.
+    /// The version at which the status that needs them was entered.
     pub entered: u64,
-    /// Which ones, without repetition.
+    /// Which ones, without duplicates.
     pub facts: Vec<FactNeeded>,
 }
 
@@ -44,7 +44,7 @@ impl Plan {
 
     /// The effects to perform, in order.
     ///
-    /// They stand in the events, so that a history alone is enough to go on after a loss.
+    /// They are part of the events, so the history alone is enough to resume after a loss.
     pub fn effects(&self) -> impl Iterator<Item = &PlannedEffect> {
         self.events.iter().filter_map(|event| match &event.fact {
             Fact::EffectPlanned(planned) => Some(planned),

@@ -1,4 +1,4 @@
-//! What effects make of a task, from the plan to the outcome.
+//! How effects change a task, from the plan to the outcome.
 
 use super::{add_child, raise_attention};
 use crate::effect::{Effect, EffectId, EffectOutcome, Kill, PlannedEffect, Spawn};
@@ -14,7 +14,7 @@ pub(super) fn plan_effect(task: &mut Task, planned: &PlannedEffect) {
     });
 }
 
-/// What an effect will bring about counts from the moment it is planned.
+/// The result of an effect counts from the moment the effect is planned.
 fn promise(task: &mut Task, planned: &PlannedEffect) {
     match &planned.effect {
         Effect::AcquireWorkspace { .. } if !matches!(task.workspace, Workspace::Bound(_)) => {
@@ -28,7 +28,7 @@ fn promise(task: &mut Task, planned: &PlannedEffect) {
             };
         }
         Effect::Spawn(spawn) => {
-            // Somebody is being brought: what was missed until now is being seen to.
+            // An agent is being started, which takes care of everything raised so far.
             task.attention.clear();
             start_run(task, spawn, RunState::Starting);
         }
@@ -43,7 +43,7 @@ fn promise(task: &mut Task, planned: &PlannedEffect) {
     }
 }
 
-/// A new run of a role replaces the earlier one; a headless report belongs to its own run.
+/// A new run of a role replaces the previous one; a headless report belongs to its own run.
 fn start_run(task: &mut Task, spawn: &Spawn, state: RunState) {
     task.report = None;
     let run = Run {
@@ -114,7 +114,7 @@ pub(super) fn give_up_effect(task: &mut Task, id: EffectId, error: &str) {
     task.pending[index].state = PendingState::GivenUp { error };
 }
 
-/// A person has seen to it; what was given up and can be tried again stays in sight.
+/// The user has dealt with it. Failed effects that can be retried stay listed.
 pub(super) fn clear_attention(task: &mut Task) {
     let reasons = task
         .pending
@@ -127,7 +127,7 @@ pub(super) fn clear_attention(task: &mut Task) {
     task.attention.retain(|reason| reasons.contains(reason));
 }
 
-/// What a person is told about an effect that failed.
+/// How a failed effect is described to the user.
 fn given_up(planned: &PlannedEffect, error: &str) -> String {
     format!("{}: {error}", planned.effect.label())
 }
@@ -139,7 +139,7 @@ pub(super) fn cancel_effect(task: &mut Task, id: EffectId) {
     }
 }
 
-/// What failed is being tried anew, or no longer wanted: nobody need look at it.
+/// The failed effect is being retried or no longer wanted, so it needs no attention.
 fn lower_attention(task: &mut Task, pending: &PendingEffect) {
     if let PendingState::GivenUp { error } = &pending.state {
         let reason = given_up(&pending.planned, error);
@@ -147,7 +147,7 @@ fn lower_attention(task: &mut Task, pending: &PendingEffect) {
     }
 }
 
-/// What was promised when the effect was planned does not come about.
+/// Takes back what was promised when the effect was planned.
 fn undo_promise(task: &mut Task, planned: &PlannedEffect) {
     match &planned.effect {
         Effect::Spawn(spawn) => {

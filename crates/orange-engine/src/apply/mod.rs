@@ -10,7 +10,7 @@ use crate::names::TaskId;
 use crate::role::Role;
 use crate::task::{Entered, LastError, Run, RunState, SectionMemory, Task, Workspace};
 
-/// What one event makes of a task.
+/// Applies one event to a task.
 ///
 /// It never fails and never asks: an event is a fact, so whatever it says has happened.
 pub fn apply(mut task: Task, event: &Event) -> Task {
@@ -18,7 +18,7 @@ pub fn apply(mut task: Task, event: &Event) -> Task {
     task
 }
 
-/// `apply` in place, for a plan in the making.
+/// `apply` in place, used while a plan is being built.
 pub fn fold(task: &mut Task, event: &Event) {
     task.version = event.version;
     match &event.fact {
@@ -105,7 +105,7 @@ pub fn fold(task: &mut Task, event: &Event) {
         Fact::ChildEnded { child, status } => {
             task.children.insert(child.clone(), Some(status.clone()));
         }
-        // What is only remembered for `why`.
+        // These are recorded only for `why`.
         Fact::MergeStarted { .. }
         | Fact::AgentRespawned { .. }
         | Fact::EditRejected { .. }
@@ -117,23 +117,21 @@ pub fn fold(task: &mut Task, event: &Event) {
 /// Why a list of events is not the history of a task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
-    /// There are none.
     #[error("a task's history has no events")]
     Empty,
-    /// The first is not the beginning.
+    /// The first event is not `task.created`.
     #[error("a task's history does not begin with `task.created`")]
     NoBeginning,
-    /// A version is missing, doubled, or out of order.
+    /// A version is missing, duplicated, or out of order.
     #[error("a task's history has version {found} where version {expected} belongs")]
     Gap {
-        /// The version that belongs there.
+        /// The version that should come next.
         expected: u64,
-        /// The version that stands there.
         found: u64,
     },
 }
 
-/// The task that a whole history makes.
+/// Builds the task from its whole history.
 pub fn replay<'event>(
     events: impl IntoIterator<Item = &'event Event>,
 ) -> Result<Task, ReplayError> {
@@ -151,7 +149,7 @@ pub fn replay<'event>(
     Ok(task)
 }
 
-/// The task that a `task.created` event begins.
+/// The task that a `task.created` event creates.
 pub fn born(event: &Event) -> Option<Task> {
     match &event.fact {
         Fact::TaskCreated(created) => Some(begin(created, event)),
@@ -204,7 +202,7 @@ fn add_child(task: &mut Task, child: &TaskId) {
     task.children.entry(child.clone()).or_insert(None);
 }
 
-/// Only who asks for a status stands for what the document says; a look at it proves nothing.
+/// Only a request for a status vouches for what the document says; reading it proves nothing.
 fn import(
     task: &mut Task,
     by: &Role,
@@ -239,7 +237,7 @@ fn change_status(task: &mut Task, changed: &StatusChanged, event: &Event) {
     for memory in task.sections.values_mut() {
         memory.at_entry.clone_from(&memory.hash);
     }
-    // A person's decision begins a new account; the same error may be tried again.
+    // A decision by the user resets the error count, so the same error may be retried.
     if changed.by == Role::Human {
         task.last_error = None;
     }

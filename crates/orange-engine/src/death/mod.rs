@@ -1,7 +1,8 @@
-//! What a death means, by rules that are data of each harness.
+//! What a death means, by rules that each harness defines.
 //!
-//! Pure: how the process ended and what it showed last come in, evidence comes out. A program that
-//! runs out of quota often ends as if all was well, so that the exit code alone tells nothing.
+//! This is pure: it takes how the process ended and its last output, and returns evidence. A
+//! program that runs out of quota often exits as if all was well, so the exit code alone is not
+//! enough.
 
 mod reset;
 
@@ -13,25 +14,24 @@ use reset::reset_in;
 
 pub use reset::Form;
 
-/// How many of the last lines that are not empty count: what was said long before means nothing.
+/// How many of the last non-empty lines count; earlier output means nothing.
 const LAST_LINES: usize = 20;
 
-/// How many lines after the one that tells may say when it is over.
+/// How many lines after the matching one may say when it is over.
 const LINES_AFTER: usize = 2;
 
 /// The longest line that is kept, in characters.
 const LONGEST: usize = 200;
 
-/// What one kind of death of a harness looks like, and what it means.
+/// What one kind of death looks like on a harness, and what it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// One of these stands in the last lines; nothing given means that they do not matter.
+    /// One of these must be in the last lines; if empty, the output does not matter.
     pub says: Vec<String>,
-    /// It ended with one of these codes, or by one of these signals; nothing given means that it
-    /// does not matter how.
+    /// It must have ended with one of these codes or signals; if both are empty, how it ended does
+    /// not matter.
     pub exits: Vec<i32>,
     pub signals: Vec<i32>,
-    /// What it means then.
     pub means: Meaning,
 }
 
@@ -39,18 +39,18 @@ pub struct Rule {
 pub enum Meaning {
     /// The harness has no quota left.
     Quota {
-        /// How the text may say when it has again; the first that reads as an instant counts.
+        /// How the text may say when quota is back; the first form that reads as an instant counts.
         resets: Vec<Form>,
-        /// How many seconds it lasts when the text does not say.
+        /// How many seconds to wait when the text does not say.
         wait: u64,
     },
     Login,
-    /// The service behind the harness had too much to do.
+    /// The service behind the harness was overloaded.
     Overloaded,
     OutOfMemory,
     /// The harness's program does not exist.
     MissingProgram,
-    /// Nothing but what it looks like, whatever the rules below would say.
+    /// A plain crash, whatever the rules below would say.
     Crash,
 }
 
@@ -73,7 +73,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The word for it, as a definition writes it.
+    /// The word for it in a harness definition.
     pub fn as_str(self) -> &'static str {
         match self {
             Class::Quota => "quota",
@@ -99,30 +99,28 @@ impl Meaning {
     }
 }
 
-/// How a run ended, as far as it can be looked at.
+/// How a run ended, as far as we can observe it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending<'a> {
     pub evidence: &'a Evidence,
     pub shown: &'a str,
-    /// When that is judged.
     pub at: Timestamp,
-    /// How many minutes the machine's clock is ahead of UTC, if that is known.
+    /// How many minutes the machine's clock is ahead of UTC, if known.
     pub offset: Option<i32>,
 }
 
-/// A death that was judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
     /// How we know.
     pub evidence: Evidence,
-    /// The line that told, if one did.
+    /// The line that gave the reason, if one did.
     pub said: Option<String>,
 }
 
-/// Judges a death by the first rule that fits; without one it is what it looks like.
+/// Judges a death by the first rule that matches; without one, the evidence stays as it is.
 ///
-/// Only an end that the system has recorded is judged: a window that somebody closed, or a machine
-/// that went down, says nothing about the harness.
+/// Only an end that the system recorded is judged: a closed window or a machine that went down says
+/// nothing about the harness.
 pub fn judged(rules: &[Rule], ending: &Ending<'_>) -> Judged {
     let plain = Judged {
         evidence: ending.evidence.clone(),
@@ -149,10 +147,10 @@ pub fn judged(rules: &[Rule], ending: &Ending<'_>) -> Judged {
     plain
 }
 
-/// What it means that an agent which lives says that it cannot go on; nothing where others of its
+/// What it means when a live agent says that it cannot continue; `None` when other agents of its
 /// harness could.
 ///
-/// A rule about how a process ends says nothing of one that has not ended.
+/// Rules about how a process ends do not apply to one that is still running.
 pub fn given_up(rules: &[Rule], said: &str, at: Timestamp, offset: Option<i32>) -> Option<Judged> {
     let is_about_words = |rule: &&Rule| rule.exits.is_empty() && rule.signals.is_empty();
     let rules: Vec<Rule> = rules.iter().filter(is_about_words).cloned().collect();
@@ -165,9 +163,9 @@ pub fn given_up(rules: &[Rule], said: &str, at: Timestamp, offset: Option<i32>) 
     Some(judged(&rules, &ending)).filter(|it| it.evidence.is_the_harnesses())
 }
 
-/// What kind of failure the words of an error mean, by the first rule that knows them.
+/// The kind of failure that an error's text means, by the first rule that matches it.
 ///
-/// How the process ended does not matter here: that this is an error was said already.
+/// How the process ended does not matter here: the text is already known to be an error.
 pub fn class(rules: &[Rule], error: &str) -> Class {
     let lines = last_lines(error);
     let found = rules.iter().find(|rule| rule.line(&lines).is_some());
@@ -184,7 +182,7 @@ impl Rule {
         }
     }
 
-    /// The last line that says one of its texts.
+    /// The last line that contains one of the rule's texts.
     fn line(&self, lines: &[&str]) -> Option<usize> {
         let says = |line: &str| {
             let line = plain(line);
@@ -222,8 +220,7 @@ fn last_lines(shown: &str) -> Vec<&str> {
     lines
 }
 
-/// A text without what programs write now this way, now that: capitals, kinds of apostrophes and
-/// spaces.
+/// Normalizes what programs write inconsistently: case, kinds of apostrophes, and spaces.
 fn plain(text: &str) -> String {
     let words = text.split_whitespace();
     let text = words.collect::<Vec<&str>>().join(" ").to_lowercase();
@@ -293,8 +290,8 @@ mod tests {
         assert_eq!(found.evidence, quota("2026-01-31T14:00:00Z"));
         assert!(found.said.unwrap().starts_with("rate_limit"));
         assert_eq!(told("Please run /login").unwrap().evidence, Evidence::Login);
-        // One that met too many others tries again by itself, and a rule about an exit code fits
-        // nobody who lives.
+        // An overloaded agent retries on its own, and a rule about an exit code matches no live
+        // agent.
         assert_eq!(told("overloaded_error"), None);
         assert_eq!(told("the tests fail"), None);
     }
@@ -304,7 +301,7 @@ mod tests {
         let class = |error: &str| class(&rules(), error);
         assert_eq!(class("429: You've HIT your limit"), Class::Quota);
         assert_eq!(class("Please run /login"), Class::Login);
-        // That it is an error was said, so that how the process ended does not matter.
+        // The text is known to be an error, so how the process ended does not matter.
         assert_eq!(class("overloaded_error"), Class::Overloaded);
         assert_eq!(class("the tests fail"), Class::Crash);
         assert_eq!(class(""), Class::Crash);

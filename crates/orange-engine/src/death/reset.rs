@@ -1,4 +1,4 @@
-//! Reads out of a text when a quota is there again.
+//! Finds in a text when a quota will be available again.
 
 use crate::time::{Timestamp, civil};
 
@@ -18,7 +18,7 @@ pub enum Form {
 impl Form {
     pub const ALL: &'static [Form] = &[Form::Epoch, Form::Iso, Form::Relative, Form::Clock];
 
-    /// What a definition calls it.
+    /// Its name in a harness definition.
     pub fn as_str(self) -> &'static str {
         match self {
             Form::Relative => "relative",
@@ -34,10 +34,10 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// No quota lasts longer; what reads so was something else.
+/// No quota lasts longer; anything beyond that was misread.
 const LONGEST: i64 = 32 * DAY;
 
-/// How many words before a time of the day may say what it is about.
+/// How many words before a time of day may say what it is about.
 const WORDS_BEFORE: usize = 6;
 
 const UNITS: &[(&[&str], i64)] = &[
@@ -53,7 +53,7 @@ const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// When it is over, if a text of small letters says so in one of these forms.
+/// When it is over, if a lowercase text says so in one of these forms.
 pub(super) fn reset_in(
     text: &str,
     forms: &[Form],
@@ -99,7 +99,7 @@ fn relative(words: &[&str], now: Timestamp) -> Option<Timestamp> {
     Some(Timestamp::from_millis(now.millis().saturating_add(left)))
 }
 
-/// The span of time that words begin with, in milliseconds.
+/// The duration at the start of the words, in milliseconds.
 fn span(words: &[&str]) -> Option<i64> {
     let mut sum: Option<i64> = None;
     let mut words = words.iter().peekable();
@@ -107,7 +107,7 @@ fn span(words: &[&str]) -> Option<i64> {
         if *word == "and" && sum.is_some() {
             continue;
         }
-        // `3h20m` is two of them without a space.
+        // `3h20m` is two durations without a space.
         let mut rest = *word;
         while !rest.is_empty() {
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -137,7 +137,8 @@ fn factor(unit: &str) -> Option<i64> {
     found.map(|(_, factor)| *factor)
 }
 
-/// The next instant at which the clock shows the first time of the day that something is said of.
+/// The next instant at which the clock shows the first time of day that the text gives a meaning
+/// to.
 fn clock(words: &[&str], now: Timestamp, offset: Option<i32>) -> Option<Timestamp> {
     let lead = |word: &&str| {
         matches!(
@@ -166,7 +167,7 @@ fn clock(words: &[&str], now: Timestamp, offset: Option<i32>) -> Option<Timestam
     None
 }
 
-/// The time of the day that words begin with, in milliseconds, and how many words it takes.
+/// The time of day at the start of the words, in milliseconds, and how many words it takes.
 fn time_of_day(words: &[&str]) -> Option<(i64, usize)> {
     let first = words.first()?;
     let (number, half, length) = match (first.strip_suffix("am"), first.strip_suffix("pm")) {
@@ -180,7 +181,7 @@ fn time_of_day(words: &[&str]) -> Option<(i64, usize)> {
     };
     let (hours, minutes) = match number.split_once(':') {
         Some((hours, minutes)) if minutes.len() == 2 => (hours, minutes),
-        // A bare number is an hour only with its half of the day.
+        // A bare number is an hour only with am or pm.
         None if half.is_some() => (number, "0"),
         _ => return None,
     };
@@ -195,7 +196,7 @@ fn time_of_day(words: &[&str]) -> Option<(i64, usize)> {
         .then_some((hours * HOUR + minutes * MINUTE, length))
 }
 
-/// The day that words before a time of the day name: a month and a day, the next one there is.
+/// The date before a time of day: the next occurrence of a month and day.
 fn date(before: &[&str], local: i64) -> Option<i64> {
     let month_of = |word: &str| {
         let start = word.get(..3)?;
@@ -227,7 +228,7 @@ mod tests {
     #[test]
     fn every_form_is_read() {
         let now = Timestamp::parse("2026-01-31T09:30:00Z").unwrap();
-        // By a clock that is an hour ahead.
+        // With a clock that is an hour ahead of UTC.
         let table: &[(&str, Option<&str>)] = &[
             ("resets in 2 seconds", Some("2026-01-31T09:30:02Z")),
             ("resets in 3h 20m", Some("2026-01-31T12:50:00Z")),
@@ -258,7 +259,7 @@ mod tests {
                 "until 2026-01-31t13:00:00+01:00.",
                 Some("2026-01-31T12:00:00Z"),
             ),
-            // What is no such instant, or a mad one.
+            // Texts without an instant, or with an absurd one.
             ("usage limit reached", None),
             ("in a moment", None),
             ("in 5 files", None),

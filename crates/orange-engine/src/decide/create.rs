@@ -1,4 +1,4 @@
-//! The beginning of a task.
+//! Creates a task.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ fn beginning(workflow: &Workflow, new: &NewTask, entry: &Entry, known: &Known) -
     (event, task)
 }
 
-/// What was written before the task began is old from the start.
+/// Sections that were written before the task began are not fresh.
 pub(super) fn existing_sections(
     workflow: &Workflow,
     known: &Known,

@@ -1,4 +1,4 @@
-//! Which edge is open, and what stands in the way otherwise.
+//! Which edge is open, and if none is, why not.
 
 use super::gates::{self, Answer};
 use super::steps::Steps;
@@ -9,16 +9,15 @@ use crate::names::{FieldName, Status};
 use crate::refusal::Missing;
 use crate::role::Role;
 
-/// What asking for one of several edges comes to.
+/// The result of choosing among several edges.
 pub(super) enum Choice<'a> {
-    /// This one is taken, because all of this was shown.
+    /// This edge is taken, for these reasons.
     Open {
         edge: &'a Edge,
         because: Vec<String>,
     },
-    /// None is open.
     Closed(Closed),
-    /// It cannot be told without these.
+    /// The choice depends on these facts.
     Needs(Vec<FactNeeded>),
 }
 
@@ -26,11 +25,11 @@ pub(super) enum Choice<'a> {
 pub(super) struct Closed {
     pub(super) missing: Vec<Missing>,
     pub(super) unchecked: Vec<String>,
-    /// Whether role and guard would have let the asker through.
+    /// Whether role and guard would have let the caller through.
     pub(super) reachable: bool,
 }
 
-/// Who asks, and what was answered beforehand.
+/// The role that asks, and whether it has confirmed.
 #[derive(Clone, Copy)]
 pub(super) struct Asker<'a> {
     pub(super) role: &'a Role,
@@ -38,14 +37,13 @@ pub(super) struct Asker<'a> {
 }
 
 impl Asker<'static> {
-    /// The engine, which nobody asks back.
+    /// The engine is never asked to confirm.
     pub(super) const ENGINE: Asker<'static> = Asker {
         role: &Role::Engine,
         confirmed: true,
     };
 }
 
-/// Where an edge leads for this task.
 pub(super) fn target(edge: &Edge, steps: &Steps<'_>) -> Option<Status> {
     match &edge.to {
         Target::Status(status) => Some(status.clone()),
@@ -53,14 +51,14 @@ pub(super) fn target(edge: &Edge, steps: &Steps<'_>) -> Option<Status> {
     }
 }
 
-/// The edges from the present status that lead to `to` by `trigger`.
+/// The edges from the current status that lead to `to` by `trigger`.
 pub(super) fn leading<'a>(steps: &Steps<'a>, to: &Status, trigger: Trigger) -> Vec<&'a Edge> {
     let mut edges = triggered(steps, trigger);
     edges.retain(|edge| target(edge, steps).as_ref() == Some(to));
     edges
 }
 
-/// The edges from the present status that `trigger` sets off, in the order of the file.
+/// The edges from the current status with this trigger, in file order.
 pub(super) fn triggered<'a>(steps: &Steps<'a>, trigger: Trigger) -> Vec<&'a Edge> {
     let edges = steps.workflow.edges.iter();
     edges
@@ -68,7 +66,7 @@ pub(super) fn triggered<'a>(steps: &Steps<'a>, trigger: Trigger) -> Vec<&'a Edge
         .collect()
 }
 
-/// The edges an exit rule may take: its own trigger's, else those a request of the engine may.
+/// The edges an exit rule may take: those of its own trigger, else those the engine may request.
 pub(super) fn leading_by_rule<'a>(
     steps: &Steps<'a>,
     to: &Status,
@@ -81,10 +79,10 @@ pub(super) fn leading_by_rule<'a>(
     own
 }
 
-/// Chooses among edges to one target: role, then guard, then gates.
+/// Chooses among edges to one target by role, then guard, then gates.
 ///
-/// Load rule 7 leaves at most one edge that role and guard let through. What is reported as
-/// missing is about that edge, or about the first one when there is none.
+/// Load rule 7 leaves at most one edge that role and guard let through. What is reported as missing
+/// is about that edge, or about the first one if there is none.
 pub(super) fn choose<'a>(edges: &[&'a Edge], asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
     let open = |edge: &&&'a Edge| edge.is_open_to(asker.role);
     let guarded = |edge: &&&'a Edge| guard_holds(edge, steps);
@@ -109,22 +107,21 @@ pub(super) fn guard_holds(edge: &Edge, steps: &Steps<'_>) -> bool {
         .is_none_or(|when| when.holds(|field| steps.task.value(field)))
 }
 
-/// What stands in the way of an edge besides who asks, and what does not.
+/// Which conditions of an edge hold and which do not, the caller's role aside.
 #[derive(Default)]
 pub(super) struct Surveyed {
-    /// The guard does not hold.
     pub(super) guard: Option<Missing>,
-    /// Gates that fail, and the question that nobody answered.
+    /// Gates that fail, and a confirmation that is still missing.
     pub(super) missing: Vec<Missing>,
     /// One line for each guard and gate that holds.
     pub(super) because: Vec<String>,
-    /// What has to be looked at before gates can be judged.
+    /// Facts that must be gathered before the gates can be judged.
     pub(super) needs: Vec<FactNeeded>,
     /// The same, for gates that run a command.
     pub(super) commands: Vec<FactNeeded>,
 }
 
-/// Looks at guard, gates and question of an edge.
+/// Checks the guard, the gates and the confirmation of an edge.
 pub(super) fn survey(edge: &Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Surveyed {
     let mut found = Surveyed::default();
     if let Some(when) = &edge.when {
@@ -158,7 +155,7 @@ pub(super) fn survey(edge: &Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Survey
             Answer::Needs(fact) => found.needs.push(fact),
         }
     }
-    // A confirmation is a person's: an agent's yes answers nothing, and the engine is not asked.
+    // Only the user can confirm: an agent's yes does not count, and the engine is not asked.
     let is_answered = match asker.role {
         Role::Engine => true,
         Role::Human => asker.confirmed,
@@ -184,11 +181,11 @@ fn ask<'a>(edge: &'a Edge, asker: Asker<'_>, steps: &Steps<'_>) -> Choice<'a> {
     let reachable = missing.is_empty();
     missing.extend(found.missing);
     let (mut needs, mut commands) = (found.needs, found.commands);
-    // A command may take minutes, so it is run only when nothing else is in the way.
+    // A command may take minutes, so it runs only when everything else holds.
     if reachable && needs.is_empty() && missing.is_empty() {
         needs.append(&mut commands);
     }
-    // The engine goes on to its next edge; only somebody who asked is told everything at once.
+    // The engine moves on to its next edge; only a caller needs the full list of what is missing.
     let is_closed = *asker.role == Role::Engine && !missing.is_empty();
     if reachable && !needs.is_empty() && !is_closed {
         needs.sort();

@@ -12,13 +12,12 @@ use crate::language::gates::{
 use crate::refusal::GateFailure;
 use crate::report::Report;
 
-/// The answer of a gate.
 pub(super) enum Answer {
-    /// It holds, and this is what was shown.
+    /// It holds, for this reason.
     Holds(String),
     /// It does not hold, for these reasons.
     Fails(Vec<GateFailure>),
-    /// It cannot be told without this.
+    /// It cannot be judged without this fact.
     Needs(FactNeeded),
 }
 
@@ -84,7 +83,7 @@ fn ask_section(gate: &SectionGate, steps: &Steps<'_>) -> Answer {
     }
     failures.extend(ask_memory(gate, section, steps));
     if gate.verdict == Some(Verdict::Pass) && failures.is_empty() {
-        // What passes is a commit, and it must be the one that was looked at.
+        // A verdict passes a commit, and it must be the one that was reviewed.
         match steps.facts().and_then(|facts| facts.git.as_ref()) {
             None => return Answer::Needs(FactNeeded::Git),
             Some(git) => failures.extend(submission::moved(steps, git)),
@@ -165,7 +164,7 @@ fn ask_report(gate: &ReportGate, report: Option<&Report>) -> Answer {
     }])
 }
 
-/// The words of a field; a text that says nothing has none, an unnamed item is still an item.
+/// The values of a field. A blank text has none; an unnamed item still counts as an item.
 fn read_report(field: ReportField, report: &Report) -> Vec<String> {
     let text = |text: &str| {
         let said = !text.trim().is_empty();

@@ -1,4 +1,4 @@
-//! A start that was open, and has to wait.
+//! A start that was open but has to wait.
 
 use super::hints;
 use crate::input::{Ask, Request};
@@ -8,8 +8,8 @@ use crate::task::Task;
 
 /// The refusal of a start that limits or dependencies hold back.
 ///
-/// They are judged in the transaction that would record the start, because only there nobody else
-/// can start in between.
+/// Limits and dependencies are checked in the transaction that would record the start, because only
+/// there no other task can start in between.
 pub fn held_back(task: &Task, request: &Request, waits: Vec<Wait>) -> Refusal {
     let from = task.status.clone();
     let attempt = match &request.ask {

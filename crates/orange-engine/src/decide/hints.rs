@@ -1,4 +1,4 @@
-//! What to do next: each hint stands alone and can be run.
+//! What to do next: each hint is complete and can be run.
 
 use crate::language::gates::GitCondition;
 use crate::names::Status;
@@ -7,10 +7,10 @@ use crate::refusal::{Attempt, GateFailure, Missing, Refusal};
 use crate::role::Role;
 use crate::wording::{either, the};
 
-/// A hint for each thing that stands in the way, without repetition.
+/// A hint for each thing that is missing, without duplicates.
 pub(super) fn for_refusal(refusal: &Refusal) -> Vec<String> {
     let mut hints: Vec<String> = Vec::new();
-    // Who may not ask is not told how to be let through.
+    // A caller that is not allowed to ask gets no hints on how to pass the gates.
     let is_barred = |missing: &&Missing| matches!(missing, Missing::NotAllowed { .. });
     let barred = refusal.missing.iter().find(is_barred);
     let all = refusal.missing.iter();
@@ -107,7 +107,7 @@ fn hint(missing: &Missing, refusal: &Refusal) -> Option<String> {
     })
 }
 
-/// The command that would ask for the same again.
+/// The command that repeats the request.
 fn again(refusal: &Refusal) -> String {
     let task = &refusal.task;
     match &refusal.attempt {
@@ -130,7 +130,7 @@ fn again(refusal: &Refusal) -> String {
     }
 }
 
-/// An agent calls from inside its workspace, where the task needs no name.
+/// An agent calls from inside its workspace, where the command needs no task name.
 fn move_command(refusal: &Refusal, to: &Status) -> String {
     if refusal.by == Role::Human {
         format!("orange task update {} --status {to}", refusal.task)
@@ -139,7 +139,7 @@ fn move_command(refusal: &Refusal, to: &Status) -> String {
     }
 }
 
-/// What was said with a verb.
+/// The options that were given with a verb.
 fn options(attempt: &Attempt) -> String {
     let Attempt::Verb {
         strategy, local, ..
@@ -152,7 +152,7 @@ fn options(attempt: &Attempt) -> String {
     strategy.unwrap_or_default() + local
 }
 
-/// Another agent comes before the person: it is on its way, and the person need not be asked.
+/// Another agent is named before the user: it will get there, so the user need not be asked.
 fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
     let agents = by
         .iter()

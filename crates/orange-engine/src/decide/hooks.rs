@@ -1,4 +1,4 @@
-//! Turns hooks into effects, every parameter filled in.
+//! Turns hooks into effects with every parameter filled in.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::names::{FieldName, HarnessName, RunId};
 use crate::role::Role;
 use crate::task::{Task, Workspace};
 
-/// What hooks must know beside the task.
+/// What hooks need to know in addition to the task.
 pub(super) struct Context<'a> {
     /// The plan their effects belong to.
     pub(super) plan: u64,
@@ -24,13 +24,13 @@ pub(super) struct Context<'a> {
 
 /// A run that a kill may have to end.
 pub(super) struct KnownRun {
-    /// As what it ran; unknown for what a failed kill left behind.
+    /// The role it ran as; unknown for the leftovers of a failed kill.
     role: Option<Role>,
     run: RunId,
 }
 
-/// Every run that may still have a process, dead agents and failed kills included: a dead agent
-/// can leave children, and what a failed kill was for is still there.
+/// Every run that may still have a process. This includes dead agents, which can leave child
+/// processes, and the targets of failed kills, which are still there.
 pub(super) fn known_runs(steps: &Steps<'_>) -> Vec<KnownRun> {
     let mut known: Vec<KnownRun> = Vec::new();
     let mut add = |role: Option<&Role>, run: &RunId| {
@@ -72,11 +72,13 @@ pub(super) fn plan(steps: &mut Steps<'_>, hooks: &[&Hook], context: &Context<'_>
     }
 }
 
-/// The effect of a hook; one that only changes a field, or asks for what is there, has none.
+/// The effect of a hook. A hook that only changes a field, or asks for what is already there, has
+/// none.
 fn effect(steps: &mut Steps<'_>, hook: &Hook, context: &Context<'_>) -> Option<Effect> {
     let branch = steps.task.branch.clone();
     Some(match &hook.action {
-        // Who holds one needs none; a transition may ask for it to be sure.
+        // A task that holds a workspace needs no other; a transition may ask for one just to be
+        // sure.
         Action::AcquireWorkspace { .. } if steps.task.workspace.is_held() => return None,
         Action::AcquireWorkspace { restore } => Effect::AcquireWorkspace { restore: *restore },
         Action::ReleaseWorkspace => Effect::ReleaseWorkspace {
@@ -142,7 +144,7 @@ fn effect(steps: &mut Steps<'_>, hook: &Hook, context: &Context<'_>) -> Option<E
     })
 }
 
-/// Counts first, then names the window and writes the prompt with the new count.
+/// Increments the counter first, so the window's name and the prompt contain the new count.
 fn start(steps: &mut Steps<'_>, hook: &SpawnHook, context: &Context<'_>) -> Spawn {
     if let Some(field) = &hook.increment {
         let change = Change {
@@ -185,14 +187,14 @@ fn kill(scope: KillScope, context: &Context<'_>) -> Kill {
     Kill { scope, runs }
 }
 
-/// A program, and how it is set.
+/// A harness with its model and effort.
 pub(super) struct Agent {
     pub(super) harness: HarnessName,
     pub(super) model: Option<String>,
     pub(super) effort: Option<String>,
 }
 
-/// A model and an effort are words of one program: another one gets only what was said for it.
+/// Model and effort names belong to one harness: another harness gets only what was set for it.
 pub(super) fn agent(steps: &Steps<'_>, choice: HarnessChoice) -> Agent {
     let task = &steps.task;
     let tuning = task.tuning.clone();
@@ -213,8 +215,8 @@ pub(super) fn agent(steps: &Steps<'_>, choice: HarnessChoice) -> Agent {
     }
 }
 
-/// What an agent is started with: its prompt, and which tasks this one belongs with, unless the
-/// prompt says that itself.
+/// The text an agent is started with: its prompt, plus the related tasks unless the prompt names
+/// them itself.
 pub(super) fn instructions(prompt: &Prompt, steps: &Steps<'_>, message: &str) -> String {
     let mut text = fill(prompt, steps, message);
     let task = &steps.task;
@@ -241,13 +243,13 @@ pub(super) fn instructions(prompt: &Prompt, steps: &Steps<'_>, message: &str) ->
     text
 }
 
-/// Leaves one empty line before what comes next, however the text ends.
+/// Leaves one empty line before the next paragraph, however the text ends.
 fn begin_paragraph(text: &mut String) {
     text.truncate(text.trim_end().len());
     text.push_str("\n\n");
 }
 
-/// The parts of a task with how each ended, such as `k3f9 (done), x1x1 (not ended)`.
+/// The child tasks and how each ended, such as `k3f9 (done), x1x1 (not ended)`.
 fn children(task: &Task) -> String {
     let children = task.children.iter().map(|(child, end)| match end {
         Some(status) => format!("{child} ({status})"),
@@ -256,7 +258,7 @@ fn children(task: &Task) -> String {
     children.collect::<Vec<_>>().join(", ")
 }
 
-/// Fills a text in with the task as it is now.
+/// Fills in the variables of a prompt from the task as it is now.
 pub(super) fn fill(prompt: &Prompt, steps: &Steps<'_>, message: &str) -> String {
     let task = &steps.task;
     prompt.fill(|name| {

@@ -16,13 +16,13 @@ use crate::names::{CommitId, Status};
 use crate::refusal::Missing;
 use crate::role::Role;
 
-/// What asking for a merge comes to, besides a plan.
+/// Why a merge request does not lead to a plan.
 pub(super) enum Blocked {
     Refused(Closed),
     Needs(Needed),
 }
 
-/// Plans the merge; the status changes only when it has succeeded.
+/// Plans the merge; the status changes only when the merge has succeeded.
 pub(super) fn start(
     steps: &mut Steps<'_>,
     strategy: MergeStrategy,
@@ -86,8 +86,8 @@ struct WantedCommit {
     left_out: LeftOut,
 }
 
-/// Exactly the commit that was named, else the one that was handed over while the branch is still
-/// there, else the branch as it is: whoever merges what was never handed over is its reviewer.
+/// The commit that was named; else the submitted one while the branch still exists; else the head
+/// of the branch, because the caller who merges unsubmitted work is its reviewer.
 fn wanted(steps: &Steps<'_>, git: &GitFacts) -> Result<WantedCommit, Missing> {
     let branch = &steps.task.branch;
     let named = submission::named_by(steps);
@@ -112,8 +112,8 @@ fn wanted(steps: &Steps<'_>, git: &GitFacts) -> Result<WantedCommit, Missing> {
         Some(known) => known.is_in_base,
         None => !git.holds.contains(&GitCondition::CommitsAhead),
     };
-    // A commit that was reviewed or named counts as merged where it is in the default branch; a
-    // branch that never had one of its own does not.
+    // A commit that was reviewed or named counts as merged if it is in the default branch; a branch
+    // that never had a commit of its own does not.
     if is_in_base && named.is_none() && submitted.is_none() {
         let branch = branch.clone();
         return Err(Missing::NothingToMerge { branch });
@@ -141,7 +141,7 @@ fn way<'a>(steps: &Steps<'a>) -> Option<(Status, Vec<&'a Edge>)> {
     })
 }
 
-/// Moves the task after its own merge succeeded. Gates were asked before; now it is a fact.
+/// Moves the task after its own merge succeeded. Gates were checked before; now it is a fact.
 pub(super) fn finish(steps: &mut Steps<'_>, merge: &Merge, shown: String) -> Result<(), Needed> {
     let edges = edges::leading_by_rule(steps, &merge.to, Trigger::Merged);
     let edge = edges

@@ -1,9 +1,9 @@
 //! `decide`: what follows from an input, and nothing else.
 //!
 //! It has no clock, file, environment or randomness, so the same three arguments always give the
-//! same answer; `clippy.toml` and the architecture test hold that. Every status change of the
-//! product goes through `transition`, and a plan's events are made by folding them through
-//! `apply` one by one, so what was decided and what a replay gives cannot differ.
+//! same answer; `clippy.toml` and the architecture test enforce that. Every status change goes
+//! through `transition`. A plan's events are folded through `apply` one by one as they are made, so
+//! a decision and its replay cannot differ.
 
 mod create;
 mod edges;

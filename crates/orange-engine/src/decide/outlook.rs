@@ -1,4 +1,4 @@
-//! What `decide` would say to every step from here; nothing follows.
+//! What `decide` would answer to every possible step; changes nothing.
 
 use super::edges::{self, Asker};
 use super::request::obstacles::running;
@@ -15,9 +15,9 @@ use crate::role::Role;
 use crate::task::Task;
 use crate::way::Way;
 
-/// Every way out of the present status, in the order of the file.
+/// Every edge out of the current status, in file order.
 ///
-/// TASK.md counts as if one of those who may ask asked now.
+/// TASK.md is judged as if a role that may take the edge asked for it now.
 pub fn outlook(workflow: &Workflow, task: &Task, known: &Known) -> Vec<Way> {
     let steps = Steps::new(workflow, task, known, None);
     let edges = workflow.edges_from(&task.status);
@@ -60,7 +60,7 @@ fn way(edge: &Edge, steps: &Steps<'_>) -> Way {
     }
 }
 
-/// Whether a hook passes on what the asker said.
+/// Whether a hook passes on the caller's message.
 fn says(action: &Action) -> bool {
     let has = |text: &Prompt| text.variables().any(|variable| variable == "message");
     match action {
@@ -71,7 +71,7 @@ fn says(action: &Action) -> bool {
     }
 }
 
-/// The verbs that lead this way and can be used here.
+/// The verbs that take this edge and can be used here.
 fn verbs(edge: &Edge, to: &Status, steps: &Steps<'_>) -> Vec<Verb> {
     let workflow = steps.workflow;
     let is_usual = |verb: &Verb| match edge.trigger {

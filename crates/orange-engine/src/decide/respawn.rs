@@ -1,4 +1,4 @@
-//! Brings an agent back without a change of status.
+//! Brings an agent back without a status change.
 
 use super::hooks;
 use super::steps::Steps;
@@ -10,7 +10,7 @@ use crate::refusal::Missing;
 use crate::role::Role;
 use crate::task::{PendingState, RunState};
 
-/// Plans the start of an agent that is gone, or says what stands in the way.
+/// Plans the start of an agent that is gone, or returns what is missing.
 pub(super) fn bring_back(
     steps: &mut Steps<'_>,
     by: &Role,
@@ -49,8 +49,8 @@ pub(super) fn bring_back(
     Ok(())
 }
 
-/// Whether the agent that would be brought back is being started already: its death was judged by
-/// a rule of the workflow that brings it back, a moment ago perhaps.
+/// Whether the agent is already being brought back: a rule of the workflow may have judged its
+/// death a moment ago.
 pub(super) fn is_on_its_way(steps: &Steps<'_>, asked: Option<&Role>) -> bool {
     let is_starting = |role: &Role| {
         let run = steps.task.runs.get(role);
@@ -72,7 +72,7 @@ pub(super) fn is_on_its_way(steps: &Steps<'_>, asked: Option<&Role>) -> bool {
     }
 }
 
-/// The role that was asked for, else the first that can be brought back and is not there.
+/// The requested role, else the first one that is gone and can be brought back.
 fn missing_role(steps: &Steps<'_>, asked: Option<&Role>) -> Option<Role> {
     let state = steps.workflow.state(&steps.task.status)?;
     let can = |role: &&Role| state.respawn.contains_key(*role);
@@ -89,7 +89,7 @@ fn missing_role(steps: &Steps<'_>, asked: Option<&Role>) -> Option<Role> {
         .cloned()
 }
 
-/// The start that brings a role back into the present status, if the state knows how.
+/// The start that brings a role back into the current status, if the state defines one.
 pub(super) fn spawn(
     steps: &mut Steps<'_>,
     role: &Role,

@@ -1,4 +1,4 @@
-//! A plan in the making: each fact is applied when recorded.
+//! A plan being built: each fact is applied when recorded.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,17 @@ use crate::names::RunId;
 use crate::role::Role;
 use crate::task::{PendingEffect, PendingState, RunState, Task};
 
-/// Facts that are missing.
 pub(super) type Needed = Vec<FactNeeded>;
 
-/// The task as the events recorded so far make it.
+/// A task with all events recorded so far applied.
 #[derive(Clone)]
 pub(super) struct Steps<'a> {
     pub(super) workflow: &'a Workflow,
     pub(super) known: &'a Known,
-    /// What is decided about; `None` when a task begins, or somebody only looks.
+    /// What is being decided; `None` when a task begins or is only inspected.
     pub(super) cause: Option<&'a Cause>,
     pub(super) task: Task,
-    /// When the status was entered that is decided about; earlier facts do not count.
+    /// The version at which the current status was entered; earlier facts do not count.
     entered: u64,
     events: Vec<Event>,
     runs: usize,
@@ -49,7 +48,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Steps of a task that begins with this event.
+    /// Begins with a task that this event created.
     pub(super) fn begin(
         workflow: &'a Workflow,
         task: Task,
@@ -83,12 +82,12 @@ impl<'a> Steps<'a> {
         facts.any(|fact| matches!(fact, Fact::TaskAmended { .. }))
     }
 
-    /// Remembers the document's gated sections for somebody who asks for a status with it.
+    /// Records the document's gated sections for a role that asks for a status with it.
     pub(super) fn import_asked(&mut self, by: &Role) {
         self.import(by, true);
     }
 
-    /// Remembers the document's gated sections; who only looked stands for nothing.
+    /// Records the document's gated sections without a role that vouches for them.
     pub(super) fn import_seen(&mut self, by: &Role) {
         self.import(by, false);
     }
@@ -108,7 +107,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// A call of an agent proves that its start has happened, whatever was recorded of it.
+    /// A call from an agent proves that it was started, whatever was recorded.
     pub(super) fn confirm_start(&mut self, role: &Role) {
         let starting = self.task.runs.get(role);
         let Some(run) = starting.filter(|run| run.state == RunState::Starting) else {
@@ -146,7 +145,7 @@ impl<'a> Steps<'a> {
 
     /// Ends what a dead agent of this role may have left running, before another one starts.
     ///
-    /// The new run takes the dead one's place, so nothing later would name it.
+    /// The new run replaces the dead one, so nothing later would name the dead one.
     pub(super) fn end_leftovers(&mut self, plan: u64, role: &Role) {
         let Some(run) = self.task.runs.get(role) else {
             return;
@@ -168,7 +167,7 @@ impl<'a> Steps<'a> {
         self.record(Fact::AttentionRaised { reason });
     }
 
-    /// The transition is a success once none of its effects is left, but those that may fail.
+    /// A transition has succeeded once none of its effects is left, except those that may fail.
     pub(super) fn settle(&mut self) {
         let Some(plan) = self.task.unsettled else {
             return;
@@ -183,7 +182,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Calls pending effects off that this says so of.
+    /// Cancels the pending effects that `unwanted` selects.
     pub(super) fn cancel_pending(&mut self, unwanted: impl Fn(&Effect, &PendingState) -> bool) {
         let unwanted: Vec<EffectId> = self
             .task
@@ -197,7 +196,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// An identity no run had before.
+    /// An id that no run had before.
     pub(super) fn fresh_run(&mut self) -> RunId {
         self.runs += 1;
         match self.runs {
@@ -210,12 +209,12 @@ impl<'a> Steps<'a> {
         self.known.document.as_ref()
     }
 
-    /// The facts, if they were gathered for the status the task is in.
+    /// The facts, if they were gathered for the current status.
     pub(super) fn facts(&self) -> Option<&'a Facts> {
         (self.known.facts.entered == self.entered).then_some(&self.known.facts)
     }
 
-    /// The answer that these facts are missing.
+    /// The decision that these facts are needed.
     pub(super) fn need(&self, facts: Needed) -> Decision {
         Decision::Needs(Needs {
             entered: self.entered,
@@ -223,7 +222,7 @@ impl<'a> Steps<'a> {
         })
     }
 
-    /// The version the next event will have: the identity of a plan without a transition.
+    /// The version of the next event, which identifies a plan without a transition.
     pub(super) fn next_version(&self) -> u64 {
         self.task.version + 1
     }

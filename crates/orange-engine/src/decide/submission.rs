@@ -1,8 +1,8 @@
-//! Which commit is up for review and merge.
+//! Which commit is submitted for review and merge.
 //!
-//! A merge takes exactly the commit that was reviewed. An edge that passes a git gate hands the
-//! branch's commit over; an edge that passes a PASS verdict records who passed which commit. Work
-//! that goes on afterwards forgets it, so what was passed once never stands for what came later.
+//! A merge takes exactly the commit that was reviewed. An edge with a git gate submits the branch's
+//! commit; an edge with a PASS verdict records which role passed which commit. Further work
+//! discards the submission, so an old pass never covers new commits.
 
 use super::steps::{Needed, Steps};
 use crate::document::reading::Verdict;
@@ -16,7 +16,7 @@ use crate::refusal::GateFailure;
 use crate::role::Role;
 use crate::task::Submission;
 
-/// The submission of a task once it has taken an edge.
+/// The submission of a task after it takes an edge.
 pub(super) fn after(
     steps: &Steps<'_>,
     edge: &Edge,
@@ -25,7 +25,7 @@ pub(super) fn after(
     by: &Role,
 ) -> Result<Option<Submission>, Needed> {
     let kept = steps.task.submission.clone();
-    // The merge was decided for the commit that is known already.
+    // The merge was decided for the commit that is already known.
     if matches!(trigger, Trigger::Merged | Trigger::PrMerged) {
         return Ok(kept);
     }
@@ -48,7 +48,7 @@ pub(super) fn after(
     }))
 }
 
-/// Who stands for a verdict: the role that brought it, before the one that takes the edge.
+/// The role behind a verdict: the one that wrote it, else the one that takes the edge.
 fn passed_by(steps: &Steps<'_>, gate: &SectionGate, by: &Role) -> Role {
     let memory = steps.task.sections.get(&gate.section);
     let mut allowed = gate.from_role.iter();
@@ -56,8 +56,8 @@ fn passed_by(steps: &Steps<'_>, gate: &SectionGate, by: &Role) -> Role {
     brought.unwrap_or(by).clone()
 }
 
-/// What stands in the way of a verdict or a merge about the branch as it is: commits that were not
-/// there when it was handed over, unless the request names the commit that it speaks for.
+/// Why the branch as it is cannot be judged or merged: it has commits that were not there when it
+/// was submitted, unless the request names its commit.
 pub(super) fn moved(steps: &Steps<'_>, git: &GitFacts) -> Option<GateFailure> {
     let submission = steps.task.submission.as_ref();
     let named = named_by(steps);
@@ -81,7 +81,7 @@ pub(super) fn moved(steps: &Steps<'_>, git: &GitFacts) -> Option<GateFailure> {
     })
 }
 
-/// The commit that a merge which is asked for would take, where it is known.
+/// The commit that the requested merge would take, if known.
 pub(super) fn wanted_by(steps: &Steps<'_>, request: &Request, verb: Verb) -> Option<CommitId> {
     if verb != Verb::Merge {
         return None;
@@ -92,13 +92,12 @@ pub(super) fn wanted_by(steps: &Steps<'_>, request: &Request, verb: Verb) -> Opt
     named.or(git.map(|git| &git.head)).cloned()
 }
 
-/// The commit a request names.
 pub(super) fn named_by<'a>(steps: &Steps<'a>) -> Option<&'a CommitId> {
     request(steps)?.head.as_ref()
 }
 
-/// Whether a git condition that does not hold for the branch stands in nobody's way, because a
-/// merge of one certain commit is asked for: what is not part of it is left out and told of.
+/// Whether a failing git condition does not matter because the request merges one specific commit:
+/// whatever is not part of it is left out, and the user is told.
 pub(super) fn is_beside_the_point(
     condition: GitCondition,
     git: &GitFacts,
@@ -111,7 +110,7 @@ pub(super) fn is_beside_the_point(
     merges
         && match condition {
             GitCondition::Clean => leaves_rest(steps),
-            // One that the default branch has is recorded as merged.
+            // A commit that is already in the default branch is recorded as merged.
             GitCondition::CommitsAhead => named
                 .or(submitted)
                 .and_then(|commit| known(git, commit))
@@ -120,7 +119,7 @@ pub(super) fn is_beside_the_point(
         }
 }
 
-/// Whether a merge of one certain commit is asked for, whatever else the task has.
+/// Whether the request merges one specific commit and leaves out everything else.
 pub(super) fn leaves_rest(steps: &Steps<'_>) -> bool {
     let ask = request(steps).map(|request| &request.ask);
     matches!(

@@ -14,7 +14,7 @@ use crate::refusal::Missing;
 use crate::role::Role;
 use crate::task::PendingState;
 
-/// What a transition is taken for.
+/// A transition to take.
 pub(super) struct Taken<'a> {
     pub(super) edge: &'a Edge,
     pub(super) to: Status,
@@ -24,7 +24,7 @@ pub(super) struct Taken<'a> {
     pub(super) message: Option<String>,
 }
 
-/// Takes the edge to `to` that is open to the engine, or says what stands in the way.
+/// Takes the edge to `to` that is open to the engine, or returns what is missing.
 pub(super) fn by_engine(
     steps: &mut Steps<'_>,
     edges: &[&Edge],
@@ -54,10 +54,10 @@ pub(super) fn by_engine(
     }
 }
 
-/// Changes the status, then plans what the edge and the new state ask for.
+/// Changes the status, then plans what the edge and the new state require.
 ///
-/// The document must be known where it matters what it says now: a section is fresh only against
-/// what it was when the status was entered.
+/// The document must be known where freshness matters: a section is fresh only compared with what
+/// it was when the status was entered.
 pub(super) fn take(steps: &mut Steps<'_>, taken: Taken<'_>) -> Result<(), Needed> {
     let workflow = steps.workflow;
     let ends = workflow.is_terminal(&taken.to);
@@ -97,13 +97,14 @@ pub(super) fn take(steps: &mut Steps<'_>, taken: Taken<'_>) -> Result<(), Needed
     Ok(())
 }
 
-/// Whether the task is where a person is asked.
+/// Whether the task is in a status that asks the user.
 pub(super) fn is_with_person(steps: &Steps<'_>) -> bool {
     let state = steps.workflow.state(&steps.task.status);
     state.is_some_and(|state| state.kind == Kind::Human)
 }
 
-/// An agent that is expected and neither there nor on its way would be waited for in vain.
+/// Raises attention for an expected agent that is neither running nor being started, because the
+/// task would wait for it in vain.
 pub(super) fn notice_absent(steps: &mut Steps<'_>) {
     let Some(state) = steps.workflow.state(&steps.task.status) else {
         return;
@@ -127,15 +128,14 @@ pub(super) fn change_fields(steps: &mut Steps<'_>, changes: &[Change]) {
     }
 }
 
-/// Calls off what was planned for the status that is left.
+/// Cancels what was planned for the previous status.
 ///
-/// A start or a message that has not happened is still wanted only if the new state expects that
-/// agent and the transition itself does nothing about it; one that is called off may have half
-/// happened, so its run is ended. What a failed kill was for is ended too, by name: a kill of the
-/// whole session, tried again later, would reach agents that have nothing to do with it. A release
-/// that failed waits for another try, unless the transition releases again, or needs what would
-/// be freed. Whatever else had failed belonged to the transition before: intent does not outlive
-/// it.
+/// A start or a message that has not happened is kept only if the new state expects that agent and
+/// the transition itself does nothing about it. A cancelled start may have partly happened, so its
+/// run is ended. The targets of a failed kill are ended too, by name: retrying a kill of the whole
+/// session would hit unrelated agents. A failed release waits for a retry, unless the transition
+/// releases again or needs what would be freed. Any other failure belonged to the previous
+/// transition: intent does not outlive it.
 fn cancel_stale(steps: &mut Steps<'_>, plan: u64, state: Option<&State>, hooks: &[&Hook]) {
     let does = |test: &dyn Fn(&Action) -> bool| hooks.iter().any(|hook| test(&hook.action));
     let acquires = does(&|action| matches!(action, Action::AcquireWorkspace { .. }));

@@ -1,4 +1,4 @@
-//! Whether a refused request still stands for the verdicts it found.
+//! Whether a refused request still vouches for the verdicts it found.
 
 use crate::document::Document;
 use crate::document::reading::{self, Verdict, VerdictReading};
@@ -9,11 +9,11 @@ use crate::language::verbs::Verb;
 use crate::language::workflow::{Edge, Target};
 use crate::task::Task;
 
-/// Whether a request that was refused stands for what the document says.
+/// Whether a request that was refused vouches for what the document says.
 ///
-/// TASK.md has many writers, so that a verdict may be another one than its author wrote. A request
-/// that asks for what follows from `FAIL` does not stand for a `PASS`, and one that has nothing to
-/// do with a verdict stands for none.
+/// TASK.md has many writers, so a verdict may differ from what its author wrote. A request for the
+/// outcome of `FAIL` does not vouch for a `PASS`, and a request that has nothing to do with a
+/// verdict vouches for none.
 pub fn stands_for(workflow: &Workflow, task: &Task, document: &Document, ask: &Ask) -> bool {
     let here = || {
         let edges = workflow.edges.iter();
@@ -32,7 +32,7 @@ pub fn stands_for(workflow: &Workflow, task: &Task, document: &Document, ask: &A
     })
 }
 
-/// The gates that take a verdict from certain roles only.
+/// The gates that accept a verdict from certain roles only.
 fn judged<'a>(gates: impl Iterator<Item = &'a Gate>) -> impl Iterator<Item = &'a SectionGate> {
     gates.filter_map(|gate| match &gate.kind {
         GateKind::Section(gate) if gate.verdict.is_some() && !gate.from_role.is_empty() => {
@@ -66,7 +66,7 @@ fn said(gate: &SectionGate, document: &Document) -> Option<Verdict> {
     }
 }
 
-/// Whether a gate lets work pass by an agent's verdict.
+/// Whether a gate passes work on an agent's verdict.
 pub(super) fn is_approval(gate: &Gate) -> bool {
     matches!(&gate.kind, GateKind::Section(gate) if gate.verdict == Some(Verdict::Pass))
 }

@@ -3,11 +3,11 @@
 use super::lines::{apply, lines};
 use super::sections::{Heading, headings};
 
-/// The text with its headings two levels deeper, so that below a `## Context` it
-/// neither adds a section nor, before a blank line, hides one that follows.
+/// Moves the text's headings two levels down, so that below a `## Context` it neither adds a
+/// section nor, before a blank line, hides one that follows.
 ///
-/// Text for which that cannot be had by moving headings, because it leaves a code
-/// block or an HTML block open, comes back as a quote: every line behind `> `.
+/// Text that leaves a code block or an HTML block open cannot be contained that way, so it is
+/// returned as a quote: every line behind `> `.
 pub fn demote_headings(context: &str) -> String {
     let shifted = shifted(context);
     if is_contained(&shifted) {
@@ -17,7 +17,7 @@ pub fn demote_headings(context: &str) -> String {
     }
 }
 
-/// The text as a block quote, which keeps everything it opens inside.
+/// The text as a block quote, which contains everything it opens.
 pub(super) fn quoted(text: &str) -> String {
     lines(text).flat_map(|(_, line)| ["> ", line]).collect()
 }
@@ -41,12 +41,12 @@ fn shifted(context: &str) -> String {
     apply(context, &edits)
 }
 
-/// A heading with an underline as one with hashes on a single line.
+/// Rewrites an underlined heading as one with hashes on a single line.
 fn underlined(source: &str, hashes: &str) -> String {
     let mut words: Vec<&str> = lines(source).map(|(_, line)| line.trim()).collect();
     words.pop();
     let title = words.join(" ");
-    // Without a closing sequence of our own, hashes at its end would be taken for one.
+    // Without our own closing sequence, hashes at the end of the title would be taken for one.
     let closing = if title.ends_with('#') {
         format!(" {hashes}")
     } else {
@@ -58,7 +58,7 @@ fn underlined(source: &str, hashes: &str) -> String {
     )
 }
 
-/// Whether the text, between two headings, leaves both and adds no section.
+/// Whether the text, placed between two headings, keeps both and adds no section.
 fn is_contained(text: &str) -> bool {
     let before = format!("## Context\n\n{text}\n\n");
     let placed = format!("{before}## Next\n");

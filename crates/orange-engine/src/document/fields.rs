@@ -1,4 +1,4 @@
-//! The keys of a frontmatter, with where each value stands.
+//! The keys of a frontmatter and the position of each value.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::frontmatter::FrontmatterDamage;
 use super::lines::cut;
 use super::scalar::FieldValue;
 
-/// The top-level keys of a readable frontmatter, in the order of the file.
+/// The top-level keys of a readable frontmatter, in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields {
     pub(super) entries: Vec<Entry>,
@@ -28,9 +28,9 @@ pub(super) struct Entry {
 /// How the mapping is written, which decides how a key is added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MappingStyle {
-    /// One key per line, after this column of white space.
+    /// One key per line, indented to this column.
     Block { column: usize },
-    /// Between braces, where the last entry or the opening brace ends.
+    /// Between braces; `end` is where the last entry or the opening brace ends.
     Flow { end: usize, empty: bool },
 }
 
@@ -39,17 +39,17 @@ pub(super) enum MappingStyle {
 pub(super) struct Node {
     /// The bytes of the value with its tag and anchor.
     pub(super) range: Range<usize>,
-    /// Ends with its lines rather than with a sign of its own.
+    /// It ends with its lines rather than with a closing character.
     pub(super) block: bool,
     pub(super) anchor: Option<Range<usize>>,
-    /// What a scalar says, decoded, and what that means.
+    /// The decoded text of a scalar, and its meaning.
     pub(super) scalar: Option<(String, FieldValue)>,
     line: usize,
     column: usize,
 }
 
 impl Fields {
-    /// What the scalar of a key says, quoted or not; nothing for null and for lists.
+    /// The text of a key's scalar, quoted or not; `None` for null and for lists.
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.scalar(key)? {
             (_, FieldValue::Null) => None,
@@ -57,7 +57,6 @@ impl Fields {
         }
     }
 
-    /// The whole number of a key.
     pub fn integer(&self, key: &str) -> Option<i64> {
         match self.value(key)? {
             FieldValue::Integer(integer) => Some(*integer),
@@ -65,7 +64,6 @@ impl Fields {
         }
     }
 
-    /// The truth value of a key.
     pub fn boolean(&self, key: &str) -> Option<bool> {
         match self.value(key)? {
             FieldValue::Boolean(boolean) => Some(*boolean),
@@ -73,12 +71,12 @@ impl Fields {
         }
     }
 
-    /// The value of a key, nothing when it is missing, a list or a mapping.
+    /// The value of a key; `None` when it is missing, a list or a mapping.
     pub fn value(&self, key: &str) -> Option<&FieldValue> {
         self.scalar(key).map(|(_, value)| value)
     }
 
-    /// Every key, in the order of the file.
+    /// Every key, in file order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.key.as_str())
     }
@@ -93,22 +91,22 @@ impl Fields {
 }
 
 impl Entry {
-    /// Whether its value is this one, however it is written.
+    /// Whether it has this value, however it is written.
     pub(super) fn holds(&self, value: &FieldValue) -> bool {
         self.meaning().1 == Some(value)
     }
 
-    /// Key and value without where and how they are written.
+    /// Key and value without position and style.
     pub(super) fn meaning(&self) -> (&str, Option<&FieldValue>) {
         let value = self.value.scalar.as_ref().map(|(_, value)| value);
         (&self.key, value)
     }
 }
 
-/// Reads the YAML between the `---` lines; damage is placed relative to it.
+/// Reads the YAML between the `---` lines; positions of damage are relative to it.
 pub(super) fn read(yaml: &str) -> Result<Fields, FrontmatterDamage> {
     let mut reader = Reader::new(yaml);
-    // The limit on a key's length is lifted: a key that was written must be read.
+    // The limit on key length is lifted: every key in the file must be readable.
     let options = options! {
         emit_anchor_events: true,
         simple_key_max_lookahead: MAX_DOCUMENT_BYTES,
@@ -139,7 +137,7 @@ struct Reader<'yaml> {
     style: MappingStyle,
     /// The nodes of the top-level mapping: key, value, key, value …
     nodes: Vec<Node>,
-    /// The last event began the last node, so an anchor that follows is its own.
+    /// Whether the last event began the last node, so an anchor that follows belongs to it.
     began_node: bool,
 }
 
@@ -194,7 +192,8 @@ impl<'yaml> Reader<'yaml> {
             }
             Event::MappingEnd | Event::SequenceEnd => {
                 self.depth = self.depth.saturating_sub(1);
-                // The end of a block has no sign: it is placed at the next thing.
+                // The end of a block has no character of its own, so the parser places it at the
+                // next token.
                 if !range.is_empty() && self.depth > 0 {
                     self.extend(range.end);
                 }
@@ -210,7 +209,7 @@ impl<'yaml> Reader<'yaml> {
         Ok(())
     }
 
-    /// A node begins: one of the top-level mapping, or a part of its last one.
+    /// Begins a node of the top-level mapping, or a part of its last node.
     fn begin(&mut self, span: Span, block: bool, scalar: Option<(String, FieldValue)>) {
         let mut range = span.byte_range().unwrap_or_default();
         if block && scalar.is_some() {
@@ -234,8 +233,8 @@ impl<'yaml> Reader<'yaml> {
         });
     }
 
-    /// A block scalar's lines: blank ones at its end belong to the file, and a
-    /// scalar of nothing else is placed at the next key, so at none of its lines.
+    /// The lines of a block scalar. Blank lines at its end belong to the file; the parser places a
+    /// scalar of only blank lines at the next key, so it covers none of its lines.
     fn block_scalar(&self, range: Range<usize>) -> Range<usize> {
         let source = self.yaml.get(range.clone()).unwrap_or_default();
         let length = source.trim_end_matches([' ', '\t', '\n', '\r']).len();
@@ -246,9 +245,9 @@ impl<'yaml> Reader<'yaml> {
         range.start..range.start + length
     }
 
-    /// The last top-level node reaches at least to the end of this part of it.
+    /// Extends the last top-level node at least to the end of this part.
     fn extend(&mut self, end: usize) {
-        // An empty value is placed before its key's colon.
+        // The parser places an empty value before its key's colon.
         let colon = self
             .yaml
             .get(end..)
@@ -268,7 +267,7 @@ impl<'yaml> Reader<'yaml> {
                 *end = key.range.end.max(value.range.end);
                 *empty = false;
             }
-            // A list or a mapping as a key is legal YAML that no one asks for.
+            // A list or a mapping as a key is legal YAML, but callers never look one up.
             let Some((text, _)) = key.scalar else {
                 continue;
             };

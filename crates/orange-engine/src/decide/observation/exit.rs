@@ -1,4 +1,4 @@
-//! What the death of an agent means: exit rules, first match first.
+//! What an agent's death means: exit rules, first match first.
 
 use crate::decide::edges;
 use crate::decide::gates::{self, Answer};
@@ -15,23 +15,21 @@ use crate::names::{RunId, Status};
 use crate::refusal::Missing;
 use crate::role::Role;
 
-/// A death that is to be judged.
 pub(super) struct Death<'a> {
-    /// Whose; the run is known to have been live until now.
+    /// The run, which was live until now.
     pub(super) run: &'a RunId,
-    /// As what it ran.
     pub(super) role: &'a Role,
     /// How we know.
     pub(super) evidence: &'a Evidence,
-    /// The line that told, if one did.
+    /// The line that gave the reason, if one did.
     pub(super) said: Option<&'a String>,
 }
 
 /// Judges a death, once.
 ///
-/// A death that is not the agent's own doing meets no rule: it counts nothing and moves nothing.
-/// Where the harness is the reason, the agent is brought back in the same plan: its start waits,
-/// as every start on that harness does, until the harness can be used again.
+/// A death that is not the agent's own fault matches no rule: it counts nothing and moves nothing.
+/// If the harness is the reason, the same plan brings the agent back; its start waits, like every
+/// start on that harness, until the harness can be used again.
 pub(super) fn judge(steps: &mut Steps<'_>, death: &Death<'_>) -> Result<(), Needed> {
     let Death { role, evidence, .. } = *death;
     steps.import_seen(&Role::Engine);
@@ -57,7 +55,7 @@ pub(super) fn judge(steps: &mut Steps<'_>, death: &Death<'_>) -> Result<(), Need
     }
     let brought = expected.then(|| respawn::bring_back(steps, &Role::Engine, Some(role), 0));
     if brought != Some(Ok(())) {
-        // Who said itself that it cannot go on may live still.
+        // An agent that reported it cannot continue may still be running.
         let plan = steps.next_version();
         steps.end_leftovers(plan, role);
     }
@@ -67,7 +65,7 @@ pub(super) fn judge(steps: &mut Steps<'_>, death: &Death<'_>) -> Result<(), Need
     Ok(())
 }
 
-/// Whether a rule said all there is to say about a death.
+/// Applies the exit rules and returns whether they fully handled the death.
 fn follow_rules(
     steps: &mut Steps<'_>,
     role: &Role,
@@ -87,7 +85,7 @@ fn follow_rules(
             steps.record(Fact::ErrorNoted { error });
         }
         match &rule.outcome {
-            // An advance that is refused leaves the matter to the rules below.
+            // An advance that is refused leaves the death to the rules below.
             ExitOutcome::Advance(cases) => {
                 if advance(steps, cases, role, evidence)? {
                     if failed && transition::is_with_person(steps) {
@@ -107,12 +105,12 @@ fn follow_rules(
 }
 
 /// Whether an agent that ended like this may have approved the work: one that was killed had no
-/// chance to object to what others made of its verdict.
+/// chance to object if others changed its verdict.
 fn may_approve(evidence: &Evidence) -> bool {
     matches!(evidence, Evidence::Exit { .. })
 }
 
-/// The rules for the present status and this role, in order.
+/// The rules for the current status and this role, in order.
 fn rules<'a>(steps: &Steps<'a>, role: &Role, expected: bool) -> Vec<&'a ExitRule> {
     let rules = steps.workflow.exit_rules.iter();
     rules
@@ -159,7 +157,7 @@ fn advance(
     Ok(taken.is_ok())
 }
 
-/// Takes the full transition, gates and all, or says what stands in the way.
+/// Takes the transition if its gates hold, or returns what is missing.
 fn by_rule(
     steps: &mut Steps<'_>,
     to: &Status,
@@ -176,7 +174,7 @@ fn count_crash(
     role: &Role,
     evidence: &Evidence,
 ) -> Result<(), Needed> {
-    // What was counted in the status before is only kept until its successor is a success.
+    // Crashes of the previous status are kept only until this transition counts as a success.
     let before = if steps.task.crashes_are_old {
         0
     } else {
@@ -224,7 +222,7 @@ fn nothing_done(what: &str, missing: &[Missing]) -> String {
     format!("{what}, and nothing could be done: {}", missing.join("; "))
 }
 
-/// Seconds before the respawn, doubled for each crash after the first, an hour at most.
+/// Seconds before the respawn, doubled for each crash after the first, at most an hour.
 fn delay(rule: &CrashRule, crash_count: i64) -> u64 {
     let doublings = u32::try_from(crash_count.saturating_sub(1)).unwrap_or(0);
     let factor = 1u64.checked_shl(doublings.min(32)).unwrap_or(u64::MAX);

@@ -40,7 +40,7 @@ pub(super) fn decide(
         Observation::PullRequest { state } => see_pull_request(&mut steps, *state),
         Observation::TimedOut => time_out(&mut steps),
         Observation::ReportArrived { run, report } => report::receive(&mut steps, run, report),
-        // It may be noticed again and again; it is told once.
+        // It may be noticed again and again; it is raised once.
         Observation::Noticed { what } => {
             if !steps.task.attention.contains(what) {
                 steps.raise_attention(what.clone());
@@ -78,10 +78,10 @@ fn read_document(steps: &mut Steps<'_>, by: &Role, asked: bool) -> Result<(), Ne
     Ok(())
 }
 
-/// A run that we ended ourselves, or whose death was judged before, means nothing.
+/// Ignores a run that we ended ourselves or whose death was already judged.
 ///
-/// A headless run ends right after it reports, so its report is looked for before its death is
-/// judged: whichever is seen first, finished work counts.
+/// A headless run ends right after it reports, so its report is read before its death is judged:
+/// finished work counts, whichever of the two is seen first.
 fn end_run(
     steps: &mut Steps<'_>,
     run: &RunId,
@@ -124,8 +124,8 @@ fn finish_effect(
     outcome: &EffectOutcome,
 ) -> Result<(), Needed> {
     let Some(pending) = steps.task.pending_effect(id) else {
-        // It was called off when it could not be stopped any more; that it happened must be known.
-        // A merge that was asked for since will find it.
+        // The merge was cancelled too late to stop it; the user must learn that it happened. A
+        // merge that was requested since then will find it.
         let mut pending = steps.task.pending.iter();
         let is_asked_anew = pending.any(|it| matches!(it.planned.effect, Effect::Merge(_)));
         if let EffectOutcome::Merged(merged) = outcome
@@ -144,7 +144,7 @@ fn finish_effect(
         outcome: outcome.clone(),
     });
     match &effect {
-        // Any change of status calls a merge off, so the task is where it was asked for.
+        // Any status change cancels a merge, so the task is still where the merge was requested.
         Effect::Merge(merge) => {
             steps.import_seen(&Role::Engine);
             let commit = match outcome {
@@ -196,7 +196,7 @@ fn give_up(steps: &mut Steps<'_>, id: EffectId, error: &str) -> Result<(), Neede
         planned.effect,
         Effect::Spawn(_) | Effect::AcquireWorkspace { .. }
     );
-    // A respawn that fails leaves the status alone: what entered it had succeeded.
+    // A failed respawn does not change the status: entering it had succeeded.
     let is_entry = steps.task.unsettled == Some(planned.plan);
     if is_start && is_entry && !is_over(steps) {
         let shown = format!("{}: {error}", planned.effect.label());
@@ -204,14 +204,14 @@ fn give_up(steps: &mut Steps<'_>, id: EffectId, error: &str) -> Result<(), Neede
         steps.record(Fact::ErrorNoted { error });
         steps.import_seen(&Role::Engine);
         follow(steps, Trigger::SpawnFailed, &shown)?;
-        // The new status empties what needs a person; the failed start still does.
+        // The new status clears the attention list, but the failed start still needs the user.
         steps.raise_attention(shown);
     }
     steps.settle();
     Ok(())
 }
 
-/// Something that has happened moves the task, whatever its gates would say.
+/// Moves the task because of something that has happened, whatever its gates would say.
 fn happen(
     steps: &mut Steps<'_>,
     seen: Fact,
@@ -239,7 +239,7 @@ fn happen(
         return transition::take(steps, taken);
     }
     let reason = format!("{shown}, and the workflow does not say what follows");
-    // The world is looked at again and again; it is told once.
+    // The world is polled again and again; this is recorded once.
     if !steps.task.attention.contains(&reason) {
         steps.record(seen);
         steps.raise_attention(reason);
@@ -247,7 +247,7 @@ fn happen(
     Ok(())
 }
 
-/// While our own merge is on its way, what is seen is its work, and it will report itself.
+/// While our own merge is running, any merge we observe is its work, and it reports that itself.
 fn see_merge(steps: &mut Steps<'_>, commit: &CommitId) -> Result<(), Needed> {
     if steps.task.merging().is_some() {
         return Ok(());
@@ -282,7 +282,7 @@ fn time_out(steps: &mut Steps<'_>) -> Result<(), Needed> {
     trial.import_seen(&Role::Engine);
     let edges = edges::leading(&trial, &timeout.then, Trigger::Timeout);
     let reason = format!("the status has lasted {lasted} s");
-    // A timeout whose gates do not hold is asked again at the next look; it leaves no trace.
+    // A timeout whose gates do not hold is tried again at the next poll and leaves no trace.
     if transition::by_engine(&mut trial, &edges, &timeout.then, Trigger::Timeout, &reason)?.is_ok()
     {
         *steps = trial;
@@ -290,7 +290,7 @@ fn time_out(steps: &mut Steps<'_>) -> Result<(), Needed> {
     Ok(())
 }
 
-/// The end of a child may be seen before its beginning was recorded.
+/// The end of a child may be seen before its creation was recorded.
 fn end_child(steps: &mut Steps<'_>, child: &TaskId, status: &Status) -> Result<(), Needed> {
     if matches!(steps.task.children.get(child), Some(Some(_))) || is_over(steps) {
         return Ok(());
@@ -302,7 +302,7 @@ fn end_child(steps: &mut Steps<'_>, child: &TaskId, status: &Status) -> Result<(
     wake_after_children(steps)
 }
 
-/// Goes on once every child has ended and no more are being created.
+/// Moves on once every child has ended and no more are being created.
 fn wake_after_children(steps: &mut Steps<'_>) -> Result<(), Needed> {
     let creating = steps.task.pending.iter().any(|pending| {
         matches!(pending.planned.effect, Effect::CreateChildren { .. })
@@ -316,7 +316,7 @@ fn wake_after_children(steps: &mut Steps<'_>) -> Result<(), Needed> {
     Ok(())
 }
 
-/// Takes the first edge of this trigger, in the order of the file, that is open.
+/// Takes the first open edge with this trigger, in file order.
 fn follow(steps: &mut Steps<'_>, trigger: Trigger, shown: &str) -> Result<bool, Needed> {
     for edge in edges::triggered(steps, trigger) {
         let Some(to) = edges::target(edge, steps) else {

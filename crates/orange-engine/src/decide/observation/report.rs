@@ -11,7 +11,7 @@ use crate::refusal::{GateFailure, Missing};
 use crate::report::{Outcome, Report};
 use crate::role::Role;
 
-/// A report counts for the run that is live now, never for an earlier attempt.
+/// A report counts only for the run that is live now, never for an earlier attempt.
 pub(super) fn receive(steps: &mut Steps<'_>, run: &RunId, report: &Report) -> Result<(), Needed> {
     if live_role(steps, run).is_none() || is_over(steps) {
         return Ok(());
@@ -39,10 +39,11 @@ pub(super) fn receive(steps: &mut Steps<'_>, run: &RunId, report: &Report) -> Re
     Ok(())
 }
 
-/// Takes the first edge on a report, in the order of the file, that is open.
+/// Takes the first open edge on a report, in file order.
 ///
-/// An edge that fits the report and is closed by something else, as by uncommitted work, says what
-/// the run has left out: that is an error of the run, and the reason why the task goes elsewhere.
+/// If an edge matches the report but something else closes it, such as uncommitted work, the run
+/// left something undone: that is an error of the run, and the reason why the task takes another
+/// edge.
 fn follow(steps: &mut Steps<'_>, told: &mut String) -> Result<bool, Needed> {
     for edge in edges::triggered(steps, Trigger::Report) {
         let Some(to) = edges::target(edge, steps) else {

@@ -1,4 +1,4 @@
-//! Moves a task to another workflow, in the status it has.
+//! Moves a task to another workflow without changing its status.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::refusal::{Attempt, Missing};
 use crate::task::PendingState;
 
 impl<'a> Asking<'a> {
-    /// The status stays, so it must be there and mean the same; nothing may be on its way, because
-    /// what was planned belongs to the workflow that planned it.
+    /// The new workflow must have the status with the same meaning. No effect may be pending,
+    /// because a planned effect belongs to the workflow that planned it.
     pub(super) fn adopt(mut self, workflow: &'a Workflow) -> Decision {
         let attempt = Attempt::Adopt {
             workflow: workflow.name.clone(),
@@ -52,7 +52,7 @@ impl<'a> Asking<'a> {
         self.steps.finish()
     }
 
-    /// Why the task could not go on there.
+    /// Why the task could not continue in the new workflow.
     fn unfit(&self, workflow: &Workflow) -> Option<Missing> {
         let task = &self.steps.task;
         let mut pending = task.pending.iter();

@@ -1,4 +1,4 @@
-//! What a request comes to.
+//! Decides requests.
 
 mod adopt;
 pub(super) mod obstacles;
@@ -63,7 +63,7 @@ pub(super) fn decide(
     }
 }
 
-/// A request on its way to an answer.
+/// A request that is being decided.
 pub(super) struct Asking<'a> {
     pub(super) steps: Steps<'a>,
     pub(super) request: &'a Request,
@@ -90,9 +90,9 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// The first target that role and guard let through decides; else the first there is.
+    /// The first target that role and guard let through decides; else the first one.
     ///
-    /// Having been there already is an answer only where the verb leads no further.
+    /// Being there already counts as success only if the verb leads no further.
     fn verb(mut self, verb: Verb) -> Decision {
         let attempt = self.attempt_of(verb);
         let targets = self.targets(verb);
@@ -132,8 +132,8 @@ impl<'a> Asking<'a> {
         self.refuse(attempt, closed)
     }
 
-    /// What failed is tried again first: once it is done, the task goes on by itself. Where nothing
-    /// failed, or the asker has something to tell, the verb's edge is taken.
+    /// Retries failed effects first: once they succeed, the task moves on by itself. If nothing
+    /// failed, or the caller has a message, this takes the verb's edge.
     fn try_again(self) -> Decision {
         let mut pending = self.steps.task.pending.iter();
         let has_failed = pending.any(|it| it.state != PendingState::Waiting);
@@ -145,7 +145,7 @@ impl<'a> Asking<'a> {
 
     fn merge(mut self, strategy: MergeStrategy, local: bool) -> Decision {
         let attempt = self.attempt_of(Verb::Merge);
-        // The engine made the last step of a merge, whoever asked for it.
+        // The engine takes the last step of a merge, no matter which role asked for it.
         let targets = self.targets(Verb::Merge);
         let is_merged = targets.contains(&self.steps.task.status)
             && self.steps.task.entered.trigger == Some(Trigger::Merged);
@@ -186,10 +186,10 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// A version from before the status was entered is a file rewritten from memory, not a wish. A
-    /// wish that is refused is remembered, because the line is put back and its author should
-    /// learn why. Outside of a worktree nobody can tell who wrote it, so that it is never followed:
-    /// the user is told which command says the same.
+    /// A version from before the current status was entered means that the file was rewritten from
+    /// memory, so it is not a request. A refused request is recorded, because the line is reset and
+    /// its author should learn why. Outside a worktree the author is unknown, so the edit is never
+    /// followed: the user gets the equivalent command instead.
     fn hand_edit(self, to: &Status, version: u64) -> Decision {
         let task = &self.steps.task;
         let of_the_day = (task.entered.version..=task.version).contains(&version);
@@ -218,8 +218,8 @@ impl<'a> Asking<'a> {
         rejected.finish()
     }
 
-    /// An agent may rename what it works on, while it works on it, and never to the default branch.
-    /// What comes before what is a person's to say.
+    /// An agent may rename what it works on while it works on it, but never to the default branch.
+    /// Only the user sets priorities.
     fn amend(
         mut self,
         summary: Option<&str>,
@@ -259,7 +259,7 @@ impl<'a> Asking<'a> {
         Ok(self)
     }
 
-    /// Moves the task that was just amended, if that is asked for; a refusal takes both back.
+    /// Moves the task that was just amended, if requested; a refusal reverts both.
     fn then_move(self, to: Option<&Status>) -> Decision {
         let is_amended = self.steps.is_amended();
         match to.filter(|to| !self.is_already_in(to)) {
@@ -278,7 +278,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// Also for a task that has ended: it must not keep its workspace.
+    /// Also works for a task that has ended: it must not keep its workspace.
     fn retry(mut self, is_meant: fn(&Task, &PlannedEffect) -> bool) -> Decision {
         if let Some(missing) = self.only_human() {
             return self.refuse(Attempt::RetryEffects, closed_by(missing));
@@ -293,7 +293,8 @@ impl<'a> Asking<'a> {
             .map(|pending| pending.planned.id)
             .collect();
         if failed.is_empty() {
-            // Performing what only waits is all that a retry can mean; a killed performer leaves it.
+            // Effects may still wait after their performer was killed; a retry then only performs
+            // them.
             let mut pending = task.pending.iter();
             if pending.any(|it| is_meant(task, &it.planned)) {
                 return already();
@@ -328,8 +329,8 @@ impl<'a> Asking<'a> {
         }
     }
 
-    /// A merge is tried again with the commit that it would have taken, so that a question is
-    /// answered for that commit alone.
+    /// Repeating a merge names the commit that it would have taken, so a confirmation covers only
+    /// that commit.
     fn attempt_of(&self, verb: Verb) -> Attempt {
         let (strategy, local) = match self.request.ask {
             Ask::Merge {
@@ -371,7 +372,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// A release that failed, or a kill that must come before one: whoever is alive would lose the
+/// A release that failed, or a kill that must come before one: a live agent would lose its
 /// workspace.
 fn is_for_release(task: &Task, planned: &PlannedEffect) -> bool {
     let is_release =

@@ -1,4 +1,4 @@
-//! What stands in the way before any edge is asked.
+//! What blocks a request before any edge is checked.
 
 use super::Asking;
 use crate::decide::edges;
@@ -11,7 +11,7 @@ use crate::role::Role;
 use crate::task::PendingState;
 
 impl Asking<'_> {
-    /// Whether the asker's own earlier request brought the task where it asks to go.
+    /// Whether the caller's own earlier request brought the task to this status.
     pub(super) fn is_already_in(&self, to: &Status) -> bool {
         let task = &self.steps.task;
         *to == task.status
@@ -20,8 +20,8 @@ impl Asking<'_> {
             && edges::leading(&self.steps, to, Trigger::Request).is_empty()
     }
 
-    /// Whether the engine has just started what a person wants to start: it waits in no queue any
-    /// more, the next one of the same way included.
+    /// Whether the engine has just started what the user wants to start: the task has left its
+    /// queue and is not in the next one either.
     pub(super) fn is_started(&self, verb: Verb, to: &Status) -> bool {
         let task = &self.steps.task;
         let is_queue = |status: &Status| self.steps.workflow.has_place(Verb::Spawn, status);
@@ -41,26 +41,27 @@ impl Asking<'_> {
         })
     }
 
-    /// Only where a verb has its place does its edge mean what the verb says.
+    /// A verb's edge means what the verb says only where the verb applies.
     pub(super) fn out_of_place(&self, verb: Verb) -> Option<Missing> {
         let workflow = self.steps.workflow;
         let here = workflow.has_place(verb, &self.steps.task.status);
         (!here).then_some(Missing::VerbUnavailable { verb })
     }
 
-    /// Nothing is begun again under an agent that is at it.
+    /// Work is not restarted while an agent is doing it.
     pub(super) fn still_running(&self, verb: Verb) -> Option<Missing> {
         let role = running(&self.steps).filter(|_| verb == Verb::Retry)?;
         Some(Missing::StillRunning { role: role.clone() })
     }
 
-    /// Whether a verb, and not another request to the same end, may have brought the task here.
+    /// Whether this verb, and not another request with the same target, may have led here.
     pub(super) fn may_have_led_here(&self, verb: Verb) -> bool {
         let from = self.steps.task.entered.from.as_ref();
         from.is_some_and(|from| self.steps.workflow.has_place(verb, from))
     }
 
-    /// What a queue was entered with, routing and releasing, comes before the next start.
+    /// The effects of entering a queue, such as routing and releasing, finish before the next
+    /// start.
     pub(super) fn not_settled(&self, verb: Verb) -> Option<Missing> {
         let task = &self.steps.task;
         let waits = task.pending.iter().any(|pending| {
@@ -69,13 +70,13 @@ impl Asking<'_> {
         (verb == Verb::Spawn && waits).then_some(Missing::NotSettled)
     }
 
-    /// A person's merge is not overtaken by an agent.
+    /// An agent cannot overtake the user's merge.
     pub(super) fn merging(&self) -> Option<Missing> {
         let overtakes = self.request.by.is_agent() && self.steps.task.merging().is_some();
         overtakes.then_some(Missing::Merging)
     }
 
-    /// Agents do not bring each other back; that is for a person or the engine.
+    /// Agents do not bring each other back; only the user or the engine does.
     pub(super) fn only_human(&self) -> Option<Missing> {
         let role = &self.request.by;
         role.is_agent().then(|| Missing::NotAllowed {
@@ -84,7 +85,7 @@ impl Asking<'_> {
         })
     }
 
-    /// Who is not expected here has no say about what is done here.
+    /// An agent that the status does not expect may not decide what is done in it.
     pub(super) fn not_expected(&self) -> Option<Missing> {
         let role = &self.request.by;
         let state = self.steps.workflow.state(&self.steps.task.status);
@@ -95,7 +96,7 @@ impl Asking<'_> {
         })
     }
 
-    /// Why no request at all leads there.
+    /// Why no request can lead there.
     pub(super) fn unreachable(&self, to: &Status) -> Option<Missing> {
         if let Some(missing) = self.terminal() {
             return Some(missing);
@@ -133,7 +134,7 @@ impl Asking<'_> {
         let allowed = self.allowed();
         Some(Missing::NoTransition { allowed })
     }
-    /// Where a request of the asker can lead from here.
+    /// Where a request of the caller can lead from here.
     fn allowed(&self) -> Vec<Status> {
         let status = &self.steps.task.status;
         let edges = self.steps.workflow.edges_from(status);
@@ -150,7 +151,7 @@ impl Asking<'_> {
     }
 }
 
-/// The agent that is at the work of the present status.
+/// The agent that does the work of the current status.
 pub(in crate::decide) fn running<'a>(steps: &'a Steps<'_>) -> Option<&'a Role> {
     let state = steps.workflow.state(&steps.task.status)?;
     let mut expected = state.expects.iter();

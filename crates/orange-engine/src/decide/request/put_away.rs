@@ -1,4 +1,4 @@
-//! Deletes an ended task, brings it back, clears what it needs.
+//! Deletes and restores finished tasks, and clears their attention items.
 
 use super::{Asking, already, closed_by};
 use crate::decision::Decision;
@@ -8,7 +8,7 @@ use crate::refusal::{Attempt, Missing};
 use crate::task::{PendingState, Workspace};
 
 impl Asking<'_> {
-    /// Only what has ended and has nothing left to do can go out of sight.
+    /// Only a task that has ended and has no pending effects can be deleted.
     pub(super) fn delete(mut self) -> Decision {
         let task = &self.steps.task;
         if let Some(missing) = self.only_human() {
@@ -34,8 +34,8 @@ impl Asking<'_> {
         self.steps.finish()
     }
 
-    /// What was given up about an ended task is called off; a workspace that it still holds is not,
-    /// and stays in sight.
+    /// Cancels the failed effects of an ended task, except for a workspace that it still holds,
+    /// which stays listed.
     pub(super) fn clear_attention(mut self) -> Decision {
         let attempt = Attempt::ClearAttention;
         if let Some(missing) = self.only_human() {

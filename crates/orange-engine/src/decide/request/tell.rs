@@ -1,4 +1,4 @@
-//! A message of a person to an agent; the status stays.
+//! A message from the user to an agent; the status stays.
 
 use super::{Asking, closed_by};
 use crate::decision::Decision;
@@ -8,7 +8,8 @@ use crate::refusal::{Attempt, Missing};
 use crate::role::Role;
 
 impl Asking<'_> {
-    /// Somebody must be there to read it: a message starts nobody, because nobody asked for that.
+    /// An agent must be running to read it: a message does not start one, because the user did not
+    /// ask for that.
     pub(super) fn tell(mut self, role: Option<&Role>) -> Decision {
         if let Some(missing) = self.terminal().or_else(|| self.only_human()) {
             return self.refuse(Attempt::Tell, closed_by(missing));
