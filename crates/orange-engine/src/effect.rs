@@ -259,12 +259,13 @@ impl MergeStrategy {
     }
 }
 
-/// What a crash of the performer means for an effect.
+/// What happens to an effect if its performer crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EffectClass {
-    /// Looks whether its goal holds, acts if not, looks again; performing twice is safe.
+    /// Checks whether its goal is reached, acts if not, and checks again; performing it twice is
+    /// safe.
     Convergent,
-    /// Marked before it starts; after a crash it is shown, not repeated.
+    /// Marked before it starts; after a crash it is reported, not repeated.
     AtMostOnce,
 }
 
@@ -287,7 +288,7 @@ pub enum EffectOutcome {
 }
 
 impl Effect {
-    /// What a crash of the performer means for this effect.
+    /// What happens to this effect if its performer crashes.
     pub fn class(&self) -> EffectClass {
         match self {
             Effect::RunCommand { .. } => EffectClass::AtMostOnce,

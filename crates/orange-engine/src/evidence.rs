@@ -54,7 +54,7 @@ impl Evidence {
     }
 
     /// Whether every other agent of the harness would end the same way: nothing is started on it
-    /// before that has changed.
+    /// until that has changed.
     pub fn is_the_harnesses(&self) -> bool {
         matches!(self, Evidence::Quota { .. } | Evidence::Login)
     }

@@ -6,7 +6,7 @@ use crate::language::workflow::Trigger;
 use crate::report::Outcome;
 use crate::role::Role;
 
-/// What an event says; `events` is the history that it is part of.
+/// Describes an event; `events` is the history that it is part of.
 pub fn told(fact: &Fact, events: &[Event]) -> String {
     match fact {
         Fact::TaskCreated(created) => {
@@ -106,7 +106,7 @@ pub fn told(fact: &Fact, events: &[Event]) -> String {
     }
 }
 
-/// A change of status with everything that was shown and said for it.
+/// A status change with all its reasons and its message.
 fn told_change(changed: &StatusChanged) -> String {
     let StatusChanged { from, to, by, .. } = changed;
     let mut told = match changed.trigger {

@@ -1,4 +1,4 @@
-//! Inputs: somebody asks, or the world changed.
+//! Inputs: a request, or a change in the world.
 
 use std::collections::BTreeMap;
 
@@ -18,49 +18,45 @@ use crate::role::Role;
 use crate::task::{Queueing, Tuning};
 use crate::time::Timestamp;
 
-/// Everything `decide` may know besides the workflow and the task.
+/// Everything `decide` may know in addition to the workflow and the task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     pub known: Known,
-    /// What it is about.
     pub cause: Cause,
 }
 
-/// What is known when a decision is made, whatever it is about.
+/// What is known when a decision is made, whatever the cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     pub at: Timestamp,
-    /// A text that came with no earlier decision.
+    /// A text that no earlier decision received.
     pub fresh: FreshId,
     /// TASK.md as it was just read; `None` when it was not read.
     pub document: Option<Document>,
-    /// What is known about the world.
     pub facts: Facts,
 }
 
-/// What an input is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     Request(Request),
-    /// The world changed.
     Observation(Observation),
 }
 
-/// Somebody asks for something.
+/// A request by a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub by: Role,
     pub ask: Ask,
-    /// Whether the question of the edge, if it has one, was answered with yes.
+    /// Whether the edge's question, if it has one, was answered with yes.
     pub confirmed: bool,
-    /// What was said with it.
+    /// The message that came with it.
     pub message: Option<String>,
-    /// The commit it speaks for: what a merge takes, or what a verdict is about.
+    /// The commit it is about: what a merge takes, or what a verdict judges.
     pub head: Option<CommitId>,
 }
 
 impl Request {
-    /// A request that says nothing more.
+    /// A request without confirmation, message or commit.
     pub fn new(by: Role, ask: Ask) -> Request {
         Request {
             by,
@@ -72,76 +68,72 @@ impl Request {
     }
 }
 
-/// What can be asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
     Move {
         to: Status,
     },
-    /// Whatever this verb means here.
+    /// Whatever this verb means in the current status.
     Verb(Verb),
-    /// A merge, in a certain way.
+    /// A merge with a given strategy.
     Merge {
         strategy: MergeStrategy,
-        /// Whether the remote is left alone, whatever the project says.
+        /// Whether to leave the remote alone, whatever the project's settings say.
         local: bool,
-        /// Whether whatever the task has besides the named commit may be left out.
+        /// Whether to leave out everything the task has beyond the named commit.
         leave_rest: bool,
     },
-    /// An agent that died, in the same status.
+    /// Restart an agent that died, in the same status.
     Respawn {
-        /// Which one; the first that is missing when absent.
+        /// Which one; if absent, the first that is missing.
         role: Option<Role>,
     },
     /// A status that was written into TASK.md by hand: as the worker in a worktree, as the human
     /// elsewhere, where it is never followed.
     HandEdit {
         to: Status,
-        /// The version that stood beside it.
+        /// The version that was next to it in the file.
         version: u64,
     },
-    /// Another summary, branch or priority, and with it a status: all of it or nothing.
+    /// Change summary, branch or priority, and optionally move to a status: all of it or nothing.
     Amend {
-        /// The new summary.
         summary: Option<String>,
-        /// The new branch.
         branch: Option<BranchName>,
-        /// The new priority.
         priority: Option<i64>,
-        /// Where the task goes once that is changed.
+        /// The status to move to after the change.
         to: Option<Status>,
     },
-    /// Another workflow.
+    /// Switch to another workflow.
     Adopt {
         workflow: Box<Workflow>,
         /// Its text, which the task is pinned to.
         text: String,
     },
-    /// Put away.
+    /// Delete the finished task.
     Delete,
-    /// Brought back after it was put away.
+    /// Restore a deleted task.
     BringBack,
-    /// That an agent is told what is said with it; nothing else changes.
+    /// Send the request's message to an agent; nothing else changes.
     Tell {
-        /// Which one; the one that the status expects, else any that is there, when absent.
+        /// Which one; if absent, the one that the status expects, else any that is running.
         role: Option<Role>,
     },
-    /// Another try at the effects that were given up.
+    /// Retry the effects that failed.
     RetryEffects,
-    /// Nobody need look any more at what went wrong; the task has ended.
+    /// Clear what went wrong; only for a task that has ended.
     ClearAttention,
-    /// Another try at giving the workspace back, and at nothing else that was given up.
+    /// Retry releasing the workspace, and no other failed effect.
     RetryReleases,
 }
 
-/// The world changed.
+/// A change in the world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Observation {
-    /// TASK.md was read on somebody's call, whatever came of the call.
+    /// TASK.md was read because a role called orange, whatever the result of the call.
     DocumentRead {
-        /// On whose call.
+        /// The role that called.
         by: Role,
-        /// Whether the call asked for a status, and so stood for what the document says.
+        /// Whether the call asked for a status, and so vouched for what the document says.
         asked: bool,
     },
     /// An agent's process ended.
@@ -149,12 +141,12 @@ pub enum Observation {
         run: RunId,
         /// How we know.
         evidence: Evidence,
-        /// The line of its output that told, if one did.
+        /// The line of its output that gave the reason, if one did.
         said: Option<String>,
     },
     EffectDone {
         effect: EffectId,
-        /// What it brought to light.
+        /// What performing it revealed.
         outcome: EffectOutcome,
     },
     /// An effect failed for good.
@@ -162,22 +154,22 @@ pub enum Observation {
         effect: EffectId,
         error: String,
     },
-    /// The branch is merged, without our doing.
+    /// The branch was merged, but not by us.
     Merged {
         /// The commit that contains it.
         commit: CommitId,
     },
-    /// The forge's word on the pull request.
+    /// The state of the pull request, as reported by the forge.
     PullRequest {
         state: PullRequestState,
     },
-    /// The status has lasted for some time.
+    /// The status may have reached its timeout.
     TimedOut,
     ReportArrived {
         run: RunId,
         report: Report,
     },
-    /// Something came to light that a person should know.
+    /// Something came up that the user should know.
     Noticed {
         what: String,
     },
@@ -185,7 +177,7 @@ pub enum Observation {
     ChildAdded {
         child: TaskId,
     },
-    /// A child task reached its end.
+    /// A child task ended.
     ChildEnded {
         child: TaskId,
         status: Status,
@@ -194,7 +186,7 @@ pub enum Observation {
 
 /// What is known about the world, gathered while the task was in its status.
 ///
-/// Whoever gathers them gathers all of one input for one commit of the branch.
+/// All facts of one input are gathered for the same commit of the branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The version at which the status was entered; facts for an earlier one do not count.
@@ -203,9 +195,9 @@ pub struct Facts {
     pub git: Option<GitFacts>,
     /// The pull request; `Some(None)` when there is none.
     pub pull_request: Option<Option<PullRequestFacts>>,
-    /// How commands ended, by program and arguments.
+    /// How commands exited, by program and arguments.
     pub commands: BTreeMap<Vec<String>, CommandResult>,
-    /// The report that a run left; `None` inside when it left none.
+    /// The report of each run; `None` inside when it left none.
     pub reports: BTreeMap<RunId, Option<Report>>,
 }
 
@@ -218,16 +210,16 @@ pub struct GitFacts {
     pub holds: Vec<GitCondition>,
     /// What keeps the worktree from being clean.
     pub unclean: Unclean,
-    /// The commit that the request named, or else the one that was handed over.
+    /// The commit that the request named, else the submitted one.
     pub named: Option<NamedCommit>,
 }
 
-/// What a worktree has besides its branch's commit.
+/// What a worktree has beyond its branch's commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unclean {
-    /// Files that are not committed, untracked ones included and ignored ones not.
+    /// Uncommitted files, including untracked but not ignored ones.
     pub files: Vec<String>,
-    /// Anything else, each as a sentence of its own.
+    /// Anything else, each as a sentence.
     pub others: Vec<String>,
 }
 
@@ -235,9 +227,10 @@ pub struct Unclean {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedCommit {
     pub commit: CommitId,
-    /// How many commits the branch has since; `None` when it is not part of the branch.
+    /// How many commits the branch has since then; `None` when the commit is not part of the
+    /// branch.
     pub commits_since: Option<u64>,
-    /// Whether the default branch has it.
+    /// Whether the default branch contains it.
     pub is_in_base: bool,
 }
 
@@ -245,7 +238,7 @@ pub struct NamedCommit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PullRequestFacts {
     pub state: PullRequestState,
-    /// How its checks stand; `None` when it has none.
+    /// The state of its checks; `None` when it has none.
     pub checks: Option<ChecksState>,
 }
 
@@ -271,30 +264,28 @@ pub enum FactNeeded {
     Report {
         run: RunId,
     },
-    /// How a command ends.
+    /// How a command exits.
     Command {
         command: Vec<String>,
-        /// Seconds it may take.
+        /// In seconds.
         timeout: u64,
     },
 }
 
-/// A task that somebody wants to begin.
+/// A task that a role wants to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTask {
     pub id: TaskId,
     pub project: ProjectName,
     pub by: Role,
-    /// Where it begins; the first entry that is open when absent.
+    /// The status to begin in; if absent, the first open entry.
     pub status: Option<Status>,
-    /// What is to be done.
     pub summary: String,
-    /// Where it is done.
     pub branch: BranchName,
     pub harness: HarnessName,
     pub review_harness: HarnessName,
-    /// How its agents are set.
+    /// The settings of its agents.
     pub tuning: Tuning,
-    /// When its work is started, compared with others.
+    /// When to start its work relative to other tasks.
     pub queueing: Queueing,
 }

@@ -1,7 +1,7 @@
 //! Decides: one pure function from what is known to what follows.
 //!
-//! [`decide()`] takes a workflow, a task and an input and answers with a plan, a refusal, or a need
-//! for facts. [`apply()`] is the only fold from events to a task. Nothing here touches the world.
+//! [`decide()`] takes a workflow, a task and an input and returns a plan, a refusal, or a need for
+//! facts. [`apply()`] is the only fold from events to a task. Nothing here touches the world.
 
 pub mod activity;
 pub mod apply;

@@ -1,4 +1,4 @@
-//! What a merge came to: which commit is where.
+//! The result of a merge: which commit is where.
 
 use std::fmt;
 
@@ -74,7 +74,6 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Whether everything is part of the merge.
     pub fn is_nothing(&self) -> bool {
         self.commits == 0 && self.files.is_empty()
     }
@@ -103,7 +102,7 @@ impl fmt::Display for LeftOut {
 }
 
 impl Merged {
-    /// Nothing is known but the commit.
+    /// A merge of which only the commit is known.
     pub fn at(commit: CommitId) -> Merged {
         Merged {
             commit,

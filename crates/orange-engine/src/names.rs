@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
-/// Says that each of these types is written as the text that it displays.
+/// Declares that each of these types serializes as the text that it displays.
 macro_rules! written_as_text {
     ($($name:ident),+ $(,)?) => {$(
         impl schemars::JsonSchema for $name {
@@ -37,12 +37,10 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Wraps a text as this kind of name.
             pub fn new(text: impl AsRef<str>) -> Self {
                 Self(Arc::from(text.as_ref()))
             }
 
-            /// The name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -71,13 +69,13 @@ macro_rules! name {
 }
 
 name! {
-    /// Where a task is: a name from its workflow, never a Rust enum.
+    /// The status of a task: a name from its workflow, never a Rust enum.
     Status,
-    /// The opaque, short identity of a task.
+    /// The opaque, short id of a task.
     TaskId,
     /// A registered project.
     ProjectName,
-    /// A git branch; a task's branch may be renamed, its id never.
+    /// A git branch; a task's branch may be renamed, its id may not.
     BranchName,
     /// A coding-agent program.
     HarnessName,
@@ -97,12 +95,12 @@ name! {
     FieldName,
     /// A limit that the workflow declares once.
     LimitName,
-    /// An opaque text that no earlier input carried; run ids are made from it.
+    /// An opaque text that no earlier input contained; run ids are made from it.
     FreshId,
 }
 
 impl CommitId {
-    /// Its first twelve digits, by which git knows it and a person can read it.
+    /// Its first twelve digits: enough for git, and short enough to read.
     pub fn short(&self) -> &str {
         self.as_str().get(..12).unwrap_or(self.as_str())
     }

@@ -1,4 +1,4 @@
-//! Harnesses on which nothing is started, and until when.
+//! Harnesses on which no agents are started, and until when.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ impl Reason {
 }
 
 impl Parking {
-    /// What a death means for its harness, if it means anything.
+    /// What a death means for its harness, if anything.
     pub fn after(
         harness: &HarnessName,
         evidence: &Evidence,
@@ -53,7 +53,7 @@ impl Parking {
         at: Timestamp,
     ) -> Option<Parking> {
         let (reason, until) = match evidence {
-            // Without an instant nobody but a person can tell.
+            // Without an instant, only the user can say when it is over.
             Evidence::Quota { until } => (Reason::Quota, *until),
             Evidence::Login => (Reason::Login, None),
             _ => return None,
@@ -67,13 +67,13 @@ impl Parking {
         })
     }
 
-    /// Whether nothing is started at this instant.
+    /// Whether starts are held back at this instant.
     pub fn holds(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| until > now)
     }
 
-    /// The same parking after another death on its harness: it lasts for whichever is longer, and
-    /// what a person has to end stays so.
+    /// The same parking after another death on its harness: the longer one counts, and one that
+    /// only the user can end stays so.
     #[must_use]
     pub fn and(self, later: Parking) -> Parking {
         let is_longer = match (self.until, later.until) {

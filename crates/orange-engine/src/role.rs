@@ -1,14 +1,14 @@
-//! Who asks, and which agent is meant.
+//! The roles: user, engine, and kinds of agent.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
-/// A party of the lifecycle: a person, the engine itself, or a kind of agent.
+/// A role in the lifecycle: the user, the engine itself, or a kind of agent.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// The person at the keyboard.
+    /// The user at the keyboard.
     Human,
     /// The engine acting on an observation, or the scheduler acting on the queue.
     Engine,
@@ -16,12 +16,12 @@ pub enum Role {
     Worker,
     /// The agent that judges the work.
     Reviewer,
-    /// A further agent role that the workflow declares under `roles:`.
+    /// Another agent role that the workflow declares under `roles:`.
     Other(Arc<str>),
 }
 
 impl Role {
-    /// Reads a role; any name that is not built in becomes a further agent role.
+    /// Reads a role; any name that is not built in becomes another agent role.
     pub fn named(name: &str) -> Role {
         match name {
             "human" => Role::Human,
@@ -32,7 +32,7 @@ impl Role {
         }
     }
 
-    /// The role's name as the YAML writes it.
+    /// The role's name in YAML.
     pub fn as_str(&self) -> &str {
         match self {
             Role::Human => "human",

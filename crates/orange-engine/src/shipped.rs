@@ -4,11 +4,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shipped {
     pub name: &'static str,
-    /// Its text, comments and all.
+    /// Its text, including comments.
     pub source: &'static str,
 }
 
-/// Every workflow that is compiled in, the usual one first.
+/// Every workflow that is compiled in, the default one first.
 pub const ALL: [Shipped; 4] = [
     Shipped {
         name: "default",
@@ -28,7 +28,6 @@ pub const ALL: [Shipped; 4] = [
     },
 ];
 
-/// The shipped workflow of this name.
 pub fn named(name: &str) -> Option<&'static Shipped> {
     ALL.iter().find(|shipped| shipped.name == name)
 }

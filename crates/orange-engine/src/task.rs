@@ -125,7 +125,6 @@ fn is_zero(number: &i64) -> bool {
 }
 
 impl Tuning {
-    /// Whether nobody said anything.
     pub fn is_unset(&self) -> bool {
         *self == Tuning::default()
     }
@@ -215,7 +214,7 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// Whether it runs, or will.
+    /// Whether it runs or is about to.
     pub fn is_live(&self) -> bool {
         matches!(self, RunState::Starting | RunState::Alive)
     }
@@ -235,7 +234,7 @@ pub struct SectionMemory {
 }
 
 impl SectionMemory {
-    /// A section that was there when the status was entered.
+    /// A section that existed when the status was entered.
     pub(crate) fn old(hash: SectionHash) -> SectionMemory {
         SectionMemory {
             hash: Some(hash),
@@ -244,7 +243,7 @@ impl SectionMemory {
         }
     }
 
-    /// Whether it is there and differs from what it was when the status was entered.
+    /// Whether it exists and differs from what it was when the status was entered.
     pub fn is_fresh(&self) -> bool {
         self.hash.is_some() && self.hash != self.at_entry
     }
@@ -276,7 +275,7 @@ pub enum PendingState {
 }
 
 impl Task {
-    /// The number a guard reads; a field the task does not have counts as zero.
+    /// The number that a guard reads; a field that the task does not have counts as zero.
     pub fn value(&self, field: &FieldName) -> i64 {
         match field.as_str() {
             language::CRASH_COUNT => self.crash_count,
@@ -293,12 +292,12 @@ impl Task {
         self.pending.iter().find(|pending| pending.planned.id == id)
     }
 
-    /// Whether an agent of this role runs, or will.
+    /// Whether an agent of this role runs or is about to.
     pub fn is_live(&self, role: &Role) -> bool {
         self.runs.get(role).is_some_and(|run| run.state.is_live())
     }
 
-    /// Whether a run is there or will be, or is about to be ended by what waits for its turn.
+    /// Whether a run is live or starting, or a pending effect is about to end it.
     pub fn has_use_for(&self, run: &RunId) -> bool {
         let is_live = |known: &Run| known.id == *run && known.state.is_live();
         let is_named = |effect: &Effect| match effect {
@@ -314,7 +313,7 @@ impl Task {
         self.runs.values().any(is_live) || waits.any(|it| is_named(&it.planned.effect))
     }
 
-    /// Whether a message is on its way that starts this role when nobody is there.
+    /// Whether a pending message will start this role if no agent is running.
     pub fn is_being_notified(&self, role: &Role) -> bool {
         self.pending.iter().any(|pending| {
             matches!(&pending.planned.effect, Effect::NotifyRole(notify) if notify.role == *role)
@@ -322,7 +321,7 @@ impl Task {
         })
     }
 
-    /// The merge that is on its way.
+    /// The merge that is pending.
     pub fn merging(&self) -> Option<EffectId> {
         self.pending
             .iter()

@@ -8,7 +8,7 @@ const MILLIS_PER_DAY: i64 = 86_400_000;
 
 /// Milliseconds since the Unix epoch; written as RFC 3339 in UTC.
 ///
-/// Text without an offset is refused: guessing a zone once made a task look 56 years old.
+/// Text without an offset is rejected: guessing a zone once made a task look 56 years old.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -28,7 +28,7 @@ impl Timestamp {
         self.0
     }
 
-    /// Whole seconds from `earlier` to this instant; zero when it is not later.
+    /// Whole seconds from `earlier` to this instant; zero if it is not later.
     pub fn seconds_since(self, earlier: Timestamp) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0) / 1000).unwrap_or(0)
     }
@@ -43,7 +43,7 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// The largest unit that fits, and how many of it; never more than four characters below 27 years.
+/// The largest unit that fits, and how many of it; at most four characters below 27 years.
 pub fn age(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.seconds_since(then);
     let (count, unit) = match seconds {
@@ -121,14 +121,14 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// The calendar, for who reads a date that says no year.
+/// The calendar, for callers that read a date without a year.
 pub(crate) mod civil {
-    /// Days since the epoch of a date.
+    /// The days from the epoch to a date.
     pub(crate) fn to_days(year: i64, month: i64, day: i64) -> i64 {
         super::days_from_civil(year, month, day)
     }
 
-    /// Year, month and day of so many days since the epoch.
+    /// Year, month and day, given the days since the epoch.
     pub(crate) fn from_days(days: i64) -> (i64, i64, i64) {
         super::civil_from_days(days)
     }

@@ -42,7 +42,7 @@ pub struct Remark {
     pub text: String,
 }
 
-/// Explains the latest status; `None` when the events are not a task's history.
+/// Explains the current status; `None` when the events are not a task's history.
 pub fn why(events: &[Event]) -> Option<Explanation> {
     let entered = events
         .iter()
@@ -80,7 +80,7 @@ pub fn why(events: &[Event]) -> Option<Explanation> {
     Some(explanation)
 }
 
-/// What an event means for the question; bookkeeping means nothing.
+/// What an event contributes to the explanation; bookkeeping contributes nothing.
 fn remark(fact: &Fact, events: &[Event]) -> Option<String> {
     let matters = matches!(
         fact,

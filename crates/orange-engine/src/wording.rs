@@ -1,4 +1,4 @@
-//! Wording that sentences about workflows share, and what gates ask for.
+//! Wording for sentences about workflows, and what gates require.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub fn the(role: &Role) -> String {
     format!("the {role}")
 }
 
-/// A time as a file writes it.
+/// A duration as a workflow file writes it.
 pub fn duration(seconds: u64) -> String {
     let units = [("d", 86_400), ("h", 3600), ("m", 60)];
     let unit = units
@@ -47,7 +47,7 @@ pub fn duration(seconds: u64) -> String {
     }
 }
 
-/// A program and its arguments, quoted where two different lists would otherwise look alike.
+/// A program and its arguments, quoted where two different lists would otherwise look the same.
 pub fn command_line(command: &[String]) -> String {
     let is_plain = |word: &String| {
         let is_part = |it: char| !it.is_whitespace() && !it.is_control() && !"\"\\`".contains(it);
@@ -75,16 +75,16 @@ pub fn excerpt(text: &str) -> String {
     format!("\"{short}{more}\"")
 }
 
-/// One thing that a gate asks for.
+/// One thing that a gate requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// What is looked at; two needs with one subject are two answers to the same question.
+    /// What is checked; two needs with the same subject are two answers to the same question.
     pub subject: String,
-    /// What is asked for, as the object of a sentence.
+    /// What is required, as the object of a sentence.
     pub text: String,
 }
 
-/// Everything that these gates ask for, whatever they are called and however they are grouped.
+/// Everything that these gates require, whatever they are called and however they are grouped.
 pub fn needs(gates: &[Gate]) -> Vec<Need> {
     let mut needs: Vec<Need> = Vec::new();
     for need in gates.iter().flat_map(|gate| of_kind(&gate.kind)) {
@@ -148,7 +148,8 @@ fn of_kind(kind: &GateKind) -> Vec<Need> {
     }
 }
 
-/// A section must exist whatever else is asked of it, so that is said only where nothing else is.
+/// Every requirement on a section implies that it exists, so that is said only when nothing else
+/// is.
 fn of_section(gate: &SectionGate) -> Vec<Need> {
     let section = &gate.section;
     let mut needs = Vec::new();
@@ -179,7 +180,7 @@ fn of_section(gate: &SectionGate) -> Vec<Need> {
     needs
 }
 
-/// The order in a file says nothing, so that words are sorted.
+/// The order in a file has no meaning, so the words are sorted.
 fn quoted(words: &[String], end: &str) -> String {
     let words: BTreeSet<&String> = words.iter().collect();
     either(words.into_iter().map(|word| format!("`{word}{end}`")))

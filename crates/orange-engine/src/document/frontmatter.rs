@@ -17,14 +17,13 @@ pub enum Frontmatter {
     Damaged(FrontmatterDamage),
 }
 
-/// Why a frontmatter cannot be read, and where; both counted from 1.
+/// Why a frontmatter cannot be read, and where. Line and column count from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrontmatterDamage {
-    /// The line in the document.
     pub line: usize,
-    /// The column in that line, in characters.
+    /// In characters.
     pub column: usize,
-    /// What is wrong and what to do.
+    /// What is wrong, and how to fix it.
     pub message: String,
 }
 
@@ -39,7 +38,7 @@ impl fmt::Display for FrontmatterDamage {
     }
 }
 
-/// A frontmatter and where its parts are in the document's text.
+/// A frontmatter and the positions of its parts in the document's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Opening {
     pub(super) frontmatter: Frontmatter,
@@ -51,10 +50,8 @@ pub(super) struct Opening {
     pub(super) body: usize,
 }
 
-/// Reads the opening of a document.
-///
-/// A block that is never closed is its first line only, so that every section
-/// below it is still found.
+/// A block that is never closed consists of its first line only, so every section below it is still
+/// found.
 pub(super) fn read(text: &str) -> Opening {
     let start = if text.starts_with('\u{feff}') {
         '\u{feff}'.len_utf8()

@@ -7,11 +7,11 @@ use super::frontmatter::{Frontmatter, Opening, read};
 use super::lines::{apply, line_break_for, line_end};
 use super::scalar::{FieldValue, text_to_yaml};
 
-/// The document's text with these keys set and every other byte as it was.
+/// The document's text with these keys set and every other byte unchanged.
 ///
-/// A damaged block, and a readable one in which YAML leaves no room for the
-/// change, becomes the first thing of the body, as a fenced code block: its
-/// keys stop counting, but none of its text is lost.
+/// A damaged block, or a readable one in which YAML leaves no room for the change, moves to the
+/// start of the body as a fenced code block: its keys no longer count, but none of its text is
+/// lost.
 pub(super) fn with_fields(text: &str, opening: &Opening, fields: &[(&str, FieldValue)]) -> String {
     let fields = last_of_each(fields);
     if fields.is_empty() {
@@ -32,7 +32,7 @@ pub(super) fn with_fields(text: &str, opening: &Opening, fields: &[(&str, FieldV
     format!("{mark}---{line_break}{keys}---{line_break}{kept}{body}")
 }
 
-/// The fields without those that a later one of the same key overrides.
+/// The fields without those that a later one with the same key overrides.
 fn last_of_each<'a>(fields: &[(&'a str, FieldValue)]) -> Vec<(&'a str, FieldValue)> {
     let mut kept: Vec<(&str, FieldValue)> = Vec::new();
     for (key, value) in fields {
@@ -66,7 +66,7 @@ fn fenced(block: &str) -> String {
     format!("{fence}damaged-frontmatter{ending}{block}{missing}{fence}{ending}")
 }
 
-/// The text with the edits made in place, if reading it back shows exactly them.
+/// The text with the edits in place, if reading it back shows exactly those edits.
 fn edited(
     text: &str,
     opening: &Opening,
@@ -107,7 +107,7 @@ fn edited(
     (body_kept && is_update(present, &after, fields)).then_some(edited)
 }
 
-/// Whether the keys after an edit are those before, but for the fields set.
+/// Whether only the set fields differ between the keys before and after an edit.
 fn is_update(before: &Fields, after: &Fields, fields: &[(&str, FieldValue)]) -> bool {
     let is_set = |entry: &&Entry| fields.iter().any(|(key, _)| *key == entry.key);
     let untouched = |entry: &&Entry| !is_set(entry);
@@ -121,7 +121,7 @@ fn is_update(before: &Fields, after: &Fields, fields: &[(&str, FieldValue)]) -> 
             .all(|(key, value)| after.entry(key).is_some_and(|entry| entry.holds(value)))
 }
 
-/// Where and how keys are added to the mapping.
+/// Where and how to add keys to the mapping.
 fn addition(
     yaml: &str,
     style: &MappingStyle,
@@ -144,7 +144,7 @@ fn addition(
     }
 }
 
-/// The bytes to exchange for a new value; nothing when there is no place for it.
+/// The byte range and its replacement for a new value; `None` when there is no place for it.
 fn replacement(yaml: &str, entry: &Entry, value: &FieldValue) -> Option<(Range<usize>, String)> {
     let Entry {
         key_end,
@@ -153,7 +153,7 @@ fn replacement(yaml: &str, entry: &Entry, value: &FieldValue) -> Option<(Range<u
     } = entry;
     let mut new = value.to_yaml().into_owned();
     if let Some(anchor) = &old.anchor {
-        // Another key may refer to it.
+        // Another key may refer to the anchor.
         new = format!("{} {new}", &yaml[anchor.clone()]);
     }
     let after_key = yaml[*key_end..].trim_start();
@@ -169,8 +169,8 @@ fn replacement(yaml: &str, entry: &Entry, value: &FieldValue) -> Option<(Range<u
     if !old.block {
         return Some((old.range.clone(), new));
     }
-    // A block starts anywhere after the colon, with `|` or on a later line, and
-    // its first column may be too far left for a scalar: the key's line never is.
+    // A block starts anywhere after the colon, with `|` or on a later line. Its first column may be
+    // too far left for a scalar, but the key's own line always works.
     let start = colon_end?;
     let rest = &yaml[start..line_end(yaml, start)];
     let comment = if rest.trim_start().starts_with('#') {

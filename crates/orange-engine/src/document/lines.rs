@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Every line with its offset, its `\n`, `\r\n` or lone `\r` included.
+/// Every line with its offset, including its `\n`, `\r\n` or lone `\r`.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut offset = 0;
     std::iter::from_fn(move || {
@@ -38,9 +38,9 @@ pub(super) fn line_break(line: &str) -> &str {
     &line[line.trim_end_matches(LINE_BREAKS).len()..]
 }
 
-/// The line break to write into a text: that of its first line, else `\n`.
+/// The line break to insert into a text: that of its first line, else `\n`.
 ///
-/// Never a lone `\r`, which the Markdown reader does not see in code blocks.
+/// Never a lone `\r`, which the Markdown parser does not recognize in code blocks.
 pub(super) fn line_break_for(text: &str) -> &'static str {
     match lines(text).next() {
         Some((_, line)) if line.ends_with("\r\n") => "\r\n",
@@ -55,7 +55,7 @@ pub(super) fn without_blank_ends(text: &str) -> &str {
         .map_or("", |(start, _)| text[start..].trim_end())
 }
 
-/// Line and column of an offset, both counted from 1, columns in characters.
+/// Line and column of an offset. Both count from 1; columns count characters.
 pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
     let start = line_start(text, offset);
     let line = lines(&text[..start]).count() + 1;

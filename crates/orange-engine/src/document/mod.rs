@@ -1,9 +1,8 @@
 //! TASK.md as a document: read in parts, rewritten byte by byte.
 //!
-//! Invariant: a rewrite changes the bytes it names and no others, for whatever
-//! text an agent or a person left. Each `with_…` therefore replaces ranges of the
-//! text and never prints a parsed form; the property tests in `tests/document`
-//! notice when one does not hold to that.
+//! Invariant: a rewrite changes the bytes it names and no others, whatever text an agent or the
+//! user left. So each `with_…` replaces ranges of the text and never prints a parsed form; the
+//! property tests in `tests/document` catch one that does not.
 
 mod demote;
 mod fields;
@@ -27,7 +26,7 @@ pub use sections::Section;
 
 use frontmatter::Opening;
 
-/// The size above which a document is refused unread.
+/// A larger document is rejected without being read.
 pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024 * 4;
 
 /// Why bytes are not a document.
@@ -40,16 +39,15 @@ pub enum DocumentError {
     )]
     TooLarge {
         bytes: usize,
-        /// How many it may have.
+        /// The maximum size.
         limit: usize,
     },
-    /// A byte that no UTF-8 text has at this place.
+    /// A byte that is not valid UTF-8 at this position.
     #[error(
         "document is not UTF-8 at line `{line}`, column `{column}` (byte `{offset}`); \
          save it again as UTF-8"
     )]
     NotUtf8 {
-        /// The offset of the byte.
         offset: usize,
         /// Its line, counted from 1.
         line: usize,
@@ -67,7 +65,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a document; only its size and its encoding can be refused.
+    /// Reads a document; only its size and its encoding can be rejected.
     pub fn parse(bytes: &[u8]) -> Result<Document, DocumentError> {
         if bytes.len() > MAX_DOCUMENT_BYTES {
             return Err(DocumentError::TooLarge {
@@ -110,7 +108,6 @@ impl Document {
         &self.text[self.opening.body..]
     }
 
-    /// What opens the document.
     pub fn frontmatter(&self) -> &Frontmatter {
         &self.opening.frontmatter
     }
@@ -120,22 +117,22 @@ impl Document {
         &self.sections
     }
 
-    /// The last section of a name, which is the one that counts.
+    /// The last section with this name, which is the one that counts.
     pub fn section(&self, name: &SectionName) -> Option<&Section> {
         self.sections.iter().rfind(|section| section.name() == name)
     }
 
-    /// The content of one of its sections, empty for a section of another text.
+    /// The content of one of its sections; empty for a section of another document.
     pub fn content(&self, section: &Section) -> &str {
         self.text.get(section.content()).unwrap_or_default()
     }
 
-    /// The document with these frontmatter keys set and every other byte kept.
+    /// The document with these frontmatter keys set and every other byte unchanged.
     ///
-    /// A frontmatter that is damaged is kept as a fenced code block with the info
-    /// string `damaged-frontmatter` at the start of the body, below a fresh one.
-    /// An unclosed frontmatter is its `---` line only: what follows stays where it
-    /// is, so that every section is still found.
+    /// A damaged frontmatter is kept as a fenced code block with the info string
+    /// `damaged-frontmatter` at the start of the body, below a new frontmatter. An unclosed
+    /// frontmatter consists of its `---` line only: what follows stays in place, so every section
+    /// is still found.
     #[must_use]
     pub fn with_fields(&self, fields: &[(&str, FieldValue)]) -> Document {
         Document::read(frontmatter_edit::with_fields(
@@ -145,19 +142,18 @@ impl Document {
         ))
     }
 
-    /// The document with the content of the last section of a name replaced, or
-    /// with the section added at the end.
+    /// The document with the content of the last section with this name replaced, or with the
+    /// section added at the end.
     ///
-    /// No other section changes, whatever the content is: content with headings or
-    /// an open code block that would change one has its headings demoted first. To
-    /// add a section after a code block or comment that is never closed, that is
-    /// closed first.
+    /// No other section changes, whatever the content is: if headings or an open code block in the
+    /// content would change one, its headings are demoted first. If the document ends in an
+    /// unclosed code block or comment, that is closed before a section is added.
     #[must_use]
     pub fn with_section(&self, name: &SectionName, content: &str) -> Document {
         section_edit::with_section(self, name, content)
     }
 
-    /// The document with every section of a name renamed to `## <Name> (archived)`.
+    /// The document with every section of this name renamed to `## <Name> (archived)`.
     #[must_use]
     pub fn with_section_archived(&self, name: &SectionName) -> Document {
         section_edit::with_section_archived(self, name)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::{cut, lines};
 
-/// How many characters of a line a reading quotes.
+/// How many characters of a line are quoted.
 const QUOTED_CHARACTERS: usize = 80;
 
 /// What a review concludes.
@@ -72,14 +72,14 @@ pub enum VerdictMode {
     Scan,
 }
 
-/// What looking for a verdict found.
+/// The result of looking for a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VerdictReading {
     /// Exactly one verdict.
     Found(Verdict),
-    /// Nothing that could be one.
+    /// Nothing that could be a verdict.
     Absent,
-    /// A line that names both.
+    /// A line that names both verdicts.
     Both {
         /// The line, shortened.
         line: String,
@@ -107,7 +107,7 @@ pub fn field_with_content<'a>(content: &str, names: &'a [String]) -> Option<&'a 
         .map(String::as_str)
 }
 
-/// The names that have a line `NAME:`, but none with something behind it.
+/// The names that have a line `NAME:`, but none with text after the colon.
 pub fn empty_fields<'a>(content: &str, names: &'a [String]) -> Vec<&'a str> {
     let lines = visible_lines(content);
     let is_empty = |name: &&String| {
@@ -151,7 +151,7 @@ fn first_line_verdict(line: &Line) -> VerdictReading {
     }
 }
 
-/// The one verdict a line names as a whole word, or that it names both.
+/// The only verdict a line names as a whole word, or the fact that it names both.
 fn named(line: &str) -> Option<VerdictReading> {
     let plain = without_marks(line);
     let mut verdicts = words(&plain).filter_map(verdict_word);
@@ -168,7 +168,7 @@ fn verdict_word(word: &str) -> Option<Verdict> {
         .find(|verdict| word.eq_ignore_ascii_case(verdict.word()))
 }
 
-/// The pieces between signs and spaces; the first is empty when a sign leads.
+/// The pieces between punctuation and spaces; the first is empty when the text starts with one.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !character.is_alphanumeric())
 }
@@ -196,7 +196,7 @@ fn quoted(line: &str) -> String {
     cut(line.trim(), QUOTED_CHARACTERS)
 }
 
-/// For each line of this field, whether something stands behind the colon.
+/// For each line of this field, whether text follows the colon.
 fn field_states<'a>(lines: &'a [Line], name: &'a str) -> impl Iterator<Item = bool> + 'a {
     lines
         .iter()
@@ -227,17 +227,16 @@ fn without_list_markers(line: &str) -> &str {
     }
 }
 
-/// A line as a reader of the rendered page sees it.
+/// A line as it appears on the rendered page.
 struct Line {
     text: String,
-    /// Part of a fenced code block, its fences included.
+    /// Whether it is part of a fenced code block, including its fences.
     fenced: bool,
 }
 
 /// The lines without their HTML comments.
 ///
-/// A section starts at the top level of its document, so its content reads the same
-/// on its own.
+/// A section starts at the top level of its document, so its content reads the same on its own.
 fn visible_lines(content: &str) -> Vec<Line> {
     let (fences, comments) = fences_and_comments(content);
     let mut fences = fences.into_iter().peekable();
@@ -281,7 +280,7 @@ fn fences_and_comments(content: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) 
     (fences, comments)
 }
 
-/// The comments of a piece of HTML; one that is not closed reaches to its end.
+/// The comments in a piece of HTML; an unclosed one extends to the end.
 fn comments_in(content: &str, html: Range<usize>) -> Vec<Range<usize>> {
     let mut comments = Vec::new();
     let mut cursor = html.start;

@@ -7,7 +7,7 @@ use granit_parser::{ScalarStyle, Tag};
 /// The value of one frontmatter key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldValue {
-    /// Any text, also a number that does not fit an integer.
+    /// Any text, including a number that does not fit an integer.
     Text(String),
     Integer(i64),
     /// `true` or `false`.
@@ -27,7 +27,7 @@ impl FieldValue {
         }
     }
 
-    /// What a YAML scalar means in the core schema of YAML 1.2.
+    /// The meaning of a YAML scalar in the core schema of YAML 1.2.
     pub(super) fn from_scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> FieldValue {
         let typed = match tag.map(Tag::core_suffix) {
             Some(suffix) => matches!(suffix, Some("int" | "bool" | "null")),
@@ -64,7 +64,7 @@ fn integer(text: &str) -> Option<i64> {
     }
 }
 
-/// A text as a plain scalar where that is obviously safe, else double-quoted.
+/// The text as a plain scalar where that is obviously safe, else double-quoted.
 pub(super) fn text_to_yaml(text: &str) -> Cow<'_, str> {
     if is_plain_safe(text) {
         return text.into();
@@ -94,8 +94,8 @@ fn escape(code: u32) -> String {
     }
 }
 
-/// Words of letters and digits with a few harmless signs, that no reader of
-/// YAML 1.1 or 1.2 takes for a number, a date, a boolean or null.
+/// Words of letters and digits with a few harmless characters that no YAML 1.1 or 1.2 parser takes
+/// for a number, a date, a boolean or null.
 fn is_plain_safe(text: &str) -> bool {
     let words = text.split(' ').all(|word| {
         !word.is_empty()
@@ -110,10 +110,10 @@ fn is_plain_safe(text: &str) -> bool {
         && text.split(' ').all(|word| !word.starts_with('-'))
 }
 
-/// What may stand unescaped between double quotes in every YAML reader.
+/// Whether every YAML parser accepts the character unescaped between double quotes.
 fn is_printable(character: char) -> bool {
     match character {
-        // Line separators fold, a byte order mark is refused inside a document.
+        // Line separators fold, and a byte order mark is rejected inside a document.
         '\u{2028}' | '\u{2029}' | '\u{feff}' => false,
         ' '..='~' | '\u{a0}'..='\u{fffd}' => true,
         _ => character >= '\u{10000}',

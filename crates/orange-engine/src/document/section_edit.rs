@@ -15,9 +15,9 @@ pub(super) fn with_section(document: &Document, name: &SectionName, content: &st
     if holds(&plain, name, content) {
         return plain;
     }
-    // Either the content breaks out of its section, or a block at the end of the
-    // document is open and takes the new section in. Demoting does not help against
-    // a `---` in the content that closes a frontmatter left open; quoting does.
+    // Either the content breaks out of its section, or an open block at the end of the document
+    // swallows the new section. Demoting does not help against a `---` in the content that closes
+    // an open frontmatter; quoting does.
     for content in [demote_headings(content), quoted(content)] {
         for closing in closings(document) {
             let closed = placed(document, name, &content, &closing);
@@ -29,7 +29,7 @@ pub(super) fn with_section(document: &Document, name: &SectionName, content: &st
     plain
 }
 
-/// The document with the content in place, after a line that closes what is open.
+/// The document with the content in place, after a line that closes any open block.
 fn placed(document: &Document, name: &SectionName, content: &str, closing: &str) -> Document {
     let text = document.text();
     let ending = line_break_for(text);
@@ -56,16 +56,16 @@ fn placed(document: &Document, name: &SectionName, content: &str, closing: &str)
     Document::read(apply(text, &[(range, new)]))
 }
 
-/// Whether the content became the section, whole.
+/// Whether the section now has exactly this content.
 ///
-/// Then the others are what they were: content that changed another section would
-/// have ended its own early, or would have taken in what follows.
+/// If so, the other sections are unchanged: content that changed another section would have ended
+/// its own early or swallowed what follows.
 fn holds(document: &Document, name: &SectionName, content: &str) -> bool {
     let hash = document.section(name).map(Section::hash);
     hash == Some(SectionHash::of(content))
 }
 
-/// Lines of which one ends whatever block is open at the end of a document.
+/// Lines of which one closes whatever block is open at the end of a document.
 fn closings(document: &Document) -> impl Iterator<Item = String> {
     let longest_run = |mark: char| {
         let runs = document.text().split(move |character| character != mark);

@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 
 use super::lines::lines;
 
-/// What a section said, as a hash: equal for content that differs in line
-/// endings, trailing white space or surrounding blank lines only.
+/// The hash of a section's content. Content that differs only in line endings, trailing white space
+/// or surrounding blank lines has the same hash.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SectionHash([u8; 32]);
 

@@ -21,16 +21,16 @@ pub struct SectionName {
 /// Why a text does not name a section.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SectionNameError {
-    /// The text is something other than one line with a level-2 heading.
+    /// The text is not a single line with a level-2 heading.
     #[error("`{text}` is not a level-2 heading; write the section as `## Title`")]
     NotLevelTwo {
-        /// What was given, shortened.
+        /// The given text, shortened.
         text: String,
     },
     /// The heading has no text.
     #[error("`{text}` has no title; write the section as `## Title`")]
     Untitled {
-        /// What was given, shortened.
+        /// The given text, shortened.
         text: String,
     },
 }
@@ -44,7 +44,7 @@ impl SectionName {
         if line.contains(LINE_BREAKS) {
             return Err(not_level_two());
         }
-        // On a single line, one top-level heading leaves room for nothing else.
+        // On a single line, a top-level heading leaves room for nothing else.
         match headings(line).pop() {
             Some(found) if found.level != 2 => Err(not_level_two()),
             Some(found) if found.title.is_empty() => {
@@ -88,8 +88,8 @@ impl fmt::Display for SectionName {
         if self.title.chars().all(is_word) {
             return formatter.write_str(&plain);
         }
-        // A title with live Markdown in it, such as `*`, is written escaped, so
-        // that what is shown and stored always reads back as this name.
+        // A title with active Markdown in it, such as `*`, is written escaped, so what is shown and
+        // stored always reads back as this name.
         if SectionName::parse(&plain).is_ok_and(|read| read.title == self.title) {
             return formatter.write_str(&plain);
         }

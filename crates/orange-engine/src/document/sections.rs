@@ -19,7 +19,6 @@ pub struct Section {
 }
 
 impl Section {
-    /// The name its heading gives it.
     pub fn name(&self) -> &SectionName {
         &self.name
     }
@@ -49,9 +48,9 @@ pub(super) struct Heading {
     pub(super) level: u8,
     /// The plain text, white space collapsed.
     pub(super) title: String,
-    /// Whole lines, the last line break included.
+    /// Whole lines, including the last line break.
     pub(super) range: Range<usize>,
-    /// Written on one line with `#` rather than with an underline.
+    /// Whether it is written with `#` on one line rather than with an underline.
     pub(super) hashes: bool,
 }
 
@@ -78,7 +77,7 @@ fn heading(markdown: &str, level: u8, range: Range<usize>) -> Heading {
     let source = markdown[range.clone()].trim_end();
     let hashes = !source.contains(LINE_BREAKS);
     let mut title = plain_text(source);
-    // The reader leaves a closing sequence that follows a tab in the title.
+    // The parser leaves a closing sequence that follows a tab in the title.
     if hashes && source.trim_end_matches('#').ends_with('\t') {
         title.truncate(title.trim_end_matches('#').len());
     }
@@ -95,8 +94,8 @@ fn heading(markdown: &str, level: u8, range: Range<usize>) -> Heading {
 
 /// The text of a heading without its marks.
 ///
-/// It is read on its own, because a link definition elsewhere, in injected text
-/// say, would turn `## [Plan]` into a section named `Plan`.
+/// It is parsed on its own, because a link definition elsewhere, for example in injected text,
+/// would turn `## [Plan]` into a section named `Plan`.
 fn plain_text(heading: &str) -> String {
     let mut plain = String::new();
     for event in Parser::new_ext(heading, Options::empty()) {
@@ -111,7 +110,7 @@ fn plain_text(heading: &str) -> String {
 
 /// The sections of the body that starts at `start`, in order.
 ///
-/// A heading without text ends the section before it but names none.
+/// A heading without text ends the previous section but starts none.
 pub(super) fn sections(text: &str, start: usize) -> Vec<Section> {
     let body = &text[start..];
     let mut headings = headings(body)

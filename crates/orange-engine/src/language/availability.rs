@@ -1,15 +1,14 @@
-//! Words that a workflow may use and this version cannot perform.
+//! Words that workflows may use but this version cannot perform.
 //!
-//! They load, so that tasks pinned to an older text go on; `check` calls each an error, so that no
-//! new task is bound to a workflow that would wait for what never happens. Whoever implements one
-//! takes it out of here.
+//! They load, so tasks pinned to an older text keep working. `check` reports each as an error, so
+//! no new task is bound to a workflow that would wait for something that never happens. Remove a
+//! word from here when you implement it.
 
 use super::gates::GateKind;
 use super::hooks::Action;
 use super::workflow::Trigger;
 
 impl Action {
-    /// Whether this version performs it.
     pub fn is_available(&self) -> bool {
         !matches!(
             self,
@@ -23,14 +22,14 @@ impl Action {
 }
 
 impl Trigger {
-    /// Whether something sets it off in this version.
+    /// Whether anything fires it in this version.
     pub fn is_available(self) -> bool {
         !matches!(self, Trigger::PrMerged | Trigger::PrClosed)
     }
 }
 
 impl GateKind {
-    /// Whether this version can find out what it asks for.
+    /// Whether this version can check it.
     pub fn is_available(&self) -> bool {
         !matches!(self, GateKind::PullRequest(_))
     }

@@ -1,4 +1,4 @@
-//! The names a file declares, where, and whether anything uses them.
+//! The names a file declares, where, and whether they are used.
 
 use std::fmt;
 
@@ -9,25 +9,24 @@ use super::problem::Position;
 pub struct Declared {
     pub what: Naming,
     pub name: String,
-    /// Where the file says so.
+    /// Where the file declares it.
     pub at: Position,
     /// Whether the rest of the file refers to it.
     pub is_used: bool,
 }
 
-/// What can be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Naming {
     Role,
-    /// A number that does not change.
+    /// A constant number.
     Limit,
     /// A number that a task counts in.
     Field,
     Gate,
     Prompt,
-    /// A verb; it is used by people.
+    /// A verb, which users call rather than the file.
     Verb,
-    /// How often to poll, which has no effect.
+    /// A poll interval, which has no effect.
     PollInterval,
 }
 
@@ -45,7 +44,7 @@ impl fmt::Display for Naming {
     }
 }
 
-/// The names of a file while it is read.
+/// The names of a file while it is being read.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     declared: Vec<Declared>,

@@ -1,7 +1,7 @@
-//! What version 1 means where a file says nothing.
+//! The defaults of version 1.
 //!
-//! The one place that knows the usual names of states; `docs/workflow-language.md` has the same
-//! table for people.
+//! This is the only place that knows the usual names of states; `docs/workflow-language.md` has the
+//! same table for users.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::workflow::{Edge, Entry, Kind, Permissions, Respawn, Target};
 use crate::names::{FieldName, Status};
 use crate::role::Role;
 
-/// Seconds a gate's command may take when the file does not say.
+/// How many seconds a gate's command may take by default.
 pub(crate) const COMMAND_TIMEOUT: u64 = 600;
 
 /// A respawned agent asks before it does more than edit.
@@ -26,22 +26,22 @@ pub(crate) const REVIEW_ROUND: &str = "review_round";
 /// The field in which a workflow counts its attempts.
 pub(crate) const ATTEMPTS: &str = "attempts";
 
-/// Counts the crashes in the present status; only the engine changes it.
+/// Counts the crashes in the current status; only the engine changes it.
 pub const CRASH_COUNT: &str = "crash_count";
 
-/// Counts how often the latest error came in a row; only the engine changes it.
+/// Counts how often the latest error occurred in a row; only the engine changes it.
 pub const SAME_ERRORS: &str = "same_errors";
 
-/// The length of the summary, without surrounding blanks.
+/// The length of the summary, without surrounding white space.
 pub const SUMMARY_CHARS: &str = "summary_chars";
 
 /// How many child tasks have not ended.
 pub const CHILDREN_OPEN: &str = "children_open";
 
-/// Fields that follow from the task; a workflow reads them and cannot set them.
+/// Fields that are computed from the task; a workflow can read but not set them.
 pub const DERIVED_FIELDS: [&str; 4] = [SUMMARY_CHARS, CHILDREN_OPEN, CRASH_COUNT, SAME_ERRORS];
 
-/// Variables of prompts that are texts; every field and limit is a variable too.
+/// Prompt variables that are texts; every field and limit is a variable too.
 pub(crate) const TEXT_VARIABLES: [&str; 12] = [
     "id",
     "summary",
@@ -61,12 +61,12 @@ pub(crate) fn is_derived(field: &str) -> bool {
     DERIVED_FIELDS.contains(&field)
 }
 
-/// Whether a prompt may name this without a field or limit of that name.
+/// Whether a prompt may use this name without a field or limit of that name.
 pub fn is_text_variable(name: &str) -> bool {
     TEXT_VARIABLES.contains(&name)
 }
 
-/// Fields every workflow has, with their first values.
+/// The fields of every workflow, with their initial values.
 pub(crate) fn fields() -> BTreeMap<FieldName, i64> {
     let names = [
         REVIEW_ROUND,
@@ -81,7 +81,7 @@ pub(crate) fn fields() -> BTreeMap<FieldName, i64> {
         .collect()
 }
 
-/// Where too many crashes lead when a rule does not say: `stuck`, if there is one.
+/// Where too many crashes lead by default: `stuck`, if that state exists.
 pub(crate) fn crash_target(exists: impl Fn(&str) -> bool) -> Option<Status> {
     exists("stuck").then(|| Status::new("stuck"))
 }
@@ -94,7 +94,7 @@ pub(crate) fn role_of(harness: HarnessChoice) -> Role {
     }
 }
 
-/// What a role runs with that no hook ever starts.
+/// The harness of a role that no hook starts.
 pub fn harness_of(role: &Role) -> HarnessChoice {
     match role {
         Role::Reviewer => HarnessChoice::Review,
@@ -110,7 +110,7 @@ pub fn permissions(harness: HarnessChoice) -> Permissions {
     }
 }
 
-/// A reviewer's window carries its round; any other is named after its role.
+/// A reviewer's window name includes the round; any other window is named after its role.
 pub fn window(role: &Role) -> Prompt {
     let text = match role {
         Role::Reviewer => "review-{review_round}",
@@ -129,7 +129,7 @@ pub(crate) fn plain_entry(status: Status, at: Position) -> Entry {
     }
 }
 
-/// The first state is the entry.
+/// By default, the first state is the entry.
 pub(super) fn entries(states: &[Draft]) -> Vec<Entry> {
     let first = states.first();
     first
@@ -138,7 +138,7 @@ pub(super) fn entries(states: &[Draft]) -> Vec<Entry> {
         .collect()
 }
 
-/// Each verb leads to the states of the usual names that exist.
+/// By default, each verb leads to the states with the usual names that exist.
 pub(super) fn verbs(mut written: Verbs, states: &[Draft], entries: &[Entry]) -> Verbs {
     let usual: [(Verb, &[&str]); 6] = [
         (Verb::Spawn, &["planning", "working", "clarification"]),
@@ -167,7 +167,7 @@ pub(super) fn verbs(mut written: Verbs, states: &[Draft], entries: &[Entry]) -> 
     written
 }
 
-/// Answers what states leave open: roles, kind, and whom `respawn_prompt` is for.
+/// Fills in what states leave out: roles, kind, and the role that `respawn_prompt` is for.
 pub(super) fn fill_states(states: &mut [Draft], edges: &[Edge], entries: &[Entry]) {
     for (index, state) in states.iter_mut().enumerate() {
         let into = edges
@@ -197,7 +197,7 @@ pub(super) fn fill_states(states: &mut [Draft], edges: &[Edge], entries: &[Entry
         }
         let expects = state.expects.get_or_insert(spawned);
         if let Some(prompt) = state.respawn_prompt.take() {
-            // Without an expected role the prompt can only be for the worker.
+            // Without an expected role, the prompt can only be for the worker.
             let role = expects.first().cloned().unwrap_or(Role::Worker);
             state.respawn.entry(role).or_insert(Respawn {
                 prompt,

@@ -1,4 +1,4 @@
-//! A state as it is read, with what the file leaves open.
+//! A state being read, before defaults are filled in.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use super::workflow::{Kind, Respawn, State, Timeout};
 use crate::names::{PromptName, Status};
 use crate::role::Role;
 
-/// A state as written: what the file leaves out is still open.
+/// A state as written; what the file leaves out is not filled in yet.
 pub(super) struct Draft {
     pub(super) name: Status,
     pub(super) kind: Option<Kind>,
     pub(super) expects: Option<Vec<Role>>,
     pub(super) respawn: BTreeMap<Role, Respawn>,
-    /// The short form, whose role is known only when `expects` is.
+    /// The short form, whose role is known only once `expects` is.
     pub(super) respawn_prompt: Option<PromptName>,
     pub(super) on_enter: Vec<Hook>,
     pub(super) timeout: Option<Timeout>,
@@ -22,7 +22,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// The finished state; `defaults::fill_states` has answered what was open.
+    /// The finished state, after `defaults::fill_states` has filled in the rest.
     pub(super) fn into_state(self) -> State {
         State {
             name: self.name,

@@ -1,4 +1,4 @@
-//! Gates: what must be shown before an edge is taken.
+//! Gates: what must hold before an edge is taken.
 
 use std::fmt;
 
@@ -112,7 +112,7 @@ pub enum ReportField {
 }
 
 impl ReportField {
-    /// Every field, by the name a file uses.
+    /// Every field, by its name in a file.
     pub const ALL: [(&'static str, ReportField); 10] = [
         ("status", ReportField::Status),
         ("outcome", ReportField::Outcome),
@@ -168,7 +168,7 @@ pub enum GitCondition {
 }
 
 impl GitCondition {
-    /// Every condition, by the name a file uses.
+    /// Every condition, by its name in a file.
     pub const ALL: [(&'static str, GitCondition); 4] = [
         ("clean", GitCondition::Clean),
         ("commits_ahead", GitCondition::CommitsAhead),

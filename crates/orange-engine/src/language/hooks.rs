@@ -1,4 +1,4 @@
-//! Hooks: what an author asks to happen on the way.
+//! Hooks: what a workflow runs on a transition.
 
 use serde::{Deserialize, Serialize};
 
@@ -160,7 +160,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Every channel, by the name a file uses.
+    /// Every channel, by its name in a file.
     pub const ALL: [(&'static str, Channel); 3] = [
         ("desktop", Channel::Desktop),
         ("bell", Channel::Bell),
@@ -169,7 +169,8 @@ impl Channel {
 }
 
 impl Action {
-    /// Whether a failure of this action stops those after it, unless the author says otherwise.
+    /// Whether a failure of this action stops the actions after it, unless the author says
+    /// otherwise.
     pub fn usual_on_error(&self) -> OnError {
         match self {
             Action::DeleteRemoteBranch | Action::Notify { .. } | Action::SpawnNext => {
@@ -209,7 +210,7 @@ impl Action {
         }
     }
 
-    /// The start of an agent in this action, if it is one.
+    /// The agent start in this action, if it is one.
     pub fn spawn(&self) -> Option<&SpawnHook> {
         match self {
             Action::SpawnAgent(spawn) => Some(spawn),

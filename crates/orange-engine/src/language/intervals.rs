@@ -11,14 +11,14 @@ pub type Witness = BTreeMap<FieldName, i64>;
 /// Fields count things, so no value is below zero.
 const LOWEST: i64 = 0;
 
-/// More pieces than this and a proof is given up rather than waited for.
+/// With more pieces than this, give up on the proof instead of waiting for it.
 const MAX_PIECES: usize = 4096;
 
 /// The guards split the values into too many pieces to prove anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooComplicated;
 
-/// Values for which both guards hold, or `None` when there are none. No guard always holds.
+/// Values for which both guards hold, or `None` when there are none. An absent guard always holds.
 pub fn overlap(one: Option<&When>, other: Option<&When>) -> Option<Witness> {
     let mut ranges: BTreeMap<FieldName, Range> = BTreeMap::new();
     let comparisons = [one, other]
@@ -37,7 +37,7 @@ pub fn overlap(one: Option<&When>, other: Option<&When>) -> Option<Witness> {
         .collect()
 }
 
-/// Values for which none of the guards holds, or `None` when every value has one.
+/// Values for which none of the guards holds, or `None` when every value is covered.
 pub fn uncovered(guards: &[&When]) -> Result<Option<Witness>, TooComplicated> {
     let mut pieces: Vec<Piece> = vec![Piece::new()];
     for guard in guards {
@@ -58,9 +58,10 @@ pub fn uncovered(guards: &[&When]) -> Result<Option<Witness>, TooComplicated> {
 /// A box: inclusive bounds for the fields that are bounded at all.
 type Piece = BTreeMap<FieldName, (i64, i64)>;
 
-/// Adds what is left of `piece` where `guard` does not hold.
+/// Adds to `rest` the parts of `piece` where `guard` does not hold.
 ///
-/// Without `a and b` remain: where `a` fails, and where `a` holds but `b` fails.
+/// Subtracting `a and b` leaves the part where `a` fails, and the part where `a` holds but `b`
+/// fails.
 fn subtract(mut piece: Piece, guard: &When, rest: &mut Vec<Piece>) -> Result<(), TooComplicated> {
     for comparison in guard.comparisons() {
         let bounds = piece
@@ -76,7 +77,7 @@ fn subtract(mut piece: Piece, guard: &When, rest: &mut Vec<Piece>) -> Result<(),
                 return Err(TooComplicated);
             }
         }
-        // `x != 5` holds on both sides of five: each side goes on by itself.
+        // `x != 5` holds on both sides of five, so each side is continued separately.
         let Some((last, others)) = holding.split_last() else {
             return Ok(());
         };

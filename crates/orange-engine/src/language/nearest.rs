@@ -1,6 +1,6 @@
-//! The name that was probably meant.
+//! Finds the name that was probably meant.
 
-/// The known name closest to a word, if it is close enough to be a slip of the hand.
+/// The known name closest to a word, if it is close enough to be a typo.
 pub fn nearest<'name>(
     word: &str,
     names: impl IntoIterator<Item = &'name str>,
@@ -14,7 +14,7 @@ pub fn nearest<'name>(
         .map(|(_, name)| name)
 }
 
-/// How many letters must be added, dropped, exchanged or swapped with their neighbour.
+/// How many letters must be added, dropped, replaced or swapped with their neighbour.
 fn distance(one: &str, other: &str) -> usize {
     let one: Vec<char> = one.chars().take(64).collect();
     let other: Vec<char> = other.chars().take(64).collect();

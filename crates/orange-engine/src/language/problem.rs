@@ -76,7 +76,7 @@ pub enum ProblemCode {
 }
 
 impl ProblemCode {
-    /// The code as scripts read it.
+    /// The code for scripts.
     pub fn as_str(self) -> &'static str {
         match self {
             ProblemCode::YamlSyntax => "yaml-syntax",
@@ -123,9 +123,10 @@ pub struct Problem {
 }
 
 impl Position {
-    /// The source line at this place with a mark below the column, as a person reads it.
+    /// The source line at this position with a mark below the column.
     ///
-    /// A tab is shown as an arrow of one column, so that it is seen and the mark stands right.
+    /// A tab is shown as an arrow of one column, so it is visible and the mark is in the right
+    /// place.
     pub fn picture(self, line: &str) -> String {
         let number = self.line.to_string();
         let gutter = " ".repeat(number.len());
@@ -137,7 +138,7 @@ impl Position {
         format!("{number} | {line}\n{gutter} | {indent}^")
     }
 
-    /// The source line of this place, cut where it becomes too long to show.
+    /// The source line of this position, cut where it becomes too long to show.
     pub fn line_of(self, source: &str) -> String {
         let line = source.lines().nth(self.line.saturating_sub(1));
         line.unwrap_or_default().chars().take(200).collect()
@@ -150,7 +151,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Collects problems; an excerpt is cut out when one is added.
+/// Collects problems, each with its excerpt of the source.
 pub(crate) struct Problems<'source> {
     source: &'source str,
     found: Vec<Problem>,
@@ -168,7 +169,7 @@ impl<'source> Problems<'source> {
         self.push(code, at, message.into(), None);
     }
 
-    /// The rest of a source line from a place on.
+    /// The rest of the source line after a position.
     pub(crate) fn rest_of_line(&self, at: Position) -> &'source str {
         let line = self.source.lines().nth(at.line.saturating_sub(1));
         let line = line.unwrap_or_default();
@@ -196,10 +197,10 @@ impl<'source> Problems<'source> {
         });
     }
 
-    /// All problems, in the order of the file.
+    /// All problems, in file order.
     pub(crate) fn into_sorted(mut self) -> Vec<Problem> {
         self.found.sort_by_key(|problem| (problem.at, problem.code));
-        // What an alias repeats is one mistake.
+        // A mistake that an alias repeats counts once.
         self.found.dedup();
         self.found
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-/// A text with variables; `{{` and `}}` stand for braces.
+/// A text with variables; `{{` and `}}` are literal braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prompt {
     text: String,
@@ -15,18 +15,18 @@ enum Part {
     Variable(String),
 }
 
-/// Why a prompt does not parse, and at which character of it.
+/// Why a prompt does not parse, and at which character.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PromptError {
-    /// Characters before the trouble.
+    /// How many characters precede the error.
     pub offset: usize,
-    /// What is wrong, and how to write it.
+    /// What is wrong, and how to write it correctly.
     pub message: String,
 }
 
 impl Prompt {
-    /// Reads a prompt; whether its variables exist is asked elsewhere.
+    /// Parses a prompt without checking whether its variables exist.
     pub fn parse(text: &str) -> Result<Prompt, PromptError> {
         let mut parts = Vec::new();
         let mut plain = String::new();
@@ -74,7 +74,6 @@ impl Prompt {
         })
     }
 
-    /// A prompt that says nothing.
     pub fn empty() -> Prompt {
         Prompt {
             text: String::new(),
@@ -95,7 +94,7 @@ impl Prompt {
         })
     }
 
-    /// Names in braces that are meant as braces: `{{name}}`.
+    /// Names in literal braces, as in `{{name}}`.
     pub fn braced(&self) -> Vec<String> {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text),
@@ -119,9 +118,9 @@ impl Prompt {
         parts.collect()
     }
 
-    /// Fills the variables in. A value is never read again, whatever braces it has.
+    /// Fills in the variables. Values are inserted as they are, even if they contain braces.
     ///
-    /// A variable without a value stays as it is written; loading refuses those.
+    /// A variable without a value stays as written; loading rejects those.
     pub fn fill(&self, value_of: impl Fn(&str) -> Option<String>) -> String {
         let mut filled = String::with_capacity(self.text.len());
         for part in &self.parts {

@@ -7,17 +7,17 @@ use super::problem::{ProblemCode, Problems};
 use super::workflow::{Edge, Target, Trigger, Workflow};
 use crate::names::Status;
 
-/// Adds what is wrong between the parts of a workflow.
+/// Reports conflicts between the parts of a workflow.
 pub(super) fn check(workflow: &Workflow, problems: &mut Problems<'_>) {
     check_ambiguity(workflow, problems);
     check_timeouts(workflow, problems);
     check_confirm(workflow, problems);
 }
 
-/// Load rule 7: of one source, target and trigger, at most one edge may hold for anyone.
+/// Load rule 7: of one source, target and trigger, at most one edge may hold for any role.
 ///
-/// Triggers other than a request choose by the order of the file, but two edges to the same
-/// target would still leave the second without meaning.
+/// Triggers other than a request choose by file order, but of two edges to the same target the
+/// second would still be meaningless.
 fn check_ambiguity(workflow: &Workflow, problems: &mut Problems<'_>) {
     let mut groups: BTreeMap<(&str, &str, Trigger), Vec<&Edge>> = BTreeMap::new();
     for edge in &workflow.edges {
@@ -51,7 +51,7 @@ fn check_ambiguity(workflow: &Workflow, problems: &mut Problems<'_>) {
     }
 }
 
-/// Where an edge may lead: `@previous` to whatever its source can be entered from.
+/// Where an edge may lead; for `@previous`, every status that its source can be entered from.
 fn possible_targets<'a>(edge: &'a Edge, workflow: &'a Workflow) -> BTreeSet<&'a Status> {
     match &edge.to {
         Target::Status(status) => BTreeSet::from([status]),
@@ -68,7 +68,7 @@ fn share_a_role(one: &Edge, other: &Edge) -> bool {
     one.by.is_empty() || other.by.is_empty() || one.by.iter().any(|role| other.by.contains(role))
 }
 
-/// Only what somebody asks for can be asked back about.
+/// Only a request can be confirmed, because only a request has a caller to ask.
 fn check_confirm(workflow: &Workflow, problems: &mut Problems<'_>) {
     for edge in workflow.edges.iter().filter(|edge| edge.confirm.is_some()) {
         if !matches!(edge.trigger, Trigger::Request | Trigger::Merged) {
@@ -83,7 +83,7 @@ fn check_confirm(workflow: &Workflow, problems: &mut Problems<'_>) {
     }
 }
 
-/// A timeout takes an edge, so the edge must be there.
+/// A timeout takes an edge, so the edge must exist.
 fn check_timeouts(workflow: &Workflow, problems: &mut Problems<'_>) {
     for edge in &workflow.edges {
         let state = workflow.state(&edge.from);

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::workflow::{Kind, Target, Workflow};
 use crate::names::Status;
 
-/// Where each verb leads: the first target with an open edge from the present status.
+/// Where each verb leads: the first target with an open edge from the current status.
 pub type Verbs = BTreeMap<Verb, Vec<Target>>;
 
-/// The only statuses a verb may be used in, where the file names them.
+/// The only statuses in which a verb may be used, where the file restricts them.
 pub type VerbPlaces = BTreeMap<Verb, Vec<Status>>;
 
 /// A word that means "take the edge that is usual for this".
@@ -49,7 +49,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Every verb, by the name a file uses.
+    /// Every verb, by its name in a file.
     pub const ALL: [(&'static str, Verb); 8] = [
         ("spawn", Verb::Spawn),
         ("merge", Verb::Merge),
@@ -61,7 +61,7 @@ impl Verb {
         ("unblock", Verb::Unblock),
     ];
 
-    /// The name a file and the command line use.
+    /// Its name in a file and on the command line.
     pub fn as_str(self) -> &'static str {
         Verb::ALL
             .iter()
@@ -79,8 +79,8 @@ impl fmt::Display for Verb {
 impl Workflow {
     /// Whether a verb can be used in a status.
     ///
-    /// Only queued work is spawned, and only where a person is asked are changes requested or a
-    /// blocked task freed. The file may name the statuses more narrowly.
+    /// Only queued work can be spawned, and only in a status that asks the user can changes be
+    /// requested or a blocked task be unblocked. The file may restrict the statuses further.
     pub fn has_place(&self, verb: Verb, status: &Status) -> bool {
         let kind = self.state(status).map(|state| state.kind);
         let fits = match verb {

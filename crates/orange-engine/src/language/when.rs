@@ -5,10 +5,9 @@ use std::fmt;
 
 use crate::names::{FieldName, LimitName};
 
-/// The limits a workflow declares, by name.
 pub type Limits = BTreeMap<LimitName, i64>;
 
-/// A guard that parsed; limits are resolved to their numbers.
+/// A parsed guard; limits are resolved to their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct When {
     text: String,
@@ -18,14 +17,11 @@ pub struct When {
 /// One `<field> <op> <integer or limit>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// The field that is read.
     pub field: FieldName,
     pub operator: Operator,
-    /// What it is compared with.
     pub value: i64,
 }
 
-/// The six comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// `<`
@@ -42,15 +38,15 @@ pub enum Operator {
     NotEqual,
 }
 
-/// Why a guard does not parse, and at which character of it.
+/// Why a guard does not parse, and at which character.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`when` does not parse: {message}")]
 pub struct WhenError {
-    /// Characters before the trouble.
+    /// How many characters precede the error.
     pub offset: usize,
-    /// What was expected, and what stood there.
+    /// What was expected, and what was there.
     pub message: String,
-    /// How such a guard is written, where that is known.
+    /// How to write such a guard, if known.
     pub hint: Option<&'static str>,
 }
 
@@ -58,7 +54,7 @@ const ONLY_AND: &str = "there is only `and`; for `or`, write a second transition
 const FIELD_LEFT: &str = "a field stands left of the comparison, a number or a limit right of it";
 
 impl When {
-    /// Reads a guard; a name on the right side must be a declared limit.
+    /// Parses a guard; a name on the right side must be a declared limit.
     pub fn parse(text: &str, limits: &Limits) -> Result<When, WhenError> {
         let mut words = Words {
             rest: text,
@@ -96,7 +92,6 @@ impl When {
         &self.comparisons
     }
 
-    /// Whether the guard holds for these values.
     pub fn holds(&self, value_of: impl Fn(&FieldName) -> i64) -> bool {
         self.comparisons
             .iter()
@@ -105,7 +100,6 @@ impl When {
 }
 
 impl Comparison {
-    /// Whether the comparison holds for this value.
     pub fn holds(&self, value: i64) -> bool {
         match self.operator {
             Operator::Less => value < self.value,

@@ -99,7 +99,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name a file uses.
+    /// Its name in a file.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Queued => "queued",
@@ -246,7 +246,7 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// Every trigger, by the name a file uses.
+    /// Every trigger, by its name in a file.
     pub const ALL: [(&'static str, Trigger); 10] = [
         ("request", Trigger::Request),
         ("exit", Trigger::Exit),
@@ -260,7 +260,7 @@ impl Trigger {
         ("report", Trigger::Report),
     ];
 
-    /// The name a file uses.
+    /// Its name in a file.
     pub fn as_str(self) -> &'static str {
         Trigger::ALL
             .iter()
@@ -289,7 +289,7 @@ pub enum NewValue {
 }
 
 impl Workflow {
-    /// Finishes a workflow: finds the sections that matter to it.
+    /// Finishes a workflow by collecting the sections that its gates use.
     pub(super) fn with_gated_sections(mut self) -> Workflow {
         let gates = self.every_gate().filter_map(|gate| match &gate.kind {
             GateKind::Section(gate) => Some(gate),
@@ -304,7 +304,7 @@ impl Workflow {
         self
     }
 
-    /// Every gate that an edge or an exit rule asks, with repetitions.
+    /// Every gate of an edge or an exit rule, with duplicates.
     pub fn every_gate(&self) -> impl Iterator<Item = &Gate> + Clone {
         let edges = self.edges.iter().flat_map(|edge| &edge.gates);
         edges.chain(self.exit_rules.iter().flat_map(|rule| &rule.has_artifact))
@@ -318,7 +318,7 @@ impl Workflow {
         edges.chain(entries).chain(states)
     }
 
-    /// The sections of TASK.md that decide something, in order.
+    /// The sections of TASK.md that some gate checks, in order.
     pub fn gated_sections(&self) -> &[SectionName] {
         &self.gated_sections
     }
@@ -328,7 +328,6 @@ impl Workflow {
         self.asks_for_freshness
     }
 
-    /// The state of this name.
     pub fn state(&self, status: &Status) -> Option<&State> {
         self.states.iter().find(|state| state.name == *status)
     }
@@ -339,7 +338,7 @@ impl Workflow {
             .is_some_and(|state| state.kind == Kind::Terminal)
     }
 
-    /// How this role is started at first; a respawn differs only in what it is told.
+    /// How this role is first started; a respawn differs only in its prompt.
     pub fn first_start(&self, role: &Role) -> Option<&SpawnHook> {
         let edges = self.edges.iter().flat_map(|edge| &edge.hooks);
         let entries = self.entries.iter().flat_map(|entry| &entry.hooks);
@@ -351,7 +350,7 @@ impl Workflow {
             .find(|spawn| spawn.role == *role)
     }
 
-    /// The edges that leave a status, in the order of the file.
+    /// The edges that leave a status, in file order.
     pub fn edges_from<'a>(&'a self, status: &'a Status) -> impl Iterator<Item = &'a Edge> + 'a {
         self.edges.iter().filter(move |edge| edge.from == *status)
     }

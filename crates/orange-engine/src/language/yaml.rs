@@ -1,13 +1,13 @@
-//! YAML as a tree in which every node knows its place.
+//! YAML as a tree in which every node has its position.
 
 use granit_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::problem::{Position, ProblemCode, Problems};
 
-/// A workflow larger than this is refused unread.
+/// A larger workflow is rejected without being read.
 pub const MAX_WORKFLOW_BYTES: usize = 1024 * 1024;
 
-/// Aliases may not blow a small file up beyond this many nodes.
+/// Aliases may not expand a small file beyond this many nodes.
 const MAX_NODES: usize = 50_000;
 
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl Value {
         }
     }
 
-    /// The shape's name, as messages use it.
+    /// The shape's name in messages.
     pub(crate) fn shape(&self) -> &'static str {
         match self {
             Value::Scalar { .. } => "a single value",
@@ -48,7 +48,7 @@ impl Value {
     }
 }
 
-/// Reads the first document of a source; problems are added, never thrown.
+/// Parses the first document of a source; problems are added to `problems`.
 pub(crate) fn parse(source: &str, problems: &mut Problems<'_>) -> Option<Node> {
     let start = Position { line: 1, column: 1 };
     if source.len() > MAX_WORKFLOW_BYTES {
@@ -83,7 +83,7 @@ pub(crate) fn parse(source: &str, problems: &mut Problems<'_>) -> Option<Node> {
     }
 }
 
-/// What usually lies behind a message of the YAML reader, which speaks of what it saw last.
+/// The usual cause of a parser message, which only describes what the parser saw last.
 fn hint_for(message: &str) -> Option<&'static str> {
     let causes = [
         ("tab", "indent with spaces, never with tabs"),

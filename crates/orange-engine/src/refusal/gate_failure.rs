@@ -226,7 +226,7 @@ impl fmt::Display for GateFailure {
     }
 }
 
-/// What a report or the world shows, beside TASK.md.
+/// Failures of gates that check a report or the world rather than TASK.md.
 fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     match failure {
         GateFailure::ReportMissing => formatter.write_str("this attempt has no report"),
@@ -281,7 +281,7 @@ fn fmt_world(failure: &GateFailure, formatter: &mut fmt::Formatter<'_>) -> fmt::
                 CommandResult::TimedOut => write!(formatter, "`{command}` did not end in time"),
             }
         }
-        // Sections are told above.
+        // Sections are handled above.
         _ => Ok(()),
     }
 }

@@ -267,7 +267,7 @@ impl Missing {
 }
 
 impl Refusal {
-    /// The stable code of the first thing that stands in the way.
+    /// The stable code of the first thing that is missing.
     pub fn code(&self) -> &'static str {
         self.missing.first().map_or("refused", Missing::code)
     }

@@ -1,4 +1,4 @@
-//! The one wording of what stands in the way.
+//! The wording of refusals.
 
 use std::fmt;
 

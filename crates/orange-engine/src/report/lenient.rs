@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use crate::names::HarnessName;
 use crate::report::Delegation;
 
-/// A JSON value as far as its words matter.
+/// A JSON value reduced to its words.
 enum Words {
     Nothing,
     Text(String),
@@ -17,7 +17,7 @@ enum Words {
 }
 
 impl Words {
-    /// Item by item; nothing has no items, and neither has a text without words.
+    /// The items as texts; null and blank texts have none.
     fn items(self) -> Vec<String> {
         match self {
             Words::List(items) => items.into_iter().filter_map(Words::text).collect(),
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Words {
     }
 }
 
-/// `null` is no text, a list is its items in one line.
+/// `null` is no text; a list becomes its items in one line.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(optional_text(deserializer)?.unwrap_or_default())
 }
@@ -117,12 +117,12 @@ pub(crate) fn optional_text<'de, D: Deserializer<'de>>(
     Words::deserialize(deserializer).map(Words::text)
 }
 
-/// `null` is an empty list, a text is a list of one.
+/// `null` is an empty list; a text is a list of one.
 pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Words::deserialize(deserializer).map(Words::items)
 }
 
-/// A text other than a no is a yes: who writes a question here wants an answer.
+/// Any text other than a no counts as yes: an agent that writes a question here wants an answer.
 pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     let text = optional_text(deserializer)?.unwrap_or_default();
     let text = text.trim().to_ascii_lowercase();
@@ -136,7 +136,7 @@ pub(crate) fn harness<'de, D: Deserializer<'de>>(
     Ok(text.map(|text| HarnessName::new(text.trim())))
 }
 
-/// A text is a child of that title; one child needs no list.
+/// A text is a child task with that title; a single child needs no list.
 pub(crate) fn delegations<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Delegation>, D::Error> {

@@ -1,4 +1,4 @@
-//! The JSON report of a headless run, and what it amounts to.
+//! The JSON report of a headless run, and its outcome.
 
 mod lenient;
 
@@ -109,7 +109,7 @@ impl Outcome {
         Outcome::NeedsReview,
     ];
 
-    /// The word a gate compares with.
+    /// The word that a gate compares with.
     pub fn as_str(self) -> &'static str {
         match self {
             Outcome::Done => "done",
@@ -127,11 +127,11 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// The longest text of a report that is shown in one line.
+/// The longest text of a report that is shown on one line.
 const LONGEST_SHOWN: usize = 400;
 
 impl Report {
-    /// What a run left that could not be read, and why.
+    /// A report that could not be read, and why.
     pub fn unreadable(why: impl Into<String>) -> Report {
         Report {
             unreadable: Some(why.into()),
@@ -139,8 +139,8 @@ impl Report {
         }
     }
 
-    /// The JSON object in what a run wrote, without a byte order mark and without a code fence
-    /// around it; else why there is none.
+    /// The JSON object in a run's output, without a byte order mark or a code fence around it; else
+    /// why there is none.
     pub fn object_in(written: &[u8]) -> Result<&str, String> {
         let text = std::str::from_utf8(written)
             .map_err(|error| format!("it is not UTF-8: {error}"))?
@@ -154,7 +154,7 @@ impl Report {
         }
     }
 
-    /// What the report amounts to; a claim nobody knows needs a person.
+    /// The outcome of the report; an unknown claim needs the user.
     pub fn outcome(&self) -> Outcome {
         match self.claim().as_deref() {
             _ if self.needs_help || self.unreadable.is_some() => Outcome::NeedsReview,
@@ -168,14 +168,14 @@ impl Report {
         }
     }
 
-    /// The status it claims, whatever its case.
+    /// The claimed status, in lower case.
     fn claim(&self) -> Option<String> {
         let status = self.status.as_deref().map(str::trim);
         let status = status.filter(|status| !status.is_empty());
         status.map(str::to_ascii_lowercase)
     }
 
-    /// What went wrong, to tell a repeated error from a new one; `None` when nothing did.
+    /// What went wrong, used to tell a repeated error from a new one; `None` when nothing did.
     pub fn error(&self) -> Option<String> {
         let outcome = self.outcome();
         if outcome == Outcome::Done {
@@ -186,7 +186,7 @@ impl Report {
         Some(format!("{outcome}{reason}"))
     }
 
-    /// Why the run is not done, in one line: its reason, what stands in its way and what is left.
+    /// Why the run is not done, on one line: its reason, its blockers and what remains.
     pub fn explanation(&self) -> String {
         let claimed = || format!("the run reported `{}`", self.outcome());
         let mut parts = vec![self.misread().unwrap_or_else(claimed)];
@@ -205,7 +205,7 @@ impl Report {
         format!("{claim}: {}", parts.join("; "))
     }
 
-    /// What keeps the report from being understood.
+    /// Why the report cannot be understood.
     fn misread(&self) -> Option<String> {
         if let Some(why) = &self.unreadable {
             return Some(format!("the report could not be read: {}", one_line(why)));
@@ -228,7 +228,7 @@ impl Report {
     }
 }
 
-/// What is inside a code fence, if the text is one.
+/// The content of a code fence, if the text is one.
 fn unfenced(text: &str) -> Option<&str> {
     let inside = text.strip_prefix("```")?.strip_suffix("```")?;
     let (_language, inside) = inside.split_once('\n')?;
@@ -240,7 +240,7 @@ fn listed(name: &str, items: &[String]) -> Option<String> {
     (!items.is_empty()).then(|| one_line(&format!("{name}: {}", items.join(", "))))
 }
 
-/// A text without line breaks, cut where it gets too long to be read in a list.
+/// A text without line breaks, cut where it gets too long to read in a list.
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<&str>>().join(" ");
     match line.char_indices().nth(LONGEST_SHOWN) {

@@ -1,14 +1,14 @@
-//! Tasks that would wait for one another for ever.
+//! Finds tasks that would wait for each other forever.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Place, Standing};
 use crate::names::TaskId;
 
-/// The way from a dependency of a new task back to its parent, which waits for the new one.
+/// The path from a dependency of a new task back to its parent, which waits for the new task.
 ///
-/// Nothing can come after a task that is not there yet, so a circle can only close through the
-/// parent: one that waits for its children, some of which wait for it.
+/// No task can depend on one that does not exist yet, so a cycle can only close through the parent:
+/// it waits for its children, and some of them wait for it.
 pub fn circle(
     all: &[Standing],
     parent: Option<&TaskId>,

@@ -1,8 +1,8 @@
-//! What is started next, and what everything else waits for.
+//! Which task starts next, and what every other one waits for.
 //!
-//! Pure, as all of the engine: the tasks, the limits and the time come in, an order comes out, and
-//! the order in which the tasks come in means nothing. Limits hold starts back and nothing else: a
-//! task that is under way is never stopped by one.
+//! This is pure, like the whole engine: it takes the tasks, the limits and the time, and returns an
+//! order. The order of the input does not matter. Limits only hold back starts; they never stop a
+//! task that is already running.
 
 mod cycle;
 mod standing;
@@ -21,11 +21,11 @@ pub use cycle::circle;
 pub use standing::{Place, Queued, Standing, Starter};
 pub use wait::Wait;
 
-/// What holds starts back: how many agents or tasks there may be at once, no limit where absent,
+/// What holds back starts: how many agents or tasks there may be at once (no limit where absent),
 /// and harnesses on which nothing is started at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Agents over all projects.
+    /// Agents across all projects.
     pub agents: Option<u32>,
     /// Agents of one project.
     pub per_project: Option<u32>,
@@ -39,19 +39,17 @@ pub struct Limits {
     pub parked: Vec<Parking>,
 }
 
-/// What follows for everything that waits in a queue.
+/// The schedule of all queued tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// What is started now, in this order.
+    /// The tasks to start now, in this order.
     pub starts: Vec<TaskId>,
-    /// What every other one waits for.
+    /// What every other queued task waits for.
     pub waits: BTreeMap<TaskId, Vec<Wait>>,
 }
 
-/// Which tasks are started now, and what the others wait for.
-///
-/// A queue that tasks come back to goes before one in which they begin, so that what was begun is
-/// finished first; then the larger priority, then who has waited longest, then the id.
+/// A queue that tasks return to goes before one in which they begin, so started work is finished
+/// first. Then the higher priority goes first, then the task that has waited longest, then the id.
 pub fn schedule(all: &[Standing], limits: &Limits, now: Timestamp) -> Schedule {
     let known: BTreeMap<&TaskId, &Standing> = all.iter().map(|it| (&it.task, it)).collect();
     let taken = Tally::of(known.values().copied(), limits);
@@ -60,7 +58,7 @@ pub fn schedule(all: &[Standing], limits: &Limits, now: Timestamp) -> Schedule {
     for (standing, queued) in in_order(known.values().copied()) {
         let mut waits = own_waits(queued, now);
         waits.extend(open_dependencies(standing, &known));
-        // Who could not start anyway does not care for limits, and keeps nobody else from starting.
+        // A task that could not start anyway ignores limits and does not keep others from starting.
         if waits.is_empty() {
             waits = taken.reached(standing);
         }
@@ -78,8 +76,8 @@ pub fn schedule(all: &[Standing], limits: &Limits, now: Timestamp) -> Schedule {
     found
 }
 
-/// What a queued task waits for before any limit counts: who may start it, and its dependencies.
-/// Nothing for a task that is in no queue. Of `others`, only its dependencies are looked at.
+/// What a queued task waits for before any limit counts: its starter and its dependencies. Empty
+/// for a task that is in no queue. Of `others`, only its dependencies matter.
 pub fn waits_before_limits(task: &Standing, others: &[Standing], now: Timestamp) -> Vec<Wait> {
     let Place::Queued(queued) = &task.place else {
         return Vec::new();
@@ -90,14 +88,15 @@ pub fn waits_before_limits(task: &Standing, others: &[Standing], now: Timestamp)
     waits
 }
 
-/// The limits that leave no room for this task now, whoever goes first. Of `holders`, those count
-/// that are under way or have a workspace or an agent.
+/// The limits that leave no room for this task now, whatever the order of the queue. Of `holders`,
+/// those count that are active or have a workspace or an agent.
 pub fn limits_reached(task: &Standing, holders: &[Standing], limits: &Limits) -> Vec<Wait> {
     let known: BTreeMap<&TaskId, &Standing> = holders.iter().map(|it| (&it.task, it)).collect();
     Tally::of(known.values().copied(), limits).reached(task)
 }
 
-/// What keeps a start of this task back, whoever asks for it: its dependencies and the limits.
+/// What holds back a start of this task, no matter which role asks: its dependencies and the
+/// limits.
 pub fn in_the_way(task: &Standing, all: &[Standing], limits: &Limits) -> Vec<Wait> {
     let known: BTreeMap<&TaskId, &Standing> = all.iter().map(|it| (&it.task, it)).collect();
     let mut waits = open_dependencies(task, &known);

@@ -1,4 +1,4 @@
-//! A task, as far as the order of starts needs.
+//! The parts of a task that scheduling needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::role::Role;
 use crate::task::{PendingState, Task, Workspace};
 use crate::time::Timestamp;
 
-/// How long a task whose start has failed is left alone, in milliseconds.
+/// How long a task is left alone after a failed start, in milliseconds.
 const PAUSE: i64 = 60_000;
 
 /// How long the second attempt waits after the first, in milliseconds; each later one waits twice
@@ -20,36 +20,33 @@ const FIRST_BACKOFF: i64 = 10_000;
 /// The longest pause between two attempts, in milliseconds.
 const LONGEST_BACKOFF: i64 = 300_000;
 
-/// A task, as far as the order of starts needs.
+/// The parts of a task that scheduling needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     pub task: TaskId,
     pub project: ProjectName,
-    /// With what it is done.
     pub harness: HarnessName,
     pub status: Status,
-    /// What that means here.
+    /// What its status means for scheduling.
     pub place: Place,
-    /// How many agents it has, by their harness.
+    /// How many agents it has, by harness.
     pub agents: BTreeMap<HarnessName, u32>,
-    /// Whether it has a workspace, or still has it.
+    /// Whether it has a workspace, including one that is being released.
     pub has_workspace: bool,
-    /// The larger, the sooner.
+    /// Higher starts sooner.
     pub priority: i64,
-    /// Since when it is there.
+    /// Since when it is in its status.
     pub since: Timestamp,
-    /// What has to be done first.
+    /// The tasks that must be done first.
     pub after: BTreeSet<TaskId>,
-    /// What it is a part of.
     pub parent: Option<TaskId>,
 }
 
-/// What a status means for the order of starts.
+/// What a status means for scheduling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// It waits for its start.
     Queued(Queued),
-    /// It is under way.
     Active,
     Ended {
         cancelled: bool,
@@ -59,26 +56,26 @@ pub enum Place {
 /// How a task waits for its start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// Whether no task begins in this queue, so that it came back to it.
+    /// Whether no task begins in this queue, so that the task returned to it.
     pub is_return: bool,
-    /// Who may start it.
+    /// What may start it.
     pub starter: Starter,
-    /// Where the start leads, as far as that can be told.
+    /// Where the start leads, if known.
     pub to: Option<Status>,
-    /// Whether what this queue was entered with is still going on.
+    /// Whether the effects of entering this queue are still running.
     pub is_unsettled: bool,
-    /// When it is started again, if a start has failed or an attempt did not finish the work.
+    /// When it may start again, after a failed start or an attempt that did not finish the work.
     pub not_before: Option<Timestamp>,
 }
 
-/// Who may start a task.
+/// What may start a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starter {
-    /// It starts by itself.
+    /// The engine starts it.
     Engine,
-    /// The workflow leaves it to a person.
+    /// The workflow leaves it to the user.
     Person,
-    /// Nobody has asked for its start.
+    /// Its start has not been requested.
     Unwanted,
 }
 
@@ -129,11 +126,11 @@ fn queued(workflow: &Workflow, task: &Task) -> Queued {
     }
 }
 
-/// How long a task that came back to its queue is left alone.
+/// How long a task that returned to its queue is left alone.
 fn pause(task: &Task) -> Option<i64> {
     match task.entered.trigger? {
         Trigger::SpawnFailed => Some(PAUSE),
-        // An attempt that did not finish the work; a workflow that counts none has none.
+        // An attempt that did not finish the work; a workflow that counts no attempts has no pause.
         Trigger::Report | Trigger::Exit | Trigger::Crash | Trigger::Timeout => {
             let attempts = task.value(&FieldName::new(ATTEMPTS));
             let earlier = u32::try_from(attempts.checked_sub(2)?).ok()?;
@@ -144,7 +141,7 @@ fn pause(task: &Task) -> Option<i64> {
     }
 }
 
-/// Where the verb leads that starts a task, if the engine may ask for it now.
+/// Where the `spawn` verb leads, if the engine may use it now.
 fn opened_to_engine(workflow: &Workflow, task: &Task) -> Option<Status> {
     let targets = workflow.verbs.get(&Verb::Spawn).into_iter().flatten();
     let mut targets = targets.filter_map(|target| match target {
@@ -169,7 +166,7 @@ fn opened_to_engine(workflow: &Workflow, task: &Task) -> Option<Status> {
     found.cloned()
 }
 
-/// Whether the verb `cancel` ends here, and a merge does not.
+/// Whether the verb `cancel` leads here and `merge` does not.
 fn is_cancelled(workflow: &Workflow, task: &Task) -> bool {
     let leads_here = |verb: Verb| {
         let mut targets = workflow.verbs.get(&verb).into_iter().flatten();
@@ -178,7 +175,7 @@ fn is_cancelled(workflow: &Workflow, task: &Task) -> bool {
     leads_here(Verb::Cancel) && !leads_here(Verb::Merge)
 }
 
-/// Who runs, or will. A task whose agent is between two runs keeps its place.
+/// The agents that run or will run. A task whose agent is between two runs keeps its slot.
 fn agents(kind: Option<Kind>, task: &Task) -> BTreeMap<HarnessName, u32> {
     let mut agents = BTreeMap::new();
     for (role, run) in &task.runs {

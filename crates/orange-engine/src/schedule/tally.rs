@@ -1,10 +1,10 @@
-//! Who takes up what there is a limit for.
+//! Which tasks use up each limit.
 
 use super::wait::Wait;
 use super::{Limits, Place, Queued, Standing};
 use crate::names::{HarnessName, Status, TaskId};
 
-/// Everybody who takes something up, those included that are to be started now.
+/// All tasks that use up a limit, including those that are about to start.
 pub(super) struct Tally<'a> {
     limits: &'a Limits,
     holders: Vec<Holder<'a>>,
@@ -14,14 +14,14 @@ struct Holder<'a> {
     standing: &'a Standing,
     /// Where it is, or will be.
     status: Option<&'a Status>,
-    /// Whether it is only to be started.
+    /// Whether it is only about to start.
     starts: bool,
 }
 
 impl<'a> Tally<'a> {
     pub(super) fn of(all: impl Iterator<Item = &'a Standing>, limits: &'a Limits) -> Tally<'a> {
         let holders = all.filter_map(|standing| {
-            // A queue is emptied by starts, so that a limit of it must not hold them back.
+            // Starts empty a queue, so a limit on the queue must not hold them back.
             let status = match standing.place {
                 Place::Active => Some(&standing.status),
                 Place::Queued(_) | Place::Ended { .. } => None,
@@ -39,7 +39,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Notes that a task is started.
+    /// Counts a task as started.
     pub(super) fn start(&mut self, standing: &'a Standing, queued: &'a Queued) {
         self.holders
             .retain(|holder| holder.standing.task != standing.task);
@@ -99,7 +99,7 @@ impl<'a> Tally<'a> {
                 });
             }
         }
-        // Who has a workspace already needs no other.
+        // A task that already has a workspace needs no other.
         let pool = pools.get(&task.project).filter(|_| !task.has_workspace);
         let takes_slot =
             |it: &Holder<'_>| u32::from(is_near(it) && (it.starts || it.standing.has_workspace));
@@ -116,7 +116,7 @@ impl<'a> Tally<'a> {
         waits
     }
 
-    /// Who takes all of it up, if nothing is left.
+    /// The tasks that use up the whole limit, if nothing is left of it.
     fn full(&self, limit: u32, share: impl Fn(&Holder<'_>) -> u32) -> Option<Vec<TaskId>> {
         let shares = self.holders.iter().map(|it| (it, share(it)));
         let taken: Vec<(&Holder<'_>, u32)> = shares.filter(|(_, share)| *share > 0).collect();

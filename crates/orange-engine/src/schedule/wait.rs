@@ -91,7 +91,7 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// What to do about it, where something can be done; it stands alone.
+    /// What to do about it, if anything; the hint is complete without the message.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Wait::Agents { .. } => raise("agents", "[limits]"),
@@ -220,7 +220,7 @@ fn agents(limit: u32) -> String {
     }
 }
 
-/// Who has it: the first few, because a list of fifty tells nobody anything.
+/// The first few holders, because a list of fifty is no help.
 fn by(holders: &[TaskId]) -> String {
     const SHOWN: usize = 5;
     if holders.is_empty() {

@@ -1,7 +1,7 @@
-//! A last line that tells our own text from anybody else's.
+//! A last line that marks a text as written by orange.
 //!
-//! The line holds a hash of everything above it. A text that ends so and agrees with it was
-//! written by orange and by nobody else since, so that it may be replaced or removed.
+//! The line contains a hash of everything above it. If the hash matches, orange wrote the text and
+//! it has not been changed since, so it may be replaced or removed.
 
 use std::fmt::Write as _;
 
@@ -11,23 +11,22 @@ const BEFORE: &str = "<!-- written by `orange install`, which keeps it true whil
                       change it; sha256 of what is above: ";
 const AFTER: &str = " -->\n";
 
-/// Who wrote a text.
+/// The author of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authorship {
-    /// Orange, and nobody has changed it.
+    /// Orange wrote it, and it is unchanged.
     Own,
-    /// Orange, and somebody has changed it since.
+    /// Orange wrote it, but it was changed since.
     Changed,
-    /// Somebody else.
+    /// Orange did not write it.
     Foreign,
 }
 
-/// The text with its last line.
+/// The text with its mark.
 pub fn marked(text: &str) -> String {
     format!("{text}\n{BEFORE}{}{AFTER}", hash(&format!("{text}\n")))
 }
 
-/// Who wrote this.
 pub fn authorship(found: &[u8]) -> Authorship {
     let Ok(found) = std::str::from_utf8(found) else {
         return Authorship::Foreign;

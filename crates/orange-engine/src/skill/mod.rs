@@ -1,8 +1,8 @@
-//! What an agent is taught about orange, made from the workflows themselves.
+//! The skill that explains orange to agents, generated from the workflows.
 //!
-//! Invariant: a step that the text offers to a role is an edge which that role may ask for, with
-//! everything that the edge needs. There is no list of steps beside the workflow that could
-//! contradict it.
+//! Invariant: a step that the text offers to a role is an edge which that role may request, with
+//! everything that the edge needs. There is no separate list of steps that could contradict the
+//! workflow.
 
 mod mark;
 mod steps;
@@ -19,7 +19,7 @@ use crate::wording::all;
 /// The name under which agents list it.
 pub const NAME: &str = "orange";
 
-/// When an agent should read the rest; agents are shown this and nothing more at first.
+/// When an agent should read the rest; at first, agents see only this.
 pub const DESCRIPTION: &str = "Runs coding tasks with the command `orange`. Each task has its own \
 git worktree, agent and TASK.md, and moves only by its workflow. Use it to create, follow, review \
 or merge such tasks, and whenever the directory you work in has a TASK.md of orange.";
@@ -76,7 +76,7 @@ one that you wrote or changed since the task came into its status.
 not judge its own work, and a reviewer changes no code.
 ";
 
-/// The text for an agent: once for all of them, and a chapter for each workflow.
+/// The text for an agent: a general part, and a chapter for each workflow.
 pub fn skill(workflows: &[&Workflow]) -> String {
     let mut text = format!("---\nname: {NAME}\ndescription: {DESCRIPTION}\n---\n\n# orange\n\n");
     text.push_str(OPENING);
@@ -98,7 +98,7 @@ pub fn skill(workflows: &[&Workflow]) -> String {
 fn chapter(text: &mut String, workflow: &Workflow) {
     let _ = writeln!(text, "\n### `{}`\n", workflow.name);
     if let Some(description) = &workflow.description {
-        // It may be written over several lines, and could begin something in Markdown.
+        // It may span several lines, and a line could start a Markdown block.
         let words: Vec<&str> = description.split_whitespace().collect();
         let _ = writeln!(text, "{}\n", words.join(" "));
     }

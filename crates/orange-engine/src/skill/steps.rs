@@ -1,4 +1,4 @@
-//! The steps of a workflow, in the words of whoever may ask.
+//! The steps of a workflow, worded for each role.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::role::Role;
 use crate::wording::needs;
 use crate::wording::{all, either};
 
-/// What a role may ask for, status by status.
+/// What a role may request, status by status.
 pub(super) fn of_role(workflow: &Workflow, role: &Role) -> Vec<String> {
     let mut lines = Vec::new();
     for state in &workflow.states {
@@ -50,7 +50,7 @@ fn step(edge: &Edge) -> String {
     step
 }
 
-/// The words of the command line that lead somewhere, and where.
+/// The command-line verbs that lead somewhere, and where.
 pub(super) fn verbs(workflow: &Workflow) -> Vec<String> {
     let leading = workflow.verbs.iter().filter(|(_, to)| !to.is_empty());
     let line = |(verb, to): (&Verb, &Vec<Target>)| {

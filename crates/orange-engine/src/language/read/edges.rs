@@ -1,4 +1,4 @@
-//! Reads transitions and spells `"*active"` out.
+//! Reads transitions and expands `"*active"`.
 
 use super::Reader;
 use super::mapping::{Mapping, items};
@@ -12,10 +12,10 @@ use crate::role::Role;
 const ANY_ACTIVE: &str = "*active";
 
 impl Reader<'_> {
-    /// Every edge, in the order of the file.
+    /// Every edge, in file order.
     ///
-    /// A wildcard yields to an explicit edge with the same source, target and trigger, wherever
-    /// that stands, so it is spelled out only after all transitions are read.
+    /// A wildcard yields to an explicit edge with the same source, target and trigger anywhere in
+    /// the file, so it is expanded only after all transitions are read.
     pub(super) fn edges(&mut self, node: &Node) -> Vec<Edge> {
         let mut written = Vec::new();
         for item in self.list(node, "`transitions`") {
@@ -91,7 +91,7 @@ impl Reader<'_> {
             .map(str::to_owned);
         let set = set.map(|node| self.set(node)).unwrap_or_default();
         let hooks = hooks.map(|node| self.hooks(node)).unwrap_or_default();
-        // What cannot be read must not count as what is usual: that would clash with others.
+        // What cannot be read must not fall back to the default: that would clash with other edges.
         let when = match guard {
             None => None,
             Some(guard) => Some(guard?),
@@ -184,7 +184,7 @@ impl Reader<'_> {
     }
 }
 
-/// What stood under `from`.
+/// The value of `from`.
 struct Sources {
     named: Vec<Status>,
     any_active: bool,

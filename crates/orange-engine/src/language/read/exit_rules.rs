@@ -34,7 +34,7 @@ impl Reader<'_> {
         let interval = mapping.take("poll_interval");
         let rules = mapping.take("rules");
         self.finish(&mapping, what);
-        // Accepted, because workflows name it; nothing polls.
+        // Accepted because existing workflows use it, but nothing polls.
         if let Some(node) = interval {
             self.duration(node, "`poll_interval`");
             self.names
@@ -76,7 +76,7 @@ impl Reader<'_> {
             "exit rule for `{}`",
             status.as_ref().map_or("?", Status::as_str)
         );
-        // A `then` beside `action: crash` says where too many crashes lead.
+        // A `then` next to `action: crash` says where too many crashes lead.
         let outcome = match (action, then, then_when) {
             (Some(RuleAction::Crash), then, None) => {
                 ExitOutcome::Crash(self.crash_rule(&crash, then, &label)?)

@@ -48,7 +48,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One gate or several, each a name or written out.
+    /// One gate or several, each by name or inline.
     pub(super) fn gate_list(&mut self, node: &Node) -> Vec<Gate> {
         let items = self.some(node, "a list of gates").iter();
         items.filter_map(|item| self.gate(item)).collect()
@@ -56,7 +56,8 @@ impl Reader<'_> {
 
     fn gate(&mut self, node: &Node) -> Option<Gate> {
         if let Value::Scalar { text, .. } = &node.value {
-            // A gate that could not be read was told where it stands; what uses it is not wrong.
+            // A gate that could not be read was already reported at its declaration; its use is not
+            // a problem.
             self.names.used(Naming::Gate, text);
             let gate = self.gates.get(text.as_str()).cloned();
             if gate.is_none() {
@@ -157,7 +158,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Who may vouch for a section; the engine only reads it.
+    /// A role that may vouch for a section; the engine only reads it.
     fn judge_role(&mut self, node: &Node) -> Option<Role> {
         let role = self.role(node, "`from_role`")?;
         if role == Role::Engine {

@@ -186,7 +186,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The three hooks that start an agent differ only in what they leave unsaid.
+    /// The three hooks that start an agent differ only in their defaults.
     fn spawn(&mut self, name: &str, hook: &mut Mapping<'_>, what: &str) -> Option<SpawnHook> {
         let headless = name == "run_headless";
         let is_review = name == "spawn_reviewer";

@@ -1,4 +1,4 @@
-//! Takes a mapping apart and reports every key it does not know.
+//! Reads a mapping and reports every unknown key.
 
 use super::Reader;
 use crate::language::nearest;
@@ -6,7 +6,7 @@ use crate::language::problem::{Position, ProblemCode};
 use crate::language::yaml::{Key, Node, Value};
 use crate::wording;
 
-/// A mapping whose keys are taken one by one; what is left over is unknown.
+/// A mapping whose keys are taken one by one; any key left over is unknown.
 pub(super) struct Mapping<'node> {
     pub(super) at: Position,
     entries: &'node [(Key, Node)],
@@ -23,12 +23,12 @@ impl<'node> Mapping<'node> {
             .map(|(_, node)| node)
     }
 
-    /// Whether a key is written, without counting it as known.
+    /// Whether a key is present, without counting it as known.
     pub(super) fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|(entry, _)| entry.text == key)
     }
 
-    /// Where a key stands.
+    /// The position of a key.
     pub(super) fn key_at(&self, key: &str) -> Position {
         self.entries
             .iter()
@@ -38,7 +38,7 @@ impl<'node> Mapping<'node> {
 }
 
 impl Reader<'_> {
-    /// Opens a node as a mapping; `what` names it in messages.
+    /// Reads a node as a mapping; `what` names it in messages.
     pub(super) fn mapping<'node>(
         &mut self,
         node: &'node Node,
@@ -55,7 +55,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reports the keys that nobody took.
+    /// Reports the keys that were not taken.
     pub(super) fn finish(&mut self, mapping: &Mapping<'_>, what: &str) {
         for (key, _) in mapping.entries {
             if !mapping.taken.contains(&key.text.as_str()) {
@@ -67,7 +67,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The value of a key that must be there.
+    /// The value of a required key.
     pub(super) fn require<'node>(
         &mut self,
         mapping: &mut Mapping<'node>,
@@ -83,7 +83,7 @@ impl Reader<'_> {
         node
     }
 
-    /// The entries of a mapping whose keys are the author's own names.
+    /// The entries of a mapping whose keys the author chooses.
     pub(super) fn entries<'node>(&mut self, node: &'node Node, what: &str) -> &'node [(Key, Node)] {
         match &node.value {
             Value::Mapping(entries) => entries,
@@ -96,7 +96,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The items of what must be a list.
+    /// The items of a node that must be a list.
     pub(super) fn list<'node>(&mut self, node: &'node Node, what: &str) -> &'node [Node] {
         match &node.value {
             Value::Sequence(items) => items,
@@ -108,7 +108,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The items of a list that says nothing when it is empty; a single value stands for one.
+    /// The items of a list that must not be empty; a single value counts as a list of one.
     pub(super) fn some<'node>(&mut self, node: &'node Node, what: &str) -> &'node [Node] {
         let items = items(node);
         if items.is_empty() {
@@ -119,7 +119,7 @@ impl Reader<'_> {
         items
     }
 
-    /// A single value as text; nothing at all is not a text.
+    /// A single value as text; a missing value is not a text.
     pub(super) fn text<'node>(&mut self, node: &'node Node, what: &str) -> Option<&'node str> {
         if node.value.is_nothing() {
             self.empty(node, what);
@@ -201,7 +201,7 @@ impl Reader<'_> {
         None
     }
 
-    /// Program and arguments, each a text of its own.
+    /// A program and its arguments, each a separate text.
     pub(super) fn command(&mut self, node: &Node, what: &str) -> Option<Vec<String>> {
         let items = match &node.value {
             Value::Sequence(items) => items.as_slice(),
@@ -239,7 +239,7 @@ impl Reader<'_> {
     }
 }
 
-/// The items of a list; a single value stands for a list of one.
+/// The items of a list; a single value counts as a list of one.
 pub(super) fn items(node: &Node) -> &[Node] {
     match &node.value {
         Value::Sequence(items) => items,
@@ -248,7 +248,7 @@ pub(super) fn items(node: &Node) -> &[Node] {
     }
 }
 
-/// What exists of a kind that the file declares itself, the likeliest first.
+/// The names of a kind that the file declares itself, the likeliest first.
 pub(super) fn known(kind: &str, word: &str, names: &[&str]) -> String {
     if names.is_empty() {
         return format!("the file declares no {kind}; add it under `{kind}`");

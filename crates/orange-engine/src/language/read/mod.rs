@@ -1,4 +1,4 @@
-//! Reads a workflow file; every problem is collected, none stops the rest.
+//! Reads a workflow file and collects every problem in it.
 
 mod edges;
 mod exit_rules;
@@ -23,12 +23,12 @@ use crate::language::draft::Draft;
 use crate::names::{FieldName, GateName, PromptName, Status, WorkflowName};
 use crate::role::Role;
 
-/// What came of loading a file.
+/// The result of loading a file.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The workflow, when the file had the shape of one; bind it only without problems.
+    /// The workflow, if the file has the shape of one; bind it only when there are no problems.
     pub workflow: Option<Workflow>,
-    /// Everything that is wrong, in the order of the file.
+    /// Everything that is wrong, in file order.
     pub problems: Vec<Problem>,
 }
 
@@ -97,7 +97,7 @@ impl Reader<'_> {
         let prompts = top.take("prompts");
         self.finish(&top, what);
 
-        // Names come first, so that what refers to them can be checked where it stands.
+        // Names come first, so references to them can be checked where they occur.
         let name = name.and_then(|node| self.name(node, "`name`"));
         self.version(version);
         let description = description
@@ -155,7 +155,7 @@ impl Reader<'_> {
         .with_gated_sections();
         let at = top.key_at("states");
         if workflow.states.is_empty() {
-            // A missing key was told before.
+            // A missing key was already reported.
             if at != root.at {
                 let message = "a workflow needs at least one state";
                 self.problems.add(ProblemCode::MissingKey, at, message);

@@ -1,4 +1,4 @@
-//! Reads what gives names: version, roles, limits, fields, prompts, verbs.
+//! Reads named things: version, roles, limits, fields, prompts, verbs.
 
 use super::Reader;
 use super::mapping::{either, items, known, suggested};
@@ -26,7 +26,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A name of a state, gate, prompt or workflow.
+    /// The name of a state, gate, prompt or workflow.
     pub(super) fn name<'node>(&mut self, node: &'node Node, what: &str) -> Option<&'node str> {
         let text = self.text(node, what)?;
         self.check_name(text, node.at, what).then_some(text)
@@ -56,7 +56,7 @@ impl Reader<'_> {
             let Some(name) = self.text(item, "a role") else {
                 continue;
             };
-            // A name that does not fit was told here; what uses it is not wrong besides.
+            // An invalid name is reported here, so its uses are not reported as well.
             self.check_name(name, item.at, "a role");
             let role = Role::named(name);
             if !matches!(role, Role::Other(_)) || self.roles.contains(&role) {
@@ -103,7 +103,7 @@ impl Reader<'_> {
     pub(super) fn limits(&mut self, node: &Node) {
         for (key, value) in self.entries(node, "`limits`") {
             let what = format!("limit `{}`", key.text);
-            // A value that cannot be read was told here; what uses the limit is not wrong besides.
+            // An unreadable value is reported here, so uses of the limit are not reported as well.
             let number = self.number(value, &what).unwrap_or(1);
             if self.check_number_name(&key.text, key.at, &what) {
                 self.names.declare(Naming::Limit, &key.text, key.at);
@@ -156,7 +156,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A text with variables, each of which exists.
+    /// A text whose variables all exist.
     pub(super) fn prompt(&mut self, node: &Node, what: &str) -> Option<Prompt> {
         let text = self.text(node, what)?;
         let plain = matches!(node.value, Value::Scalar { quoted: false, .. });
@@ -197,7 +197,7 @@ impl Reader<'_> {
         Some(prompt)
     }
 
-    /// Whether a prompt of this name exists; reports it otherwise.
+    /// The name of a declared prompt; reports one that does not exist.
     pub(super) fn prompt_name(
         &mut self,
         node: &Node,
@@ -352,7 +352,7 @@ impl Reader<'_> {
     }
 }
 
-/// The place of a character inside a value; a block of text begins at its first line.
+/// The position of a character inside a value; a block of text begins at its first line.
 fn inside(node: &Node, offset: usize) -> Position {
     let Value::Scalar { text, quoted } = &node.value else {
         return node.at;

@@ -26,7 +26,7 @@ const PERMISSIONS: [(&str, Permissions); 2] = [
 ];
 
 impl Reader<'_> {
-    /// Learns the names first; whether a state is terminal matters to transitions.
+    /// Collects the names first; transitions need to know whether a state is terminal.
     pub(super) fn state_names(&mut self, node: &Node) {
         for (key, value) in self.entries(node, "`states`") {
             let what = format!("state `{}`", key.text);
@@ -62,7 +62,7 @@ impl Reader<'_> {
             timeout: None,
             at,
         };
-        // `done:` with nothing below it is a state without anything to say.
+        // `done:` with nothing below it is a state with only defaults.
         if node.value.is_nothing() {
             return draft;
         }
