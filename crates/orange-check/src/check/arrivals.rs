@@ -1,4 +1,4 @@
-//! What is noticed where a step arrives: ends, absences, failed starts.
+//! Checks where a step arrives: ends, absent agents, failed starts.
 
 use orange_engine::document::reading::Verdict;
 use orange_engine::effect::Effect;
@@ -15,7 +15,7 @@ use super::place::Place;
 use crate::explore::{Happening, Notice, Visit};
 
 impl Incidents<'_> {
-    /// An end must let go of everything.
+    /// A task that ends must release everything.
     pub(super) fn see_end(&mut self, visit: &Visit<'_>) {
         let after = &visit.played.task;
         if !self.workflow.is_terminal(&after.status) {
@@ -83,7 +83,7 @@ impl Incidents<'_> {
         }
     }
 
-    /// Who is expected must be there, unless somebody was missing before.
+    /// An expected agent must be running, unless one was already missing before the step.
     pub(super) fn see_absence(&mut self, visit: &Visit<'_>) {
         let after = &visit.played.task;
         let changed = visit.before.is_none() || entered(&visit.played.events).is_some();
@@ -147,7 +147,7 @@ impl Incidents<'_> {
         }
     }
 
-    /// The scheduler starts something, it fails, and the task is left where nobody works.
+    /// A start by the scheduler fails, and the task is left in a status where no agent works.
     pub(super) fn see_unanswered(&mut self, visit: &Visit<'_>) {
         let (Some(failing), Some(before)) = (&visit.step.fails, visit.before) else {
             return;
@@ -179,7 +179,7 @@ impl Incidents<'_> {
         }
     }
 
-    /// Whether the last edge was taken with a pass: then it was a judgement that ended the task.
+    /// Whether the last edge was taken with a pass, so that a judgement ended the task.
     fn passed(&self, visit: &Visit<'_>) -> bool {
         let is_pass = |edge: &Edge| {
             let mut gates = edge.gates.iter();

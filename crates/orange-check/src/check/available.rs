@@ -18,7 +18,7 @@ pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
         )
     });
     let mut findings: Vec<Finding> = hooks.collect();
-    // One edge is written for many states where its `from` is a list.
+    // An edge whose `from` is a list counts once, although it becomes one edge per state.
     let mut seen = Vec::new();
     for edge in &workflow.edges {
         if let Some((what, instead)) = unavailable(edge)
@@ -38,7 +38,7 @@ pub(super) fn find(workflow: &Workflow) -> Vec<Finding> {
     findings
 }
 
-/// What of an edge never happens, and what to write instead.
+/// What on an edge never happens, and what to write instead.
 fn unavailable(edge: &Edge) -> Option<(String, &'static str)> {
     if !edge.trigger.is_available() {
         let trigger = edge.trigger.as_str();

@@ -61,7 +61,7 @@ fn leads_to(edge: &Edge, to: &Status) -> bool {
     }
 }
 
-/// The edges by which the engine could follow a rule; its own trigger's first, else requests.
+/// The edges by which the engine could follow a rule: those of its own trigger, else requests.
 fn ways<'a>(
     workflow: &'a Workflow,
     from: &'a Status,
@@ -128,7 +128,7 @@ fn missing_targets(workflow: &Workflow, rule: &ExitRule) -> Vec<Finding> {
         .collect()
 }
 
-/// Where the engine may go from a status, by what somebody could ask for.
+/// Where the engine may go from a status by a request.
 fn open_to_engine(workflow: &Workflow, status: &Status) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for edge in workflow.edges_from(status) {
@@ -160,7 +160,7 @@ fn nowhere_to_crash(rule: &ExitRule, crash: &CrashRule) -> Option<Finding> {
     ))
 }
 
-/// The rules that are never asked, or never lead where they say.
+/// The rules that never apply, or never lead where they say.
 pub(super) fn dead(
     workflow: &Workflow,
     explored: &Explored,
@@ -175,7 +175,7 @@ pub(super) fn dead(
             findings.push(finding);
             continue;
         }
-        // A state that nothing reaches is told once, not again for each of its rules.
+        // An unreachable state is reported once, not again for each of its rules.
         if !explored.is_complete || here.clone().next().is_none() {
             continue;
         }
@@ -207,7 +207,7 @@ fn about_nobody(rule: &ExitRule, expected: &[&Role]) -> Finding {
     )
 }
 
-/// A case of a rule that never led where it says, though the engine has an edge to go there.
+/// A case of a rule that never led where it says, although the engine has an edge there.
 fn leading_nowhere(
     workflow: &Workflow,
     rule: &ExitRule,
@@ -244,7 +244,7 @@ fn leading_nowhere(
         .collect()
 }
 
-/// A rule after one that matches whatever was left behind.
+/// A rule below one that always matches first.
 fn covered(workflow: &Workflow, number: usize, rule: &ExitRule) -> Option<Finding> {
     let covers = |above: &&ExitRule| {
         let same_role = above.role.is_none() && rule.role.is_none() || above.role == rule.role;
@@ -270,7 +270,7 @@ fn covered(workflow: &Workflow, number: usize, rule: &ExitRule) -> Option<Findin
     ))
 }
 
-/// A death that a rule was made for, and that led nowhere all the same.
+/// A death that matches a rule, but whose transition is refused.
 pub(super) fn refused(
     workflow: &Workflow,
     visit: &Visit<'_>,
@@ -298,7 +298,7 @@ pub(super) fn refused(
                     when.is_none_or(|when| when.holds(|field| visit.played.task.value(field)))
                 })?;
                 let ways = ways(workflow, status, &case.then, Trigger::Exit);
-                // What else a transition asks for may be missing; then the rules below decide.
+                // Other requirements of the transition may be missing; then the rules below decide.
                 let ready = |edge: &&Edge| is_shown(&edge.gates);
                 if ways.iter().any(ready) {
                     let to = &case.then;

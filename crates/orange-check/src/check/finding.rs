@@ -62,7 +62,7 @@ macro_rules! codes {
         impl FindingCode {
             pub const ALL: &[FindingCode] = &[$(FindingCode::$name),+];
 
-            /// The code as scripts read it.
+            /// The code for scripts.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(FindingCode::$name => $text,)+
@@ -80,9 +80,9 @@ macro_rules! codes {
 }
 
 codes! {
-    /// No task ever comes into a state.
+    /// A state that no task can reach.
     StateUnreachable = "state-unreachable", Warning;
-    /// A task can come to where no end is reachable.
+    /// A task can reach a situation from which no end is reachable.
     NoWayToEnd = "no-way-to-end", Error;
     /// An ended task still holds a workspace.
     WorkspaceLeaked = "workspace-leaked", Error;
@@ -94,27 +94,27 @@ codes! {
     HookWithoutWorkspace = "hook-without-workspace", Error;
     /// A gate's command runs where no workspace is held.
     GateWithoutWorkspace = "gate-without-workspace", Error;
-    /// A workspace is given back while an agent is alive in it.
+    /// A workspace is released while an agent is alive in it.
     AgentEvicted = "agent-evicted", Error;
-    /// A message goes to an agent that is not there and cannot be brought.
+    /// A message goes to an agent that is not running and cannot be started.
     NobodyToTell = "nobody-to-tell", Error;
-    /// A second agent of a role is started beside the first.
+    /// A second agent of a role is started next to the first.
     AgentDoubled = "agent-doubled", Error;
-    /// A state is entered that expects an agent, and none is there or coming.
+    /// A task enters a state that expects an agent, but none is running or starting.
     AgentAbsent = "agent-absent", Error;
-    /// What the scheduler starts can fail, and nothing follows.
+    /// A start by the scheduler can fail, and no edge handles that.
     StartUnanswered = "start-unanswered", Warning;
     /// An exit rule leads to a state that the engine has no edge to.
     ExitTargetMissing = "exit-target-missing", Error;
-    /// An exit rule's transition is refused though everything it asks for is there.
+    /// An exit rule's transition is refused although everything it requires is there.
     ExitRefused = "exit-refused", Error;
-    /// An exit rule is never asked, or never leads where it says.
+    /// An exit rule never applies, or never leads where it says.
     ExitRuleDead = "exit-rule-dead", Warning;
-    /// A state expects an agent whose death no exit rule speaks of.
+    /// A state expects an agent, but no exit rule covers the agent's death.
     ExitRuleMissing = "exit-rule-missing", Error;
-    /// A state expects an agent and does not say how to bring it back.
+    /// A state expects an agent but does not define how to bring it back.
     RespawnMissing = "respawn-missing", Error;
-    /// A cycle needs no person and no counter ends it.
+    /// A cycle needs no user, and no counter ends it.
     EndlessLoop = "endless-loop", Error;
     /// A counter grows beyond what it is compared with.
     LimitExceeded = "limit-exceeded", Warning;
@@ -122,23 +122,23 @@ codes! {
     EdgeDead = "edge-dead", Warning;
     /// An entry is never open.
     EntryDead = "entry-dead", Warning;
-    /// Who did the work can pass its own review.
+    /// An agent that did the work can pass its own review.
     JudgesItself = "judges-itself", Error;
     /// What decided one round decides the next one too.
     StaleArtifact = "stale-artifact", Error;
-    /// An agent can end the task by asking for it.
+    /// An agent can end the task on its own request.
     AgentMayFinish = "agent-may-finish", Warning;
-    /// A transition ends the agent that asked for it, and happens all the same.
+    /// A transition ends the agent that requested it, and still happens.
     AskerEnded = "asker-ended", Note;
-    /// A verb leads to a state that nobody can ask for.
+    /// A verb leads to a state that no role can request.
     VerbLeadsNowhere = "verb-leads-nowhere", Warning;
-    /// A state is of a kind that does not fit what it expects or where it leads.
+    /// A state's kind does not fit what it expects or where it leads.
     KindMismatch = "kind-mismatch", Warning;
-    /// A prompt tells an agent to ask for a status that is not open to it.
+    /// A prompt tells an agent to request a status that is not open to it.
     PromptStatusClosed = "prompt-status-closed", Warning;
-    /// A variable stands in double braces and is not filled in.
+    /// A variable is in double braces and is not filled in.
     VariableInBraces = "variable-in-braces", Warning;
-    /// No prompt tells an agent of a section that its way on depends on.
+    /// No prompt mentions a section to the agent that needs it to move on.
     SectionUnmentioned = "section-unmentioned", Warning;
     /// A declared name is not used.
     Unused = "unused", Warning;
@@ -146,7 +146,7 @@ codes! {
     SettingIgnored = "setting-ignored", Note;
     /// A hook, gate or trigger that this version cannot perform.
     NotAvailable = "not-available", Error;
-    /// The search was stopped before it had seen everything.
+    /// The search was stopped before it had covered everything.
     SearchBounded = "search-bounded", Warning;
 }
 
@@ -173,7 +173,7 @@ impl Serialize for FindingCode {
 }
 
 impl Finding {
-    /// A finding about what the file says.
+    /// A finding about the file itself.
     pub(super) fn new(
         code: FindingCode,
         at: Option<Position>,
@@ -190,7 +190,7 @@ impl Finding {
         }
     }
 
-    /// The same finding, with how it comes about.
+    /// The same finding, with the story of how it happens.
     pub(super) fn told(mut self, story: Story) -> Finding {
         self.story = Some(story);
         self

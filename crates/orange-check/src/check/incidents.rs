@@ -1,6 +1,6 @@
-//! What is noticed during the search: the first of each kind.
+//! Collects what the search notices: the first of each kind.
 //!
-//! The search goes from near to far, so the first is the one with the shortest story.
+//! The search goes from near to far, so the first one has the shortest story.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use super::place::Place;
 use super::story::Story;
 use crate::explore::{Explored, Happening, Notice, Step, Visit, led_to, rules};
 
-/// The first sighting of something.
+/// The first occurrence of something.
 struct Incident {
     at: Option<Position>,
     message: String,
@@ -25,7 +25,7 @@ struct Incident {
     step: Step,
 }
 
-/// Collects what a search shows.
+/// Collects the findings of a search.
 pub(super) struct Incidents<'w> {
     pub(super) workflow: &'w Workflow,
     limits: BTreeMap<FieldName, i64>,
@@ -45,7 +45,7 @@ impl<'w> Incidents<'w> {
         }
     }
 
-    /// The edges that were taken, by their place.
+    /// The edges that were taken, by index.
     pub(super) fn taken(&self) -> &BTreeSet<usize> {
         &self.taken
     }
@@ -55,7 +55,7 @@ impl<'w> Incidents<'w> {
         &self.led
     }
 
-    /// Looks at one step of the search.
+    /// Checks one step of the search.
     pub(super) fn see(&mut self, visit: &Visit<'_>) {
         self.see_notices(visit);
         self.see_end(visit);
@@ -71,7 +71,7 @@ impl<'w> Incidents<'w> {
         }
     }
 
-    /// Remembers the rule that a death was led by, and where.
+    /// Records which rule handled a death, and where it led.
     fn see_led(&mut self, visit: &Visit<'_>) {
         let (Happening::Die { role, .. }, Some(before)) = (&visit.step.happening, visit.before)
         else {
@@ -248,7 +248,7 @@ impl<'w> Incidents<'w> {
                     unanswered_starts.push(finding.told(story));
                 }
                 None => findings.push(finding.told(story)),
-                // One effect that fails and is not answered is one finding, whatever follows.
+                // A failed effect that no edge handles is one finding, whatever follows.
                 Some((label, status)) => {
                     if roots.insert(status.clone()) {
                         findings.push(unanswered(workflow, finding, label, &status).told(story));
@@ -256,7 +256,7 @@ impl<'w> Incidents<'w> {
                 }
             }
         }
-        // Where worse follows from a start that failed, it has been told.
+        // A failed start with worse consequences was already reported.
         findings.extend(unanswered_starts.into_iter().filter(|finding| {
             let story = finding.story.as_ref().and_then(failed_effect);
             story.is_none_or(|(_, status)| !roots.contains(&status))
@@ -265,7 +265,7 @@ impl<'w> Incidents<'w> {
     }
 }
 
-/// The effect on the way that failed, and where it left the task.
+/// The effect in the story that failed, and where it left the task.
 fn failed_effect(story: &Story) -> Option<(&'static str, Status)> {
     let mut steps = story.steps.iter().zip(&story.told);
     steps.find_map(|(step, told)| {
@@ -295,7 +295,7 @@ fn unanswered(workflow: &Workflow, finding: Finding, label: &str, status: &Statu
     }
 }
 
-/// The effects whose failure sets off `spawn_failed`.
+/// The effects whose failure triggers `spawn_failed`.
 pub(super) const STARTS: [&str; 4] = [
     "acquire_workspace",
     "spawn_agent",
@@ -303,7 +303,7 @@ pub(super) const STARTS: [&str; 4] = [
     "run_headless",
 ];
 
-/// The edge that answers a start that failed.
+/// The edge that would handle a failed start.
 pub(super) fn say_what_follows(workflow: &Workflow, status: &Status) -> String {
     let queued = workflow
         .states

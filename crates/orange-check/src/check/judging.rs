@@ -1,8 +1,8 @@
-//! Proof 7: who did the work cannot pass it.
+//! Proof 7: the agent that did the work cannot pass it.
 //!
-//! A pass is a judge's if a judge or a person asked for a status with it. Every other way to take
-//! an edge that asks for one is tried: who works asks itself, and who works writes the pass and
-//! somebody dies at the right moment.
+//! A pass counts as a judge's if a judge or the user requested a status with it. Every other way to
+//! take an edge that requires one is tried: the working agent requests it itself, or the working
+//! agent writes the pass and an agent dies at the right moment.
 
 use std::collections::BTreeSet;
 
@@ -54,9 +54,9 @@ pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
     findings
 }
 
-/// The ways past a judge: from where it judges to where its pass leads, without one.
+/// The edges past a judge: from where it judges to where its pass leads, without a pass.
 ///
-/// Where a pass leads is said by the edges that ask for one and by the exit rules that look for one.
+/// The edges that require a pass and the exit rules that look for one say where it leads.
 fn ways_past(workflow: &Workflow) -> impl Iterator<Item = &Edge> {
     let by_rule = |edge: &Edge| {
         let mut rules = workflow.exit_rules.iter();
@@ -80,7 +80,7 @@ fn ways_past(workflow: &Workflow) -> impl Iterator<Item = &Edge> {
     })
 }
 
-/// A way past the judge that somebody else may ask for.
+/// An edge past the judge that another agent may request.
 fn passed_by(workflow: &Workflow, explored: &Explored, edge: &Edge) -> Option<Finding> {
     let judges = &workflow.state(&edge.from)?.expects;
     let others = every_agent(workflow).into_iter();
@@ -137,7 +137,7 @@ fn works<'w>(workflow: &'w Workflow, role: &Role) -> Option<&'w State> {
 
 /// A judge that is also expected where the work is done would judge itself.
 fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Finding> {
-    // A pass that does not count from a role is no pass of its.
+    // If a gate does not accept a pass from this role, the role cannot pass anything with it.
     let is_believed = |role: &&Role| {
         edge.gates.iter().all(|gate| match &gate.kind {
             GateKind::Section(section) if is_pass(gate) => {
@@ -161,7 +161,7 @@ fn judge_at_work(workflow: &Workflow, state: &State, edge: &Edge) -> Option<Find
     ))
 }
 
-/// A way by which this role's pass is taken for a judgement.
+/// A path on which this role's pass is taken for a judgement.
 fn forged(workflow: &Workflow, explored: &Explored, edge: &Edge, role: &Role) -> Option<Finding> {
     let nodes = explored.nodes.iter().enumerate();
     let mut seen = BTreeSet::new();
@@ -171,7 +171,7 @@ fn forged(workflow: &Workflow, explored: &Explored, edge: &Edge, role: &Role) ->
             .reached_by
             .0
             .map(|before| &explored.nodes[before].situation);
-        // Counters make a difference only to a guard.
+        // Counters matter only to a guard.
         let counted = edge.when.is_some().then_some(situation);
         let key = (
             &situation.alive,
@@ -232,7 +232,8 @@ fn writing(edge: &Edge, role: &Role) -> Step {
     step
 }
 
-/// A death with the pass as somebody left it, and with whatever else the edge asks for.
+/// A death with the pass that was already in the document, and with everything else the edge
+/// requires.
 fn dying_of_kept(edge: &Edge, dying: &Role) -> Step {
     let others = edge.gates.iter().filter(|gate| !is_pass(gate));
     let mut step = dying_with(dying, &others.cloned().collect::<Vec<Gate>>());
@@ -245,7 +246,7 @@ fn passes_of(edge: &Edge) -> Vec<Gate> {
     passes.cloned().collect()
 }
 
-/// The pass stands in the document already when the judging begins, and the judge dies.
+/// The pass is already in the document when the judging begins, and the judge dies.
 fn written_before(edge: &Edge, role: &Role, way: &[Step], dying: &Role) -> Option<Vec<Step>> {
     let (entering, before) = way.split_last()?;
     let mut entering = entering.clone();
@@ -255,7 +256,7 @@ fn written_before(edge: &Edge, role: &Role, way: &[Step], dying: &Role) -> Optio
     Some(steps)
 }
 
-/// Whether the last of these steps takes an edge that asks for a pass.
+/// Whether the last of these steps takes an edge that requires a pass.
 fn passes(workflow: &Workflow, steps: &[Step]) -> bool {
     let mut playing = Playing::new(workflow);
     let mut passed = false;
@@ -288,7 +289,7 @@ fn finding(workflow: &Workflow, edge: &Edge, role: &Role, steps: Vec<Step>) -> F
     .told(Story::tell(workflow, steps))
 }
 
-/// Who judges in a status, for a list in a file.
+/// The judges in a status, as a list for a workflow file.
 fn judges(workflow: &Workflow, status: &Status) -> String {
     let state = workflow.state(status).into_iter();
     let judges = state.flat_map(|state| &state.expects).map(Role::as_str);

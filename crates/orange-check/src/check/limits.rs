@@ -1,4 +1,4 @@
-//! The value beyond which a counter should not go.
+//! The value that a counter should not exceed.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,7 @@ use orange_engine::language::exit_rules::ExitOutcome;
 use orange_engine::language::when::{Comparison, Operator, When};
 use orange_engine::names::FieldName;
 
-/// The value beyond which each field that is counted should not go: the highest that a guard still
-/// reacts to.
+/// The value that each counter should not exceed: the highest one that a guard still reacts to.
 pub(super) fn limits(workflow: &Workflow) -> BTreeMap<FieldName, i64> {
     let edges = workflow.edges.iter().filter_map(|edge| edge.when.as_ref());
     let cases = workflow
@@ -29,7 +28,7 @@ pub(super) fn limits(workflow: &Workflow) -> BTreeMap<FieldName, i64> {
     limits
 }
 
-/// The smallest value for which a comparison answers as it does for every larger one.
+/// The smallest value from which on a comparison always has the same result.
 fn turning_point(comparison: &Comparison) -> i64 {
     match comparison.operator {
         Operator::Less | Operator::GreaterOrEqual => comparison.value,

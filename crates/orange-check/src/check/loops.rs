@@ -1,7 +1,7 @@
-//! Proof 5: a counter bounds every cycle that needs no person.
+//! Proof 5: a counter bounds every cycle that needs no user.
 //!
-//! Counters stand still one beyond the largest number they are compared with, so a counter that
-//! bounds a cycle leads out of it, and a cycle that is left among the situations is endless.
+//! Counters stop one above the largest number they are compared with. So a counter that bounds a
+//! cycle leads out of it, and a cycle that remains among the situations is endless.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,10 +13,10 @@ use super::finding::{Finding, FindingCode};
 use super::story::Story;
 use crate::explore::{Arc, Explored, Playing, Step};
 
-/// How many situations of one status are tried as the first of a cycle, in one knot.
+/// How many situations of one status are tried as the start of a cycle, per knot.
 const MOST_STARTS: usize = 12;
 
-/// How many nearer beginnings of a cycle are tried for its story.
+/// How many nearer starts of a cycle are tried for its story.
 const MOST_TRIED: usize = 24;
 
 pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
@@ -41,7 +41,7 @@ pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
             cycles.entry(statuses.collect()).or_insert(cycle);
         }
     }
-    // A cycle that goes through another one is endless because of that one.
+    // A cycle that contains another one is endless because of that one.
     let wider = |statuses: &BTreeSet<&Status>| {
         let mut others = cycles.keys();
         others.any(|other| {
@@ -59,15 +59,15 @@ pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
         .collect()
 }
 
-/// What can happen in a situation without a person.
+/// What can happen in a situation without the user.
 fn by_itself(explored: &Explored, number: usize) -> impl Iterator<Item = &Arc> {
     let arcs = explored.nodes[number].arcs.iter();
     arcs.filter(|arc| !explored.steps[arc.step].is_by_person())
 }
 
-/// For each situation the knot it is in: situations that lead to each other without a person.
+/// For each situation, its knot: the situations that lead to each other without the user.
 ///
-/// This is Tarjan's search with the recursion spelled out, because knots may be deep.
+/// This is Tarjan's algorithm without recursion, because knots may be deep.
 fn knots(explored: &Explored) -> Vec<usize> {
     const UNSEEN: usize = usize::MAX;
     let count = explored.nodes.len();
@@ -158,12 +158,12 @@ fn shortest_cycle(explored: &Explored, knots: &[usize], start: usize) -> Option<
     None
 }
 
-/// How often a cycle must go round to count as endless: more often than anybody counts.
+/// How many rounds count as endless: more than any counter counts.
 const ROUNDS: usize = 30;
 
-/// The nearest situation from which the cycle goes round for ever.
+/// The nearest situation from which the cycle repeats forever.
 ///
-/// The cycle itself was found where counters stand still; a story need not wait for that.
+/// The cycle was found where the counters have stopped, but its story can start earlier.
 fn nearest_start(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)]) -> usize {
     let (found, _) = cycle[0];
     let there = &explored.nodes[found].situation;
@@ -188,7 +188,7 @@ fn nearest_start(workflow: &Workflow, explored: &Explored, cycle: &[(usize, Arc)
         .unwrap_or(found)
 }
 
-/// Leaves one round of names that repeat; only something else differed from round to round.
+/// Shortens repeated names to one round; the rounds differed in something that is not shown.
 fn shorten(names: &mut Vec<String>) {
     let rounds = names.len().saturating_sub(1);
     let repeats = |round: usize| {

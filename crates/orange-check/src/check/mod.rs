@@ -1,7 +1,7 @@
-//! Proves a workflow safe, or tells how it is not.
+//! Proves a workflow safe, or shows how it is not.
 //!
-//! Everything a workflow can do is explored through the same `decide` and `apply` that run tasks,
-//! so that proof and behaviour cannot drift apart. What can be seen in the file alone is found
+//! The check explores everything a workflow can do through the same `decide` and `apply` that run
+//! tasks, so proof and behaviour cannot drift apart. What is visible in the file alone is found
 //! without a search.
 
 mod arrivals;
@@ -50,7 +50,7 @@ pub struct Covered {
 }
 
 impl Checked {
-    /// How many findings are this bad.
+    /// How many findings have this severity.
     pub fn count(&self, severity: Severity) -> usize {
         let findings = self.findings.iter();
         findings.filter(|it| it.severity == severity).count()
@@ -62,7 +62,7 @@ pub fn check(workflow: &Workflow) -> Checked {
     check_within(workflow, most_situations(workflow))
 }
 
-/// Checks a workflow, looking at no more than this many situations.
+/// Checks a workflow, exploring at most this many situations.
 pub fn check_within(workflow: &Workflow, most: usize) -> Checked {
     let mut incidents = Incidents::new(workflow);
     let explored = explore(workflow, most, &mut |visit| incidents.see(visit));
@@ -84,7 +84,7 @@ pub fn check_within(workflow: &Workflow, most: usize) -> Checked {
     }
 }
 
-/// A rule that is refused is told with its story; that it leads nowhere follows from that.
+/// A refused rule is reported with its story, so the finding that it leads nowhere is redundant.
 fn drop_repetitions(findings: &mut Vec<Finding>) {
     let refused: Vec<_> = findings
         .iter()

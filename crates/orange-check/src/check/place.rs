@@ -1,4 +1,4 @@
-//! Where in a workflow something comes from, and what to call it.
+//! Where in a workflow something happens, and what to call it.
 
 use orange_engine::language::hooks::Hook;
 use orange_engine::language::workflow::Target;
@@ -7,7 +7,7 @@ use orange_engine::names::Status;
 
 use crate::explore::{Happening, Notice, Step, Visit};
 
-/// The way that something happened on.
+/// The edge or entry on which something happened.
 pub(super) struct Place<'w> {
     pub(super) at: Option<Position>,
     pub(super) way: String,
@@ -15,7 +15,7 @@ pub(super) struct Place<'w> {
 }
 
 impl<'w> Place<'w> {
-    /// The place of what happens before any status changes.
+    /// The place of what happens before any status change.
     fn of_step(workflow: &'w Workflow, step: &Step) -> Place<'w> {
         let entry = match &step.happening {
             Happening::Begin { entry, .. } => {
@@ -86,7 +86,7 @@ impl<'w> Place<'w> {
         }
     }
 
-    /// The place of the hook of this name, else of the way itself.
+    /// The position of the hook with this label, else of the edge or entry itself.
     pub(super) fn hook(&self, label: &str) -> Option<Position> {
         let mut hooks = self.hooks.iter();
         hooks

@@ -1,4 +1,4 @@
-//! What prompts promise that the workflow does not keep.
+//! Finds prompts that promise what the workflow does not keep.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,11 @@ use orange_engine::role::Role;
 
 use super::finding::{Finding, FindingCode};
 
-/// A text that an agent of some role gets.
+/// A text that an agent of some role receives.
 struct Text<'w> {
     role: Role,
     prompt: &'w Prompt,
-    /// What it is called, and where it stands.
+    /// Its name and position.
     name: String,
     at: Option<Position>,
 }
@@ -41,7 +41,7 @@ fn place(workflow: &Workflow, name: &PromptName) -> Option<Position> {
         .map(|it| it.at)
 }
 
-/// Every text with every role it is for, once.
+/// Every text with each role it is for, without duplicates.
 fn texts(workflow: &Workflow) -> Vec<Text<'_>> {
     let mut seen: BTreeSet<(Role, &PromptName)> = BTreeSet::new();
     let mut texts = Vec::new();
@@ -75,9 +75,9 @@ fn texts(workflow: &Workflow) -> Vec<Text<'_>> {
     texts
 }
 
-/// The statuses that a text says to ask for, and whether the person is to ask.
+/// The statuses that a text says to request, and whether the user is to request them.
 ///
-/// A command that names the task is for somebody outside its session.
+/// A command that names the task is meant for a caller outside its session.
 fn asked_for(text: &str) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     for part in text.split("task update").skip(1) {
@@ -133,7 +133,7 @@ fn closed_statuses(workflow: &Workflow, text: &Text<'_>) -> Vec<Finding> {
     findings
 }
 
-/// What a text could name instead: everything that is open to its reader somewhere.
+/// What a text could name instead: every status that its reader may request somewhere.
 fn instead(workflow: &Workflow, role: &Role) -> String {
     let mut names: Vec<String> = Vec::new();
     let states = workflow.states.iter();
@@ -172,7 +172,7 @@ fn hidden_variables(workflow: &Workflow) -> Vec<Finding> {
     findings
 }
 
-/// Whether a text names a section: by its heading, or as the section of that title.
+/// Whether a text names a section, by its heading or as the section with that title.
 fn mentions(text: &str, section: &SectionName) -> bool {
     let text = text.to_ascii_lowercase();
     let title = section.title().to_ascii_lowercase();
@@ -191,7 +191,7 @@ fn mentions(text: &str, section: &SectionName) -> bool {
     by_heading || named.iter().any(|named| text.contains(named.as_str()))
 }
 
-/// An agent that is never told of a section learns of it only by being refused.
+/// An agent that no prompt tells about a section learns of it only from a refusal.
 fn unmentioned_sections(workflow: &Workflow, texts: &[Text<'_>]) -> Vec<Finding> {
     let mut told = BTreeSet::new();
     let mut findings = Vec::new();

@@ -66,7 +66,7 @@ fn stranded(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
         first.entry(status(*number)).or_insert(*number);
     }
     let is_lost: BTreeSet<usize> = lost.iter().copied().collect();
-    // Whoever can only come where others are lost is lost because of them.
+    // A status that leads only to other lost ones is lost because of those.
     let leads_on = |lost: &Status| {
         let mut here = is_lost.iter().filter(|number| status(**number) == lost);
         here.any(|number| {
@@ -111,8 +111,8 @@ fn lost(workflow: &Workflow, explored: &Explored) -> Vec<usize> {
             before[arc.to].push(number);
         }
     }
-    // A search that was stopped does not know where the situations lead that it did not expand, or
-    // not to the end.
+    // A search that was stopped does not know where situations lead that it did not expand, or not
+    // fully.
     let may_end = |number: &usize| {
         let node = &nodes[*number];
         workflow.is_terminal(&node.situation.status) || !node.is_complete
@@ -127,7 +127,7 @@ fn lost(workflow: &Workflow, explored: &Explored) -> Vec<usize> {
     (0..nodes.len()).filter(|number| !ends[*number]).collect()
 }
 
-/// An edge written once is dead only if it is dead wherever it starts.
+/// An edge that is written once is dead only if it is dead from every source.
 fn dead_edges(workflow: &Workflow, explored: &Explored, taken: &BTreeSet<usize>) -> Vec<Finding> {
     let alive: BTreeSet<_> = taken
         .iter()
@@ -143,7 +143,7 @@ fn dead_edges(workflow: &Workflow, explored: &Explored, taken: &BTreeSet<usize>)
     let mut findings = Vec::new();
     for edge in &workflow.edges {
         let is_dead = !alive.contains(&edge.at);
-        // A state that nothing reaches is told once, not again for each of its edges.
+        // An unreachable state is reported once, not again for each of its edges.
         let reached = workflow
             .edges
             .iter()

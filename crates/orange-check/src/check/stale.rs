@@ -1,7 +1,7 @@
-//! What was shown in one round must not decide the next.
+//! Evidence from one round must not decide the next.
 //!
-//! A gate without `fresh` is satisfied by what stands in the document from before. That is harmless
-//! where the same agents go on, and wrong where the gate is a verdict or hands the work over.
+//! A gate without `fresh` accepts what is in the document from before. That is harmless while the
+//! same agents continue, but wrong if the gate is a verdict or hands the work over.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -42,7 +42,7 @@ pub(super) fn find(workflow: &Workflow, explored: &Explored) -> Vec<Finding> {
     findings
 }
 
-/// Whether a gate judges, or hands the work to somebody else.
+/// Whether a gate judges the work or hands it to another role.
 fn decides(workflow: &Workflow, edge: &Edge, gate: &SectionGate) -> bool {
     let expects = |status: &Status| -> BTreeSet<&Role> {
         let state = workflow.state(status);
@@ -56,7 +56,7 @@ fn decides(workflow: &Workflow, edge: &Edge, gate: &SectionGate) -> bool {
     gate.verdict.is_some() || (!from.is_empty() && from != to)
 }
 
-/// The same edge taken twice with one and the same section, without a person deciding it.
+/// The same edge taken twice with the same section, without a decision by the user.
 fn second_round(
     workflow: &Workflow,
     explored: &Explored,
@@ -93,13 +93,13 @@ fn second_round(
             let again = again.map(|arc| &explored.steps[arc.step]).filter(|step| {
                 !step.is_by_person() && step.shown.gates.contains(gate) && step.fails.is_none()
             });
-            // A death is the better story: nobody even asked.
+            // A death makes the better story, because it happens without a request.
             let mut again: Vec<&Step> = again.collect();
             again.sort_by_key(|step| !matches!(step.happening, Happening::Die { .. }));
             again.into_iter().find_map(|step| {
                 let mut steps = steps.clone();
                 let mut last = keeping(step, gate);
-                // Nobody stands for the old section anew.
+                // No role vouches for the old section again.
                 last.shown.brought_by = None;
                 steps.push(last);
                 takes_at_last(workflow, &steps, gate).then_some(steps)
@@ -107,7 +107,7 @@ fn second_round(
         })
 }
 
-/// The step with the gate's section as it was.
+/// The step with the gate's section unchanged.
 fn keeping(step: &Step, gate: &Gate) -> Step {
     let mut step = step.clone();
     step.shown.gates.retain(|shown| shown != gate);
@@ -115,7 +115,7 @@ fn keeping(step: &Step, gate: &Gate) -> Step {
     step
 }
 
-/// The shortest way to a status again, on which nothing sets the section aside.
+/// The shortest path back to a status on which nothing archives the section.
 fn way_back(
     workflow: &Workflow,
     explored: &Explored,

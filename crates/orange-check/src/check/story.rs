@@ -1,4 +1,4 @@
-//! Stories: the shortest way to where something is wrong.
+//! Stories: the shortest path to where something is wrong.
 
 use orange_engine::effect::Effect;
 use orange_engine::event::Fact;
@@ -35,7 +35,7 @@ pub struct Told {
 }
 
 impl Story {
-    /// Tells these steps; each is taken once more, so what is told is what happens.
+    /// Tells these steps. Each is played again, so the story is what really happens.
     pub(super) fn tell(workflow: &Workflow, steps: Vec<Step>) -> Story {
         let mut playing = Playing::new(workflow);
         let mut told = Vec::new();
@@ -71,7 +71,7 @@ impl Story {
     }
 }
 
-/// What is kept from here on is new when it is shown for the first time.
+/// A kept section counts as new the first time it is shown.
 fn as_told(step: &Step, old: &[&Gate]) -> Step {
     let mut step = step.clone();
     let (kept, new) = step
@@ -85,7 +85,7 @@ fn as_told(step: &Step, old: &[&Gate]) -> Step {
     step
 }
 
-/// An effect by its name, and a start with whom it starts.
+/// The name of an effect; for a start, also the role that it starts.
 fn named(effect: &Effect) -> String {
     let label = effect.label();
     match effect {

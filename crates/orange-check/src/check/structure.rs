@@ -1,4 +1,4 @@
-//! What can be seen in the file alone.
+//! Findings that are visible in the file alone.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn unused(workflow: &Workflow) -> Vec<Finding> {
         .collect()
 }
 
-/// A verb must find an edge from somewhere it may be said.
+/// A verb must have an edge from some status in which it may be used.
 fn verbs(workflow: &Workflow) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (verb, targets) in &workflow.verbs {
@@ -79,7 +79,7 @@ fn leads_nowhere(verb: Verb, target: &Target, at: Position) -> Finding {
     )
 }
 
-/// What is read for the sake of workflows that name it.
+/// Settings that are accepted only for workflows that contain them.
 fn ignored(workflow: &Workflow) -> impl Iterator<Item = Finding> {
     let declared = workflow.declared.iter();
     let intervals = declared.filter(|it| it.what == Naming::PollInterval);
@@ -93,7 +93,7 @@ fn ignored(workflow: &Workflow) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// The kind of a state decides who looks after it, so it must be the right one.
+/// The kind of a state decides how it is handled, so it must be the right one.
 fn kinds(workflow: &Workflow) -> Vec<Finding> {
     let states = workflow.states.iter();
     let wrong = states.filter_map(|state| Some((state, misfit(workflow, state)?)));

@@ -7,7 +7,7 @@ use super::difference::{Change, Difference, Way};
 use super::table::{Fact, Row};
 use super::wording::event;
 
-/// The triggers of which the first open transition is taken.
+/// The triggers for which the first open transition is taken.
 const TRIED_IN_ORDER: [Trigger; 6] = [
     Trigger::SpawnFailed,
     Trigger::Merged,
@@ -56,7 +56,7 @@ pub(super) fn compare(status: &Status, old: &[Row], new: &[Row]) -> Vec<Differen
     found
 }
 
-/// The row without who may ask for it and, unless that is kept, when.
+/// The row without its roles and, unless `keeps_guard`, without its guard.
 fn bare(row: &Row, keeps_guard: bool) -> Option<Way> {
     let mut way = row.way.clone();
     if let Some(Way::Leaving { by, when, .. }) = &mut way {
@@ -77,7 +77,7 @@ fn tried(rows: &[Row], wanted: Trigger) -> Vec<String> {
     targets
 }
 
-/// A list of which the first open item is taken, if an item can now be taken before an old one.
+/// A list of which the first open item is taken, if a new item can now precede an old one.
 pub(super) fn reordered(subject: &str, old: &[String], new: &[String]) -> Option<Difference> {
     let kept: Vec<String> = old.iter().filter(|it| new.contains(it)).cloned().collect();
     (!new.starts_with(&kept)).then(|| Difference {
@@ -138,13 +138,13 @@ fn parts(old: &Fact, new: &Fact) -> Vec<Difference> {
     pairs.collect()
 }
 
-/// Whether the place of a fact among its neighbours matters.
+/// Whether the order of a fact among its neighbours matters.
 fn is_ordered(fact: &Fact) -> bool {
     use Change::{ExitRule, Field, Step};
     matches!(fact.change, Step | Field | ExitRule)
 }
 
-/// Where a new hook or rule stands among the others.
+/// The position of a new hook or rule among the others.
 fn place(fact: &Fact, facts: &[Fact]) -> Option<String> {
     let is_placed = |fact: &&Fact| is_ordered(fact) && fact.change != Change::Field;
     let is_among_others = facts.iter().filter(is_placed).count() > 1;
@@ -157,7 +157,7 @@ fn place(fact: &Fact, facts: &[Fact]) -> Option<String> {
     })
 }
 
-/// Facts that stayed, in another order.
+/// Facts that stayed, but in another order.
 fn moved(old: &[Fact], new: &[Fact]) -> Option<Difference> {
     let kept = |these: &[Fact], others: &[Fact]| -> Vec<Fact> {
         let kept = these
@@ -177,8 +177,8 @@ fn moved(old: &[Fact], new: &[Fact]) -> Option<Difference> {
     })
 }
 
-/// Pairs two lists by the first rule that fits, then the next: what is new comes in its place, what
-/// is gone comes last.
+/// Pairs two lists by the first rule that matches, then the next: new items come in their place,
+/// removed ones come last.
 fn paired<'a, T>(
     old: &'a [T],
     new: &'a [T],

@@ -96,7 +96,7 @@ pub enum Sign {
 }
 
 impl Difference {
-    /// Whether something came, went or changed; a parameter only changes its hook.
+    /// Whether something was added, removed or changed; a parameter only changes its hook.
     pub fn sign(&self) -> Sign {
         match (&self.old, &self.new) {
             _ if self.parameter.is_some() => Sign::Changed,

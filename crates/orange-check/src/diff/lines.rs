@@ -1,11 +1,11 @@
-//! The lines of a text that went and came.
+//! The lines that were removed from and added to a text.
 
 use super::difference::Sign;
 
-/// The longest texts, in pairs of changed lines, that are compared line by line.
+/// The largest number of line pairs that is compared line by line.
 const MAX_PAIRS: usize = 1 << 20;
 
-/// The lines that went and came, in order; what stayed between two of them is one `…`.
+/// The removed and added lines, in order; unchanged lines between two of them become one `…`.
 pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<(Sign, &'a str)> {
     let (mut old, mut new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -16,7 +16,7 @@ pub fn lines<'a>(old: &'a str, new: &'a str) -> Vec<(Sign, &'a str)> {
     old.truncate(old.len() - end);
     new.truncate(new.len() - end);
 
-    // For each pair of places, how many lines the rests of both texts have in common, in order.
+    // For each pair of positions, how many lines the rests of both texts have in common, in order.
     let width = new.len() + 1;
     let mut common = vec![0; (old.len() + 1) * width];
     if old.len().saturating_mul(new.len()) <= MAX_PAIRS {

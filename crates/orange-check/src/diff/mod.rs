@@ -1,8 +1,8 @@
-//! What a change of a workflow changes in behaviour.
+//! How a change to a workflow changes its behaviour.
 //!
-//! Each workflow becomes a table of what can happen in a status, who may ask, what it takes and what
-//! follows. Workflows with equal tables behave alike; where the tables differ, each difference is
-//! data with one sentence.
+//! Each workflow becomes a table of what can happen in a status, which roles may request it, what
+//! it requires and what follows. Workflows with equal tables behave the same; where the tables
+//! differ, each difference is data with one sentence.
 
 mod compare;
 mod difference;
@@ -20,8 +20,8 @@ use orange_engine::language::Workflow;
 use orange_engine::language::workflow::State;
 use orange_engine::role::Role;
 
-/// Every difference in behaviour: status by status in the order of the new workflow, then states
-/// that are gone, then what concerns the whole workflow.
+/// Every difference in behaviour: status by status in the order of the new workflow, then removed
+/// states, then what concerns the whole workflow.
 pub fn diff(old: &Workflow, new: &Workflow) -> Vec<Difference> {
     let built_in = [Role::Human, Role::Engine, Role::Worker, Role::Reviewer];
     let own = old.roles.iter().chain(&new.roles).cloned();
@@ -35,7 +35,7 @@ pub fn diff(old: &Workflow, new: &Workflow) -> Vec<Difference> {
     }
     let states = old.states.iter();
     for gone in states.filter(|it| new.state(&it.name).is_none()) {
-        // With the state everything goes that could happen there.
+        // Removing a state removes everything that could happen there.
         let found = compare::compare(&gone.name, &rows(old, gone), &[]);
         differences.extend(found.into_iter().filter(|it| it.change == Change::State));
     }
@@ -43,7 +43,7 @@ pub fn diff(old: &Workflow, new: &Workflow) -> Vec<Difference> {
     differences
 }
 
-/// What concerns no single status. A prompt in one workflow only shows where it is used.
+/// What concerns no single status. A prompt that only one workflow has shows up where it is used.
 fn whole(old: &Workflow, new: &Workflow) -> Vec<Difference> {
     let entries = |workflow: &Workflow| -> Vec<String> {
         let entries = workflow.entries.iter();

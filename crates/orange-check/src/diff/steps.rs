@@ -15,7 +15,7 @@ type Parts = Vec<(&'static str, String)>;
 
 /// Everything that happens, in order.
 pub(super) fn steps(workflow: &Workflow, set: &[workflow::Change], hooks: &[Hook]) -> Vec<Fact> {
-    // `set` names each field once, so that the order says nothing.
+    // `set` names each field once, so its order has no meaning.
     let mut facts: Vec<Fact> = set.iter().map(field).collect();
     facts.sort_by(|one, two| one.subject.cmp(&two.subject));
     facts.extend(hooks.iter().map(|hook| step(workflow, hook)));
@@ -83,7 +83,7 @@ fn action(workflow: &Workflow, action: &Action) -> (String, Parts) {
     (about, parts)
 }
 
-/// Which role is meant, where the name of the action does not say it.
+/// The role, where the name of the action does not include it.
 fn of_role(action: &Action, role: &Role) -> String {
     if action.label().ends_with(role.as_str()) {
         return String::new();
@@ -116,7 +116,7 @@ fn spawn_parts(workflow: &Workflow, spawn: &SpawnHook, usual: Permissions) -> Pa
     parts
 }
 
-/// How a role is respawned: as it is started at first, but for its prompt and its permissions.
+/// How a role is respawned: like its first start, except for its prompt and its permissions.
 pub(super) fn respawn(workflow: &Workflow, role: &Role, how: &Respawn) -> Fact {
     let first = workflow.first_start(role);
     let spawn = SpawnHook {
@@ -139,13 +139,13 @@ pub(super) fn respawn(workflow: &Workflow, role: &Role, how: &Respawn) -> Fact {
     }
 }
 
-/// A text with its limits filled in; a line break at its end says nothing.
+/// A text with its limits filled in; a trailing line break has no meaning.
 pub(super) fn spelled_out(workflow: &Workflow, text: &Prompt) -> String {
     let limit = |name: &str| workflow.limits.get(name).map(ToString::to_string);
     text.spelled_out(limit).trim_end().to_owned()
 }
 
-/// A parameter's value as a sentence shows it: a text of the author's is quoted and cut short.
+/// A parameter's value in a sentence: the author's texts are quoted and shortened.
 pub(super) fn shown(parameter: &str, value: &str) -> String {
     match parameter {
         "message" | "window" => excerpt(value),

@@ -1,7 +1,7 @@
 //! A workflow as a table: one row per status, event and target.
 //!
-//! A row holds what it takes and what happens, each as a text that does not depend on names of
-//! gates and limits, nor on the order of what has no order. No gate and no role stops a pull request
+//! A row holds what it requires and what happens, each as a text that does not depend on names of
+//! gates and limits, nor on an order without meaning. No gate and no role can stop a pull request
 //! that is already merged or closed, so such a row has neither.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use orange_engine::wording::{all, duration, the};
 use super::difference::{Change, Way};
 use super::steps::{respawn, spelled_out, steps};
 
-/// A row: what can happen, and everything that is known about it.
+/// A row: what can happen, and everything known about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row {
     /// Which row of its status; absent for the status itself and for the whole workflow.
@@ -25,13 +25,13 @@ pub(super) struct Row {
     pub(super) facts: Vec<Fact>,
 }
 
-/// One thing that is known about a row.
+/// One known thing about a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fact {
     pub(super) change: Change,
-    /// Tells facts of one kind apart.
+    /// Distinguishes facts of the same kind.
     pub(super) subject: String,
-    /// Values by name; a fact that is one value has it under an empty name.
+    /// Values by name; a fact that is a single value has it under an empty name.
     pub(super) parts: Vec<(&'static str, String)>,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn whole(workflow: &Workflow) -> Row {
         }
         Fact::new(Change::Verb, format!("the verb `{verb}`"), text)
     });
-    // A field that is not declared has the value 0 as well.
+    // A field that is not declared also has the value 0.
     let fields = workflow.fields.iter().filter(|(_, value)| **value != 0);
     let fields = fields.map(|(field, value)| {
         let subject = format!("the field `{field}`");
@@ -146,7 +146,7 @@ fn guard(when: Option<&When>) -> Option<Fact> {
     when.map(|when| Fact::new(Change::Guard, "", guard_text(when)))
 }
 
-/// A guard with its limits filled in; the order of its comparisons says nothing.
+/// A guard with its limits filled in; the order of its comparisons has no meaning.
 fn guard_text(when: &When) -> String {
     let comparisons = when.comparisons().iter();
     let mut texts: Vec<String> = comparisons.map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! The sentences that tell what differs.
+//! The sentences that describe differences.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl fmt::Display for Difference {
 }
 
 impl Difference {
-    /// What differs, for a reader who knows the row; only a row that came or went is named.
+    /// What differs, for a reader who knows the row; only an added or removed row is named.
     pub fn sentence(&self) -> String {
         match (self.change, &self.old, &self.new) {
             (Change::Transition, ..) => self.transition(),
@@ -33,7 +33,7 @@ impl Difference {
         }
     }
 
-    /// Who or what does what: now, no longer, or in another way.
+    /// Which subject does what: now, no longer, or differently.
     fn claim(&self) -> String {
         let (subject, verb) = match self.change {
             Change::Respawn if self.parameter.is_some() => (self.subject(), "respawns with"),
@@ -76,7 +76,7 @@ impl Difference {
         self.subject.as_deref().unwrap_or_default()
     }
 
-    /// A row that came or went.
+    /// A row that was added or removed.
     fn transition(&self) -> String {
         let (now, summary) = match (&self.new, &self.way) {
             (Some(summary), _) if summary.is_empty() => ("now", String::new()),
@@ -129,7 +129,7 @@ fn who(by: &[Role]) -> String {
     }
 }
 
-/// What sets a transition off; a merge can be asked for as well as observed.
+/// What triggers a transition; a merge can be requested as well as observed.
 fn cause(trigger: Trigger, by: &[Role]) -> String {
     match (trigger, by) {
         (Trigger::Merged, [_, ..]) => format!("a merge by {}", who(by)),
@@ -137,7 +137,7 @@ fn cause(trigger: Trigger, by: &[Role]) -> String {
     }
 }
 
-/// What sets a transition off that no role asks for.
+/// What triggers a transition that no role requests.
 pub(super) fn event(trigger: Trigger) -> &'static str {
     match trigger {
         Trigger::Request => "a request",
@@ -170,7 +170,7 @@ impl Fact {
 }
 
 impl Row {
-    /// What it takes and what happens.
+    /// What it requires and what happens.
     pub(super) fn summary(&self) -> String {
         let told = |lead: &str, change: Change| {
             let facts = self.facts.iter().filter(|fact| fact.change == change);

@@ -1,4 +1,4 @@
-//! Documents, facts and reports that show exactly what gates ask for.
+//! Documents, facts and reports that satisfy exactly the given gates.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,9 +25,9 @@ struct Wanted<'a> {
     kept: bool,
 }
 
-/// A TASK.md that satisfies the gates on sections, and has no other section a gate reads.
+/// A TASK.md that satisfies the section gates and has no other section that a gate reads.
 ///
-/// The number makes what is new differ from everything that was shown before.
+/// The number makes new content differ from everything that was shown before.
 pub(super) fn document(shown: &Shown, number: usize) -> Option<Document> {
     let mut text = String::new();
     for (name, wanted) in sections(shown) {
@@ -37,7 +37,7 @@ pub(super) fn document(shown: &Shown, number: usize) -> Option<Document> {
     Document::parse(text.as_bytes()).ok()
 }
 
-/// The same TASK.md with what is new in it; every other section stays.
+/// The same TASK.md with the new content in it; every other section stays.
 pub(super) fn write(document: &Document, shown: &Shown, number: usize) -> Document {
     let mut written = document.clone();
     for (name, wanted) in sections(shown) {
@@ -80,7 +80,7 @@ fn add<'a>(wanted: &mut Wanted<'a>, gate: &'a SectionGate, kept: bool) {
     wanted.kept |= kept;
 }
 
-/// A world in which the gates hold, and what other gates ask for does not.
+/// A world in which these gates hold, and requirements of other gates do not.
 pub(super) fn facts(workflow: &Workflow, shown: &Shown, entered: u64) -> Facts {
     let mut holds = Vec::new();
     let mut pull_request = None;
@@ -109,7 +109,7 @@ pub(super) fn facts(workflow: &Workflow, shown: &Shown, entered: u64) -> Facts {
             base: CommitId::new("base"),
             holds,
             unclean: Unclean::default(),
-            // The branch has a commit that a merge can take, whatever the gates ask.
+            // The branch has a commit that a merge can take, whatever the gates require.
             named: Some(NamedCommit {
                 commit: CommitId::new("head"),
                 commits_since: Some(0),
@@ -122,7 +122,7 @@ pub(super) fn facts(workflow: &Workflow, shown: &Shown, entered: u64) -> Facts {
     }
 }
 
-/// Every command a gate runs, failing.
+/// Every command that a gate runs, failing.
 fn every_command(workflow: &Workflow) -> BTreeMap<Vec<String>, CommandResult> {
     workflow
         .every_gate()
@@ -133,11 +133,11 @@ fn every_command(workflow: &Workflow) -> BTreeMap<Vec<String>, CommandResult> {
         .collect()
 }
 
-/// The reports that these gates tell apart: one that satisfies them, if there is one.
+/// A report that satisfies these gates, if there is one.
 pub(super) fn report<'a>(gates: impl Iterator<Item = &'a ReportGate>) -> Report {
     let mut report = of_outcome(Outcome::Done);
     let mut gates: Vec<&ReportGate> = gates.collect();
-    // What a report amounts to decides most of it, so the single fields come after.
+    // The outcome determines most of a report, so the single fields come after it.
     gates.sort_by_key(|gate| gate.field != ReportField::Outcome);
     for gate in gates {
         satisfy(&mut report, gate);
@@ -145,7 +145,7 @@ pub(super) fn report<'a>(gates: impl Iterator<Item = &'a ReportGate>) -> Report 
     report
 }
 
-/// A plain report that amounts to this.
+/// A plain report with this outcome.
 pub(super) fn of_outcome(outcome: Outcome) -> Report {
     let mut report = Report {
         summary: String::from("said"),

@@ -1,9 +1,9 @@
 //! Everything that can happen to a task, tried through `decide`.
 //!
-//! A [`Situation`] is what decides about a task's future: its status, its counters, what it holds
-//! and who is alive. A [`Step`] leads from one to the next, by the same `decide` and `apply` that
-//! run tasks, so what is explored cannot differ from what happens. Between two steps every effect
-//! has been performed; that an effect fails is a step of its own.
+//! A [`Situation`] is what determines a task's future: its status, its counters, what it holds and
+//! which agents are alive. A [`Step`] leads from one to the next through the same `decide` and
+//! `apply` that run tasks, so what is explored cannot differ from what happens. Between two steps
+//! every effect has been performed; a failing effect is a step of its own.
 
 mod artifact;
 mod notice;

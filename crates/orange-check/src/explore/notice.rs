@@ -1,4 +1,4 @@
-//! What is noticed while events are folded, and only then.
+//! What can be noticed only while events are folded.
 
 use orange_engine::effect::Effect;
 use orange_engine::event::{Event, Fact, StatusChanged};
@@ -12,29 +12,29 @@ use orange_engine::task::{Task, Workspace};
 /// Something worth knowing about a step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Notice {
-    /// This edge was taken, counted in the order of the workflow.
+    /// This edge of the workflow was taken.
     Took {
-        /// Its place.
+        /// The edge's index.
         edge: usize,
     },
-    /// The edge just taken asks a command, and no workspace is there to run it in.
+    /// The edge just taken has a command gate, but there is no workspace to run the command in.
     GateWithoutWorkspace,
-    /// An effect was planned that needs a workspace, and none is held.
+    /// An effect was planned that needs a workspace, but none is held.
     NoWorkspace {
         /// The effect's name.
         label: &'static str,
     },
-    /// An agent is started while one of its role is alive.
+    /// An agent is started while another one of its role is alive.
     Doubled { role: Role },
-    /// A message goes to somebody who is not there and cannot be brought.
+    /// A message goes to an agent that is not running and cannot be started.
     NobodyToTell { role: Role },
-    /// The workspace is given back while somebody is alive in it.
+    /// The workspace is released while an agent is alive in it.
     Evicted { role: Role },
-    /// A field was counted up.
+    /// A field was incremented.
     Counted { field: FieldName, value: i64 },
 }
 
-/// Looks at an event with the task as it is just before.
+/// Checks an event against the task as it was just before.
 pub(super) fn notice(workflow: &Workflow, task: &Task, event: &Event, found: &mut Vec<Notice>) {
     match &event.fact {
         Fact::StatusChanged(changed) => took(workflow, task, changed, found),
@@ -63,7 +63,7 @@ fn took(workflow: &Workflow, task: &Task, changed: &StatusChanged, found: &mut V
     }
 }
 
-/// The edge by which a status changed: load rule 7 leaves one for each source, target and trigger.
+/// The edge by which a status changed; load rule 7 leaves one per source, target and trigger.
 fn edge_taken(workflow: &Workflow, task: &Task, changed: &StatusChanged) -> Option<usize> {
     let leads = |edge: &Edge| {
         edge.from == changed.from

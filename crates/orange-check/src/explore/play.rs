@@ -1,4 +1,4 @@
-//! Plays steps through `decide` and `apply`, effects included.
+//! Plays steps through `decide` and `apply`, including effects.
 
 use orange_engine::apply::{born, fold};
 use orange_engine::decide::{create, decide};
@@ -34,20 +34,20 @@ pub enum Refused {
     Nothing,
 }
 
-/// What a step brought about.
+/// The result of a step.
 #[derive(Clone, Debug)]
 pub struct Played {
-    /// The task, settled.
+    /// The task after all effects.
     pub task: Task,
     /// Everything that was recorded.
     pub events: Vec<Event>,
     /// The inputs by which effects reported, after those of the step itself.
     pub reports: Vec<Input>,
-    /// What was noticed on the way.
+    /// What was noticed along the way.
     pub notices: Vec<Notice>,
 }
 
-/// A task on its way, step by step.
+/// A task that is played step by step.
 #[derive(Clone, Debug)]
 pub struct Playing<'w> {
     workflow: &'w Workflow,
@@ -69,7 +69,7 @@ impl<'w> Playing<'w> {
         }
     }
 
-    /// Takes a step; what it brought about, or why nothing came of it.
+    /// Takes a step and returns its result, or why nothing came of it.
     pub fn take(&mut self, step: &Step) -> Result<Played, Refused> {
         self.number += 1;
         let (inputs, played) = match &self.task {
@@ -146,7 +146,7 @@ pub(super) fn begin(
     }
 }
 
-/// The inputs that a step of a settled task consists of.
+/// The inputs that make up a step of a settled task.
 pub(super) fn inputs(workflow: &Workflow, task: &Task, step: &Step, number: usize) -> Vec<Input> {
     let Some(cause) = cause(task, &step.happening) else {
         return Vec::new();
@@ -280,7 +280,7 @@ fn record(workflow: &Workflow, played: &mut Played, events: impl IntoIterator<It
     }
 }
 
-/// Lets every pending effect succeed, or one of them fail.
+/// Lets every pending effect succeed, except for one that may fail.
 fn settle(workflow: &Workflow, played: &mut Played, fails: Option<usize>) {
     let mut index = 0;
     loop {
@@ -303,7 +303,7 @@ fn settle(workflow: &Workflow, played: &mut Played, fails: Option<usize>) {
     }
 }
 
-/// What a performer would report of an effect that succeeds.
+/// What a performer would report for an effect that succeeds.
 fn outcome(task: &Task, effect: &Effect) -> EffectOutcome {
     match effect {
         Effect::AcquireWorkspace { .. } => EffectOutcome::Bound(WorkspaceName::new("workspace")),
@@ -322,7 +322,7 @@ fn outcome(task: &Task, effect: &Effect) -> EffectOutcome {
     }
 }
 
-/// Reports what became of an effect; a transition that follows from it may want the document.
+/// Reports the result of an effect; a transition that follows from it may need the document.
 fn report(workflow: &Workflow, played: &mut Played, observation: Observation) -> bool {
     let mut input = Input {
         known: Known {

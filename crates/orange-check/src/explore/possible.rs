@@ -15,7 +15,7 @@ use super::relevance::Relevance;
 use super::situation::Situation;
 use super::step::{Happening, Shown, Step};
 
-/// The ways in which a task can begin.
+/// The ways a task can begin.
 pub fn beginnings(workflow: &Workflow, relevance: &Relevance) -> Vec<Step> {
     let entries = workflow.entries.iter();
     entries
@@ -31,7 +31,7 @@ pub fn beginnings(workflow: &Workflow, relevance: &Relevance) -> Vec<Step> {
         .collect()
 }
 
-/// Everything that may happen next, whether or not something comes of it.
+/// Everything that may happen next, whether or not it has a result.
 pub fn possible(workflow: &Workflow, relevance: &Relevance, situation: &Situation) -> Vec<Step> {
     if workflow.is_terminal(&situation.status) {
         return Vec::new();
@@ -53,7 +53,7 @@ pub fn possible(workflow: &Workflow, relevance: &Relevance, situation: &Situatio
     steps.found
 }
 
-/// What may be possible in a status for anybody, and who must be alive for it.
+/// Collects the steps that may be possible in a situation.
 struct Steps<'a> {
     workflow: &'a Workflow,
     situation: &'a Situation,
@@ -68,7 +68,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// The happening with what each edge of a trigger asks for.
+    /// Adds the happening once per edge of a trigger, with what that edge requires.
     fn add_by_edge(&mut self, happening: &Happening, trigger: Trigger) {
         for edge in self.edges(trigger) {
             let shown = self.shown_to_all(edge.gates.iter(), None);
@@ -90,14 +90,14 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Those who may ask for an edge and are there to ask; the engine asks by itself only for
-    /// what waits in a queue.
+    /// The roles that may request an edge and are there to do so. The engine requests on its own
+    /// only what waits in a queue.
     fn askers(&self, edge: &Edge) -> Vec<Role> {
         let state = self.workflow.state(&self.situation.status);
         let queued = state.is_some_and(|state| state.kind == Kind::Queued);
         let engine = queued.then_some(Role::Engine);
         let agents = self.situation.alive.iter().map(|(role, _)| role.clone());
-        // What happens without a person makes the stronger story, so it is tried first.
+        // What happens without the user makes the stronger story, so it is tried first.
         let everyone = agents.chain(engine).chain([Role::Human]);
         everyone.filter(|role| edge.is_open_to(role)).collect()
     }
@@ -140,7 +140,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// With nothing to show for it, and with what each rule looks for.
+    /// Adds deaths without any evidence, and with what each rule looks for.
     fn deaths(&mut self, relevance: &Relevance) {
         for (role, _) in &self.situation.alive {
             let dying = |evidence: Evidence| Happening::Die {
@@ -149,7 +149,7 @@ impl<'a> Steps<'a> {
             };
             let happening = dying(Evidence::Exit { code: 1 });
             self.add(happening.clone(), Shown::default());
-            // Where errors are compared, the next one may be another.
+            // Where errors are compared, the next one may be a different one.
             if relevance.most_errors(&self.situation.status) > 0 {
                 self.add(dying(Evidence::Exit { code: 2 }), Shown::default());
             }
@@ -175,8 +175,8 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// What satisfies these gates; a section that must come from a certain role was brought by
-    /// one that is there, if the asker is none.
+    /// What satisfies these gates. If a section must come from certain roles and the caller has none
+    /// of them, a live agent of such a role or the user brought the section.
     fn shown_to_all<'g>(
         &self,
         gates: impl Iterator<Item = &'g Gate>,
@@ -308,7 +308,7 @@ pub(crate) fn led_to(rule: &ExitRule) -> Vec<&Status> {
     }
 }
 
-/// Whether a gate does not want another verdict of the same section.
+/// Whether a gate does not require a different verdict in the same section.
 fn agrees(gate: &Gate, others: &[Gate]) -> bool {
     let GateKind::Section(gate) = &gate.kind else {
         return true;

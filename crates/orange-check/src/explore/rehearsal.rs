@@ -1,8 +1,8 @@
-//! A task on its way while its TASK.md keeps what was written.
+//! A task whose TASK.md keeps what was written.
 //!
-//! The search lets every step show its own document, because anybody can write anything at any
-//! time. Whoever walks by hand expects a section to stay where it was put, so here it does: what a
-//! step shows is written anew, everything else is as it was.
+//! The search lets every step show its own document, because anyone can write anything at any time.
+//! A user who simulates by hand expects a section to stay where it was put, so here it does: what a
+//! step shows is written anew, and everything else stays.
 
 use orange_engine::document::Document;
 use orange_engine::effect::{Effect, EffectId};
@@ -16,7 +16,7 @@ use super::artifact;
 use super::play::{Played, Refused, begin, beginning, fails, inputs, play};
 use super::step::{Happening, Step};
 
-/// A task, its document, and what was done with both.
+/// A task and its document, played step by step.
 #[derive(Clone, Debug)]
 pub struct Rehearsal<'w> {
     workflow: &'w Workflow,
@@ -41,14 +41,14 @@ impl<'w> Rehearsal<'w> {
         self.task.as_ref()
     }
 
-    /// Takes everything out of TASK.md; nobody has read it yet.
+    /// Removes everything from TASK.md, before anything has read it.
     pub fn empty_document(&mut self) {
         self.document = empty();
     }
 
-    /// Takes a step; what it brought about, or why nothing came of it.
+    /// Takes a step and returns its result, or why nothing came of it.
     ///
-    /// A call that is refused has still brought the document, as it does in life.
+    /// A refused call has still imported the document, as in real use.
     pub fn take(&mut self, step: &Step) -> Result<Played, Refused> {
         self.number += 1;
         let Some(task) = &self.task else {
@@ -90,7 +90,7 @@ impl<'w> Rehearsal<'w> {
         self.task = Some(played.task.clone());
     }
 
-    /// Remembers a document that came with a refused request.
+    /// Records a document that came with a refused request.
     fn read(&mut self, mut inputs: Vec<Input>, by: Role) {
         if let Some(last) = inputs.last_mut() {
             last.cause = Cause::Observation(Observation::DocumentRead { by, asked: true });

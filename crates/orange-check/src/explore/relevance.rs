@@ -1,7 +1,7 @@
-//! What of a task can still make a difference, by status.
+//! Which parts of a task can still matter, by status.
 //!
-//! A number matters only where a guard can read it before it is set anew, and only up to one
-//! beyond the largest constant it is compared with. That keeps the situations few, and finite.
+//! A number matters only where a guard can read it before it is set again, and only up to one above
+//! the largest constant it is compared with. That keeps the situations few and finite.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,20 +14,19 @@ use orange_engine::names::{FieldName, Status};
 
 type Fields = BTreeSet<FieldName>;
 
-/// What matters, where.
 #[derive(Clone, Debug)]
 pub struct Relevance {
-    /// The fields that guards read and workflows set, with the value beyond which none differs.
+    /// The fields that guards read and workflows set, with the value above which nothing differs.
     counters: Vec<(FieldName, i64)>,
     live: BTreeMap<Status, Fields>,
     /// Statuses that lead back to where they were entered from.
     returning: BTreeSet<Status>,
-    /// Statuses in which a new child makes a difference, and how many of them.
+    /// Statuses in which a new child matters, and how many of them.
     children: BTreeSet<Status>,
     children_most: i64,
-    /// Crashes that matter, by status.
+    /// How many crashes matter, by status.
     crashes: BTreeMap<Status, i64>,
-    /// Repeated errors that matter.
+    /// How many repeated errors matter.
     errors_most: i64,
     summaries: Vec<usize>,
 }
@@ -99,7 +98,7 @@ impl Relevance {
         }
     }
 
-    /// The fields that are counted, in the order of their values in a situation.
+    /// The counters, in the order of their values in a situation.
     pub(super) fn counters(&self) -> impl Iterator<Item = &FieldName> {
         self.counters.iter().map(|(field, _)| field)
     }
@@ -121,7 +120,7 @@ impl Relevance {
         self.returning.contains(status)
     }
 
-    /// How many open children matter in this status, or later.
+    /// How many open children matter in this status or later.
     pub(super) fn most_children(&self, status: &Status) -> i64 {
         let live = self.live.get(status);
         if live.is_some_and(|live| live.contains(language::CHILDREN_OPEN)) {
@@ -131,7 +130,7 @@ impl Relevance {
         }
     }
 
-    /// Whether it makes a difference that a child is created here and not later.
+    /// Whether it matters that a child is created here rather than later.
     pub(super) fn wants_children(&self, status: &Status) -> bool {
         self.children.contains(status)
     }
@@ -151,7 +150,7 @@ impl Relevance {
         }
     }
 
-    /// The lengths of a summary that guards tell apart.
+    /// The summary lengths that guards distinguish.
     pub(super) fn summaries(&self) -> &[usize] {
         &self.summaries
     }
@@ -170,7 +169,7 @@ fn summaries(comparisons: &[&Comparison]) -> Vec<usize> {
     let mut lengths = BTreeSet::from([1]);
     for comparison in read {
         for near in -1..=1 {
-            // Longer summaries than a document can hold make no difference.
+            // Summaries longer than a document can hold make no difference.
             let length = comparison.value.saturating_add(near).clamp(0, 100_000);
             lengths.extend(usize::try_from(length));
         }
@@ -209,11 +208,11 @@ fn guards_of<'a>(workflow: &'a Workflow, status: &'a Status) -> impl Iterator<It
     )
 }
 
-/// The fields that may be read before they are set anew, for each status: the smallest sets that
+/// For each status, the fields that may be read before they are set again: the smallest sets that
 /// satisfy what every edge says about its source.
 ///
-/// That starting failed is seen at once or never, so those edges count for whoever leads into
-/// their source by a start, not for the source itself.
+/// A failed start is seen at once or never. So those edges count for the edges that lead into their
+/// source by a start, not for the source itself.
 fn live_fields(workflow: &Workflow) -> BTreeMap<Status, Fields> {
     let mut live: BTreeMap<Status, Fields> = BTreeMap::new();
     let mut arriving: BTreeMap<Status, Fields> = BTreeMap::new();
@@ -263,7 +262,7 @@ fn reads(edge: &Edge) -> Fields {
     fields.chain(children).collect()
 }
 
-/// Where an edge leads; back to any status, as far as this analysis is concerned.
+/// Where an edge leads; for this analysis, back means to any status.
 fn targets<'a>(workflow: &'a Workflow, edge: &'a Edge) -> Vec<&'a Status> {
     match &edge.to {
         Target::Status(status) => vec![status],

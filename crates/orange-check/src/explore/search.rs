@@ -1,4 +1,4 @@
-//! Searches every situation a workflow can bring a task into, nearest first.
+//! Searches all situations a workflow can reach, nearest first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,23 +19,23 @@ use super::relevance::Relevance;
 use super::situation::Situation;
 use super::step::{Happening, Step};
 
-/// More situations than these are not searched in any workflow.
+/// The most situations that are searched in any workflow.
 pub const MAX_SITUATIONS: usize = 50_000;
 
-/// How many situations of a workflow are searched at most.
+/// The most situations that are searched in this workflow.
 ///
-/// Each takes longer the more transitions there are to ask, so a large workflow gets fewer: the
-/// answer should come in seconds.
+/// Each situation takes longer the more transitions there are to try, so a large workflow gets
+/// fewer: the answer should come within seconds.
 pub fn most_situations(workflow: &Workflow) -> usize {
     MAX_SITUATIONS / (1 + workflow.edges.len() / 500)
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug)]
 pub struct Explored {
-    /// The situations, in the order in which they were found: the nearest first.
+    /// The situations in the order in which they were found, the nearest first.
     pub nodes: Vec<Node>,
-    /// The steps that arcs name.
+    /// The steps that arcs refer to.
     pub steps: Vec<Step>,
     /// Whether nothing was left out.
     pub is_complete: bool,
@@ -49,30 +49,31 @@ pub struct Explored {
 #[derive(Debug)]
 pub struct Node {
     pub situation: Situation,
-    /// The situation before it on the shortest way, and the step from there; a step alone begins.
+    /// The previous situation on the shortest path and the step from there; a step alone begins a
+    /// task.
     pub reached_by: (Option<usize>, usize),
     /// What can happen next.
     pub arcs: Vec<Arc>,
-    /// Whether that is everything.
+    /// Whether `arcs` is complete.
     pub is_complete: bool,
 }
 
 /// A step from one situation to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arc {
-    /// The step, as a place among the steps.
+    /// The index of the step.
     pub step: usize,
     pub to: usize,
     /// Whether the status changed or an agent was started.
     pub is_progress: bool,
 }
 
-/// One step that was tried, as whoever watches the search sees it.
+/// One step that was tried, as passed to the callback of the search.
 #[derive(Debug)]
 pub struct Visit<'a> {
     /// The situation before, if there was one.
     pub node: Option<usize>,
-    /// The step, as a place among the steps.
+    /// The index of the step.
     pub step_number: usize,
     pub step: &'a Step,
     pub before: Option<&'a Task>,
@@ -80,7 +81,7 @@ pub struct Visit<'a> {
 }
 
 impl Explored {
-    /// Where a situation was found.
+    /// The index of a situation.
     pub fn find(&self, situation: &Situation) -> Option<usize> {
         self.index.get(situation).copied()
     }
@@ -99,30 +100,30 @@ impl Explored {
     }
 }
 
-/// A possible step of a status, ready to be played in any situation of it.
+/// A possible step of a status, ready to be played in any of its situations.
 struct Candidate {
     step: usize,
     inputs: Vec<Input>,
-    /// The end it leads to wherever it is open; then counters make no difference.
+    /// Whether it leads to an end wherever it is open, so that counters make no difference.
     ends: bool,
 }
 
-/// What candidates depend on.
+/// What the candidates depend on.
 type Key = (Status, Option<Status>, Vec<(Role, bool)>, i64, usize);
 
 struct Search<'w, 'v> {
     workflow: &'w Workflow,
     explored: Explored,
     candidates: BTreeMap<Key, Vec<Candidate>>,
-    /// What became of steps that end a task, by step and whether a workspace was held.
+    /// The results of steps that end a task, by step and whether a workspace was held.
     endings: BTreeMap<(usize, bool), Vec<Arc>>,
-    /// The steps in which an effect fails, by the step without the failure and the effect's place.
+    /// The steps in which an effect fails, by the step without the failure and the effect's index.
     failing: BTreeMap<(usize, usize), usize>,
     watch: &'v mut dyn FnMut(&Visit<'_>),
     most: usize,
 }
 
-/// Explores a workflow; everything that is tried is shown to `watch`.
+/// Explores a workflow and passes everything that is tried to `watch`.
 pub fn explore(workflow: &Workflow, most: usize, watch: &mut dyn FnMut(&Visit<'_>)) -> Explored {
     let relevance = Relevance::of(workflow);
     let silent = silenced(workflow);
@@ -232,7 +233,7 @@ impl Search<'_, '_> {
             .collect()
     }
 
-    /// Whether a step leads to an end whatever the counters say.
+    /// Whether a step leads to an end whatever the counters are.
     fn always_ends(&self, situation: &Situation, step: &Step) -> bool {
         let triggers: &[Trigger] = match &step.happening {
             Happening::Ask { .. } => &[Trigger::Request],
@@ -333,10 +334,10 @@ fn is_progress(event: &Event) -> bool {
     }
 }
 
-/// The effects whose failure makes a difference: starts, and what would keep a start, an end or a
-/// release of the same plan from happening. A merge that fails leaves everything as it was.
+/// The effects whose failure matters: starts, and effects that would prevent a start, an end or a
+/// release of the same plan. A failed merge leaves everything unchanged.
 ///
-/// They are counted as `settle` performs them, one after the other.
+/// They are counted in the order in which `settle` performs them.
 fn failures(events: &[Event]) -> Vec<(usize, &'static str)> {
     let planned: Vec<&PlannedEffect> = events
         .iter()
@@ -371,8 +372,8 @@ fn starts_or_ends(effect: &Effect) -> bool {
     )
 }
 
-/// The same workflow with nothing to say: no decision depends on the texts, and filling them
-/// in takes longer than deciding.
+/// The same workflow with empty texts: no decision depends on them, and filling them in takes
+/// longer than deciding.
 fn silenced(workflow: &Workflow) -> Workflow {
     let mut silent = workflow.clone();
     for prompt in silent.prompts.values_mut() {

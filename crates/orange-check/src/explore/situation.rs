@@ -1,4 +1,4 @@
-//! A situation: what of a settled task decides about its future.
+//! A situation: the parts of a settled task that determine its future.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use orange_engine::time::Timestamp;
 
 use super::relevance::Relevance;
 
-/// Tasks in one situation have one future.
+/// Tasks in the same situation have the same future.
 ///
-/// What documents say is not part of it: anybody can write anything at any time.
+/// The contents of documents are not part of it: anyone can write anything at any time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Situation {
     pub status: Status,
     /// Where it was entered from, if that matters.
     pub previous: Option<Status>,
     pub has_workspace: bool,
-    /// Who is alive, and whether without a terminal.
+    /// The live agents, and whether each is headless.
     pub alive: Vec<(Role, bool)>,
     /// Fields that guards read, as far as they matter here.
     counters: Vec<i64>,
@@ -147,18 +147,18 @@ impl Situation {
         self.alive.iter().any(|(alive, _)| alive == role)
     }
 
-    /// How many child tasks are open, as far as it matters.
+    /// How many child tasks are open, as far as that matters.
     pub(super) fn children(&self) -> i64 {
         self.children
     }
 
-    /// The length of the summary, as far as it matters.
+    /// The length of the summary, as far as that matters.
     pub(super) fn summary(&self) -> usize {
         self.summary
     }
 }
 
-/// The identity of a child in the model.
+/// The id of a child in the model.
 pub(super) fn child(number: i64) -> TaskId {
     TaskId::new(format!("child-{number}"))
 }

@@ -1,4 +1,4 @@
-//! A step: something that can happen to a settled task, in words.
+//! A step: something that can happen to a settled task.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use orange_engine::names::Status;
 use orange_engine::report::Report;
 use orange_engine::role::Role;
 
-/// Something happens, and all that follows from it is done.
+/// Something that happens, with all its consequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     pub happening: Happening,
@@ -20,35 +20,35 @@ pub struct Step {
 /// An effect that fails for good.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Failing {
-    /// Its place among the effects that follow.
+    /// Its index among the effects that follow.
     pub index: usize,
-    /// Its name, for people.
+    /// Its name in messages.
     pub label: &'static str,
 }
 
 /// What can happen to a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
-    /// Somebody begins it.
+    /// The user creates it.
     Begin {
         entry: Status,
         /// The length of its summary.
         summary: usize,
     },
-    /// Somebody asks for a status.
+    /// A role requests a status.
     Ask {
         by: Role,
         to: Status,
     },
-    /// Somebody writes into TASK.md and asks for nothing.
+    /// A role writes into TASK.md without a request.
     Write {
         by: Role,
     },
-    /// Somebody asks for a merge, and it succeeds.
+    /// A role requests a merge, and it succeeds.
     Merge {
         by: Role,
     },
-    /// The person brings an agent back.
+    /// The user brings an agent back.
     Respawn {
         role: Role,
     },
@@ -56,21 +56,21 @@ pub enum Happening {
         role: Role,
         evidence: Evidence,
     },
-    /// The status has lasted as long as it may.
+    /// The status has reached its timeout.
     TimeOut,
     Report {
         role: Role,
         report: Box<Report>,
     },
-    /// The forge says what became of the pull request.
+    /// The forge reports the state of the pull request.
     PullRequest {
         state: PullRequestState,
     },
-    /// Somebody merges the branch without asking.
+    /// The branch is merged outside of orange.
     MergedOutside,
     AddChild,
     EndChild,
-    /// The person writes another summary.
+    /// The user changes the summary.
     Summarize {
         length: usize,
     },
@@ -80,14 +80,14 @@ pub enum Happening {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     pub gates: Vec<Gate>,
-    /// Gates on sections that stand in the document as they stood before.
+    /// Section gates that are satisfied by what was already in the document.
     pub kept: Vec<Gate>,
-    /// Who asked for a status with the document before, and was refused.
+    /// The role that requested a status with the document before, and was refused.
     pub brought_by: Option<Role>,
 }
 
 impl Shown {
-    /// Exactly what these gates ask for.
+    /// Exactly what these gates require.
     pub fn by_gates<'a>(gates: impl IntoIterator<Item = &'a Gate>) -> Shown {
         let mut shown = Shown::default();
         for gate in gates {
@@ -98,12 +98,12 @@ impl Shown {
         shown
     }
 
-    /// How a step names what a gate asks for.
+    /// How a step names what a gate requires.
     pub fn name_of(gate: &Gate) -> String {
         name_of(gate)
     }
 
-    /// What is shown, as a list for people.
+    /// What is shown, as a list for messages.
     fn names(&self) -> Vec<String> {
         let new = self.gates.iter().map(name_of);
         let old = self
@@ -152,7 +152,7 @@ impl Step {
         }
     }
 
-    /// Whether it takes a person: nothing like it happens by itself.
+    /// Whether it needs the user: nothing like it happens by itself.
     pub fn is_by_person(&self) -> bool {
         match &self.happening {
             Happening::Ask { by, .. } | Happening::Write { by } | Happening::Merge { by } => {
@@ -247,7 +247,7 @@ impl fmt::Display for Step {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.happening.fmt(formatter)?;
         let mut shown = self.shown.clone();
-        // A report shows itself.
+        // A report needs no mention of itself.
         if matches!(self.happening, Happening::Report { .. }) {
             let is_report = |gate: &Gate| matches!(gate.kind, GateKind::Report(_));
             shown.gates.retain(|gate| !is_report(gate));

@@ -1,4 +1,4 @@
-//! Draws a workflow in the language of Graphviz.
+//! Draws a workflow in the Graphviz language.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ pub fn draw(workflow: &Workflow) -> String {
             text,
             "  {name} [label={shown}, shape={shape}, fillcolor=\"{fill}\"];"
         );
-        // A name has no space in it, so this is no state's.
+        // A state's name has no space in it, so this cannot clash with one.
         let start = quoted(&format!("start {}", node.name));
         if let Some(opening) = &node.entry {
             let shown = lines([label::opening(opening)]);
@@ -66,7 +66,7 @@ pub fn draw(workflow: &Workflow) -> String {
     text
 }
 
-/// A text of several lines.
+/// A label with several lines.
 fn lines(lines: impl IntoIterator<Item = impl ToString>) -> String {
     let lines = lines.into_iter().map(|line| escaped(&line.to_string()));
     format!("\"{}\"", lines.collect::<Vec<_>>().join("\\n"))
@@ -76,7 +76,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", escaped(text))
 }
 
-/// A text that means itself between two quotes.
+/// Escapes a text for use between double quotes.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {

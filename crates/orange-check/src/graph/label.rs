@@ -1,4 +1,4 @@
-//! The words that stand at a state or an arrow.
+//! The labels of states and arrows.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use orange_engine::role::Role;
 
 use super::{Common, Condition, Node, Opening};
 
-/// The state that stands for every state that is not terminal.
+/// The name of the node that represents every state that is not terminal.
 pub(super) const ANY_ACTIVE: &str = "any active state";
 
-/// A gate in a word or two: its name, else what it asks for.
+/// A gate in a word or two: its name, else what it requires.
 pub(super) fn gate(gate: &Gate) -> String {
     if let Some(name) = &gate.name {
         return name.to_string();
@@ -34,7 +34,7 @@ pub(super) fn gate(gate: &Gate) -> String {
     }
 }
 
-/// What kind of state it is, and which agents are there.
+/// A state's kind and its agents.
 pub(super) fn kind(node: &Node) -> String {
     let kind = kind_word(node.kind);
     let agents: Vec<&str> = node.expects.iter().map(Role::as_str).collect();
@@ -45,7 +45,7 @@ pub(super) fn kind(node: &Node) -> String {
     }
 }
 
-/// The name of a kind, as a file writes it.
+/// The name of a kind in a file.
 pub(super) fn kind_word(kind: Kind) -> &'static str {
     match kind {
         Kind::Queued => "queued",
@@ -56,7 +56,7 @@ pub(super) fn kind_word(kind: Kind) -> &'static str {
     }
 }
 
-/// How a task comes to begin in a state.
+/// How a task begins in a state.
 pub(super) fn opening(opening: &Opening) -> String {
     match &opening.when {
         None => "starts here".to_owned(),

@@ -8,7 +8,7 @@ use orange_engine::names::Status;
 
 use super::{Graph, label};
 
-/// Colours that can be told apart, with dark text on light ground.
+/// Colours that are easy to tell apart, with dark text on a light background.
 const CLASSES: &str = "  \
   classDef queued fill:#eeeeee,stroke:#666666,color:#000000
   classDef agent fill:#d6e4ff,stroke:#2f54eb,color:#000000
@@ -69,13 +69,13 @@ pub fn draw(workflow: &Workflow) -> String {
     text
 }
 
-/// A text of several lines.
+/// A label with several lines.
 fn lines(lines: impl IntoIterator<Item = impl ToString>) -> String {
     let lines = lines.into_iter().map(|line| escaped(&line.to_string()));
     format!("\"{}\"", lines.collect::<Vec<_>>().join("<br/>"))
 }
 
-/// A text in which nothing means anything to Mermaid or to HTML.
+/// Escapes everything that means something to Mermaid or HTML.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {

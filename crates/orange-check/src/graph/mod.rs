@@ -1,7 +1,7 @@
-//! A workflow as a picture: states, the arrows between them, drawings.
+//! A workflow as a drawing: states and the arrows between them.
 //!
-//! Nothing here decides anything. A picture shows one arrow per pair of states, whatever the
-//! number of transitions between them, and tells once what holds for every active state.
+//! Nothing here decides anything. A drawing has one arrow per pair of states, however many
+//! transitions there are between them, and shows only once what applies to every active state.
 
 pub mod dot;
 mod label;
@@ -105,19 +105,17 @@ pub struct Condition {
     pub confirm: Option<String>,
 }
 
-/// A transition that is the same for every active state, so that a picture tells it once.
+/// A transition that is the same for every active state, so a drawing shows it once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Common {
-    /// Where it leads.
     pub to: Target,
-    /// What must come together.
+    /// Its conditions.
     pub condition: Condition,
     /// Active states that it does not leave, because they have one of their own.
     pub except: Vec<Status>,
 }
 
 impl Graph {
-    /// The picture of a workflow.
     pub fn of(workflow: &Workflow) -> Graph {
         let mut graph = Graph {
             states: workflow
@@ -186,7 +184,7 @@ impl Graph {
         self.states = states;
     }
 
-    /// Finds out which transitions look alike for every active state.
+    /// Finds the transitions that are the same for every active state.
     fn tell_once(&mut self) {
         for common in &mut self.common {
             let mut sources: Vec<&Status> = Vec::new();
@@ -216,7 +214,7 @@ impl Graph {
         }
     }
 
-    /// The arrows that a picture draws, each with the transitions that only its state has.
+    /// The arrows to draw, each with the transitions that only its state has.
     pub fn drawn(&self) -> impl Iterator<Item = (&Arrow, Vec<&Condition>)> {
         self.edges.iter().filter_map(|arrow| {
             let own: Vec<&Condition> = arrow.own().collect();
@@ -224,7 +222,7 @@ impl Graph {
         })
     }
 
-    /// What holds for every active state, by the state it leads to.
+    /// The transitions of every active state, by target.
     pub fn common(&self) -> impl Iterator<Item = (&Target, &[Common])> {
         let same = |a: &Common, b: &Common| a.to == b.to;
         let groups = self.common.chunk_by(same);
@@ -253,7 +251,7 @@ impl Arrow {
         }
     }
 
-    /// The transitions that are not told once for every active state.
+    /// The transitions that are not shown once for every active state.
     fn own(&self) -> impl Iterator<Item = &Condition> {
         let own = self.ways.iter().filter(|way| !way.is_common);
         own.map(|way| &way.condition)

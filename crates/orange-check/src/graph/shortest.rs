@@ -1,4 +1,4 @@
-//! The shortest way from the first entry to an end.
+//! The shortest path from the first entry to an end.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,9 +9,9 @@ use orange_engine::names::Status;
 
 use super::{Arrow, Graph};
 
-/// The way by the fewest arrows on which nothing fails and nobody gives up.
+/// The path with the fewest arrows on which nothing fails and the task is not cancelled.
 ///
-/// Of two that are as short, the one through states that the file names first.
+/// Of two equally short paths, the one through states that come first in the file.
 pub(super) fn find(workflow: &Workflow, graph: &Graph) -> Vec<Status> {
     let Some(entry) = workflow.entries.first() else {
         return Vec::new();

@@ -6,29 +6,28 @@ use orange_engine::names::Status;
 
 use super::{Arrow, Course, Graph, Node, label};
 
-/// As wide as a terminal is when nobody has pulled at it.
+/// The width of a terminal that was not resized.
 pub const USUAL_WIDTH: usize = 80;
 
-/// Below this there is no room for a drawing.
+/// A narrower terminal has no room for a drawing.
 const NARROWEST: usize = 40;
 
-/// Where the arrows below a state begin.
+/// The column at which the arrows below a state begin.
 const ARROWS: usize = 6;
 
-/// Names longer than this have their words on the lines below.
+/// Longer names have their labels on the lines below.
 const LONGEST_ALIGNED: usize = 20;
 
 const BESIDE: &str = "  |";
 
-/// The signs of arrows.
 const SHORTEST: &str = "==>";
 const ONWARD: &str = "-->";
 const BACK: &str = "^--";
 
 /// The workflow as lines of at most `width` columns.
 ///
-/// The states stand in the order of the file, one below the other; below each are the arrows that
-/// leave it. Everything but what the file's author wrote is ASCII.
+/// The states are listed in file order, one below the other; below each are the arrows that leave
+/// it. Everything except the author's own text is ASCII.
 pub fn draw(workflow: &Workflow, width: usize) -> String {
     let graph = Graph::of(workflow);
     let mut page = Page {
@@ -79,7 +78,7 @@ pub fn draw(workflow: &Workflow, width: usize) -> String {
     page.lines.join("\n") + "\n"
 }
 
-/// What the signs mean, as far as they are in the drawing.
+/// Explains the symbols that occur in the drawing.
 fn legend(graph: &Graph) -> String {
     let heads = graph.drawn().map(|(arrow, _)| head(arrow));
     let heads: Vec<&str> = heads.chain(graph.common().map(|_| ONWARD)).collect();
@@ -105,7 +104,7 @@ fn head(arrow: &Arrow) -> &'static str {
     }
 }
 
-/// The sign before a state.
+/// The symbol before a state.
 fn marked(node: &Node) -> String {
     let entry = if node.entry.is_some() { "->" } else { "  " };
     let sign = if node.kind == Kind::Terminal {
@@ -169,7 +168,7 @@ impl Page {
                 line.push(' ');
             }
             line.push_str(piece);
-            // What is longer than its line goes on where the next one begins.
+            // A piece that is longer than its line continues on the next one.
             while columns(&line) > self.width {
                 let (fits, rest) = split(&line, self.width);
                 self.end(&fits);
@@ -184,9 +183,9 @@ impl Page {
     }
 }
 
-/// The words of a text; a comparison is one, because half of it says nothing.
+/// The words of a text; a comparison counts as one, because half of it means nothing.
 fn pieces(text: &str) -> Vec<String> {
-    // A line end in a text would break the drawing.
+    // A line break in a text would break the drawing.
     let words = text.split(|it: char| it.is_whitespace() || it.is_control());
     let mut pieces: Vec<String> = Vec::new();
     let mut is_open = false;
@@ -204,7 +203,7 @@ fn pieces(text: &str) -> Vec<String> {
     pieces
 }
 
-/// How many columns a text takes at most: what is not ASCII may be two columns wide.
+/// The maximum number of columns a text takes: a non-ASCII character may be two columns wide.
 fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
@@ -213,7 +212,7 @@ fn columns_of(character: char) -> usize {
     if character.is_ascii() { 1 } else { 2 }
 }
 
-/// As much of a text as fits, and what is left.
+/// As much of a text as fits, and the rest.
 fn split(text: &str, width: usize) -> (String, String) {
     let mut taken = 0;
     let mut characters = text.chars();
