@@ -1,26 +1,26 @@
-//! The only clock: what time it is, and when waiting ends.
+//! The only clock: the current time, deadlines and waiting.
 
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use orange_engine::time::Timestamp;
 
-/// How long to wait between two looks at a condition: at first, and at most.
+/// The pause between two checks of a condition: at first, and at most.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);
 
-/// The present instant.
+/// The current instant.
 pub fn now() -> Timestamp {
     stamp(system())
 }
 
-/// The present instant in the system's own words, such as for a file.
+/// The current instant as a `SystemTime`, for example for a file.
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
 pub fn system() -> SystemTime {
     SystemTime::now()
 }
 
-/// An instant in the system's own words, such as a file's.
+/// Converts a `SystemTime`, for example that of a file.
 pub fn stamp(instant: SystemTime) -> Timestamp {
     let millis = match instant.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
@@ -29,7 +29,7 @@ pub fn stamp(instant: SystemTime) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-/// Nanoseconds of a clock that nobody sets, the same for every process until the next boot.
+/// Nanoseconds of the monotonic clock, which is the same for every process until the next boot.
 pub fn ticks() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
@@ -37,61 +37,58 @@ pub fn ticks() -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 
-/// The instant that is this far away.
+/// The instant this far in the future.
 pub fn after(duration: Duration) -> Timestamp {
     let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
     Timestamp::from_millis(now().millis().saturating_add(millis))
 }
 
-/// Rests until an instant, but for at most so long: what is waited for may change meanwhile.
+/// Sleeps until an instant, but at most this long, because the awaited condition may change.
 pub fn rest_until(then: Timestamp, longest: Duration) {
     let millis = then.millis().saturating_sub(now().millis());
     let millis = u64::try_from(millis).unwrap_or(0);
     thread::sleep(Duration::from_millis(millis).min(longest));
 }
 
-/// How long something takes; a clock that somebody sets does not change it.
+/// Measures how long something takes, independent of changes to the system clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// From now on.
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn start() -> Self {
         Self(Instant::now())
     }
 
-    /// How long it has been.
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn elapsed(self) -> Duration {
         Instant::now().saturating_duration_since(self.0)
     }
 }
 
-/// When waiting ends; a clock that somebody sets does not move it.
+/// When waiting ends, independent of changes to the system clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline(Instant);
 
 impl Deadline {
-    /// The instant that is this far away.
+    /// The instant this far in the future.
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn after(duration: Duration) -> Self {
         Self(Instant::now() + duration)
     }
 
-    /// How much is left; nothing when it has passed.
+    /// The time left; zero once the deadline has passed.
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn left(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
 
-    /// Whether it has passed.
     pub fn has_passed(self) -> bool {
         self.left().is_zero()
     }
 
-    /// Looks until the condition holds or the deadline has passed; whether it held. What comes soon
-    /// is noticed at once; what takes long is looked at less often.
+    /// Polls until the condition holds or the deadline has passed, and returns whether it held. The
+    /// pauses grow, so a quick change is noticed at once and a slow one is polled less often.
     pub fn wait_for(self, mut condition: impl FnMut() -> bool) -> bool {
         let mut pause = SHORTEST_PAUSE;
         loop {

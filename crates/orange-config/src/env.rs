@@ -1,7 +1,7 @@
 //! Reads the environment, and lists every variable that matters.
 //!
-//! `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` matter too; anstream reads them for `output/`.
-//! What a program that orange starts may see of it is the table in `passing.rs`.
+//! `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` matter too; anstream reads them for `output/`. The
+//! tables in `passing.rs` list which variables a program that orange starts may see.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,45 +12,46 @@ use std::path::PathBuf;
 /// Where orange keeps its files; an absolute path.
 pub const ORANGE_HOME: &str = "ORANGE_HOME";
 
-/// Which task a run belongs to; set for agents.
+/// The task that a run belongs to; set for agents.
 pub const ORANGE_TASK_ID: &str = "ORANGE_TASK_ID";
 
-/// Which run a process belongs to; set for agents, and looked for when a run is ended.
+/// The run that a process belongs to; set for agents, and used to find processes when a run is
+/// ended.
 pub const ORANGE_RUN_ID: &str = "ORANGE_RUN_ID";
 
-/// As what an agent runs; set for agents.
+/// The role an agent runs as; set for agents.
 pub const ORANGE_ROLE: &str = "ORANGE_ROLE";
 
-/// The secret by which a run proves that it is the one; set for agents.
+/// The secret by which a run proves its identity; set for agents.
 pub const ORANGE_RUN_PROOF: &str = "ORANGE_RUN_PROOF";
 
-/// Which conversation a run goes on with, if it goes on with one; set for agents.
+/// The conversation that a run resumes, if any; set for agents.
 pub const ORANGE_RESUMED_ID: &str = "ORANGE_RESUMED_ID";
 
-/// Where a run without a terminal leaves its report; set for agents.
+/// Where a headless run writes its report; set for agents.
 pub const ORANGE_REPORT: &str = "ORANGE_REPORT";
 
-/// Which effect or gate a command is run for; set for commands of a workflow.
+/// The effect or gate that a command runs for; set for commands of a workflow.
 pub const ORANGE_EFFECT_ID: &str = "ORANGE_EFFECT_ID";
 
-/// What to add to every port, so that no two workspaces of a project meet; set for agents, for
-/// scripts of a project and for commands of a workflow.
+/// The offset to add to every port, so that no two workspaces of a project clash; set for agents,
+/// for scripts of a project and for commands of a workflow.
 pub const ORANGE_PORT_OFFSET: &str = "ORANGE_PORT_OFFSET";
 
-/// Who listens to a lasting client of tmux, and on which socket; set for that client.
+/// The listener of a long-lived tmux client, and its socket; set for that client.
 pub const ORANGE_LISTENER: &str = "ORANGE_LISTENER";
 
-/// The home that a process works for in the background; set for performers, for those who run gates
+/// The home that a background process works for; set for performers, for processes that run gates
 /// and for the tmux server. Nothing below such a process is the user.
 pub const ORANGE_BACKGROUND: &str = "ORANGE_BACKGROUND";
 
-/// How much `orange.log` tells; wins over `log.level` of `config.toml`.
+/// The log level of `orange.log`; overrides `log.level` in `config.toml`.
 pub const ORANGE_LOG: &str = "ORANGE_LOG";
 
-/// The person's own directory, in which `orange` is the default home.
+/// The user's home directory, in which `orange` is the default home.
 const HOME: &str = "HOME";
 
-/// What the environment said when the program started. An empty variable counts as unset.
+/// The environment at the start of the program. An empty variable counts as unset.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     pub orange_home: Option<PathBuf>,
@@ -95,7 +96,7 @@ impl Environment {
         }
     }
 
-    /// What the locale says about characters; nothing when no locale is set.
+    /// What the locale says about characters; `None` when no locale is set.
     pub fn locale(&self) -> Option<Cow<'_, str>> {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"];
         let set = names.iter().find_map(|name| self.variable(name))?;
@@ -113,7 +114,7 @@ impl Environment {
     }
 }
 
-/// Values may be secrets, so that only the names are shown.
+/// Values may be secrets, so only the names are shown.
 impl fmt::Debug for Environment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Environment;
 
-/// The home; it need not exist.
+/// The home directory of orange, which need not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home(PathBuf);
 
@@ -14,7 +14,7 @@ pub enum HomeError {
     /// No variable says where it is.
     #[error("cannot tell where orange keeps its files: neither `ORANGE_HOME` nor `HOME` is set")]
     Unknown,
-    /// It would be another directory wherever a command is run.
+    /// A relative path would mean a different directory wherever a command is run.
     #[error("cannot use `{}` as the home of orange: it is not an absolute path", .0.display())]
     Relative(PathBuf),
 }
@@ -31,7 +31,6 @@ impl Home {
         }
     }
 
-    /// The directory itself.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -50,7 +49,7 @@ impl Home {
         self.0.join("trash")
     }
 
-    /// The directory of the person's own workflows.
+    /// The directory of the user's own workflows.
     pub fn workflows(&self) -> PathBuf {
         self.0.join("workflows")
     }
@@ -60,47 +59,44 @@ impl Home {
         self.0.join("safe-workflows.json")
     }
 
-    /// The directory of the person's own harness definitions.
+    /// The directory of the user's own harness definitions.
     pub fn harnesses(&self) -> PathBuf {
         self.0.join("harnesses")
     }
 
-    /// The person's settings.
     pub fn settings(&self) -> PathBuf {
         self.0.join("config.toml")
     }
 
-    /// The registered projects.
     pub fn projects(&self) -> PathBuf {
         self.0.join("projects.json")
     }
 
-    /// The person's variables, for what agents set going.
+    /// The user's variables, for processes that agents start.
     pub fn environment(&self) -> PathBuf {
         self.0.join("environment.json")
     }
 
-    /// The directory of git directories that exist while git is called.
+    /// The directory of temporary git directories, which exist only while git runs.
     pub fn git(&self) -> PathBuf {
         self.0.join("git")
     }
 
-    /// The directory of the worktrees.
     pub fn workspaces(&self) -> PathBuf {
         self.0.join("workspaces")
     }
 
-    /// Where files are on their way into a workspace; the same disk as the workspaces.
+    /// Where files are staged on their way into a workspace; on the same disk as the workspaces.
     pub fn incoming(&self) -> PathBuf {
         self.workspaces().join(".incoming")
     }
 
-    /// Where `orange workspace gc` puts ignored files; the same disk as the workspaces.
+    /// Where `orange workspace gc` puts ignored files; on the same disk as the workspaces.
     pub fn set_aside(&self) -> PathBuf {
         self.workspaces().join(".set-aside")
     }
 
-    /// What happened, in lines for a person.
+    /// The log, in lines for the user.
     pub fn log(&self) -> PathBuf {
         self.0.join("orange.log")
     }
@@ -110,7 +106,7 @@ impl Home {
         self.0.join("tmux.sock")
     }
 
-    /// A path as seen from the home, when it lies inside.
+    /// A path relative to the home, if it is inside.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.0).unwrap_or(path)
     }

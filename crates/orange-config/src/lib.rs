@@ -1,8 +1,8 @@
-//! Reads what a person configured: environment, home, settings, workflows, harnesses, projects.
+//! Reads the user's configuration: environment, home, settings, workflows, harnesses, projects.
 //!
 //! Precedence, stated once: `ORANGE_HOME`, then `~/orange`; a workflow or harness in the home, then
-//! the shipped one of the same name; for settings `settings.rs` states it. Reading creates nothing; `new_workflow` and
-//! `projects` are the only files here that write.
+//! the shipped one with the same name; `settings` states it for settings. Reading creates
+//! nothing; `new_workflow` and `projects` are the only files here that write.
 
 pub mod clock;
 mod env;
@@ -44,11 +44,11 @@ pub use workflows::source::{Origin, ReadError, Source};
 
 use std::io;
 
-/// What stood in the way, in lower case and without the system's number for it.
+/// What went wrong, in lower case and without the system's error number.
 pub fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::Other => error.to_string(),
-        // Kinds the library has no name for say less than the system does.
+        // For kinds without a name in the library, the system's own message says more.
         kind if kind.to_string().starts_with("uncategorized") => error.to_string(),
         kind => kind.to_string(),
     }

@@ -1,14 +1,14 @@
 //! Which variables a program that orange starts may see.
 //!
-//! Everything starts from nothing: a variable that no table names does not arrive. One agent's
-//! variables once reached another and changed its behaviour.
+//! Every program starts with an empty environment: a variable that no table names is not passed.
+//! One agent's variables once reached another and changed its behaviour.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use super::Environment;
 
-/// What every program sees when it is set, and why. A `*` at the end stands for any ending.
+/// What every program sees if it is set, and why. A trailing `*` matches any ending.
 pub const PASSED: &[(&str, &str)] = &[
     ("PATH", "finds programs"),
     ("HOME", "finds the person's own settings"),
@@ -46,7 +46,7 @@ pub const FROM_PANE: &[(&str, &str)] = &[
     ("COLORTERM", "what the terminal can do"),
 ];
 
-/// What agents set for what they start. It never arrives, even when a harness passes it.
+/// What agents set for their child processes. It is never passed, even if a harness lists it.
 pub const NESTED: &[(&str, &str)] = &[
     ("ORANGE_*", "a run's identity belongs to that run alone"),
     (
@@ -108,7 +108,7 @@ impl Environment {
             .collect()
     }
 
-    /// What an agent takes from its pane; read by a process in that pane.
+    /// What an agent takes from its pane; a process in that pane reads it.
     pub fn from_pane(&self) -> BTreeMap<OsString, OsString> {
         let found = FROM_PANE.iter().filter_map(|(name, _)| {
             let value = self.variable(name)?;
@@ -118,7 +118,7 @@ impl Environment {
     }
 }
 
-/// Whether no program may see a variable of this name.
+/// Whether no program may see a variable with this name.
 pub fn is_nested(name: &OsStr) -> bool {
     NESTED.iter().any(|(pattern, _)| fits(pattern, name))
 }

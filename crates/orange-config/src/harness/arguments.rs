@@ -1,8 +1,9 @@
 //! The arguments of a harness: placeholders, optional groups, filling in.
 //!
-//! A text `{word}` of small letters and `_` is a placeholder; every other brace stands for itself.
-//! `prompt`, `prompt_file` and `run_folder` always have a value. The others may have none, so they stand only in
-//! a group, an array within the array, which is dropped whole when one of its values is missing.
+//! A text `{word}` of lowercase letters and `_` is a placeholder; every other brace is literal.
+//! `prompt`, `prompt_file` and `run_folder` always have a value. The others may have none, so they
+//! are allowed only in a group, an array within the array, which is dropped as a whole when one of
+//! its values is missing.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -12,48 +13,47 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 
 use super::error::ValueProblem;
 
-/// The longest prompt, in bytes, that is passed as an argument; a longer one goes by its file.
+/// The longest prompt, in bytes, that is passed as an argument; a longer one is passed as a file.
 pub const MAX_PROMPT_ARGUMENT: usize = 100 * 1024;
 
 /// The longest argument that Linux accepts.
 const MAX_ARGUMENT: usize = 131_071;
 
-/// What placeholders stand for in one start of an agent.
+/// The values of the placeholders for one start of an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {
-    /// What the agent is told.
+    /// The agent's instructions.
     pub prompt: &'a str,
-    /// The file that holds the same.
+    /// The file with the same text.
     pub prompt_file: &'a Path,
-    /// The folder of what this run alone is given.
+    /// The folder with the files of this run.
     pub run_folder: &'a Path,
-    /// Which model to use.
     pub model: Option<&'a str>,
     /// How hard to think.
     pub effort: Option<&'a str>,
-    /// Which conversation it begins.
+    /// The conversation it begins.
     pub session_id: Option<&'a str>,
-    /// Which conversation it goes on with.
+    /// The conversation it resumes.
     pub resumed_id: Option<&'a str>,
-    /// What the agent is told before everything else.
+    /// Instructions that come before everything else.
     pub system_prompt: Option<&'a str>,
 }
 
-/// What stands in the array: a text, or a group of texts.
+/// An item of the array: a text, or a group of texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     One(String),
     Group(Vec<String>),
 }
 
-/// One argument, or several that come and go together.
+/// One argument, or several that are kept or dropped together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
     One(Template),
     Group(Vec<Template>),
 }
 
-/// A text with placeholders in it.
+/// A text with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template(Vec<Piece>);
 
@@ -109,7 +109,7 @@ impl Placeholder {
 }
 
 impl Argument {
-    /// Whether a placeholder of this name is in it.
+    /// Whether it contains a placeholder with this name.
     pub fn takes(&self, name: &str) -> bool {
         let templates = match self {
             Argument::One(template) => std::slice::from_ref(template),
@@ -119,7 +119,7 @@ impl Argument {
         values.any(|placeholder| placeholder.name() == name)
     }
 
-    /// Reads an item; the error is what is wrong and what to do about it.
+    /// Parses an item; the error says what is wrong and how to fix it.
     pub fn parse(item: Item) -> Result<Self, (String, String)> {
         match item {
             Item::One(text) => {
@@ -190,7 +190,7 @@ impl Template {
 }
 
 impl Values<'_> {
-    /// The arguments with every value in its place; the error names the value that is wrong.
+    /// The arguments with every value filled in; the error names the invalid value.
     pub fn fill(
         &self,
         arguments: &[Argument],
@@ -255,7 +255,7 @@ impl Values<'_> {
         Ok(filled)
     }
 
-    /// What stands for a prompt that cannot be an argument.
+    /// The text that replaces a prompt that cannot be an argument.
     fn reference(&self) -> OsString {
         let mut text = OsString::from("Your instructions are in the file ");
         text.push(self.prompt_file);

@@ -1,4 +1,4 @@
-//! Every harness a name can mean.
+//! All harnesses, by name.
 
 use std::fs;
 use std::io;
@@ -20,18 +20,19 @@ const SHIPPED: &[(&str, &str)] = &[
     ("pi", include_str!("../../../../harnesses/pi.toml")),
 ];
 
-/// Which version of each is tested.
+/// The version of each that is tested.
 const VERSIONS: &str = include_str!("../../../../harnesses/versions.toml");
 
 /// The largest definition.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// A name, and its harness or what is wrong with it.
+/// A name with its harness, or with what is wrong with it.
 type Found = (String, Result<Harness, HarnessError>);
 
-/// The shipped harnesses, each replaced by the person's own of that name, and the others.
+/// The shipped harnesses, each replaced by the user's own with the same name, and the user's
+/// others.
 ///
-/// A definition with a mistake hides no other one: it is said when that harness is asked for.
+/// A definition with a mistake hides no other one: it is reported when that harness is requested.
 #[derive(Clone, Debug)]
 pub struct Harnesses {
     found: Vec<Found>,
@@ -39,7 +40,7 @@ pub struct Harnesses {
 }
 
 impl Harnesses {
-    /// Reads every definition. A home that does not exist has none.
+    /// Reads every definition. A home that does not exist has none of its own.
     pub fn load(home: &Home) -> Result<Self, HarnessError> {
         Self::load_with(SHIPPED, &home.harnesses())
     }
@@ -59,7 +60,7 @@ impl Harnesses {
         })
     }
 
-    /// The version of a shipped harness's program that is tested.
+    /// The tested version of a shipped harness's program.
     pub fn tested_version(name: &HarnessName) -> Option<&'static str> {
         let mut lines = VERSIONS.lines();
         let package = lines.find_map(|line| {
@@ -69,7 +70,7 @@ impl Harnesses {
         Some(package?.rsplit_once('@')?.1)
     }
 
-    /// Every name, with its harness or what is wrong with it.
+    /// Every name with its harness, or with what is wrong with it.
     pub fn all(&self) -> &[(String, Result<Harness, HarnessError>)] {
         &self.found
     }
@@ -102,7 +103,7 @@ fn own(folder: &Path) -> Result<Vec<Found>, HarnessError> {
         let path = entry.map_err(|error| unreadable(folder, &error))?.path();
         let stem = path.file_stem().and_then(|stem| stem.to_str());
         let is_definition = path.extension().is_some_and(|ending| ending == "toml");
-        // Editors keep hidden files beside the one they write.
+        // Editors keep hidden files next to the one they write.
         if let Some(stem) = stem.filter(|stem| is_definition && !stem.starts_with('.')) {
             let read = read(&path).map_err(|error| unreadable(&path, &error));
             found.push((
@@ -115,7 +116,7 @@ fn own(folder: &Path) -> Result<Vec<Found>, HarnessError> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    // Reading a pipe or a device could last for ever.
+    // Reading a pipe or a device could block forever.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -127,7 +128,7 @@ fn read(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// Reads a definition in the home, which must be known by its own name.
+/// Reads a definition in the home, whose name must match its file name.
 fn parse(path: &Path, stem: &str, text: &str) -> Result<Harness, HarnessError> {
     let file = path.display().to_string();
     let harness = Harness::parse(&file, text)?;

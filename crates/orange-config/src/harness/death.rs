@@ -1,4 +1,4 @@
-//! What the deaths of a harness look like, as its definition says.
+//! The death rules of a harness definition.
 
 use orange_engine::death::{Form, Meaning, Rule};
 use serde::Deserialize;
@@ -7,10 +7,10 @@ use toml::Spanned;
 use super::Problem;
 use crate::settings::value::{Kind, Value};
 
-/// How long a quota is gone when nobody says.
+/// How long to wait for quota by default, in seconds.
 const USUAL_WAIT: u64 = 15 * 60;
 
-/// What `means` may say.
+/// The values that `means` may have.
 const MEANINGS: [&str; 6] = [
     "quota",
     "login",
@@ -20,7 +20,7 @@ const MEANINGS: [&str; 6] = [
     "crash",
 ];
 
-/// A `[[death]]` as it is written.
+/// A `[[death]]` as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Death {
@@ -35,7 +35,7 @@ pub(crate) struct Death {
     wait: Option<Spanned<String>>,
 }
 
-/// The rule that it stands for.
+/// The rule that it defines.
 pub(crate) fn rule(written: Spanned<Death>) -> Result<Rule, Problem> {
     let at = written.span();
     let death = written.into_inner();

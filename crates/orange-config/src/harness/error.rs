@@ -1,4 +1,4 @@
-//! What is wrong with a harness, and what to do about it.
+//! What is wrong with a harness, and how to fix it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,15 +8,15 @@ use orange_engine::names::HarnessName;
 /// Why a harness cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HarnessError {
-    /// The file is no definition.
+    /// The file is not a valid definition.
     #[error("{file}:{line}: {message}")]
     Invalid {
         file: String,
-        /// The line, counted from 1.
+        /// Counted from 1.
         line: usize,
         /// What is wrong.
         message: String,
-        /// What to do about it.
+        /// How to fix it.
         hint: String,
     },
     /// The file cannot be read.
@@ -26,23 +26,23 @@ pub enum HarnessError {
         path: PathBuf,
         reason: String,
     },
-    /// Nobody defined it.
+    /// No definition has this name.
     #[error("there is no harness `{name}` in `{}`", .folder.display())]
     NotFound {
-        /// What was asked for.
+        /// The requested name.
         name: HarnessName,
-        /// Every harness there is.
+        /// The names of all harnesses.
         names: Vec<String>,
         /// Where one could be defined.
         folder: PathBuf,
     },
-    /// It does not offer what was asked for.
+    /// It does not support the requested permissions.
     #[error("the harness `{harness}` has no arguments for `{level}` permissions")]
     LevelMissing {
         harness: HarnessName,
-        /// The level that it lacks.
+        /// The missing level.
         level: &'static str,
-        /// Where it would stand.
+        /// The table it would be in.
         table: &'static str,
     },
     /// Its program is not installed.
@@ -51,17 +51,17 @@ pub enum HarnessError {
         harness: HarnessName,
         /// What the definition says.
         binary: String,
-        /// Why that is no program.
+        /// Why that is not a program.
         reason: &'static str,
     },
-    /// It cannot be told this.
+    /// Its definition has no placeholder for this setting.
     #[error("cannot tell the harness `{harness}` the {what}: its definition has no place for it")]
     NoSetting {
         harness: HarnessName,
-        /// What it would be told.
+        /// The setting.
         what: &'static str,
     },
-    /// What would be passed cannot be.
+    /// A value cannot be passed as an argument.
     #[error("cannot start the harness `{harness}`: {what} {problem}")]
     ValueRefused {
         harness: HarnessName,
@@ -75,9 +75,9 @@ pub enum HarnessError {
 /// What is wrong with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueProblem {
-    /// No argument of a program can hold it.
+    /// A program argument cannot contain it.
     HasNul,
-    /// No argument of a program can be that long.
+    /// A program argument cannot be that long.
     TooLong,
     /// It would be taken for a flag.
     LooksLikeFlag,
@@ -94,7 +94,7 @@ impl fmt::Display for ValueProblem {
 }
 
 impl HarnessError {
-    /// What to do about it.
+    /// How to fix it.
     pub fn hint(&self) -> String {
         match self {
             HarnessError::Invalid { hint, .. } => hint.clone(),

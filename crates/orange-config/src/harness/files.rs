@@ -1,4 +1,4 @@
-//! Files that an agent is given, in its worktree or beside it.
+//! Files for an agent, in its worktree or outside of it.
 
 use std::path::{Component, Path};
 
@@ -11,16 +11,16 @@ use super::Problem;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HarnessFile {
-    /// Where, from the root of the worktree.
+    /// The path, relative to the root of the worktree.
     pub path: String,
-    /// What it holds, below a first line that says who wrote it.
+    /// The content, below a first line that says that orange wrote it.
     pub text: String,
-    /// Whether the agent does without it where something else is in its place.
+    /// Whether the agent can do without it if another file is in its place.
     #[serde(default)]
     pub optional: bool,
 }
 
-/// A file that each run is given in a folder of its own, outside of the worktree.
+/// A file that each run gets in its own folder, outside of the worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunText {
@@ -29,7 +29,7 @@ pub struct RunText {
     pub text: String,
 }
 
-/// Refuses names that would leave the folder of the run.
+/// Rejects names that would leave the folder of the run.
 pub(crate) fn checked_names(files: Vec<Spanned<RunText>>) -> Result<Vec<RunText>, Problem> {
     for file in &files {
         let name = file.get_ref().name.as_str();
@@ -43,7 +43,7 @@ pub(crate) fn checked_names(files: Vec<Spanned<RunText>>) -> Result<Vec<RunText>
     Ok(files.into_iter().map(Spanned::into_inner).collect())
 }
 
-/// Refuses what would leave the worktree or change what git knows.
+/// Rejects paths that would leave the worktree or change files that git tracks.
 pub(crate) fn checked(files: Vec<Spanned<HarnessFile>>) -> Result<Vec<HarnessFile>, Problem> {
     for file in &files {
         let path = file.get_ref().path.as_str();

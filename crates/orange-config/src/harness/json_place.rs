@@ -1,31 +1,31 @@
-//! Where a datum stands in the JSON that an agent writes.
+//! Where a datum is in an agent's JSON output.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The key that stands for every one.
+/// The key that matches every key.
 const EVERY: &str = "*";
 
-/// A datum in some of the values that an agent writes, one after the other.
+/// A datum in some of the values that an agent writes one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// What such a value says besides.
+    /// What else such a value must contain.
     #[serde(default)]
     with: Map<String, Value>,
-    /// The keys that lead to the datum in it; `*` stands for every one.
+    /// The keys that lead to the datum; `*` matches every key.
     #[serde(default)]
     keys: Vec<String>,
 }
 
 impl Place {
-    /// Whether a value says what such a value says.
+    /// Whether a value contains what such a value must contain.
     pub fn fits(&self, value: &Value) -> bool {
         let mut with = self.with.iter();
         with.all(|(key, wanted)| value.get(key).is_some_and(|found| has(found, wanted)))
     }
 
-    /// What the keys lead to in a value that fits.
+    /// What the keys lead to in a matching value.
     pub fn found<'a>(&self, value: &'a Value) -> Vec<&'a Value> {
         if !self.fits(value) {
             return Vec::new();
@@ -45,7 +45,7 @@ impl Place {
     }
 }
 
-/// Whether everything that is wanted is in what was found; more may be in it.
+/// Whether `found` contains everything in `wanted`; it may contain more.
 fn has(found: &Value, wanted: &Value) -> bool {
     match wanted {
         Value::Object(wanted) => {

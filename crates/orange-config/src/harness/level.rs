@@ -1,4 +1,4 @@
-//! How much an agent may do, in the words of a definition.
+//! How much an agent may do, as a definition declares it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub enum Level {
     Full,
     /// What the program calls safe.
     Reduced,
-    /// What a judge of others' work needs; a definition without it means `Reduced`.
+    /// What a reviewer needs; a definition without it means `Reduced`.
     Review,
 }
 
@@ -27,8 +27,7 @@ pub enum Level {
 pub enum Manner {
     /// In its terminal, where it waits for more.
     Interactive,
-    /// For one prompt, after which it ends; a definition that does not tell how means
-    /// `Interactive`.
+    /// For one prompt, after which it exits; a definition without it means `Interactive`.
     Headless,
 }
 
@@ -47,7 +46,7 @@ pub(crate) struct Levels {
     headless: Option<Spanned<HeadlessLevels>>,
 }
 
-/// `[args.headless]`; without an `every` of its own, that of `[args]` counts.
+/// `[args.headless]`; without its own `every`, that of `[args]` counts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HeadlessLevels {
@@ -57,7 +56,7 @@ struct HeadlessLevels {
     review: Option<Vec<Spanned<Item>>>,
 }
 
-/// The arguments of every level that is offered.
+/// The arguments of every level that the definition offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lists {
     table: &'static str,
@@ -67,7 +66,7 @@ pub(crate) struct Lists {
 }
 
 impl Level {
-    /// What an agent of this role gets with these permissions.
+    /// The level of an agent with this role and these permissions.
     pub fn of(permissions: Permissions, role: &Role) -> Self {
         match (permissions, role) {
             (Permissions::Full, _) => Level::Full,
@@ -78,7 +77,7 @@ impl Level {
 }
 
 impl Levels {
-    /// The lists of both manners, the second if the definition has them.
+    /// The lists of both manners; the second is there only if the definition has it.
     pub fn read(written: Spanned<Self>) -> Result<(Lists, Option<Lists>), Problem> {
         let at = written.span();
         let levels = written.into_inner();
@@ -122,7 +121,7 @@ impl Lists {
         })
     }
 
-    /// The arguments of a level, or what the level that is missing is called, and its table.
+    /// The arguments of a level, or the name and the table of the missing level.
     pub fn of(&self, level: Level) -> Result<&[Argument], (&'static str, &'static str)> {
         let (name, found) = match (level, &self.review) {
             (Level::Full, _) => ("full", &self.full),
@@ -132,7 +131,7 @@ impl Lists {
         found.as_deref().ok_or((name, self.table))
     }
 
-    /// Whether an agent can be given this at every level.
+    /// Whether every level has a placeholder for this.
     pub fn take(&self, what: &str) -> bool {
         let levels = [&self.full, &self.reduced, &self.review];
         let takes = |level: &Vec<Argument>| level.iter().any(|argument| argument.takes(what));

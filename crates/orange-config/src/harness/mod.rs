@@ -1,4 +1,4 @@
-//! A harness definition: how a coding agent is started.
+//! A harness definition: how to start a coding agent.
 //!
 //! `harnesses/README.md` describes the file; this reads it.
 
@@ -35,35 +35,35 @@ use transcript::TranscriptError;
 
 use super::{HarnessError, Readiness, ValueProblem, is_nested};
 
-/// A coding agent and how it is started.
+/// A coding agent and how to start it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Harness {
-    /// What workflows and people call it.
+    /// Its name in workflows and commands.
     pub name: HarnessName,
     /// An absolute path, or a name on the `PATH`.
     pub binary: String,
     interactive: Lists,
     headless: Option<Lists>,
-    /// Variables it may see besides the usual ones; a `*` at the end stands for any ending.
+    /// Variables it may see in addition to the usual ones; a trailing `*` matches any ending.
     pub pass: Vec<String>,
     /// Variables that are set for it.
     pub set: BTreeMap<String, String>,
     set_at: BTreeMap<Level, BTreeMap<String, String>>,
-    /// What is written into the worktree for it.
+    /// Files to write into its worktree.
     pub files: Vec<HarnessFile>,
-    /// What each run is given in a folder of its own, outside of the worktree.
+    /// Files that each run gets in its own folder, outside of the worktree.
     pub run_files: Vec<RunText>,
     /// How its transcript says that a turn failed.
     pub transcript_error: Option<TranscriptError>,
-    /// Where what it prints says what came of a headless run.
+    /// Where the output of a headless run says what its result is.
     pub result: Option<ResultPlaces>,
-    /// What must have happened before it works unasked.
+    /// What must have happened before it works without asking.
     pub ready: Vec<Readiness>,
     /// Where it keeps skills, as the definition writes it.
     pub(super) skills: Option<String>,
-    /// What its deaths look like, and what they mean; the first that fits counts.
+    /// What its deaths look like and what they mean; the first match counts.
     pub deaths: Vec<Rule>,
-    /// What it tells of itself by `orange agent-event`.
+    /// What it reports about itself with `orange agent-event`.
     pub events: Vec<AgentEventKind>,
 }
 
@@ -103,11 +103,11 @@ struct Variables {
     review: LevelVariables,
 }
 
-/// A problem at a place in the text: what is wrong, and what to do about it.
+/// A problem at a position in the text: what is wrong, and how to fix it.
 pub(super) type Problem = (Range<usize>, String, String);
 
 impl Harness {
-    /// Reads a definition; `file` is what messages call it.
+    /// Reads a definition; `file` is its name in messages.
     pub fn parse(file: &str, text: &str) -> Result<Self, HarnessError> {
         let invalid = |(at, message, hint): Problem| HarnessError::Invalid {
             file: file.to_owned(),
@@ -197,7 +197,7 @@ impl Harness {
         })
     }
 
-    /// Variables that are set for it at this level: those of the level win.
+    /// Variables that are set for it at this level; those of the level override the general ones.
     pub fn variables(&self, level: Level) -> BTreeMap<&str, &str> {
         let own = self.set_at.get(&level).into_iter().flatten();
         let all = self.set.iter().chain(own);
@@ -205,7 +205,7 @@ impl Harness {
             .collect()
     }
 
-    /// Whether it can be started for one prompt, after which it ends.
+    /// Whether it can be started for one prompt, after which it exits.
     pub fn can_be_headless(&self) -> bool {
         self.headless.is_some()
     }
@@ -218,12 +218,12 @@ impl Harness {
         own.unwrap_or(&self.interactive)
     }
 
-    /// Whether it can be given this when it is started so, whatever it may do.
+    /// Whether it accepts this when started in this manner, at every level.
     pub fn takes(&self, manner: Manner, what: &str) -> bool {
         self.lists(manner).take(what)
     }
 
-    /// Refuses a value that this agent cannot be given, whatever it may do.
+    /// Rejects a value that this agent does not accept at every level.
     pub fn require_setting(&self, what: &'static str, value: &str) -> Result<(), HarnessError> {
         let harness = self.name.clone();
         let takes = |manner| self.takes(manner, what);
@@ -244,7 +244,7 @@ impl Harness {
         })
     }
 
-    /// Where the program is, given the `PATH` it is looked for on.
+    /// Finds the program on the given `PATH`.
     pub fn locate(&self, path: Option<&OsStr>) -> Result<PathBuf, HarnessError> {
         let missing = |reason| HarnessError::ProgramMissing {
             harness: self.name.clone(),
@@ -257,7 +257,7 @@ impl Harness {
             return found.ok_or_else(|| missing("is no file that you may run"));
         }
         let folders = std::env::split_paths(path.unwrap_or_default());
-        // A relative folder on the PATH would mean another program in every directory.
+        // A relative folder on the PATH would mean a different program in every directory.
         let mut candidates = folders
             .filter(|folder| folder.is_absolute())
             .map(|folder| folder.join(binary));
@@ -292,7 +292,8 @@ fn check_variable(name: &Spanned<String>, may_be_pattern: bool) -> Result<(), Pr
         let hint = "write a name of letters, digits and `_`; in `pass`, a `*` may end it";
         return Err((name.span(), message, hint.to_owned()));
     }
-    // What an agent's own definition says about it is not handed on from another one.
+    // A harness may set its own agent's variables itself, but never pass them on from another
+    // agent.
     let is_own = !may_be_pattern && !text.starts_with("ORANGE_") && !text.starts_with("TMUX");
     if is_nested(OsStr::new(text)) && !is_own {
         let message = format!("`{text}` is set by orange or by agents, and never passed on");
@@ -310,7 +311,7 @@ fn is_relative(binary: &str) -> bool {
     binary.contains('/') && !binary.starts_with('/')
 }
 
-/// Names are parts of file names, so that they are held to what every system can write.
+/// Names become parts of file names, so only characters that every system supports are allowed.
 fn is_name(name: &str) -> bool {
     let is_letter = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit();
     name.starts_with(is_letter) && name.chars().all(|it| is_letter(it) || "-_".contains(it))

@@ -1,7 +1,7 @@
 //! Whether an agent would ask something before it works.
 //!
-//! Agents keep the answers to their first dialogs in files of their own. A definition says where;
-//! nothing is ever written there.
+//! Agents keep the answers to their first dialogs in their own files. A definition says where;
+//! orange never writes there.
 
 use std::fs;
 use std::io;
@@ -15,20 +15,20 @@ use crate::{Environment, reason};
 /// No such file is larger.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-/// Something that must have happened before an agent works unasked.
+/// Something that must have happened before an agent works without asking.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readiness {
-    /// What, as in "it is logged in".
+    /// A description, such as "it is logged in".
     pub what: String,
-    /// What brings it about.
+    /// How to make it happen.
     pub mend: String,
     /// It matters only when this variable is set.
     pub when_set: Option<String>,
-    /// It has happened when one of these is set.
+    /// It has happened if one of these is set.
     #[serde(default)]
     pub variables: Vec<String>,
-    /// It has happened when it stands in one of these.
+    /// It has happened if one of these places records it.
     #[serde(default)]
     pub places: Vec<Recorded>,
 }
@@ -37,32 +37,31 @@ pub struct Readiness {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
-    /// The file, which begins with `~`, or with `${VARIABLE:-~/…}` where a variable may move it.
+    /// The file, starting with `~`, or with `${VARIABLE:-~/…}` where a variable may move it.
     pub file: String,
-    /// The keys that lead to the answer; without them, that the file exists is the answer.
+    /// The keys that lead to the answer; without keys, it is enough that the file exists.
     #[serde(default)]
     pub keys: Vec<String>,
 }
 
-/// Whether something has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// It has, or does not matter here.
+    /// It has happened, or does not matter here.
     Yes,
-    /// It has not.
+    /// It has not happened.
     No,
-    /// It cannot be told.
+    /// It is unknown, for this reason.
     Unknown(String),
 }
 
 impl Readiness {
-    /// Whether it is about one repository rather than about the person.
+    /// Whether it is about one repository rather than about the user.
     pub fn is_about_repository(&self) -> bool {
         let keys = self.places.iter().flat_map(|place| &place.keys);
         keys.into_iter().any(|key| key.starts_with('{'))
     }
 
-    /// Whether it has happened; `repository` is where the agent is to work.
+    /// Checks whether it has happened; `repository` is where the agent is to work.
     pub fn look(&self, environment: &Environment, repository: Option<&Path>) -> Ready {
         let is_set = |name: &String| environment.variable(name).is_some_and(|it| !it.is_empty());
         if self.when_set.as_ref().is_some_and(|name| !is_set(name)) {
@@ -107,7 +106,7 @@ impl Recorded {
     }
 }
 
-/// The path that is meant, or nothing when there is no home.
+/// The actual path, or `None` when there is no home.
 pub(crate) fn located(file: &str, environment: &Environment) -> Option<PathBuf> {
     if let Some((variable, rest)) = file.strip_prefix("${").and_then(|it| it.split_once(":-")) {
         let (usual, rest) = rest.split_once('}')?;
@@ -122,7 +121,7 @@ pub(crate) fn located(file: &str, environment: &Environment) -> Option<PathBuf> 
     Some(home.join(file.strip_prefix('~')?.trim_start_matches('/')))
 }
 
-/// What a file says, as JSON whatever it is written in; nothing when there is none.
+/// The content of a file as JSON, whatever its format; `None` when the file does not exist.
 fn read(path: &Path) -> Result<Option<Value>, String> {
     let length = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

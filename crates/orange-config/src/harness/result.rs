@@ -1,7 +1,7 @@
-//! What came of a headless run, read out of what it printed.
+//! The result of a headless run, read from its output.
 //!
-//! An agent prints JSON values, one after the other; its definition says where each datum stands in
-//! them. It is read whenever somebody asks, and never decides a status: the run's own report does.
+//! An agent prints JSON values one after the other; its definition says where each datum is. The
+//! output is read on demand and never decides a status: the run's own report does.
 
 use orange_engine::death::{Class, Rule, class};
 use schemars::JsonSchema;
@@ -12,27 +12,27 @@ use toml::Spanned;
 use super::Problem;
 use super::json_place::Place;
 
-/// `[result]`: where each datum stands in what an agent prints.
+/// `[result]`: where each datum is in an agent's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResultPlaces {
-    /// Values that say that all went well.
+    /// Values that mean success.
     succeeded: Vec<Place>,
-    /// Values that say that it failed; the keys lead to why.
+    /// Values that mean failure; the keys lead to the reason.
     failed: Vec<Place>,
-    /// Values that say that it goes on, whatever was said before.
+    /// Values that mean that the run continues, whatever came before.
     goes_on: Vec<Place>,
     /// What the agent said; the last one counts.
     text: Vec<Place>,
-    /// Whether a text comes in pieces, in values that follow each other.
+    /// Whether a text comes in pieces, in consecutive values.
     is_in_pieces: bool,
     /// The conversation; the first one counts.
     session_id: Vec<Place>,
-    /// Tokens that were read, all of them added up.
+    /// Tokens that were read, added up.
     input_tokens: Vec<Place>,
-    /// Tokens that were written, all of them added up.
+    /// Tokens that were written, added up.
     output_tokens: Vec<Place>,
-    /// What it cost in US dollars, all of it added up.
+    /// The cost in US dollars, added up.
     cost_usd: Vec<Place>,
 }
 
@@ -70,7 +70,6 @@ pub enum ResultStatus {
 }
 
 impl ResultStatus {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             ResultStatus::Succeeded => "succeeded",
@@ -80,7 +79,8 @@ impl ResultStatus {
     }
 }
 
-/// Refuses places in what nobody keeps: an agent in its terminal prints a screen.
+/// Rejects `[result]` without headless runs: an agent in its terminal prints a screen, which is not
+/// kept.
 pub(crate) fn checked_result(
     written: Spanned<ResultPlaces>,
     can_be_headless: bool,
@@ -94,7 +94,7 @@ pub(crate) fn checked_result(
 }
 
 impl ResultPlaces {
-    /// Reads what was printed. `rules` say what kind of failure its words mean.
+    /// Reads the output. `rules` say what kind of failure an error's text means.
     pub fn read(&self, printed: &[u8], rules: &[Rule]) -> RunResult {
         let mut status = ResultStatus::Unclear;
         let mut error = None;
@@ -147,7 +147,7 @@ fn first_text(places: &[Place], value: &Value) -> Option<String> {
     places.iter().find_map(|place| place.text(value))
 }
 
-/// Why it failed, in all the words that there are for it.
+/// Why it failed, with all the texts that say so.
 fn reasons(places: &[Place], value: &Value) -> Option<String> {
     let reasons = places.iter().filter_map(|place| place.text(value));
     let reasons: Vec<String> = reasons.collect();
@@ -164,17 +164,16 @@ fn add(sum: &mut Option<u64>, places: &[Place], value: &Value) {
     }
 }
 
-/// A sum down to a millionth: what agents print is no more exact.
+/// A sum rounded to a millionth: what agents print is no more exact.
 fn dollars(sum: f64) -> String {
     let text = format!("{sum:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     text.to_owned()
 }
 
-/// The JSON objects in what was printed, whether each has a line of its own or many.
+/// The JSON objects in the output, one per line or spread over several lines.
 ///
-/// What stands between them, such as a line of a log, is skipped, and so is one that is half
-/// written.
+/// Anything between them, such as a log line, is skipped, and so is an incomplete object.
 struct Printed<'a> {
     left: &'a [u8],
 }
@@ -192,7 +191,7 @@ impl Iterator for Printed<'_> {
                         self.left = self.left.get(values.byte_offset()..)?;
                         return Some(value);
                     }
-                    // Everything up to the end belongs to it, and more was to come.
+                    // The object extends to the end of the output and is incomplete.
                     Some(Err(error)) if error.is_eof() => return None,
                     _ => {}
                 }

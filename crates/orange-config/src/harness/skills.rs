@@ -9,16 +9,16 @@ use super::ready::located;
 use crate::{Environment, Harness};
 
 impl Harness {
-    /// The folder of the person's skills for this agent; nothing when the definition names none, or
-    /// when nobody has a home.
+    /// The folder of the user's skills for this agent; `None` when the definition names none, or
+    /// when there is no home directory.
     pub fn skills(&self, environment: &Environment) -> Option<PathBuf> {
         let folder = located(self.skills.as_deref()?, environment)?;
-        // One that is moved by a variable could be anywhere, seen from here.
+        // A variable may set a relative path, which could mean any folder.
         folder.is_absolute().then_some(folder)
     }
 }
 
-/// Refuses a folder that would be another one in every directory.
+/// Rejects a folder that would be a different one in every directory.
 pub(crate) fn checked_skills(folder: Spanned<String>) -> Result<String, Problem> {
     let text = folder.get_ref();
     let usual = match text.strip_prefix("${").and_then(|it| it.split_once(":-")) {

@@ -6,23 +6,24 @@ use serde_json::Value;
 
 use super::json_place::Place;
 
-/// How many of the last lines may say so: what comes after a failure is little, a new turn is more.
+/// How many of the last lines may say so: little follows a failure, while a new turn adds more.
 const LAST_LINES: usize = 4;
 
-/// A line of a transcript of JSON lines that tells of a turn that failed.
+/// A JSON line of a transcript that reports a failed turn.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TranscriptError {
-    /// Which line, and where the reason stands in it.
+    /// Which line, and where the reason is in it.
     failed: Place,
     /// Where a line says when it was written.
     at: Place,
 }
 
 impl TranscriptError {
-    /// Why the last turn failed, by the end of a transcript; a line that is half written is none.
+    /// Why the last turn failed, according to the end of a transcript; an incomplete line is
+    /// ignored.
     ///
-    /// Who goes on with a conversation finds in it what was written before `since`, when it began.
+    /// A resumed conversation contains lines from before `since`, when this run began.
     pub fn find(&self, transcript: &[u8], since: Timestamp) -> Option<String> {
         let lines = transcript.split(|byte| *byte == b'\n').rev();
         let lines = lines.filter(|line| !line.trim_ascii().is_empty());

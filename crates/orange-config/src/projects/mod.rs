@@ -1,7 +1,7 @@
-//! Registered projects: `projects.json`, a file a person may edit.
+//! Registered projects: `projects.json`, which the user may edit.
 //!
-//! What a person wrote stays byte for byte, keys that orange does not know among it: only what a
-//! command is about changes.
+//! The user's text stays as it is, byte for byte, including keys that orange does not know: a
+//! command changes only what it is about.
 
 pub(crate) mod text;
 
@@ -107,39 +107,37 @@ pub enum ProjectsError {
     #[error("cannot {attempt} `{}`: {reason}", .path.display())]
     File {
         attempt: &'static str,
-        /// On which file.
         path: PathBuf,
         reason: String,
     },
-    /// A person made a mistake in it.
+    /// The user made a mistake in it.
     #[error("cannot read `{}`: {reason}", .path.display())]
     Invalid {
         path: PathBuf,
-        /// What is wrong, with its line and column.
+        /// What is wrong, with line and column.
         reason: String,
     },
-    /// The name would not do as part of a path or of a session.
+    /// The name cannot be part of a path or a session name.
     #[error("cannot register a project `{0}`: that is no name of a project")]
     NameInvalid(String),
     /// The name or the path is taken.
     #[error("cannot register a project `{name}`: `{}` is registered as `{}`", .found.path.display(), .found.name)]
     Exists {
-        /// The name that was asked for.
+        /// The requested name.
         name: ProjectName,
-        /// What is there.
+        /// The project that is already registered.
         found: Box<Project>,
     },
-    /// There is no such project.
     #[error("cannot find project `{name}`: it is not registered")]
     Unknown {
         name: ProjectName,
-        /// The names there are.
+        /// The registered names.
         names: Vec<ProjectName>,
     },
 }
 
 impl Project {
-    /// A project with everything as usual.
+    /// A project with all defaults.
     pub fn new(name: ProjectName, path: PathBuf, default_branch: BranchName) -> Project {
         Project {
             name,
@@ -192,7 +190,7 @@ impl Projects {
         projects.map(|project| project.name.clone()).collect()
     }
 
-    /// The project whose checkout holds a directory, the innermost one.
+    /// The innermost project whose checkout contains a directory.
     pub fn holding(&self, directory: &Path) -> Option<&Project> {
         let holding = self.projects.iter();
         holding
@@ -200,9 +198,9 @@ impl Projects {
             .max_by_key(|project| project.path.components().count())
     }
 
-    /// Adds a project to the file; one that is there with the same name and path stays as it is.
+    /// Adds a project to the file; an existing one with the same name and path stays as it is.
     ///
-    /// Answers with the project as it is registered, and whether it is new.
+    /// Returns the project as registered, and whether it is new.
     pub fn add(home: &Home, project: Project) -> Result<(Project, bool), ProjectsError> {
         require_name(project.name.as_str())?;
         let path = home.projects();
@@ -232,7 +230,7 @@ impl Projects {
 
     /// Changes keys of a project in the file, and no other byte of it.
     ///
-    /// Answers with the project as it is now. What the file would not read as is not written.
+    /// Returns the project as it is now. A text that would not read back correctly is not written.
     pub fn update(
         home: &Home,
         name: &ProjectName,
@@ -252,7 +250,7 @@ impl Projects {
         Ok(project)
     }
 
-    /// Takes a project out of the file, and changes nothing else.
+    /// Removes a project from the file, and changes nothing else.
     pub fn remove(home: &Home, name: &ProjectName) -> Result<Project, ProjectsError> {
         let _lock = lock(home)?;
         let projects = Projects::load(home)?;
@@ -273,7 +271,8 @@ impl Projects {
     }
 }
 
-/// Whoever changes the file at the same moment waits; the lock ends with its holder.
+/// Makes another process that changes the file at the same time wait; the lock ends with its
+/// holder.
 fn lock(home: &Home) -> Result<File, ProjectsError> {
     let folder = home.path();
     let mut folders = DirBuilder::new();
@@ -294,7 +293,7 @@ fn read(path: &Path) -> Result<String, ProjectsError> {
     fs::read_to_string(path).map_err(|error| failed("read", path, &error))
 }
 
-/// Writes the file whole or not at all.
+/// Writes the file atomically.
 fn write(path: &Path, text: &str) -> Result<(), ProjectsError> {
     let hidden = path.with_file_name(".projects.json.new");
     let written = OpenOptions::new()
@@ -309,7 +308,7 @@ fn write(path: &Path, text: &str) -> Result<(), ProjectsError> {
         })
         .and_then(|()| fs::rename(&hidden, path));
     written.map_err(|error| failed("write", path, &error))?;
-    // Some file systems cannot sync a folder; the file is there nevertheless.
+    // Some file systems cannot sync a folder; the file is written anyway.
     let folder = path.parent().unwrap_or(Path::new("/"));
     let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
@@ -322,7 +321,7 @@ fn invalid(path: &Path, error: &serde_json::Error) -> ProjectsError {
     }
 }
 
-/// A name is part of paths, of session names and of commands.
+/// A name becomes part of paths, session names and commands.
 fn require_name(name: &str) -> Result<(), ProjectsError> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
     let starts = name.starts_with(|it: char| it.is_ascii_alphanumeric());

@@ -18,7 +18,7 @@ struct Top<'a> {
 #[serde(transparent)]
 struct Keys<'a>(#[serde(borrow)] BTreeMap<Cow<'a, str>, &'a RawValue>);
 
-/// The text with one key of one project changed, or added behind the others.
+/// The text with one key of one project changed, or added after the others.
 pub fn with_key(
     text: &str,
     index: usize,
@@ -43,7 +43,7 @@ pub fn with_key(
     Ok(edited)
 }
 
-/// The text with one more project, behind the others and laid out as they are.
+/// The text with one more project, added after the others in the same layout.
 pub fn with_project(text: &str, project: &Value) -> Result<String, serde_json::Error> {
     let top: Top<'_> = serde_json::from_str(text)?;
     let keys: Keys<'_> = serde_json::from_str(text)?;
@@ -58,7 +58,7 @@ pub fn with_project(text: &str, project: &Value) -> Result<String, serde_json::E
         edited.insert_str(place.end, &more);
         return Ok(edited);
     }
-    // There is none yet: the list is empty, or not even there.
+    // There are no projects yet: the list is empty or missing.
     let list = format!("[\n    {}\n  ]", laid_out(project, "    ")?);
     if let Some(old) = keys.0.get("projects") {
         edited.replace_range(place(text, old), &list);
@@ -75,14 +75,14 @@ pub fn with_project(text: &str, project: &Value) -> Result<String, serde_json::E
     Ok(edited)
 }
 
-/// The spaces before what begins a line; nothing when something else stands before it.
+/// The indentation of what begins at `start`; `None` when something else precedes it on its line.
 fn margin(text: &str, start: usize) -> Option<&str> {
     let before = text.get(..start)?;
     let line = before.get(before.rfind('\n')? + 1..)?;
     line.trim().is_empty().then_some(line)
 }
 
-/// A value with a line for each key, the later ones behind a margin.
+/// A value with one line per key, the later ones indented by the margin.
 fn laid_out(value: &Value, margin: &str) -> Result<String, serde_json::Error> {
     let text = serde_json::to_string_pretty(value)?;
     Ok(text.replace('\n', &format!("\n{margin}")))
@@ -106,13 +106,13 @@ pub fn without(text: &str, index: usize) -> Result<String, serde_json::Error> {
     Ok(edited)
 }
 
-/// Where a value that was read from the text stands in it.
+/// The position of a value that was read from the text.
 fn place(text: &str, value: &RawValue) -> Range<usize> {
     let start = value.get().as_ptr().addr() - text.as_ptr().addr();
     start..start + value.get().len()
 }
 
-/// What stands before each key: the white space before the first one.
+/// What precedes each key: the white space before the first one.
 fn lead(object: &str) -> &str {
     let inside = object.get(1..).unwrap_or_default();
     let end = inside.find(|it: char| !it.is_whitespace()).unwrap_or(0);

@@ -18,25 +18,25 @@ use crate::reason;
 /// The largest file that is read.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// Why the settings cannot be told.
+/// Why the settings cannot be determined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// The file is there and cannot be read.
+    /// The file exists but cannot be read.
     #[error("cannot read `{}`: {reason}", .path.display())]
     Unreadable { path: PathBuf, reason: String },
     /// The file has mistakes.
     #[error("cannot read `{}`: {}", .path.display(), told(.problems))]
     Invalid {
         path: PathBuf,
-        /// Every mistake, in the order of the lines.
+        /// Every mistake, in line order.
         problems: Vec<SettingsProblem>,
     },
-    /// A variable has a value that makes no sense.
+    /// A variable has an invalid value.
     #[error("cannot use `{value}` as `{variable}`: it must be {expected}")]
     Variable {
         variable: &'static str,
         value: String,
-        /// What it may say.
+        /// What it may be.
         expected: String,
     },
 }
@@ -62,10 +62,10 @@ fn told(problems: &[SettingsProblem]) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// What a file says, by key: the value, and its line.
+/// What a file says, by key: the value and its line.
 pub(crate) type Given = BTreeMap<String, (Value, usize)>;
 
-/// Reads the file; a home without one says nothing.
+/// Reads the file; a home without one sets nothing.
 pub(crate) fn load(path: &Path) -> Result<Given, SettingsError> {
     let unreadable = |error: &io::Error| SettingsError::Unreadable {
         path: path.to_owned(),
@@ -82,7 +82,7 @@ pub(crate) fn load(path: &Path) -> Result<Given, SettingsError> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    // Reading a pipe or a device could last for ever.
+    // Reading a pipe or a device could block forever.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -106,7 +106,7 @@ fn parse(text: &str) -> Result<Given, Vec<SettingsProblem>> {
         let message = error.message().trim().replace('\n', ", ");
         reading.wrong(&error.span().unwrap_or(0..0), message, None);
     }
-    // What could not be parsed would only be told once more.
+    // A syntax error would only be reported a second time.
     if reading.problems.is_empty() {
         reading.table("", table.get_ref());
     }

@@ -1,28 +1,27 @@
-//! Every key of `config.toml`, and what holds without it.
+//! Every key of `config.toml`, and its default.
 
 use std::time::Duration;
 
 use super::value::{Kind, Value};
 use crate::{ORANGE_LOG, Project, WhenFull};
 
-/// A key that a person may write, or a family of keys when its name ends in `.*`.
+/// A key that the user may set, or a family of keys when its name ends in `.*`.
 #[derive(Debug)]
 pub struct Key {
     /// Its tables and its name, joined by dots.
     pub name: &'static str,
-    /// What its value must be.
     pub kind: Kind,
-    /// What it is for, in a sentence.
+    /// Its purpose, in a sentence.
     pub meaning: &'static str,
-    /// What holds when nobody says anything.
+    /// The default.
     pub(crate) built_in: fn() -> Option<Value>,
-    /// What a project in `projects.json` says about it.
+    /// The value that a project in `projects.json` sets.
     pub(crate) project: fn(&Project) -> Option<Value>,
-    /// The variable that wins over everything.
+    /// The environment variable that overrides everything.
     pub variable: Option<&'static str>,
 }
 
-/// Nobody has said anything.
+/// No value is set.
 fn unset() -> Option<Value> {
     None
 }
@@ -40,7 +39,7 @@ const PLAIN: Key = Key {
     variable: None,
 };
 
-/// The table; `docs/configuration.md` shows it to people, and a test compares the two.
+/// The table; `docs/configuration.md` shows it to users, and a test compares the two.
 pub const KEYS: &[Key] = &[
     Key {
         name: "harness",
@@ -174,16 +173,16 @@ pub const KEYS: &[Key] = &[
     },
 ];
 
-/// The key that a dotted name stands for.
+/// The key with this dotted name.
 pub fn key(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| match key.name.strip_suffix('*') {
-        // What follows the family's table is a name, dots and all.
+        // Everything after the family's table is a name, even if it contains dots.
         Some(family) => name.len() > family.len() && name.starts_with(family),
         None => key.name == name,
     })
 }
 
-/// Whether keys are below this dotted name, so that it is a table.
+/// Whether there are keys below this dotted name, so that it is a table.
 pub fn is_table(name: &str) -> bool {
     let below = |key: &Key| {
         let rest = key.name.strip_prefix(name);

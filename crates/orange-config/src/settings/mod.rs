@@ -1,7 +1,7 @@
-//! What holds in the end, and who said so.
+//! The effective settings, and where each value comes from.
 //!
-//! Precedence, stated once: a variable of the environment, then the project in `projects.json`,
-//! then `config.toml`, then what is built in.
+//! Precedence, stated once: an environment variable, then the project in `projects.json`, then
+//! `config.toml`, then the default.
 
 pub(crate) mod file;
 pub(crate) mod keys;
@@ -19,26 +19,22 @@ use value::Value;
 
 use super::{Environment, Home, Project, WhenFull};
 
-/// Everything that can be set, with nothing left to look up.
+/// Everything that can be set, fully resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What new tasks are done with.
+    /// The harness of new tasks.
     pub harness: Option<HarnessName>,
-    /// What new tasks are reviewed with; the same when absent.
+    /// The harness that reviews new tasks; the same one when absent.
     pub review_harness: Option<HarnessName>,
-    /// The workflow of new tasks.
     pub workflow: String,
-    /// How much may happen at once.
+    /// How much may run at once.
     pub limits: Limits,
     /// The worktrees of a project.
     pub pool: PoolSettings,
-    /// How often the supervisor looks.
     pub supervisor: SupervisorSettings,
-    /// How a person is told.
     pub notify: NotifySettings,
-    /// What the terminal's ground is; the terminal says so itself when absent.
+    /// The terminal's background; if absent, the terminal is asked.
     pub ground: Option<Ground>,
-    /// What is written to `orange.log`.
     pub log: LogSettings,
     all: Vec<Setting>,
 }
@@ -48,57 +44,54 @@ pub struct Settings {
 pub struct PoolSettings {
     /// How many tasks can have one at the same time.
     pub size: u32,
-    /// What becomes of a start when none is free.
+    /// What happens to a start when none is free.
     pub when_full: WhenFull,
 }
 
-/// How often the supervisor looks.
+/// How often the supervisor polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SupervisorSettings {
-    /// Between two looks at tmux.
+    /// Between two polls of tmux.
     pub tick: Duration,
-    /// Between two looks at everything.
+    /// Between two polls of everything.
     pub sweep: Duration,
-    /// How many agents are started within a minute, at most.
+    /// How many agents may be started per minute.
     pub start_rate: u32,
 }
 
-/// How a person is told that a task needs them.
+/// How the user is notified that a task needs them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotifySettings {
     pub desktop: bool,
-    /// By the terminal's bell.
+    /// Whether to ring the terminal's bell.
     pub bell: bool,
-    /// By a message to this address.
+    /// The address to send a message to.
     pub webhook: Option<String>,
 }
 
-/// What a terminal writes on.
+/// A terminal's background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
-    /// Something dark.
     Dark,
-    /// Something light.
     Light,
 }
 
-/// What is written to `orange.log`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSettings {
-    /// Nothing less important than this.
+    /// Lines less important than this are left out.
     pub level: LogLevel,
-    /// How many bytes it may have before a new one is begun.
+    /// How many bytes the log may have before a new one is started.
     pub max_size: u64,
     /// How many older ones are kept.
     pub keep: u32,
 }
 
-/// How important a line of the log is; the most important first.
+/// How important a log line is, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     /// Something failed for good.
     Error,
-    /// Something failed and is tried again, or a person should look.
+    /// Something failed and is retried, or the user should look.
     Warn,
     /// What was decided and done.
     Info,
@@ -145,7 +138,7 @@ pub enum SettingOrigin {
 }
 
 impl Settings {
-    /// What holds in a project, or where no project is meant.
+    /// The settings of a project, or those without one.
     pub fn load(
         home: &Home,
         environment: &Environment,
@@ -315,7 +308,7 @@ impl LogLevel {
         }
     }
 
-    /// The level of this name; `info` where there is none.
+    /// The level with this name; `info` for an unknown one.
     fn named(name: &str) -> LogLevel {
         match name {
             "error" => LogLevel::Error,

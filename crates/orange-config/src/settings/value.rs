@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-/// What a value must be.
+/// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Name,
@@ -19,22 +19,18 @@ pub enum Kind {
     Switch,
     /// An address that begins with `http://` or `https://`.
     Url,
-    /// One of these words.
     OneOf(&'static [&'static str]),
 }
 
-/// A value that fits its kind.
+/// A value that matches its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A name, a word or an address.
     Text(String),
-    /// A number.
     Count(u32),
-    /// A span of time.
     Duration(Duration),
-    /// So many bytes.
+    /// A number of bytes.
     Size(u64),
-    /// Yes or no.
     Switch(bool),
     /// An address, of which only the host is shown: the rest is often a secret.
     Url(String),
@@ -51,7 +47,7 @@ const DURATIONS: &[(&str, u64)] = &[("h", 3_600_000), ("m", 60_000), ("s", 1000)
 const SIZES: &[(&str, u64)] = &[("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000)];
 
 impl Kind {
-    /// The value that a text stands for, if it fits.
+    /// The value that a text represents, if it matches.
     pub(crate) fn read(self, text: &str) -> Option<Value> {
         match self {
             Kind::Name => {
@@ -74,12 +70,12 @@ impl Kind {
         }
     }
 
-    /// Whether the file has it as a text in quotes.
+    /// Whether the file writes it as a quoted text.
     pub(crate) fn is_text(self) -> bool {
         !matches!(self, Kind::Count | Kind::Switch)
     }
 
-    /// What a person should write.
+    /// What the user should write.
     pub fn expected(self) -> String {
         match self {
             Kind::Name => "a name, such as \"default\"".to_owned(),
@@ -96,7 +92,7 @@ impl Kind {
     }
 }
 
-/// A number, larger than nothing, with its unit.
+/// A number greater than zero, with its unit.
 fn measured(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let end = text.find(|it: char| !it.is_ascii_digit())?;
     let (number, unit) = text.split_at(end);
@@ -110,7 +106,7 @@ fn host(text: &str) -> Option<&str> {
     let rest = text.strip_prefix("https://");
     let rest = rest.or_else(|| text.strip_prefix("http://"))?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    // What stands before `@` is a name and a password.
+    // What precedes `@` is a user name and a password.
     rest[..end].rsplit('@').next()
 }
 

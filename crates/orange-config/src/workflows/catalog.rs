@@ -1,4 +1,4 @@
-//! Every workflow a name can mean.
+//! All workflows, by name.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use orange_engine::shipped;
 
 use crate::{Home, Origin, Source, reason};
 
-/// Shipped workflows first, each replaced by the person's own of that name; then the others.
+/// Shipped workflows first, each replaced by the user's own with the same name; then the others.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     sources: Vec<Source>,
@@ -24,14 +24,15 @@ pub struct CatalogError {
 }
 
 impl Catalog {
-    /// Lists the workflows; their texts are not read. A home that does not exist has none.
+    /// Lists the workflows without reading their texts. A home that does not exist has none of its
+    /// own.
     pub fn load(home: &Home) -> Result<Self, CatalogError> {
         let mut own = own(&home.workflows())?;
         let mut sources = Vec::new();
         for shipped in &shipped::ALL {
             let (mut same, others) = own.into_iter().partition(|own| own.name == shipped.name);
             own = others;
-            // A file that is not read as a workflow leaves the shipped one in force.
+            // A file that is not read as a workflow does not replace the shipped one.
             if !same.iter().any(Source::overrides_shipped) {
                 sources.push(Source {
                     name: shipped.name.to_owned(),
@@ -44,17 +45,15 @@ impl Catalog {
         Ok(Self { sources })
     }
 
-    /// Every workflow.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// The workflow of this name.
     pub fn named(&self, name: &str) -> Option<&Source> {
         self.sources.iter().find(|source| source.name == name)
     }
 
-    /// Every name, once.
+    /// Every name, without duplicates.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for source in &self.sources {
@@ -66,7 +65,7 @@ impl Catalog {
     }
 }
 
-/// The workflow files of a directory, in the order of their names.
+/// The workflow files of a directory, sorted by name.
 fn own(directory: &Path) -> Result<Vec<Source>, CatalogError> {
     let failed = |error: io::Error| CatalogError {
         path: directory.to_owned(),
@@ -83,7 +82,7 @@ fn own(directory: &Path) -> Result<Vec<Source>, CatalogError> {
             paths.push(path);
         }
     }
-    // `x.yml` comes before `x.yaml`, so that it is what the name `x` means.
+    // `x.yml` comes before `x.yaml`, so the name `x` means the former.
     paths.sort_by_key(|path| (path.file_stem().map(OsStr::to_owned), !has_ending(path)));
     Ok(paths.into_iter().map(own_source).collect())
 }
@@ -100,7 +99,7 @@ fn own_source(path: PathBuf) -> Source {
     }
 }
 
-/// Whether a person would take the file for a workflow; editors keep hidden ones beside it.
+/// Whether the user would take the file for a workflow; editors keep hidden files next to it.
 fn is_workflow(path: &Path) -> bool {
     let is_hidden = path
         .file_name()
@@ -108,7 +107,7 @@ fn is_workflow(path: &Path) -> bool {
     !is_hidden && (has_ending(path) || path.extension().is_some_and(|ending| ending == "yaml"))
 }
 
-/// Whether the file ends as a workflow in the home must.
+/// Whether the file has the extension that a workflow in the home must have.
 pub(crate) fn has_ending(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yml")
 }

@@ -8,10 +8,10 @@ use orange_engine::language::{Position, Problem, load};
 use super::catalog::has_ending;
 use crate::{Origin, ReadError, Source};
 
-/// What came of reading a workflow.
+/// The result of reading a workflow.
 #[derive(Clone, Debug)]
 pub struct Examined {
-    /// The workflow, when nothing is wrong with it.
+    /// The workflow, if nothing is wrong with it.
     pub workflow: Option<Workflow>,
     /// Everything that is wrong.
     pub findings: Vec<Finding>,
@@ -22,25 +22,25 @@ pub struct Examined {
 /// One thing that is wrong with a workflow or with its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// The engine says so.
+    /// A problem that the engine found.
     Problem(Problem),
     /// The text could not be read.
     Unreadable(ReadError),
     /// The text is not UTF-8.
     NotUtf8 {
-        /// The place of the first byte that is wrong.
+        /// The position of the first invalid byte.
         at: Position,
         byte: u8,
     },
-    /// A file in the home is known by its own name, and says another.
+    /// The name in the file differs from the file's own name in the home.
     NameDiffers {
-        /// What the file is called.
+        /// The file's name without its extension.
         file: String,
         name: String,
     },
-    /// A file in the home ends in `.yaml`.
+    /// A file in the home has the extension `.yaml`.
     WrongEnding {
-        /// What the file is called, without its ending.
+        /// The file's name without its extension.
         file: String,
     },
 }
@@ -58,7 +58,7 @@ impl Finding {
         }
     }
 
-    /// Where it is, unless it concerns the file as a whole.
+    /// Its position, unless it concerns the whole file.
     pub fn at(&self) -> Option<Position> {
         match self {
             Finding::Problem(problem) => Some(problem.at),
@@ -67,7 +67,6 @@ impl Finding {
         }
     }
 
-    /// What is wrong, on what.
     pub fn message(&self) -> String {
         match self {
             Finding::Problem(problem) => problem.message.clone(),
@@ -82,7 +81,7 @@ impl Finding {
         }
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn hint(&self) -> Option<String> {
         match self {
             Finding::Problem(problem) => problem.hint.clone(),
@@ -125,7 +124,7 @@ fn unreadable(finding: Finding) -> Examined {
     }
 }
 
-/// What is wrong with the file's name; only in the home does it mean anything.
+/// What is wrong with the file's name, which matters only in the home.
 fn misplaced(source: &Source, workflow: Option<&Workflow>) -> Option<Finding> {
     let Origin::Home { path, .. } = &source.origin else {
         return None;

@@ -1,4 +1,4 @@
-//! Workflow files: found, read and judged.
+//! Workflow files: found, read and checked.
 
 pub(crate) mod catalog;
 pub(crate) mod examine;

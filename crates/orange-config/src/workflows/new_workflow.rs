@@ -1,8 +1,8 @@
 //! Writes a new workflow into the home, whole or not at all.
 //!
-//! The text is written and synced under a hidden name, which no list shows, and then gets its
-//! final name by a hard link, which fails where anything of that name exists. So no moment and no
-//! death of the process leaves half a file under the name, and nothing is ever overwritten.
+//! The text is written and synced under a hidden name, which no list shows. It then gets its final
+//! name by a hard link, which fails if that name exists. So even a crash leaves no incomplete file
+//! under the name, and nothing is ever overwritten.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -15,7 +15,7 @@ use crate::{Home, reason};
 /// The longest name that the language allows.
 const LONGEST_NAME: usize = 64;
 
-/// How many hidden files of killed processes are stepped over.
+/// How many hidden files left by killed processes are skipped.
 const LEFTOVERS: usize = 100;
 
 /// Why a new workflow was not written.
@@ -24,14 +24,14 @@ pub enum NewWorkflowError {
     /// The language does not allow the name.
     #[error("cannot start a workflow `{0}`: that is no name of a workflow")]
     NameInvalid(String),
-    /// It would take the place of a shipped one.
+    /// It would replace a shipped one.
     #[error("cannot start a workflow `{0}`: it would take the place of the shipped one")]
     NameShipped(String),
-    /// Something of the name is there.
+    /// The name is taken.
     #[error("cannot start a workflow `{name}`: `{}` exists", .path.display())]
     Exists {
         name: String,
-        /// What is there.
+        /// The file that exists.
         path: PathBuf,
     },
     #[error("cannot write into `{}`: {reason}", .path.display())]
@@ -39,7 +39,7 @@ pub enum NewWorkflowError {
 }
 
 impl NewWorkflowError {
-    /// What to do about it; each stands alone.
+    /// How to fix it; each hint is complete on its own.
     pub fn hints(&self) -> Vec<String> {
         match self {
             NewWorkflowError::NameInvalid(name) => {
@@ -67,7 +67,7 @@ impl NewWorkflowError {
     }
 }
 
-/// Writes a copy of a shipped workflow under a new name, and says where it is.
+/// Writes a copy of a shipped workflow under a new name and returns its path.
 pub fn new_workflow(home: &Home, name: &str, from: &Shipped) -> Result<PathBuf, NewWorkflowError> {
     if !is_name(name) {
         return Err(NewWorkflowError::NameInvalid(name.to_owned()));
@@ -80,7 +80,7 @@ pub fn new_workflow(home: &Home, name: &str, from: &Shipped) -> Result<PathBuf, 
         name: name.to_owned(),
         path,
     };
-    // A `.yaml` is listed under the same name, so both would be there.
+    // A `.yaml` is listed under the same name, so it counts as taken too.
     let path = folder.join(format!("{name}.yml"));
     for taken in [&path, &folder.join(format!("{name}.yaml"))] {
         if fs::symlink_metadata(taken).is_ok() {
@@ -105,14 +105,14 @@ pub fn new_workflow(home: &Home, name: &str, from: &Shipped) -> Result<PathBuf, 
 fn write_new(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (hidden, file) = create_hidden(folder, path)?;
     let linked = fill(file, bytes).and_then(|()| fs::hard_link(&hidden, path));
-    // The file is there or it is not: a hidden one that stays, or a folder that some file systems
-    // cannot sync, changes nothing about that.
+    // Whether the file exists is settled now: a leftover hidden file, or a folder that the file
+    // system cannot sync, does not change it.
     let _stays = fs::remove_file(&hidden);
     let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
     linked
 }
 
-/// A new file that no list shows, beside the one it will become.
+/// A new hidden file next to the one it will become.
 fn create_hidden(folder: &Path, path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut options = OpenOptions::new();
@@ -135,7 +135,7 @@ fn fill(mut file: File, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The shipped text under the new name, below what to do with it.
+/// The shipped text under the new name, below instructions on how to proceed.
 fn text(name: &str, from: &Shipped) -> String {
     let header = format!(
         "\
@@ -154,7 +154,7 @@ fn text(name: &str, from: &Shipped) -> String {
 ",
         from = from.name,
     );
-    // The one name that YAML would take for nothing at all.
+    // The only allowed name that YAML would read as null.
     let quotes = if name == "null" { "\"" } else { "" };
     let lines = from.source.split_inclusive('\n').map(|line| {
         if line.starts_with("name:") {
@@ -174,7 +174,7 @@ fn is_name(text: &str) -> bool {
         && text.chars().all(is_part)
 }
 
-/// The name that was probably meant: without an ending, in lower case.
+/// The name that was probably meant: without an extension, in lower case.
 fn meant(typed: &str) -> Option<String> {
     let lower = typed.to_lowercase();
     let stem = lower

@@ -7,20 +7,18 @@ use crate::{ReadError, Source};
 /// Why a script could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
-    /// There is no such file.
     #[error("there is no such file")]
     Missing,
-    /// Nobody writes such a script by hand.
+    /// Larger than any script written by hand.
     #[error("it is too large")]
     TooLarge,
-    /// It is not text.
     #[error("it is not UTF-8")]
     NotUtf8,
     #[error(transparent)]
     Read(ReadError),
 }
 
-/// Reads the script in a file, or for `-` the one on the standard input.
+/// Reads the script from a file, or from the standard input for `-`.
 pub fn read_script(path: &Path) -> Result<String, ScriptError> {
     let source = if path.as_os_str() == "-" {
         Source::stdin()

@@ -1,4 +1,4 @@
-//! Where a workflow's text comes from, and reading it.
+//! Where a workflow's text comes from, and how it is read.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -10,41 +10,38 @@ use orange_engine::shipped::Shipped;
 
 use crate::reason;
 
-/// A workflow that somebody named, not read yet.
+/// A workflow that was named but not read yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The name it is asked for by; for a file outside the home, its path.
+    /// Its name; for a file outside the home, its path.
     pub name: String,
-    /// Where its text is.
     pub origin: Origin,
 }
 
 /// Where a workflow's text is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// In the program.
+    /// Compiled into the program.
     Shipped(&'static Shipped),
     Home {
         path: PathBuf,
         /// Whether a shipped workflow has the same name.
         overrides_shipped: bool,
     },
-    /// In a file that was named by its path.
+    /// A file that was given by its path.
     File(PathBuf),
-    /// On the standard input.
     Stdin,
 }
 
 /// Why a text could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// A directory has no text.
     #[error("it is a directory")]
     Directory,
-    /// Reading a pipe or a device in the home could last for ever.
+    /// Reading a pipe or a device in the home could block forever.
     #[error("it is not a regular file")]
     NotRegular,
-    /// No workflow is that large.
+    /// Larger than a workflow may be.
     #[error("it has more than {MAX_WORKFLOW_BYTES} bytes, which no workflow may have")]
     TooLarge,
     #[error("{0}")]
@@ -58,7 +55,7 @@ impl From<io::Error> for ReadError {
 }
 
 impl Source {
-    /// A file that was named by its path, if there is one.
+    /// A file that was given by its path, if it exists.
     pub fn file(path: &Path) -> Option<Self> {
         let is_missing = fs::metadata(path).is_err_and(|error| {
             matches!(
@@ -72,7 +69,6 @@ impl Source {
         })
     }
 
-    /// The standard input.
     pub fn stdin() -> Self {
         Self {
             name: "-".to_owned(),
@@ -80,7 +76,6 @@ impl Source {
         }
     }
 
-    /// The file it is in.
     pub fn path(&self) -> Option<&Path> {
         match &self.origin {
             Origin::Home { path, .. } | Origin::File(path) => Some(path),
@@ -88,7 +83,7 @@ impl Source {
         }
     }
 
-    /// Whether it stands in for a shipped workflow.
+    /// Whether it replaces a shipped workflow.
     pub fn overrides_shipped(&self) -> bool {
         matches!(
             self.origin,
@@ -115,7 +110,7 @@ impl Source {
     }
 }
 
-/// Reads one byte more than a workflow may have, so that a device without end is refused.
+/// Reads at most one byte more than a workflow may have, so that an endless device is rejected.
 fn read_bounded(reader: impl Read) -> Result<Cow<'static, [u8]>, ReadError> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(MAX_WORKFLOW_BYTES).unwrap_or(u64::MAX);

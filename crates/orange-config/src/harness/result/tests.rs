@@ -1,11 +1,11 @@
-//! What agents print, as it was recorded, and what is read.
+//! Tests the reading of recorded agent output.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::Harness;
 
-/// What each agent printed, in the version of `harnesses/versions.toml`, cut down.
+/// What each agent printed, in the version of `harnesses/versions.toml`, shortened.
 macro_rules! recorded {
     ($name:literal) => {
         include_str!(concat!("recorded/", $name, ".jsonl"))
@@ -106,7 +106,7 @@ fn what_agents_print_when_they_fail_has_a_class() {
             Class::Login,
             "unexpected status 401 Unauthorized",
         ),
-        // Without quota it tries for ever, and its plugin tells.
+        // Without quota it retries forever, and its plugin reports that.
         (
             shipped!("opencode"),
             recorded!("opencode-no-login"),
@@ -144,7 +144,7 @@ fn what_agents_print_when_they_fail_has_a_class() {
         assert_eq!(result.error_class, Some(class), "{name}: {result:?}");
         assert!(result.error.unwrap().starts_with(said), "{name}");
         assert!(result.session_id.is_some(), "{name}");
-        // What it did before costs as well; codex counts a turn that failed nowhere.
+        // What it did before the failure costs as well; codex does not count a failed turn.
         let counts = name.as_str() != "codex";
         assert_eq!(
             result.output_tokens.is_some_and(|it| it > 0),
@@ -256,7 +256,7 @@ proptest! {
             let places = harness.result.as_ref().unwrap();
             places.read(&printed, &harness.deaths);
         }
-        // What came before cannot be lost by what comes after.
+        // Later output cannot lose what came before.
         let printed = format!("{{\"id\":\"a\"}}\n{pieces}");
         prop_assert_eq!(read_plain(&printed).session_id.unwrap(), "a");
     }
