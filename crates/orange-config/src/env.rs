@@ -38,7 +38,8 @@ pub const ORANGE_EFFECT_ID: &str = "ORANGE_EFFECT_ID";
 /// for scripts of a project and for commands of a workflow.
 pub const ORANGE_PORT_OFFSET: &str = "ORANGE_PORT_OFFSET";
 
-/// The listener of a long-lived tmux client, and its socket; set for that client.
+/// The process that listens to a long-lived tmux client, and the server's socket; set for the
+/// client.
 pub const ORANGE_LISTENER: &str = "ORANGE_LISTENER";
 
 /// The home that a background process works for; set for performers, for processes that run gates

@@ -72,7 +72,7 @@ impl Home {
         self.0.join("projects.json")
     }
 
-    /// The user's variables, for processes that agents start.
+    /// The user's variables, for work that an agent's call starts.
     pub fn environment(&self) -> PathBuf {
         self.0.join("environment.json")
     }

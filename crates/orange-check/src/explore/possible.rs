@@ -140,7 +140,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Adds deaths without any evidence, and with what each rule looks for.
+    /// Adds deaths that leave nothing behind, and deaths that leave what each rule looks for.
     fn deaths(&mut self, relevance: &Relevance) {
         for (role, _) in &self.situation.alive {
             let dying = |evidence: Evidence| Happening::Die {
@@ -175,8 +175,8 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// What satisfies these gates. If a section must come from certain roles and the caller has none
-    /// of them, a live agent of such a role or the user brought the section.
+    /// What satisfies these gates. If a section must come from certain roles and the caller has
+    /// none of them, a live agent of such a role or the user brought the section.
     fn shown_to_all<'g>(
         &self,
         gates: impl Iterator<Item = &'g Gate>,

@@ -152,7 +152,7 @@ fn options(attempt: &Attempt) -> String {
     strategy.unwrap_or_default() + local
 }
 
-/// Another agent is named before the user: it will get there, so the user need not be asked.
+/// Names another agent before the user: its turn will come, so the user need not be asked.
 fn not_allowed(by: &[Role], refusal: &Refusal) -> String {
     let agents = by
         .iter()

@@ -86,8 +86,8 @@ struct WantedCommit {
     left_out: LeftOut,
 }
 
-/// The commit that was named; else the submitted one while the branch still exists; else the head
-/// of the branch, because the caller who merges unsubmitted work is its reviewer.
+/// The commit that was named; else the submitted one, if the branch is still at it; else the head
+/// of the branch, because a caller that merges unsubmitted work is its reviewer.
 fn wanted(steps: &Steps<'_>, git: &GitFacts) -> Result<WantedCommit, Missing> {
     let branch = &steps.task.branch;
     let named = submission::named_by(steps);

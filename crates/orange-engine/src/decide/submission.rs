@@ -56,8 +56,8 @@ fn passed_by(steps: &Steps<'_>, gate: &SectionGate, by: &Role) -> Role {
     brought.unwrap_or(by).clone()
 }
 
-/// Why the branch as it is cannot be judged or merged: it has commits that were not there when it
-/// was submitted, unless the request names its commit.
+/// Why the branch as it is cannot be judged or merged: its head is not the commit that the request
+/// names, or else has commits that were not there when the work was submitted.
 pub(super) fn moved(steps: &Steps<'_>, git: &GitFacts) -> Option<GateFailure> {
     let submission = steps.task.submission.as_ref();
     let named = named_by(steps);

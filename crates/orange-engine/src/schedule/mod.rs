@@ -76,8 +76,8 @@ pub fn schedule(all: &[Standing], limits: &Limits, now: Timestamp) -> Schedule {
     found
 }
 
-/// What a queued task waits for before any limit counts: its starter and its dependencies. Empty
-/// for a task that is in no queue. Of `others`, only its dependencies matter.
+/// What a queued task waits for before any limit counts: what may start it, and its dependencies.
+/// Empty for a task that is in no queue. Of `others`, only its dependencies matter.
 pub fn waits_before_limits(task: &Standing, others: &[Standing], now: Timestamp) -> Vec<Wait> {
     let Place::Queued(queued) = &task.place else {
         return Vec::new();
