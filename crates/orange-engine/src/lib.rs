@@ -1,4 +1,4 @@
-//! Decides: one pure function from what is known to what follows.
+//! The pure decision engine: known facts in, plan or refusal out.
 //!
 //! [`decide()`] takes a workflow, a task and an input and returns a plan, a refusal, or a need for
 //! facts. [`apply()`] is the only fold from events to a task. Nothing here touches the world.

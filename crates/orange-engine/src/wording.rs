@@ -148,8 +148,7 @@ fn of_kind(kind: &GateKind) -> Vec<Need> {
     }
 }
 
-/// Every requirement on a section implies that it exists, so that is said only when nothing else
-/// is.
+/// Every requirement implies that the section exists, so that is said only if there is no other.
 fn of_section(gate: &SectionGate) -> Vec<Need> {
     let section = &gate.section;
     let mut needs = Vec::new();

@@ -28,7 +28,7 @@ pub(super) fn limits(workflow: &Workflow) -> BTreeMap<FieldName, i64> {
     limits
 }
 
-/// The smallest value from which on a comparison always has the same result.
+/// The smallest value at and above which a comparison always has the same result.
 fn turning_point(comparison: &Comparison) -> i64 {
     match comparison.operator {
         Operator::Less | Operator::GreaterOrEqual => comparison.value,

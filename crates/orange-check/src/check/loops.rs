@@ -158,7 +158,7 @@ fn shortest_cycle(explored: &Explored, knots: &[usize], start: usize) -> Option<
     None
 }
 
-/// How many rounds count as endless: more than any counter counts.
+/// How many rounds count as endless: more than any workflow would count to.
 const ROUNDS: usize = 30;
 
 /// The nearest situation from which the cycle repeats forever.

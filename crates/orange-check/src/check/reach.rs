@@ -111,8 +111,7 @@ fn lost(workflow: &Workflow, explored: &Explored) -> Vec<usize> {
             before[arc.to].push(number);
         }
     }
-    // A search that was stopped does not know where situations lead that it did not expand, or not
-    // fully.
+    // If the search was stopped, it is unknown where a situation leads that was not fully expanded.
     let may_end = |number: &usize| {
         let node = &nodes[*number];
         workflow.is_terminal(&node.situation.status) || !node.is_complete

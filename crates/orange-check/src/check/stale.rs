@@ -115,7 +115,7 @@ fn keeping(step: &Step, gate: &Gate) -> Step {
     step
 }
 
-/// The shortest path back to a status on which nothing archives the section.
+/// The shortest path back to a status, without a step that archives the section.
 fn way_back(
     workflow: &Workflow,
     explored: &Explored,

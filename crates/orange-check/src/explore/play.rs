@@ -280,7 +280,7 @@ fn record(workflow: &Workflow, played: &mut Played, events: impl IntoIterator<It
     }
 }
 
-/// Lets every pending effect succeed, except for one that may fail.
+/// Lets every pending effect succeed, except the one that is to fail, if any.
 fn settle(workflow: &Workflow, played: &mut Played, fails: Option<usize>) {
     let mut index = 0;
     loop {

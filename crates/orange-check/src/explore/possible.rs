@@ -31,7 +31,7 @@ pub fn beginnings(workflow: &Workflow, relevance: &Relevance) -> Vec<Step> {
         .collect()
 }
 
-/// Everything that may happen next, whether or not it has a result.
+/// Everything that may happen next, whether or not anything comes of it.
 pub fn possible(workflow: &Workflow, relevance: &Relevance, situation: &Situation) -> Vec<Step> {
     if workflow.is_terminal(&situation.status) {
         return Vec::new();

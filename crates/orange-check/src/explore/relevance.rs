@@ -21,7 +21,7 @@ pub struct Relevance {
     live: BTreeMap<Status, Fields>,
     /// Statuses that lead back to where they were entered from.
     returning: BTreeSet<Status>,
-    /// Statuses in which a new child matters, and how many of them.
+    /// Statuses in which a new child matters, and how many children matter.
     children: BTreeSet<Status>,
     children_most: i64,
     /// How many crashes matter, by status.

@@ -43,7 +43,7 @@ pub(crate) fn checked_names(files: Vec<Spanned<RunText>>) -> Result<Vec<RunText>
     Ok(files.into_iter().map(Spanned::into_inner).collect())
 }
 
-/// Rejects paths that would leave the worktree or change files that git tracks.
+/// Rejects paths that would leave the worktree or reach into `.git`.
 pub(crate) fn checked(files: Vec<Spanned<HarnessFile>>) -> Result<Vec<HarnessFile>, Problem> {
     for file in &files {
         let path = file.get_ref().path.as_str();

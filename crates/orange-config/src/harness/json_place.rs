@@ -19,7 +19,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether a value contains what such a value must contain.
+    /// Whether a value contains everything in `with`.
     pub fn fits(&self, value: &Value) -> bool {
         let mut with = self.with.iter();
         with.all(|(key, wanted)| value.get(key).is_some_and(|found| has(found, wanted)))

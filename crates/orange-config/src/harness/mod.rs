@@ -244,7 +244,7 @@ impl Harness {
         })
     }
 
-    /// Finds the program on the given `PATH`.
+    /// Finds the program, on the given `PATH` unless its own path is absolute.
     pub fn locate(&self, path: Option<&OsStr>) -> Result<PathBuf, HarnessError> {
         let missing = |reason| HarnessError::ProgramMissing {
             harness: self.name.clone(),

@@ -271,8 +271,7 @@ impl Projects {
     }
 }
 
-/// Makes another process that changes the file at the same time wait; the lock ends with its
-/// holder.
+/// Another process that changes the file at the same time waits; the lock ends with its holder.
 fn lock(home: &Home) -> Result<File, ProjectsError> {
     let folder = home.path();
     let mut folders = DirBuilder::new();

@@ -138,7 +138,7 @@ pub enum SettingOrigin {
 }
 
 impl Settings {
-    /// The settings of a project, or those without one.
+    /// The settings for a project, or for no project in particular.
     pub fn load(
         home: &Home,
         environment: &Environment,

@@ -137,8 +137,7 @@ fn factor(unit: &str) -> Option<i64> {
     found.map(|(_, factor)| *factor)
 }
 
-/// The next instant at which the clock shows the first time of day that the text gives a meaning
-/// to.
+/// The next instant at which the clock shows the first time of day that follows a lead word.
 fn clock(words: &[&str], now: Timestamp, offset: Option<i32>) -> Option<Timestamp> {
     let lead = |word: &&str| {
         matches!(

@@ -77,8 +77,7 @@ pub(super) fn plan(steps: &mut Steps<'_>, hooks: &[&Hook], context: &Context<'_>
 fn effect(steps: &mut Steps<'_>, hook: &Hook, context: &Context<'_>) -> Option<Effect> {
     let branch = steps.task.branch.clone();
     Some(match &hook.action {
-        // A task that holds a workspace needs no other; a transition may ask for one just to be
-        // sure.
+        // A task that holds a workspace needs no other; a transition may ask for one to be sure.
         Action::AcquireWorkspace { .. } if steps.task.workspace.is_held() => return None,
         Action::AcquireWorkspace { restore } => Effect::AcquireWorkspace { restore: *restore },
         Action::ReleaseWorkspace => Effect::ReleaseWorkspace {

@@ -48,7 +48,7 @@ pub(super) fn after(
     }))
 }
 
-/// The role behind a verdict: the one that wrote it, else the one that takes the edge.
+/// The role behind a verdict: the one that brought it, else the one that takes the edge.
 fn passed_by(steps: &Steps<'_>, gate: &SectionGate, by: &Role) -> Role {
     let memory = steps.task.sections.get(&gate.section);
     let mut allowed = gate.from_role.iter();

@@ -24,7 +24,7 @@ pub enum Naming {
     Field,
     Gate,
     Prompt,
-    /// A verb, which users call rather than the file.
+    /// A verb, which the user uses, not the file.
     Verb,
     /// A poll interval, which has no effect.
     PollInterval,
