@@ -1,7 +1,7 @@
-//! Puts the pool in order: retries, frees what was mended, lists leftovers.
+//! Cleans up the pool: retries releases, frees workspaces, lists leftovers.
 //!
-//! Invariant: nothing here deletes a byte that no commit holds. Ignored files are moved aside, and
-//! a rescue is forgotten only when the default branch holds all of it.
+//! Invariant: nothing here deletes a byte that is not in a commit. Ignored files are moved aside,
+//! and a rescue is deleted only when the default branch contains all of it.
 
 use std::path::{Path, PathBuf};
 
@@ -79,8 +79,8 @@ pub struct IgnoredIn {
 }
 
 impl Admin {
-    /// Puts the pool of one project in order, or of all. Ignored files are moved, and merged
-    /// rescues forgotten, only when that was confirmed.
+    /// Cleans up the pool of one project, or of all. Moves ignored files and deletes merged rescues
+    /// only when `confirmed`.
     pub fn collect(
         &self,
         project: Option<&ProjectName>,
@@ -137,7 +137,8 @@ impl Admin {
             }
             WorkspaceState::Retired => {
                 let _lock = self.context.lock_workspace(&record.name)?;
-                // Who held the lock may have put it in order, and somebody may work in it by now.
+                // The previous holder of the lock may have cleaned it up, and a task may use it by
+                // now.
                 if !is_unchanged(store, record)? {
                     return Ok(());
                 }
@@ -159,7 +160,7 @@ impl Admin {
         Ok(())
     }
 
-    /// Gives back what a task holds that has ended and has nothing left to perform.
+    /// Releases the workspace of a finished task that has no pending effects.
     fn take_from_ended(
         &self,
         store: &mut Store,
@@ -167,7 +168,7 @@ impl Admin {
         record: &WorkspaceRecord,
     ) -> Result<bool, DriverError> {
         let stored = store.require(id)?;
-        // Its performer, if there is one, will see to it.
+        // If the task has a performer, the performer releases it.
         let Some(_lock) = Lock::to_perform(&stored.directory)? else {
             return Ok(false);
         };
@@ -233,7 +234,7 @@ impl Admin {
         Ok(())
     }
 
-    /// Whether a workspace that was left as it is can be used again, by now.
+    /// Whether a retired workspace can be used again by now.
     fn mended(
         &self,
         store: &Store,
@@ -272,8 +273,8 @@ impl Admin {
         })
     }
 
-    /// Why somebody may still work in a workspace that is marked as this task's. One that the pool has
-    /// retired can be in use nevertheless: a rebuild may have left its task out.
+    /// Why a workspace that is marked as this task's may still be in use. Even a retired one can
+    /// be: a rebuild may have skipped its task.
     fn in_use(
         &self,
         store: &Store,
@@ -307,7 +308,7 @@ impl Admin {
 }
 
 impl Collected {
-    /// Remembers what failed, so that everything else goes on.
+    /// Records a failure, so that the rest continues.
     fn note(
         &mut self,
         project: &Project,
@@ -324,7 +325,8 @@ impl Collected {
     }
 }
 
-/// Rescues of tasks that have ended and that the default branch holds byte for byte.
+/// Deletes, or only lists, rescues of finished tasks that the default branch contains byte for
+/// byte.
 fn forget_merged(
     store: &Store,
     git: &Git,

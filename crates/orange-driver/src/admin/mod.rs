@@ -18,7 +18,7 @@ use crate::request::Requests;
 use crate::steps::Steps;
 use crate::workspaces::Workspaces;
 
-/// Looks after the home: projects, setup, workspaces, repairs.
+/// Manages the home: projects, setup, workspaces, repairs.
 #[derive(Clone, Debug)]
 pub struct Admin {
     context: Arc<Context>,

@@ -1,4 +1,4 @@
-//! Registered projects: looked at, changed, taken off the list.
+//! Registered projects: shows, changes and removes them.
 
 use std::path::PathBuf;
 
@@ -12,47 +12,47 @@ use crate::DriverError;
 use crate::admin::Admin;
 use crate::steps::pinned;
 
-/// What a person may set of a project; what is absent stays as it is.
+/// The project settings that the user may change; absent ones stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectSettings {
-    /// The branch that work begins from and is merged into.
+    /// The branch that work starts from and is merged into.
     pub default_branch: Option<BranchName>,
     /// The workflow of new tasks.
     pub workflow: Option<String>,
-    /// What new tasks are done with.
+    /// The harness that works on new tasks.
     pub harness: Option<HarnessName>,
-    /// What new tasks are reviewed with.
+    /// The harness that reviews new tasks.
     pub review_harness: Option<HarnessName>,
     /// How many tasks can have a workspace at the same time.
     pub pool_size: Option<u32>,
-    /// Whether a merge goes to the remote first.
+    /// Whether a merge is pushed to the remote first.
     pub push: Option<bool>,
-    /// Where the remote is; empty for none.
+    /// The address of the remote; empty for none.
     pub remote: Option<String>,
-    /// Where pushes go, if elsewhere; empty for the remote itself.
+    /// The address for pushes, if different; empty for the remote itself.
     pub push_remote: Option<String>,
-    /// Whether a branch that was merged is deleted.
+    /// Whether to delete a branch after merging it.
     pub delete_branch: Option<bool>,
-    /// What is run in a workspace once a task's branch is checked out.
+    /// The command to run in a workspace once a task's branch is checked out.
     pub setup: Option<Vec<String>>,
-    /// How many seconds that may take.
+    /// Its timeout in seconds.
     pub setup_timeout: Option<u64>,
-    /// What is run in a workspace before it is given back.
+    /// The command to run in a workspace before it is released.
     pub teardown: Option<Vec<String>>,
-    /// How many seconds that may take.
+    /// Its timeout in seconds.
     pub teardown_timeout: Option<u64>,
 }
 
-/// What belongs to a project besides its registration.
+/// What a project has in addition to its registration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Belongings {
-    /// Its tasks that have not ended.
+    /// Its unfinished tasks.
     pub open: Vec<TaskId>,
-    /// How many have.
+    /// How many of its tasks are finished.
     pub ended: usize,
-    /// Its workspaces that hold a task, or something that nobody has looked at.
+    /// Its workspaces that hold a task, or something not yet checked.
     pub held: Vec<WorkspaceName>,
-    /// Where its idle workspaces are.
+    /// The paths of its idle workspaces.
     pub idle: Vec<PathBuf>,
 }
 
@@ -61,7 +61,6 @@ impl Admin {
         Ok(self.context.projects()?.projects)
     }
 
-    /// What belongs to a project.
     pub fn belongings(&self, name: &ProjectName) -> Result<Belongings, DriverError> {
         let store = match Store::open_read_only(&self.context.home) {
             Ok(store) => store,
@@ -75,7 +74,7 @@ impl Admin {
         };
         for summary in store.list(&filter)?.tasks {
             let stored = store.require(&summary.task.id)?;
-            // One whose workflow cannot be read may go on.
+            // A task whose workflow cannot be read may still continue.
             if pinned(&stored).is_ok_and(|it| it.is_terminal(&stored.task.status)) {
                 found.ended += 1;
             } else {
@@ -91,7 +90,7 @@ impl Admin {
         Ok(found)
     }
 
-    /// Changes what a person may set of a project, after the same checks as a new task makes.
+    /// Changes the settings of a project, after the same checks as for a new task.
     pub fn update_project(
         &self,
         name: &ProjectName,
@@ -142,7 +141,7 @@ impl Admin {
         Ok(())
     }
 
-    /// Takes a project off the list, and deletes nothing; answers with what stays on the disk.
+    /// Unregisters a project without deleting anything; returns what stays on the disk.
     pub fn remove_project(&self, name: &ProjectName) -> Result<(Project, Belongings), DriverError> {
         self.callers.require_person("remove a project")?;
         self.context.projects()?.require(name)?;
@@ -162,9 +161,9 @@ fn address(typed: &str) -> Value {
     json!(without_password(typed))
 }
 
-/// The keys of the file that are to be changed.
+/// The keys to change in the file.
 fn changes(settings: &ProjectSettings) -> Vec<(&'static str, Value)> {
-    // What is accepted is the remote as a whole.
+    // The user accepts the remote as a whole, so a new remote resets the push address.
     let push_remote = settings.push_remote.as_deref().filter(|it| !it.is_empty());
     let push_remote = match (push_remote, &settings.remote, &settings.push_remote) {
         (Some(push), _, _) => Some(address(push)),

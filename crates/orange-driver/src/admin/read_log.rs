@@ -1,4 +1,4 @@
-//! Reads the log back: older files first, then the present one.
+//! Reads the log back: older files first, then the current one.
 
 use std::fs;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -11,17 +11,17 @@ use crate::DriverError;
 use crate::admin::Admin;
 use crate::context::log::older;
 
-/// Reads lines as they come; one that is no JSON is skipped.
+/// Reads lines as they are appended; skips a line that is not JSON.
 #[derive(Debug, Default)]
 pub struct LogReader {
-    /// The file that was read last, and how far.
+    /// The inode of the file that was read last.
     inode: Option<u64>,
     read: u64,
     rest: Vec<u8>,
 }
 
 impl Admin {
-    /// The lines since the last call; at first everything there is.
+    /// The lines since the last call; the first call returns all of them.
     pub fn log_lines(&self, reader: &mut LogReader) -> Result<Vec<Value>, DriverError> {
         let path = self.context.home.log();
         let mut lines = Vec::new();
@@ -56,7 +56,7 @@ impl LogReader {
         };
         let inode = file.metadata()?.ino();
         if self.inode != Some(inode) {
-            // The rest of the file that was renamed meanwhile comes first.
+            // The file was rotated meanwhile, so read the rest of the renamed one first.
             if let (Some(_), Ok(mut before)) = (self.inode, fs::File::open(older(path, 1))) {
                 before.seek(SeekFrom::Start(self.read))?;
                 before.read_to_end(&mut self.rest)?;
@@ -74,7 +74,7 @@ impl LogReader {
     }
 }
 
-/// Takes every whole line out of the bytes.
+/// Takes every complete line out of the bytes.
 fn take_lines(bytes: &mut Vec<u8>, lines: &mut Vec<Value>) {
     let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else {
         return;

@@ -1,4 +1,4 @@
-//! Makes the memory of orange anew from what is on the disk.
+//! Rebuilds the database from what is on the disk.
 
 use std::fs;
 use std::io;
@@ -16,8 +16,8 @@ impl Admin {
     /// Restores the database, up to what was last copied into the task directories, and finds the
     /// workspaces of the pool again.
     ///
-    /// One that is there is in the way, unless it may be moved aside; it is never deleted. What
-    /// was decided after the last copy is lost, so that this is for a person to ask for.
+    /// Fails if there is a database, unless it may be moved aside; it is never deleted. Decisions
+    /// made after the last copy are lost, so only the user may ask for a rebuild.
     pub fn rebuild(&self, may_move_aside: bool) -> Result<Rebuilt, DriverError> {
         if self.context.is_called_by_agent() {
             return Err(DriverError::ForAPerson("rebuild the database"));
@@ -30,7 +30,7 @@ impl Admin {
         let mut rebuilt = orange_store::rebuild(&self.context.home)?;
         let mut store = self.context.store()?;
         for project in self.context.projects()?.projects {
-            // One repository that cannot be looked at keeps no other waiting.
+            // One unreadable repository must not block the others.
             if let Err(error) = self.find_workspaces(&mut store, &project, &mut rebuilt) {
                 rebuilt.skipped.push(SkippedTask {
                     path: project.path,
@@ -41,8 +41,9 @@ impl Admin {
         Ok(rebuilt)
     }
 
-    /// Takes the worktrees of a project that are ours and no task's into the pool again. One that a
-    /// task had which does not know it any more stays out until `workspace gc` has looked at it.
+    /// Adds the project's worktrees that are orange's and belong to no task to the pool again. A
+    /// worktree marked for a task that no longer knows it stays out until `workspace gc` has
+    /// checked it.
     fn find_workspaces(
         &self,
         store: &mut Store,
@@ -78,7 +79,7 @@ impl Admin {
         Ok(())
     }
 
-    /// The numbers of the directories that are called like workspaces of a project, in order.
+    /// The sorted numbers of the directories that are named like workspaces of a project.
     fn numbers_on_disk(&self, project: &Project) -> Result<Vec<u32>, DriverError> {
         let folder = self.context.home.workspaces();
         let failed = |error: io::Error| DriverError::File {

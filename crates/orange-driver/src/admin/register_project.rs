@@ -10,7 +10,7 @@ use crate::DriverError;
 use crate::admin::Admin;
 
 impl Admin {
-    /// Registers the repository that holds a directory; answers with whether it is new.
+    /// Registers the repository that contains a directory; returns whether it is new.
     pub fn add_project(
         &self,
         directory: &Path,
@@ -31,7 +31,7 @@ impl Admin {
             ..ProjectSettings::default()
         };
         self.check_settings(&project, &settings)?;
-        // Who names nothing means whatever is registered there.
+        // A caller that gives no name means whatever is registered there.
         let mut known = self.context.projects()?.projects.into_iter();
         let known = known.find(|it| it.path == project.path && !is_named);
         if let Some(known) = known {

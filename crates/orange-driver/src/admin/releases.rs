@@ -1,4 +1,4 @@
-//! Tries again to give back what could not be given back.
+//! Retries workspace releases that failed.
 
 use orange_config::Project;
 use orange_engine::effect::Effect;
@@ -14,8 +14,7 @@ use crate::request::ask::Asked;
 use crate::request::wait::Waiting;
 
 impl Admin {
-    /// Tries every release again that was given up; answers with whose they are. Somebody else
-    /// performs them.
+    /// Retries every failed release and returns the tasks concerned. Another process performs them.
     pub fn retry_given_up_releases(&self) -> Result<Vec<TaskId>, DriverError> {
         let mut retried = Vec::new();
         let mut store = self.context.store()?;
@@ -25,7 +24,7 @@ impl Admin {
         Ok(retried)
     }
 
-    /// A terminal task must never keep a slot: what was given up is tried again.
+    /// A finished task must never keep a slot, so failed releases are retried.
     pub(crate) fn retry_releases(
         &self,
         store: &mut Store,
@@ -47,7 +46,7 @@ impl Admin {
                 request: Request::new(Role::Human, Ask::RetryReleases),
                 waiting,
             })?;
-            // Somebody else may have seen to it meanwhile.
+            // Another process may have handled it meanwhile.
             if !matches!(answer, Answer::Refused(_)) {
                 retried.push(id);
             }

@@ -1,4 +1,4 @@
-//! Teaches agents to use orange, and lets them forget it.
+//! Installs and removes the skill that teaches agents to use orange.
 
 use std::path::{Path, PathBuf};
 
@@ -47,18 +47,18 @@ pub enum Teaching {
     Failed,
 }
 
-/// Whose skill is meant, and what is to become of it.
+/// What to do with a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lesson {
-    /// It says what holds now.
+    /// Install it or bring it up to date.
     Teach,
-    /// It goes.
+    /// Remove it.
     Forget,
 }
 
 impl Admin {
-    /// Writes or removes the skill of one agent, or of each that is installed; the names of the
-    /// workflows that it was made from.
+    /// Writes or removes the skill of one agent, or of every installed one; also returns the names
+    /// of the workflows that it was made from.
     pub fn teach(
         &self,
         named: Option<&HarnessName>,
@@ -112,7 +112,7 @@ impl Admin {
         Ok((taught.collect(), workflows))
     }
 
-    /// What the skill says as things are now, and the workflows that it tells about: that of the
+    /// The current text of the skill, and the workflows that it describes: the one from the
     /// settings first, then those of the projects.
     pub(crate) fn skill_text(&self) -> Result<(String, Vec<String>), DriverError> {
         let mut names = vec![self.context.settings(None)?.workflow];
@@ -128,8 +128,8 @@ impl Admin {
         Ok((marked(&skill(&workflows)), names))
     }
 
-    /// The harnesses that are meant, each with its folder of skills. An agent that is gone by now
-    /// may have left a skill behind.
+    /// The harnesses concerned, each with its folder of skills. Removing includes agents that are
+    /// no longer installed, because they may have left a skill behind.
     fn places_of_skills(
         &self,
         named: Option<&HarnessName>,
@@ -159,7 +159,7 @@ impl Admin {
     }
 }
 
-/// Why nothing was done about what is there.
+/// Why an existing file was left alone.
 pub(crate) fn why_left(found: &Found) -> String {
     String::from(match found {
         Found::Changed => "somebody has changed it since orange wrote it",
@@ -168,7 +168,7 @@ pub(crate) fn why_left(found: &Found) -> String {
     })
 }
 
-/// How a person keeps what is there and makes place; agents find no skill under the new name.
+/// How the user can keep the existing file and make room; agents find no skill under the new name.
 pub(crate) fn move_away(found: &Found, file: &Path) -> String {
     match (found, file.parent()) {
         (Found::Elsewhere(_), Some(folder)) => {

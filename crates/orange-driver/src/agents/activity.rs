@@ -1,4 +1,4 @@
-//! What live agents seem to be doing, as advice.
+//! What live agents seem to be doing; advisory only.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,11 @@ use orange_store::{latest_agent_events, untold_since};
 
 use crate::agents::Agents;
 
-/// What an agent seems to be doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunActivity {
     pub role: Role,
-    /// Which start of it.
     pub run: RunId,
-    /// What it told, and what follows from that.
+    /// What it reported, and what follows from that.
     pub activity: Activity,
 }
 
@@ -29,7 +27,7 @@ impl Agents {
         self.activities_of(&task.project, &task.id, &task.runs)
     }
 
-    /// The same, for who has only the runs.
+    /// The same, for a caller that has only the runs.
     pub(crate) fn activities_of(
         &self,
         project: &ProjectName,
@@ -54,7 +52,7 @@ impl Agents {
         now: Timestamp,
     ) -> Activity {
         let told = self.told_by(project, task, &run.id);
-        // One that is only being started cannot tell anything.
+        // A run that is still being started cannot report anything.
         if told.is_empty()
             && run.state == RunState::Alive
             && let Ok(directory) = self.context.run_directory(project, task, &run.id)
@@ -65,7 +63,7 @@ impl Agents {
         Activity::of(&told)
     }
 
-    /// What a run told last; one whose file cannot be read told nothing.
+    /// The last events that a run reported; none if its file cannot be read.
     pub(crate) fn told_by(
         &self,
         project: &ProjectName,

@@ -1,4 +1,4 @@
-//! Shows an agent to a person.
+//! Attaches the user's terminal to an agent.
 
 use orange_effects::command::{CommandError, Invocation};
 use orange_effects::tmux::Observation;
@@ -13,23 +13,23 @@ use crate::DriverError;
 use crate::agents::Agents;
 use crate::error::Way;
 
-/// The way to an agent's terminal.
+/// How to reach an agent's terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Showing {
     command: Invocation,
-    /// Whether the person's own client is only turned to another session.
+    /// Whether the user's own tmux client only switches to another session.
     pub is_switch: bool,
-    /// Whether one tmux will run inside another, which has a detach key of its own.
+    /// Whether one tmux will run inside another, which has its own detach key.
     pub is_nested: bool,
 }
 
 impl Showing {
-    /// Becomes the client that shows the agent; returns only when that fails.
+    /// Replaces this process with the client that shows the agent; returns only when that fails.
     pub fn begin(&self) -> CommandError {
         self.command.exec(None)
     }
 
-    /// Shows the agent in this terminal until the person leaves it; this process goes on after.
+    /// Shows the agent in this terminal until the user leaves it; then this process continues.
     pub fn run(&self) -> Result<(), DriverError> {
         self.command.run_in_terminal()?;
         Ok(())
@@ -37,9 +37,9 @@ impl Showing {
 }
 
 impl Agents {
-    /// How an agent is shown: the person's client is turned to it, or becomes one.
+    /// How to show an agent: switch the user's tmux client to it, or become a client.
     ///
-    /// Without a role it is the agent that the present status expects, else any that is there.
+    /// Without a role it picks the agent that the current status expects, else any that exists.
     pub fn attach(&self, task: &TaskId, role: Option<&Role>) -> Result<Showing, DriverError> {
         let mut store = self.context.store()?;
         let stored = store.require(task)?;
@@ -84,7 +84,7 @@ impl Agents {
     }
 }
 
-/// The way to an agent that the present status has, if it has one.
+/// What the user can run to get an agent in the current status, if anything.
 fn way(workflow: &Workflow, status: &Status, role: Option<&Role>) -> Way {
     let respawn = workflow.state(status).map(|state| &state.respawn);
     let can_respawn = respawn.is_some_and(|respawn| match role {

@@ -1,4 +1,4 @@
-//! What the death of a run means, by its harness's rules.
+//! Decides what a run's death means, by its harness's rules.
 
 use std::fs;
 
@@ -17,11 +17,12 @@ use crate::DriverError;
 use crate::agents::Agents;
 use crate::context::run_location;
 
-/// The signal that the kernel ends a process with when memory runs out, as anybody may.
+/// The signal that the kernel sends when memory runs out; any process may send it too.
 const KILL: i32 = 9;
 
 impl Agents {
-    /// Judges how a run ended by what it has shown; nothing when that cannot be read just now.
+    /// Judges how a run ended by its output; returns `None` when the output cannot be read right
+    /// now.
     pub(crate) fn meaning(
         &self,
         store: &Store,
@@ -40,7 +41,7 @@ impl Agents {
         let Some(record) = records.iter().find(|record| record.id == *run) else {
             return Ok(Some(plain));
         };
-        // This holds for every program.
+        // This applies to every program.
         if *evidence == (Evidence::Signal { signal: KILL }) && ran_out_of_memory(record) {
             let evidence = Evidence::OutOfMemory;
             return Ok(Some(Judged { evidence, ..plain }));
@@ -53,7 +54,7 @@ impl Agents {
             let task = store.require(id)?.task;
             match self.last_shown(&task, run) {
                 Ok(shown) => with_error(shown, self.result_of(&task.project, record)),
-                // Whether it was a crash cannot be told without it; the next look tries again.
+                // Without the output a crash cannot be recognized; the next check tries again.
                 Err(_unknown) => return Ok(None),
             }
         } else {
@@ -69,8 +70,8 @@ impl Agents {
         Ok(Some(judged(&rules, &ending)))
     }
 
-    /// What deaths of its harness look like. A definition that is gone or wrong by now says
-    /// nothing, because a death that nobody judges would be worse.
+    /// The death rules of its harness. A definition that is missing or invalid by now yields no
+    /// rules, because never judging the death would be worse.
     pub(crate) fn rules_of(&self, id: &TaskId, record: &RunRecord) -> Vec<Rule> {
         let harnesses = self.context.harnesses();
         let found = harnesses.and_then(|all| Ok(all.require(&record.harness)?.deaths.clone()));
@@ -82,7 +83,7 @@ impl Agents {
         })
     }
 
-    /// What the pane of a run has shown, or what was kept of it when it was closed.
+    /// The pane's output, or what was saved of it when the pane was closed.
     fn last_shown(&self, task: &Task, run: &RunId) -> Result<String, DriverError> {
         if let Some(captured) = self.context.tmux.captured(run)? {
             return Ok(captured.text);
@@ -94,12 +95,12 @@ impl Agents {
         Ok(String::from_utf8_lossy(&kept).into_owned())
     }
 
-    /// The same as below, where a rule asks for it.
+    /// The clock offset, only if a rule needs it.
     pub(crate) fn clock_offset_for(&self, rules: &[Rule]) -> Option<i32> {
         reads_clock(rules).then(|| self.clock_offset()).flatten()
     }
 
-    /// How many minutes the machine's clock is ahead of UTC; the library has no zones.
+    /// How many minutes local time is ahead of UTC; the library has no time zones.
     fn clock_offset(&self) -> Option<i32> {
         let date = Invocation::new("date", self.context.environment.passed([])).arguments(["+%z"]);
         let told = date.require_success().ok()?;
@@ -107,7 +108,7 @@ impl Agents {
     }
 }
 
-/// What a run has shown, and after it why it failed, where its pane shows nothing of that.
+/// The output of a run, followed by its error, which its pane does not show.
 fn with_error(shown: String, result: Option<RunResult>) -> String {
     match result.and_then(|result| result.error) {
         Some(error) => format!("{}\n{error}\n", shown.trim_end()),

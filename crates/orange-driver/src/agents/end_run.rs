@@ -1,4 +1,4 @@
-//! Ends one run, and keeps what its pane has shown.
+//! Ends one run and keeps its pane's output.
 
 use orange_effects::private_file;
 use orange_effects::tmux;
@@ -11,7 +11,7 @@ use crate::context::run_location;
 use crate::failure::Failure;
 
 impl Agents {
-    /// Ends one run, and keeps what its pane has shown.
+    /// Ends one run and keeps its pane's output.
     pub(crate) fn end_run(&self, store: &Store, task: &Task, run: &RunId) -> Result<(), Failure> {
         let folder = self.context.launch_directory(&task.project, &task.id, run);
         let folder = folder.map_err(Failure::for_good)?;
@@ -27,7 +27,7 @@ impl Agents {
             patience: self.context.bounds.patience,
         });
         killed.map_err(Failure::passing)?;
-        // One that never became its agent has left its secret there.
+        // A run that never became its agent has left its secret there.
         private_file::remove(&run_location::run_file(&folder)).map_err(Failure::passing)
     }
 }

@@ -1,7 +1,7 @@
-//! Keeps what an agent's hook tells of the agent.
+//! Stores what an agent's hook reports.
 //!
-//! A hook that fails, waits or speaks disturbs its agent. So nothing here opens the database, waits
-//! for a lock or is answered: what cannot be kept is a line in the log.
+//! A hook that fails, waits or prints disturbs its agent. So nothing here opens the database, waits
+//! for a lock or returns an answer: an event that cannot be stored becomes a line in the log.
 
 use std::fs;
 
@@ -20,10 +20,10 @@ use crate::context::run_location;
 /// No hash of a secret is longer.
 const LARGEST_HASH: u64 = 1024;
 
-/// The longest text that is taken out of what a hook was given.
+/// The longest text that is taken from a hook's payload.
 const LONGEST_TEXT: usize = 500;
 
-/// What agents call their conversation, in what they give their hooks.
+/// The fields that hold the conversation's id in a hook's payload.
 const SESSION_IDS: [&str; 5] = [
     "session_id",
     "sessionId",
@@ -32,13 +32,13 @@ const SESSION_IDS: [&str; 5] = [
     "thread-id",
 ];
 
-/// What they call the file that holds it.
+/// The fields that hold the path of the transcript.
 const TRANSCRIPTS: [&str; 3] = ["transcript_path", "transcriptPath", "transcript"];
 
-/// What they call their words to the person.
+/// The fields that hold a message to the user.
 const MESSAGES: [&str; 3] = ["message", "reason", "last-assistant-message"];
 
-/// What they call the reasons for which they cannot go on; all of them are kept.
+/// The fields that hold the reasons why the agent cannot continue; all of them are kept.
 const FAILURES: [&str; 4] = [
     "error",
     "error_details",
@@ -46,23 +46,23 @@ const FAILURES: [&str; 4] = [
     "last_assistant_message",
 ];
 
-/// What a hook tells.
+/// What a hook reports.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    /// What happened, by its name.
+    /// The name of the event.
     pub kind: String,
-    /// Its place among the events of the run; that of this instant when absent.
+    /// Its position among the events of the run; the current time when absent.
     pub sequence: Option<u64>,
-    /// The agent's own name for its conversation.
+    /// The agent's own id for its conversation.
     pub session_id: Option<String>,
-    /// Where the agent keeps it.
+    /// The path of its transcript.
     pub transcript: Option<String>,
-    /// What the hook was given.
+    /// The payload that the hook received.
     pub payload: Option<Vec<u8>>,
 }
 
 impl Agents {
-    /// Keeps what the agent tells in whose environment this runs; what cannot be kept is logged.
+    /// Stores an event of the agent in whose environment this runs; logs one that cannot be stored.
     pub fn keep_agent_event(&self, told: Told) {
         let task = TaskId::new(self.own(ORANGE_TASK_ID).unwrap_or_default());
         let kind = told.kind.clone();
@@ -116,7 +116,7 @@ impl Agents {
         appended.map_err(|error| failed(&error))
     }
 
-    /// The project in whose folder a run of the task is: the folders say it without the database.
+    /// The project whose folder contains a run of the task; found without the database.
     fn project_of(&self, task: &TaskId, run: &RunId) -> Option<ProjectName> {
         let folders = fs::read_dir(self.context.home.tasks()).ok()?.flatten();
         let mut projects = folders.filter_map(|folder| folder.file_name().into_string().ok());
@@ -128,7 +128,7 @@ impl Agents {
     }
 }
 
-/// What a hook was given; what is no JSON is kept as a text.
+/// The payload of a hook; kept as text when it is not JSON.
 fn evidence(bytes: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();

@@ -1,8 +1,8 @@
-//! Ends agents that say themselves that their harness cannot go on.
+//! Ends agents that report that their harness cannot continue.
 //!
-//! A coding agent in a terminal does not end when its model has no quota left: it says so and
-//! waits. Its own word, by an event or in its transcript, counts as its end where every other agent
-//! of the harness would meet the same; it is brought back when the harness can be used again.
+//! A coding agent in a terminal does not exit when its model has no quota left: it says so and
+//! waits. What it says, in an event or in its transcript, counts as its end if every other agent of
+//! the harness would hit the same limit. The agent is restarted when the harness can be used again.
 
 use std::path::Path;
 
@@ -19,14 +19,14 @@ use super::results::end_of;
 use crate::DriverError;
 use crate::agents::Agents;
 
-/// How much of the end of a transcript is read; a line may tell of a whole turn.
+/// How much of the end of a transcript is read; one line may hold a whole turn.
 const TAIL: u64 = 256 * 1024;
 
-/// How many milliseconds a headless run that told of its failure has to end by itself.
+/// How many milliseconds a headless run that reported a failure has to exit on its own.
 const ENDS: i64 = 5000;
 
 impl Agents {
-    /// Ends whom its own word says to be unable to go on.
+    /// Ends runs that reported they cannot continue.
     pub(crate) fn end_who_gave_up(
         &self,
         store: &mut Store,
@@ -38,7 +38,7 @@ impl Agents {
         Ok(())
     }
 
-    /// The live agents that say so, and what it means.
+    /// The live runs that reported this, and what it means.
     pub(crate) fn who_gave_up(
         &self,
         store: &Store,
@@ -66,11 +66,11 @@ impl Agents {
         given_up(&rules, &said, clock::now(), self.clock_offset_for(&rules))
     }
 
-    /// Why the last turn of an agent failed, if it did and somebody said so.
+    /// Why the last turn of an agent failed, if it did and the reason was reported.
     fn failure(&self, task: &Task, record: &RunRecord) -> Option<String> {
         let told = self.told_by(&task.project, &task.id, &record.id);
         let activity = Activity::of(&told);
-        // Who runs headless prints why and ends, unless it tries again for ever.
+        // A headless run prints the reason and exits, unless it retries forever.
         let is_headless = record.headless && self.can_be_headless(&record.harness);
         if activity.doing == Doing::Failed {
             let since = failing_since(&told)?.millis();

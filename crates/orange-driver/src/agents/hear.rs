@@ -1,4 +1,4 @@
-//! Hears that agents took in a line, or cannot go on.
+//! Processes agent events: a line was received, or the agent cannot continue.
 
 use orange_engine::activity::AgentEventKind;
 use orange_engine::names::TaskId;
@@ -8,8 +8,8 @@ use crate::agents::Agents;
 use crate::{Behind, DriverError};
 
 impl Agents {
-    /// Notes which messages of these tasks their agents have shown to know of, and ends whom their
-    /// own word says to be unable to go on.
+    /// Records which messages the agents of these tasks have received, and ends runs that reported
+    /// they cannot continue.
     pub fn hear(&self, tasks: &[TaskId]) -> Result<Vec<Behind>, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let behind = tasks.iter().filter_map(|task| {

@@ -1,4 +1,4 @@
-//! What one look at the tmux server shows of runs.
+//! What one listing of the tmux server shows of runs.
 
 use orange_effects::process::carrying;
 use orange_effects::tmux::{Listing, Observation, Pane, TmuxError, observe};
@@ -13,33 +13,32 @@ use crate::DriverError;
 use crate::agents::Agents;
 use crate::context::run_location;
 
-/// What a look at one agent showed.
+/// The result of checking one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub role: Role,
-    /// Which start of it.
     pub run: RunId,
-    /// What was seen; a failed look is unknown, which changes nothing.
+    /// The observation; a failed check is unknown, which changes nothing.
     pub observation: Observation,
 }
 
-/// What a look at a run showed, and where.
+/// The result of checking a run, and its pane.
 pub(crate) struct Look {
     pub(crate) observation: Observation,
     pane: Option<Pane>,
-    /// Whether the pane was found, not remembered.
+    /// Whether the pane was found on the server instead of being recorded.
     is_found: bool,
 }
 
 impl Look {
-    /// The pane, if it was not remembered: its performer died after the start.
+    /// The pane, if it was not recorded: the performer died after the start.
     pub(crate) fn found_pane(&self) -> Option<&Pane> {
         self.pane.as_ref().filter(|_| self.is_found)
     }
 }
 
 impl Agents {
-    /// Looks at every agent that a task believes alive, once, and leaves it at that.
+    /// Checks every agent that a task believes alive, once, and records nothing.
     pub(crate) fn look_only(
         &self,
         task: &Task,
@@ -63,7 +62,7 @@ impl Agents {
         seen.collect()
     }
 
-    /// What one look at the server shows of a run.
+    /// What one listing of the server shows of a run.
     pub(crate) fn look_from(
         &self,
         look: &Result<Listing, TmuxError>,
@@ -76,7 +75,7 @@ impl Agents {
         Ok(looked.observation)
     }
 
-    /// What one run looks like, and where it is.
+    /// The state of one run, and its pane.
     pub(crate) fn look_at(
         &self,
         store: &mut Store,
@@ -97,7 +96,7 @@ impl Agents {
         Ok((looked.observation, looked.pane))
     }
 
-    /// What one look at the server says about a run; nothing is written.
+    /// What one listing of the server shows of a run; writes nothing.
     pub(crate) fn look_with(
         &self,
         look: &Result<Listing, TmuxError>,
@@ -111,7 +110,7 @@ impl Agents {
         let record = records.iter().find(|record| record.id == *run);
         let remembered = record.and_then(|record| run_location::pane(record, &run_file));
         let is_found = remembered.is_none();
-        // A performer may have died after the start, before it could say where the run is.
+        // A performer may have died after the start, before it could record where the run is.
         let found = || run_location::found(look.as_ref().ok()?, run, &run_file);
         let pane = remembered.or_else(found);
         let observation = match (&pane, look) {
@@ -129,7 +128,7 @@ impl Agents {
     }
 }
 
-/// What is known of a run that has no pane: only that nothing of it is left counts.
+/// The state of a run without a pane: it counts as dead only when no process of it is left.
 fn without_pane(run: &RunId) -> Observation {
     match carrying(run) {
         Ok(found) if found.is_empty() => Observation::Dead(Evidence::Environment),

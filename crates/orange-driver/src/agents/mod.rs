@@ -1,4 +1,4 @@
-//! Agents: seen, heard, judged, shown and ended.
+//! Agents: observes, judges, shows and ends them.
 
 pub(crate) mod activity;
 pub(crate) mod attach;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crate::context::Context;
 use crate::steps::Steps;
 
-/// Looks at agents, judges their ends, and shows them.
+/// Observes agents, judges their ends, and shows them.
 #[derive(Clone, Debug)]
 pub struct Agents {
     context: Arc<Context>,

@@ -17,28 +17,28 @@ use super::Agents;
 use crate::DriverError;
 use crate::context::run_location;
 
-/// How far apart two looks are that have to agree.
+/// The interval between two checks that have to agree.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
 
-/// How long a run that was just started is not missed.
+/// How long a run that was just started may be missing.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What came of looking at a task.
+/// The result of checking a task.
 #[derive(Debug)]
 pub struct Looked {
     pub task: TaskId,
     /// The deaths that were judged.
     pub deaths: Vec<(RunId, Evidence)>,
-    /// Whether to look again soon, because it could not be determined.
+    /// Whether to check again soon, because the state could not be determined.
     pub is_open: bool,
-    /// What stood in the way; other tasks are unaffected.
+    /// The error, if any; other tasks are unaffected.
     pub problem: Option<DriverError>,
 }
 
 type Listed = Result<Listing, TmuxError>;
 
 impl Agents {
-    /// Looks at every agent that these tasks believe alive; each death is judged once.
+    /// Checks every agent that these tasks believe alive; judges each death once.
     pub fn observe_each(&self, tasks: &[TaskId]) -> Result<Vec<Looked>, DriverError> {
         let mut store = self.context.store()?;
         let mut found: Vec<Looked> = tasks.iter().map(Looked::none).collect();
@@ -50,7 +50,8 @@ impl Agents {
         Ok(found)
     }
 
-    /// The same for one task, before a request to it is decided; its files follow with that.
+    /// The same for one task, before a request to it is decided; its files are synced with that
+    /// decision.
     pub(crate) fn observe(&self, store: &mut Store, task: &TaskId) -> Result<(), DriverError> {
         self.end_who_gave_up(store, task)?;
         let mut found = [Looked::none(task)];
@@ -59,8 +60,8 @@ impl Agents {
         looked.problem.map_or(Ok(()), Err)
     }
 
-    /// One look at the server is for all tasks. An end that the system has recorded counts at once;
-    /// that an agent is missing counts when a second look agrees.
+    /// One listing of the server serves all tasks. An end that the system has recorded counts at
+    /// once; a missing agent counts as dead only when a second check agrees.
     fn judge_deaths(&self, store: &mut Store, found: &mut [Looked]) {
         let look = LazyCell::new(|| self.context.tmux.list());
         let mut missing = Vec::new();
@@ -78,7 +79,7 @@ impl Agents {
         }
     }
 
-    /// Judges the ends that were recorded; answers with the runs that are missing.
+    /// Judges the recorded ends; returns the runs that are missing.
     fn look_once(
         &self,
         store: &mut Store,
@@ -116,7 +117,7 @@ impl Agents {
         Ok(missing)
     }
 
-    /// Judges the runs that are missing still, and for the same reason.
+    /// Judges the runs that are still missing, for the same reason.
     fn look_again(
         &self,
         store: &mut Store,
@@ -146,8 +147,8 @@ impl Agents {
 
     /// Decides what follows from an end.
     ///
-    /// It is left for the next look while a gate runs, while TASK.md is being written, or when it
-    /// cannot be read what the agent showed last.
+    /// Leaves it for the next check while a gate runs, while TASK.md is being written, or when the
+    /// agent's last output cannot be read.
     fn judge(
         &self,
         store: &mut Store,
@@ -166,7 +167,7 @@ impl Agents {
         Ok(())
     }
 
-    /// Records an end; one that cannot be decided about now is left for the next look.
+    /// Records an end; one that cannot be decided now is left for the next check.
     pub(crate) fn record_end(
         &self,
         store: &mut Store,
@@ -201,7 +202,7 @@ impl Looked {
         }
     }
 
-    /// Keeps the first failure; the other tasks are looked at all the same.
+    /// Keeps the first failure; the other tasks are checked all the same.
     fn noting<T>(&mut self, result: Result<T, DriverError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -228,7 +229,7 @@ fn is_just_starting(record: &RunRecord) -> bool {
     record.place.is_none() && age.is_some_and(|age| age < grace)
 }
 
-/// Whether the end itself was seen, rather than that the agent is missing.
+/// Whether the end itself was recorded, rather than the agent being missing.
 fn is_recorded(evidence: &Evidence) -> bool {
     !matches!(evidence, Evidence::Closed | Evidence::Environment)
 }

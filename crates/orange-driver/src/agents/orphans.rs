@@ -1,9 +1,9 @@
-//! Ends what is left of runs that nobody has a use for.
+//! Ends what is left of runs that no task needs.
 //!
-//! A kill answers only when nothing of its run is left, so that this finds what escaped: a child
-//! that outlived an agent which ended by itself, a pane of a start that was called off while it
-//! happened. Only runs that this home's store knows are touched; who carries the id of another one,
-//! or says that it is of another home, is none of our business.
+//! A kill returns only when nothing of its run is left, so this finds what escaped: a child that
+//! outlived an agent which exited on its own, or the pane of a start that was cancelled halfway. It
+//! touches only runs that this home's store knows. It ignores a process that carries another run's
+//! id or says that it belongs to another home.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::agents::Agents;
 use crate::context::lock::Lock;
 use crate::steps::pinned;
 
-/// How long after its end a run is left alone: whoever judged it may be about to see to it.
+/// How long after its end a run is left alone: the process that judged it may be about to clean up.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// A run of which something was ended.
@@ -31,7 +31,7 @@ pub struct Orphan {
     pub run: RunId,
 }
 
-/// What is there of a run.
+/// What is left of a run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Left {
     has_pane: bool,
@@ -39,10 +39,11 @@ struct Left {
 }
 
 impl Agents {
-    /// Ends the processes and closes the panes of runs that nobody has a use for; answers with
-    /// those of which something was left. One that fails keeps no other from being ended.
+    /// Ends the processes and closes the panes of runs that no task needs; returns the runs of
+    /// which something was left. A failure with one does not stop the others.
     pub fn end_orphans(&self) -> Result<Vec<Orphan>, DriverError> {
-        // First, because a server that waits for one of them to go shows no pane to anybody.
+        // First, because a tmux server that waits for such a client to go shows no pane to any
+        // client.
         if let Ok(count @ 1..) = self.context.tmux.end_abandoned_clients() {
             self.context
                 .log_for_all(LogLevel::Warn, "clients.ended", json!({ "count": count }));
@@ -50,7 +51,7 @@ impl Agents {
         let store = self.context.store()?;
         let mut ended = Vec::new();
         for (run, left) in self.what_is_left() {
-            // Ids are fresh; one that two tasks have would be nobody's.
+            // Ids are unique; a run id that two tasks share cannot be attributed.
             let Ok([record]) = <[RunRecord; 1]>::try_from(store.runs_named(&run)?) else {
                 continue;
             };
@@ -73,7 +74,7 @@ impl Agents {
         Ok(ended)
     }
 
-    /// The runs of which `end_orphans` would end something. Nothing is changed.
+    /// The runs of which `end_orphans` would end something. Changes nothing.
     pub(crate) fn orphans(&self, store: &Store) -> Result<Vec<Orphan>, DriverError> {
         let mut found = Vec::new();
         for (run, left) in self.what_is_left() {
@@ -89,7 +90,7 @@ impl Agents {
         Ok(found)
     }
 
-    /// Everything of any run that can be seen; what cannot be looked at is not there to be ended.
+    /// Everything visible of any run; what cannot be listed is not ended.
     fn what_is_left(&self) -> BTreeMap<RunId, Left> {
         let mut found: BTreeMap<RunId, Left> = BTreeMap::new();
         let panes = self.context.tmux.list().map(|listing| listing.panes);
@@ -108,7 +109,8 @@ impl Agents {
         found
     }
 
-    /// Ends one under the right to perform for its task; whether there was something to end.
+    /// Ends one while holding its task's performer lock; returns whether there was something to
+    /// end.
     fn end_orphan(&self, store: &Store, record: &RunRecord, left: Left) -> Result<bool, String> {
         let is_orphan = |stored: &StoredTask| is_orphan(stored, record, left);
         let text = |error: DriverError| error.to_string();
@@ -121,7 +123,7 @@ impl Agents {
         if !is_orphan(&stored).map_err(text)? {
             return Ok(false);
         }
-        // One that was put away has no directory, and nobody performs for it.
+        // A deleted task has no directory and no performer.
         let lock = if stored.directory.exists() {
             let lock = Lock::to_perform(&stored.directory).map_err(text)?;
             let Some(lock) = lock else { return Ok(false) };
@@ -129,7 +131,7 @@ impl Agents {
         } else {
             None
         };
-        // Somebody may have got a use for it before the lock was taken.
+        // The task may have started to need it before the lock was taken.
         let stored = require()?;
         if !is_orphan(&stored).map_err(text)? {
             return Ok(false);
@@ -140,7 +142,7 @@ impl Agents {
     }
 }
 
-/// Whether what is left of a run is to be ended.
+/// Whether to end what is left of a run.
 fn is_orphan(stored: &StoredTask, record: &RunRecord, left: Left) -> Result<bool, DriverError> {
     let task: &Task = &stored.task;
     let last_seen = record.ended_at.unwrap_or(record.created_at);
@@ -148,7 +150,7 @@ fn is_orphan(stored: &StoredTask, record: &RunRecord, left: Left) -> Result<bool
     if u128::try_from(age).unwrap_or(0) < GRACE.as_millis() || task.has_use_for(&record.id) {
         return Ok(false);
     }
-    // What an agent that died in an open task has shown stays for a person to look at.
+    // The output of an agent that died in an unfinished task stays for the user.
     let is_shown = task.runs.values().any(|run| run.id == record.id)
         && !pinned(stored)?.is_terminal(&task.status);
     Ok(left.has_process || left.has_pane && !is_shown)

@@ -1,4 +1,4 @@
-//! What an agent has shown in its pane, open or closed.
+//! An agent's output, from its open or closed pane.
 
 use std::fs;
 use std::io;
@@ -27,7 +27,7 @@ pub struct Shown {
 }
 
 impl Agents {
-    /// What the latest run of a task has shown, of this role if one is named.
+    /// The output of a task's latest run, of this role if one is given.
     pub fn logs(&self, task: &TaskId, role: Option<&Role>) -> Result<Shown, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         store.require(task)?;
@@ -45,7 +45,7 @@ impl Agents {
         self.shown(&store, &run)
     }
 
-    /// What one run of a task has shown.
+    /// The output of one run of a task.
     pub fn logs_of(&self, task: &TaskId, run: &RunId) -> Result<Shown, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let runs = store.runs(task)?;
@@ -57,8 +57,8 @@ impl Agents {
         self.shown(&store, found)
     }
 
-    /// The pane first: what was kept is from when it was closed. After it comes what a headless
-    /// run said, which its pane does not show; while it runs, that is not its last word.
+    /// Prefers the pane, because the saved output is from when it was closed. Appends what a
+    /// headless run said, which its pane does not show, once the run has ended and that is final.
     fn shown(&self, store: &Store, run: &RunRecord) -> Result<Shown, DriverError> {
         let project = store.require(&run.task)?.task.project;
         let shown = |text: String, is_running: bool| Shown {
@@ -101,7 +101,7 @@ impl Agents {
         }
     }
 
-    /// What a headless run said last, and why it failed.
+    /// A headless run's last message, and its error.
     fn said(&self, project: &ProjectName, run: &RunRecord) -> Option<String> {
         let result = self.result_of(project, run)?;
         let said = [result.text, result.error].into_iter().flatten();

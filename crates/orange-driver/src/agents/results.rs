@@ -1,4 +1,4 @@
-//! What came of headless runs, as far as they printed it.
+//! The results of headless runs, read from what they printed.
 
 use std::fs::{File, Metadata};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -15,7 +15,7 @@ use crate::DriverError;
 use crate::agents::Agents;
 use crate::context::run_location::result_file;
 
-/// How much of the end is read of what a run printed; where there is more, sums are of that end.
+/// How many bytes from the end of a run's output are read; sums cover only these.
 const MOST: u64 = 64 * 1024 * 1024;
 
 /// What came of one headless run.
@@ -31,7 +31,7 @@ pub struct ResultOfRun {
 }
 
 impl Agents {
-    /// What came of every headless run of a task, in the order of their starts.
+    /// The results of all headless runs of a task, in the order of their starts.
     pub fn results(&self, task: &TaskId) -> Result<Vec<ResultOfRun>, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let project = store.require(task)?.task.project;
@@ -46,7 +46,8 @@ impl Agents {
         Ok(results.collect())
     }
 
-    /// What came of a run; nothing where it prints into its pane, or nobody can tell how to read it.
+    /// The result of a run; `None` if it prints into its pane or its harness does not say how to
+    /// read it.
     pub(crate) fn result_of(&self, project: &ProjectName, run: &RunRecord) -> Option<RunResult> {
         if !run.headless {
             return None;
@@ -63,7 +64,7 @@ impl Agents {
     }
 }
 
-/// The end of a file; a pipe or a device could be read for ever.
+/// The end of a regular file; reading a pipe or a device might never end.
 pub(crate) fn end_of(path: &Path, most: u64) -> Option<Vec<u8>> {
     let metadata = path.metadata().ok().filter(Metadata::is_file)?;
     let mut file = File::open(path).ok()?;

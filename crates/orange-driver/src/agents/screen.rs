@@ -1,4 +1,4 @@
-//! What the agent of a task shows now, with colours.
+//! The current screen of a task's agent, with colours.
 
 use orange_effects::tmux::{Pane, Screens, TmuxError};
 use orange_engine::names::{RunId, TaskId};
@@ -10,19 +10,18 @@ use crate::agents::Agents;
 use crate::context::run_location;
 use crate::steps::pinned;
 
-/// What an agent shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentScreen {
     pub role: Role,
     /// Whether more may come.
     pub is_running: bool,
-    /// Its lines, with the sequences that set colours.
+    /// Its lines, with colour escape sequences.
     pub lines: Vec<String>,
     /// Column and line of the cursor, if it is shown.
     pub cursor: Option<(u16, u16)>,
 }
 
-/// Looks at one agent after the other through one client of tmux.
+/// Shows one agent after the other through one tmux client.
 #[derive(Debug)]
 pub struct Onlooker {
     agents: Agents,
@@ -31,7 +30,7 @@ pub struct Onlooker {
     found: Option<Found>,
 }
 
-/// What was found out about a task, which holds until somebody writes to the store.
+/// What was looked up about a task; valid until the store changes.
 #[derive(Debug)]
 struct Found {
     data_version: i64,
@@ -47,7 +46,7 @@ struct Agent {
 }
 
 impl Agents {
-    /// Begins to look on; tmux is asked when there is something to see.
+    /// Creates an onlooker; it connects to tmux when there is something to see.
     pub fn onlooker(&self) -> Onlooker {
         Onlooker {
             agents: self.clone(),
@@ -59,8 +58,8 @@ impl Agents {
 }
 
 impl Onlooker {
-    /// What the agent shows that the present status expects, else any that is there; what was kept
-    /// of its last one where none is.
+    /// The screen of the agent that the current status expects, else of any that exists. Without a
+    /// screen, the output that was saved.
     pub fn look(
         &mut self,
         task: &TaskId,
@@ -72,7 +71,7 @@ impl Onlooker {
         if self.screens.is_none() {
             self.screens = match self.agents.context.tmux.screens() {
                 Ok(screens) => Some(screens),
-                // Without a server there is nothing to see but what was kept.
+                // Without a server only the saved output can be shown.
                 Err(TmuxError::Disconnected(_) | TmuxError::NoServer(_)) => None,
                 Err(error) => return Err(error.into()),
             };
@@ -89,8 +88,9 @@ impl Onlooker {
             }
             // Another server may have taken its place.
             Some(Err(_)) => self.screens = None,
-            // A client that went and came again with every look could take the server along: tmux
-            // 3.3 dies when it tells of one that goes while another is only half there.
+            // Keep the client: one that disconnects and reconnects with every look could take the
+            // server down. tmux 3.3 crashes when it reports a client that leaves while another is
+            // only half connected.
             Some(Ok(None)) | None => {}
         }
         let kept = match self.agents.logs_of(task, &run) {
@@ -106,7 +106,7 @@ impl Onlooker {
         }))
     }
 
-    /// The agent that is shown; looked up again only when something was written.
+    /// The agent to show; looked up again only when the store has changed.
     fn agent(&mut self, task: &TaskId) -> Result<Option<Agent>, DriverError> {
         if self.store.as_ref().is_none_or(Store::is_replaced) {
             self.store = Some(Store::open_read_only(&self.agents.context.home)?);
@@ -115,7 +115,8 @@ impl Onlooker {
         let Some(store) = &self.store else {
             return Ok(None);
         };
-        // Asked before reading: what is written in between is seen twice rather than never.
+        // Read the version before the data: a concurrent write is then seen twice rather than
+        // never.
         let data_version = store.data_version()?;
         let holds = |it: &&Found| it.task == *task && it.data_version == data_version;
         if let Some(found) = self.found.as_ref().filter(holds) {

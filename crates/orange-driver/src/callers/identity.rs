@@ -1,9 +1,9 @@
-//! Who asks: a run, by process or proof; else the user.
+//! Identifies the caller: a run, by process or proof, or the user.
 //!
-//! What decides is how a request arrived. A process below a run's own process is that run; a
-//! process with a run's id and proof is that run while it lives; a process below anything else that
-//! orange started is nobody who may ask. Everything that contradicts itself is refused, and only a
-//! process that nothing connects with a task is the user.
+//! How a request arrived decides. A process below a run's own process is that run; a process with a
+//! run's id and proof is that run while it lives; a process below anything else that orange started
+//! may not ask at all. Contradictions are refused, and only a process that nothing connects with a
+//! task is the user.
 
 use std::path::Path;
 
@@ -18,11 +18,11 @@ use crate::context::caller::{Caller, Mark, real};
 use crate::context::ids;
 use crate::context::run_location;
 
-/// Who asks.
+/// The caller's identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub role: Role,
-    /// The only task it may speak for; the user may speak for all.
+    /// The only task it may act for; the user may act for all.
     pub task: Option<TaskId>,
 }
 
@@ -41,7 +41,7 @@ impl Identity {
         }
     }
 
-    /// A run speaks while it lives.
+    /// A run may act only while it lives.
     fn of(record: &RunRecord) -> Result<Identity, DriverError> {
         if record.ended_at.is_some() {
             let reason = format!("run `{}` has ended", record.id);
@@ -54,7 +54,7 @@ impl Identity {
     }
 }
 
-/// What the nearest process above the caller is that orange started.
+/// The nearest process above the caller that orange started.
 enum Origin {
     Run(Box<RunRecord>),
     /// A tmux server, a performer or the supervisor of this home.
@@ -62,11 +62,11 @@ enum Origin {
 }
 
 impl Callers {
-    /// Who calls this process.
+    /// Identifies the process that called this one.
     ///
     /// Without a sandbox an agent that detaches from its parents and drops its variables, or takes
-    /// another process's proof, cannot be told from others; `docs/security.md` lists what is out of
-    /// reach.
+    /// another process's proof, cannot be distinguished from other callers; `docs/security.md`
+    /// lists these limits.
     pub fn identify(&self) -> Result<Identity, DriverError> {
         match Store::open_read_only(&self.context.home) {
             Ok(store) => self.identify_in(&store),
@@ -74,13 +74,13 @@ impl Callers {
             Err(StoreError::Missing { .. }) if !self.context.is_called_by_agent() => {
                 Ok(Identity::human())
             }
-            // An agent that outlived an update of orange is still that agent.
+            // An agent that survived an update of orange is still that agent.
             Err(StoreError::Older { .. }) => self.identify_in(&self.context.store()?),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The same, with a store that is open.
+    /// The same, with an open store.
     pub(crate) fn identify_in(&self, store: &Store) -> Result<Identity, DriverError> {
         let caller = self.context.caller()?;
         let origin = self.origin(store, &caller)?;
@@ -93,7 +93,7 @@ impl Callers {
             _ => None,
         };
         let mut identity = run.map(Identity::of).transpose()?;
-        // Whoever started that process is not who asks now.
+        // Ignore marks above that process: its parent is not the caller.
         let between = caller.parents.iter().take(nearest);
         let marks = caller.mark.iter();
         for mark in marks.chain(between.filter_map(|parent| parent.mark.as_ref())) {
@@ -116,7 +116,7 @@ impl Callers {
         }
     }
 
-    /// The nearest process above the caller that orange has started, and its place in the chain.
+    /// The nearest process above the caller that orange started, and its index in the chain.
     fn origin(
         &self,
         store: &Store,
@@ -142,8 +142,8 @@ impl Callers {
         Ok(None)
     }
 
-    /// Whom a mark stands for, if it proves that or the process tree does; and whether it is code
-    /// that a gate, a hook or a script of the project runs, which is the worker at most.
+    /// The identity that a mark stands for, if its proof or the process tree confirms it. Code that
+    /// a gate, a hook or a script of the project runs is the worker at most.
     fn resolve(
         &self,
         store: &Store,
@@ -174,21 +174,22 @@ impl Callers {
         Ok(Said::Run(said))
     }
 
-    /// Refuses an agent what is the user's to ask for.
+    /// Refuses an agent what only the user may do.
     pub fn require_person(&self, what: &'static str) -> Result<(), DriverError> {
-        // A caller that nothing connects with a task need not wait for the database to say so.
+        // A caller that nothing connects with a task need not wait for the database.
         if !self.context.is_called_by_agent() || self.identify()?.role == Role::Human {
             return Ok(());
         }
         Err(DriverError::ForAPerson(what))
     }
 
-    /// Who asks about a task, if they may: an agent about its own only, a hook about none.
+    /// Identifies a caller that asks about a task, if it may: an agent only about its own, a hook
+    /// about none.
     pub fn identify_for(&self, task: &TaskId) -> Result<Identity, DriverError> {
         self.may_ask(task, || self.identify())
     }
 
-    /// The same, with a store that is open.
+    /// The same, with an open store.
     pub(crate) fn identify_for_in(
         &self,
         store: &Store,
@@ -223,7 +224,7 @@ impl Callers {
     }
 }
 
-/// Whom one mark stands for.
+/// What one mark stands for.
 #[derive(Clone, Debug)]
 enum Said {
     Run(Identity),
@@ -231,8 +232,8 @@ enum Said {
     Script(TaskId),
 }
 
-/// What two pieces of evidence say together: code of a task is its worker, whoever started it, and
-/// two different runs are a contradiction.
+/// Combines two pieces of evidence: code of a task is its worker, whatever started it, and two
+/// different runs are a contradiction.
 fn agreed(known: Option<Identity>, said: Said) -> Result<Identity, DriverError> {
     let (said, is_script) = match said {
         Said::Run(identity) => (identity, false),
@@ -256,7 +257,7 @@ fn agreed(known: Option<Identity>, said: Said) -> Result<Identity, DriverError> 
     }
 }
 
-/// The run that knows its secret.
+/// The run whose secret the caller knows.
 fn proven(
     store: &Store,
     run: &RunId,
@@ -272,7 +273,7 @@ fn proven(
     found.map_or_else(|| Err(DriverError::ProofInvalid(run.clone())), Identity::of)
 }
 
-/// Whoever stands in a bound worktree is its worker, never the user.
+/// A caller inside a bound worktree is its worker, never the user.
 fn in_workspace(store: &Store, directory: &Path) -> Result<Option<Identity>, DriverError> {
     let directory = real(directory);
     let bound = store.bound_workspaces()?;

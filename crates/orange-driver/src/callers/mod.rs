@@ -1,4 +1,4 @@
-//! Who calls, and which task or project is meant.
+//! Identifies the caller, and the task or project it means.
 
 pub(crate) mod identity;
 pub(crate) mod resolve_project;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 
-/// Tells who calls, and which task or project is meant.
+/// Identifies the caller, and the task or project it means.
 #[derive(Clone, Debug)]
 pub struct Callers {
     context: Arc<Context>,

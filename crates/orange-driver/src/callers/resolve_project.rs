@@ -1,4 +1,4 @@
-//! Which project is meant: by name, by directory, or the only one.
+//! Resolves the project: by name, by directory, or the only one.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::DriverError;
 use crate::callers::Callers;
 
 impl Callers {
-    /// The project that is meant.
+    /// The given project, else that of the current directory, else the only one.
     pub fn project_for(&self, name: Option<&ProjectName>) -> Result<Project, DriverError> {
         let projects = self.context.projects()?;
         if let Some(name) = name {
@@ -33,7 +33,7 @@ impl Callers {
         }
     }
 
-    /// The project that was named, or that the present directory belongs to; none elsewhere.
+    /// The given project, or the one that the current directory belongs to; `None` elsewhere.
     pub fn project_here(&self, name: Option<&ProjectName>) -> Result<Option<Project>, DriverError> {
         let projects = self.context.projects()?;
         match name {
@@ -42,8 +42,8 @@ impl Callers {
         }
     }
 
-    /// The project that the present directory belongs to: it is in its checkout, in one of its
-    /// workspaces, or in another worktree of its repository.
+    /// The project that the current directory belongs to: the directory is in its checkout, in one
+    /// of its workspaces, or in another worktree of its repository.
     pub(crate) fn project_around(
         &self,
         projects: &Projects,
@@ -56,7 +56,8 @@ impl Callers {
         }
         match Store::open_read_only(&self.context.home) {
             Ok(store) => {
-                // Who asks only matters here where it says which project is meant.
+                // The caller's identity only serves to find the project here, so an error is
+                // ignored.
                 if let Some(task) = self.identify_in(&store).ok().and_then(|it| it.task) {
                     let task = store.require(&task)?.task;
                     return Ok(Some(projects.require(&task.project)?.clone()));

@@ -1,4 +1,4 @@
-//! Which task is meant: by id, prefix, branch, or the asker's own.
+//! Resolves the task: by id, prefix, branch, or the caller's own.
 
 use orange_config::ORANGE_TASK_ID;
 use orange_engine::Task;
@@ -13,15 +13,16 @@ use crate::error::Candidate;
 use crate::steps::pinned;
 
 impl Callers {
-    /// The task that is meant: the one that was named, else the asker's own.
+    /// The task that was given, else the caller's own.
     ///
-    /// A name is an id, a branch, or the beginning of an id, in this order. A branch means a task
-    /// of this project before one of another, and one that goes on before one that has ended.
+    /// A name is tried as an id, a branch, and the beginning of an id, in this order. A branch
+    /// prefers a task of this project over one of another, and an unfinished task over a finished
+    /// one.
     pub fn meant(&self, named: Option<&str>) -> Result<TaskId, DriverError> {
         if let Some(named) = named {
             return match Store::open_read_only(&self.context.home) {
                 Ok(store) => self.named_in(&store, named),
-                // Whoever looks for it next says what is wrong with the database.
+                // The next lookup reports what is wrong with the database.
                 Err(StoreError::Missing { .. } | StoreError::Older { .. }) => {
                     Ok(TaskId::new(named))
                 }
@@ -51,7 +52,7 @@ impl Callers {
         one_of(named, &beginning.iter().collect::<Vec<&Task>>())
     }
 
-    /// Those of this project, if there are any; of these the ones that go on, if there are any.
+    /// The tasks of this project, if any; of these the unfinished ones, if any.
     fn nearest<'a>(
         &self,
         store: &Store,
@@ -71,7 +72,7 @@ impl Callers {
     }
 }
 
-/// Those that are preferred, or all when none is.
+/// The preferred tasks, or all when there are none.
 fn preferred(found: Vec<&Task>, mut is_preferred: impl FnMut(&Task) -> bool) -> Vec<&Task> {
     let some: Vec<&Task> = found
         .iter()
@@ -98,7 +99,7 @@ fn one_of(named: &str, found: &[&Task]) -> Result<TaskId, DriverError> {
 }
 
 impl Callers {
-    /// The task that a new one is a part of: the one that was named, else the worker's own.
+    /// The parent of a new task: the one that was given, else the worker's own.
     pub fn parent_meant(
         &self,
         named: Option<&str>,

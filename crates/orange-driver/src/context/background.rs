@@ -1,4 +1,4 @@
-//! Starts this program again, apart from the process that asks.
+//! Starts this program again, detached from the calling process.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,10 +15,10 @@ use crate::DriverError;
 use crate::context::Context;
 use crate::due::is_waiting;
 
-/// How long effects may lie untouched before another performer is started.
+/// How long effects may wait before another performer is started.
 const UNTOUCHED: Duration = Duration::from_secs(1);
 
-/// How long a performer that has ended is left without a successor, the first time.
+/// The first pause before a performer that has ended is replaced.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 
 impl Context {
@@ -26,7 +26,7 @@ impl Context {
         self.start_in_background(&["perform", task.as_str()])
     }
 
-    /// Starts `orange` to work for tasks: code of theirs that it runs is not the user.
+    /// Starts `orange` to work for tasks: task code that it runs does not count as the user.
     pub(crate) fn start_in_background(
         &self,
         words: &[&str],
@@ -51,7 +51,7 @@ impl Context {
             .arguments(words)
             .directory("/");
         let pid = detached(&self.orange, &apart)?;
-        // One that has ended meanwhile is no less started.
+        // A process that has exited meanwhile was started nevertheless.
         Ok(ProcessIdentity::of(pid).unwrap_or(ProcessIdentity {
             pid,
             start: None,
@@ -59,7 +59,7 @@ impl Context {
         }))
     }
 
-    /// Makes sure that somebody performs what is left when this process ends.
+    /// Makes sure that a performer or the supervisor performs what is left when this process exits.
     pub(crate) fn leave_to_performer(&self, store: &Store, id: &TaskId) -> Result<(), DriverError> {
         if store.pending(id)?.iter().any(is_waiting) && !self.is_supervised() {
             self.start_performer(id)?;
@@ -67,8 +67,8 @@ impl Context {
         Ok(())
     }
 
-    /// Keeps the variables that the person has now for the supervisor, who performs with them from
-    /// the moment of the commit on.
+    /// Saves the user's current variables for the supervisor, which performs with them from the
+    /// commit on.
     pub(crate) fn keep_for_supervisor(&self) -> Result<(), DriverError> {
         if self.is_supervised() {
             self.person_variables()?;
@@ -77,13 +77,13 @@ impl Context {
     }
 }
 
-/// The process that was started last to do something, and when it is time for another.
+/// The process that was started last for a job, and when to start another.
 #[derive(Debug)]
 pub(crate) struct Called {
     process: Option<ProcessIdentity>,
-    /// Another one is started then, whatever became of this one.
+    /// Then another one is started, whatever happened to this one.
     at_last: Option<Deadline>,
-    /// Another one is started from then on, if this one is gone.
+    /// From then on another one is started if this one is gone.
     at_first: Option<Deadline>,
     pause: Duration,
 }
@@ -98,7 +98,7 @@ impl Called {
         }
     }
 
-    /// Somebody who was not started from here should be at it soon.
+    /// Expects a process that was not started from here to do it soon.
     pub(crate) fn awaited() -> Called {
         Called {
             at_last: Some(Deadline::after(UNTOUCHED)),
@@ -118,7 +118,7 @@ impl Called {
         self.process.is_none()
     }
 
-    /// Whether it has ended, killed perhaps; one that found another at work has ended too.
+    /// Whether it has exited, perhaps killed; one that found another at work has exited too.
     fn is_gone(&self) -> bool {
         let process = self.process.as_ref();
         process.is_some_and(|process| process.life() == Life::Gone)

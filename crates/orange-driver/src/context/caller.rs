@@ -1,4 +1,4 @@
-//! What the calling process is, by its variables and its parents.
+//! Describes the calling process by its variables and its parents.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use orange_engine::names::{RunId, TaskId};
 use crate::DriverError;
 use crate::context::Context;
 
-/// The process that calls, as far as it can be known without the database.
+/// The calling process, as far as it is known without the database.
 #[derive(Debug)]
 pub(crate) struct Caller {
     /// What its own variables say.
     pub mark: Option<Mark>,
-    /// The processes above it, the nearest first; none where the system does not tell.
+    /// The processes above it, nearest first; empty where the system does not show them.
     pub parents: Vec<Parent>,
 }
 
@@ -32,8 +32,8 @@ pub(crate) struct Parent {
     pub is_background: bool,
 }
 
-/// The variables by which a process says that it works for a task. None of them proves anything
-/// without the proof of a run.
+/// The variables by which a process says that it works for a task. Without a run's proof they prove
+/// nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub run: Option<RunId>,
@@ -43,7 +43,7 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
-    /// Reads a mark; nothing when there is none. A text that is not UTF-8 is a mark like any other.
+    /// Reads a mark, if there is one. Text that is not UTF-8 counts too.
     fn read<'a>(variable: impl Fn(&str) -> Option<&'a OsStr>) -> Option<Mark> {
         let is_marked = [
             ORANGE_RUN_ID,
@@ -73,8 +73,8 @@ impl Caller {
 }
 
 impl Context {
-    /// Who calls this process. Fails when a process above it cannot be read: that could be an
-    /// agent.
+    /// Describes the process that called this one. Fails when a process above it cannot be read,
+    /// because that could be an agent.
     pub(crate) fn caller(&self) -> Result<Caller, DriverError> {
         let found = match ancestors() {
             Ok(found) => found,
@@ -96,7 +96,7 @@ impl Context {
     }
 }
 
-/// An agent of another home may use this one like anybody else.
+/// An agent of another home may use this one like any other caller.
 fn mark_in(home: &Path, ancestor: &Ancestor) -> Option<Mark> {
     let said = ancestor.variable(ORANGE_HOME);
     if said.is_some() && !is_of(home, said) {
@@ -140,8 +140,8 @@ mod tests {
 }
 
 impl Context {
-    /// Whether an agent calls, or something that runs for a task; told without the database, so
-    /// that it can be asked when that is lost. A caller that cannot be known is not the user.
+    /// Whether the caller is an agent or something else that runs for a task. Needs no database, so
+    /// that it works when that is lost. An unidentifiable caller is not the user.
     pub(crate) fn is_called_by_agent(&self) -> bool {
         let workspaces = real(&self.home.workspaces());
         let is_inside = |directory: &Path| real(directory).starts_with(&workspaces);
@@ -149,8 +149,8 @@ impl Context {
             || self.directory().is_some_and(is_inside)
     }
 
-    /// Refuses a call that carries a run's mark: what is started apart has none, and an agent's own
-    /// call would run programs by that agent's `PATH`.
+    /// Refuses a call that carries a run's mark: a detached process has none, and an agent's own
+    /// call would run programs from that agent's `PATH`.
     pub fn refuse_runs(&self, what: &'static str) -> Result<(), DriverError> {
         match self.environment.variable(ORANGE_RUN_ID) {
             Some(_) => Err(DriverError::ForAPerson(what)),

@@ -1,4 +1,4 @@
-//! Ids and secrets from the system's own randomness.
+//! Ids and secrets from the system's random source.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,16 @@ use sha2::{Digest as _, Sha256};
 
 use crate::DriverError;
 
-/// Letters and digits that nobody mistakes for another; 32 of them, so that five bits are one.
+/// Unambiguous letters and digits; 32 of them, so that each encodes five bits.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// The letters among them, which an id begins with.
+/// How many of them are letters, which an id begins with.
 const LETTERS: usize = 24;
 
 /// How many characters the shortest task id has.
 pub(crate) const SHORTEST: usize = 4;
 
-/// An id for a task, of so many characters.
+/// A task id with this many characters.
 pub(crate) fn task_id(length: usize) -> Result<TaskId, DriverError> {
     text(length).map(TaskId::new)
 }
@@ -49,7 +49,7 @@ pub(crate) fn session() -> Result<String, DriverError> {
     Ok(parts.join("-"))
 }
 
-/// What is kept of a secret.
+/// The hash of a secret, which is all that is stored.
 pub(crate) fn hash(secret: &str) -> String {
     let mut digits = String::new();
     for byte in Sha256::digest(secret.as_bytes()) {

@@ -1,4 +1,4 @@
-//! Rights that one process has at a time: performing, gathering, a workspace.
+//! Locks for one process at a time: performing, gathering, a workspace.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -12,46 +12,46 @@ use orange_engine::names::WorkspaceName;
 use crate::DriverError;
 use crate::context::Context;
 
-/// How long somebody else may have a workspace; a setup script is slow, so trying again later is no
-/// failure.
+/// How long to wait for a workspace that another process holds; setup scripts are slow, so retrying
+/// later is not a failure.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long a lock may be held by a process that only looks whether another one has it.
+/// How long a process that only checks for another holder may hold the lock.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The file that is locked by who performs.
+/// The file that the performer locks.
 const PERFORMER: &str = ".performer";
 
-/// A right; it ends with its holder, however that ends.
+/// A lock; it ends with its holder, however that exits.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// The right to perform the effects of a task, unless somebody has it.
+    /// The lock for performing the effects of a task, unless another process holds it.
     pub(crate) fn to_perform(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
         Lock::take(&task_directory.join(PERFORMER), LOOK)
     }
 
-    /// Whether a process performs the effects of a task; nothing is made. Looking takes the lock for
-    /// a moment, together with others who look.
+    /// Whether a process performs the effects of a task; creates nothing. The check takes the lock
+    /// for a moment, shared with other checks.
     pub(crate) fn is_performing(task_directory: &Path) -> bool {
         let opened = File::open(task_directory.join(PERFORMER));
         opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// The right to wait for what is due later; one who waits is enough.
+    /// The lock for waiting for later effects; one waiting process is enough.
     pub(crate) fn to_wait(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
         Lock::take(&task_directory.join(".performer-waiting"), Duration::ZERO)
     }
 
-    /// The right to run the commands of gates, which must not keep effects waiting.
+    /// The lock for running gate commands, which must not delay effects.
     pub(crate) fn to_gather(task_directory: &Path) -> Result<Option<Lock>, DriverError> {
         Lock::take(&task_directory.join(".gatherer"), Duration::ZERO)
     }
 
-    /// Takes a right, or waits for it within a bound; nothing when somebody has it still.
+    /// Takes a lock, waiting up to a limit; `None` when another process still holds it.
     fn take(path: &Path, patience: Duration) -> Result<Option<Lock>, DriverError> {
         let failed = |error: &std::io::Error| DriverError::File {
             attempt: "lock",
@@ -79,8 +79,8 @@ impl Lock {
 }
 
 impl Lock {
-    /// Lets go of a right to perform in a directory that should not be there, and takes away what
-    /// taking it has made; a directory that holds anything else stays.
+    /// Releases a performer lock in a directory that should not exist, and removes what taking it
+    /// created; a directory that holds anything else stays.
     pub(crate) fn undo(self, task_directory: &Path) {
         drop(self);
         let mut entries = fs::read_dir(task_directory).into_iter().flatten().flatten();
@@ -92,7 +92,7 @@ impl Lock {
 }
 
 impl Context {
-    /// Waits for the right to change a workspace, which performers and `workspace gc` share.
+    /// Waits for the lock on a workspace, which performers and `workspace gc` share.
     pub(crate) fn lock_workspace(&self, name: &WorkspaceName) -> Result<Lock, DriverError> {
         let path: PathBuf = self.home.workspaces().join(".locks").join(name.as_str());
         let taken = Lock::take(&path, PATIENCE)?;

@@ -1,7 +1,7 @@
-//! The log: one JSON line per thing that happened, in `orange.log`.
+//! The log: one JSON line per event, in `orange.log`.
 //!
-//! Many processes write at once: each line is one append, and whoever finds the file too large
-//! renames it under a lock. A line that cannot be written fails nothing.
+//! Many processes write at once: each line is one append, and the process that finds the file too
+//! large renames it under a lock. A line that cannot be written causes no failure.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -22,7 +22,7 @@ use crate::context::Context;
 /// The longest text of a line; an error may hold the whole output of a program.
 const LONGEST_TEXT: usize = 2000;
 
-/// The log when the settings cannot be told.
+/// The defaults when the settings cannot be read.
 pub(crate) const USUAL: LogSettings = LogSettings {
     level: LogLevel::Info,
     max_size: 10_000_000,
@@ -30,21 +30,21 @@ pub(crate) const USUAL: LogSettings = LogSettings {
 };
 
 impl Context {
-    /// Writes a line about a task, unless the settings want less; nobody is told of a failure.
+    /// Writes a line about a task if its level is enabled; ignores failures.
     pub fn log(&self, level: LogLevel, task: &TaskId, what: &'static str, more: Value) {
         if level <= self.log.level {
             let _unwritten = self.try_log(level, task, what, more);
         }
     }
 
-    /// Writes a line that is about no single task.
+    /// Writes a line that is not about a single task.
     pub fn log_for_all(&self, level: LogLevel, what: &'static str, more: Value) {
         if level <= self.log.level {
             let _unwritten = self.write_line(level, None, what, more);
         }
     }
 
-    /// The same as [`Driver::log`], whatever the settings want, for who has nothing but the log.
+    /// Like [`Driver::log`], but at every level, for callers that can report only through the log.
     pub(crate) fn try_log(
         &self,
         level: LogLevel,
@@ -88,7 +88,7 @@ impl Context {
         })
     }
 
-    /// Notes what was decided; what changes no status is for who looks closely.
+    /// Logs a decision; one that changes no status is logged as debug.
     pub(crate) fn log_decision(&self, task: &Task, cause: &Cause, events: &[Event]) {
         let mut moves = events.iter().rev().filter_map(|event| match &event.fact {
             Fact::StatusChanged(changed) => Some(changed.to.to_string()),
@@ -105,7 +105,6 @@ impl Context {
         self.log(level, &task.id, "decided", more);
     }
 
-    /// Notes a refusal.
     pub(crate) fn log_refusal(&self, task: &Task, cause: &Cause, refusal: &Refusal) {
         let (cause, by) = told(cause);
         let code = refusal.code();
@@ -114,7 +113,7 @@ impl Context {
     }
 }
 
-/// What set a decision off, and who asked.
+/// What triggered a decision, and which role asked.
 fn told(cause: &Cause) -> (&'static str, Option<String>) {
     match cause {
         Cause::Request(request) => {

@@ -1,4 +1,4 @@
-//! Whether what is kept stays, on the disks that it is on.
+//! Checks that orange's files are on disks that keep them.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use orange_store::{FileSystem, file_system_of};
 use super::{Checkup, Health};
 use crate::admin::Admin;
 
-/// What mends a home in the wrong place.
+/// The fix for a home in the wrong place.
 const ANOTHER_HOME: &str =
     "name a home on a local disk, such as `export ORANGE_HOME=/var/lib/orange`";
 
 impl Admin {
-    /// Looks at the file systems of the home, the worktrees and the repositories. What is as it
-    /// should be is told of the home alone.
+    /// Checks the file systems of the home, the worktrees and the repositories. Reports a good
+    /// result for the home only.
     pub(crate) fn check_disks(&self, projects: &[Project], found: &mut Vec<Checkup>) {
         let home = self.context.home.path();
         found.push(match judged(home) {
@@ -47,7 +47,7 @@ impl Admin {
     }
 }
 
-/// What is wrong with where files are kept that are no database.
+/// Reports a problem with a location that holds files but no database.
 fn of_files(what: &str, path: &Path, mend: &str) -> Option<Checkup> {
     match judged(path).ok()? {
         FileSystem::Unsafe { kind } => {
@@ -72,8 +72,7 @@ fn of_passing(what: &str, path: &Path, kind: FileSystem, mend: &str) -> Option<C
     Some(Checkup::new(what, Health::Doubtful, gone).mended_by(mend))
 }
 
-/// The file system of what is there; a folder that is yet to be made will be on that of the one
-/// above.
+/// The file system of the path; a folder that does not exist yet will be on its parent's.
 fn judged(path: &Path) -> Result<FileSystem, String> {
     let there = path.ancestors().find(|it| it.exists());
     let there = there.unwrap_or(Path::new("/"));

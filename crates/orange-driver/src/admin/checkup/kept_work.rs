@@ -8,7 +8,7 @@ use crate::DriverError;
 use crate::admin::Admin;
 
 impl Admin {
-    /// Tells how much unsaved work is kept in each repository, and since when.
+    /// Reports how much unsaved work each repository keeps, and since when.
     pub(crate) fn check_kept_work(&self, projects: &[Project], found: &mut Vec<Checkup>) {
         for project in projects {
             let what = format!("kept work of {}", project.name);
@@ -28,7 +28,7 @@ impl Admin {
         }
     }
 
-    /// The task of each rescue, and when it was made, the oldest first.
+    /// The task and creation time of each rescue, oldest first.
     fn kept_since(&self, project: &Project) -> Result<Vec<(String, Timestamp)>, DriverError> {
         Ok(self.workspaces.open_repository(project)?.rescue_times()?)
     }

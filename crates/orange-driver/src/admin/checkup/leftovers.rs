@@ -1,4 +1,4 @@
-//! What killed processes, lost databases and ended tasks left behind.
+//! Finds leftovers of killed processes, lost databases and finished tasks.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::steps::pinned;
 /// How many names a finding lists.
 const SHOWN: usize = 5;
 
-/// The names of one kind of leftover, and what they are.
+/// One kind of leftover: the names found, and a description.
 struct Left {
     names: Vec<String>,
     what: &'static str,
@@ -24,11 +24,11 @@ struct Left {
 }
 
 impl Admin {
-    /// Looks for what nobody has a use for any more; one finding for each kind, or one that says
-    /// that there is nothing.
+    /// Looks for things that nothing uses any more. Adds one finding per kind, or one that says
+    /// there are none.
     pub(crate) fn check_leftovers(&self, found: &mut Vec<Checkup>) {
         let mut left = vec![self.drafts(), self.set_aside()];
-        // What is wrong with the database is told by itself.
+        // Another check reports problems with the database.
         if let Ok(store) = Store::open_read_only(&self.context.home) {
             match self.left_in(&store) {
                 Ok(more) => left.extend(more),
@@ -70,7 +70,7 @@ impl Admin {
         Ok(left)
     }
 
-    /// Texts that were being written when the editor, or who waited for it, was killed.
+    /// Texts that were being written when the editor, or the process waiting for it, was killed.
     fn drafts(&self) -> Left {
         let is_left = |path: &PathBuf| {
             let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -107,7 +107,7 @@ impl Admin {
         }
     }
 
-    /// Directories of tasks that the database does not know.
+    /// Task directories that the database does not know.
     fn unknown_tasks(&self, store: &Store) -> Result<Left, DriverError> {
         let mut unknown = Vec::new();
         for path in entries(&self.context.home.tasks())
@@ -128,7 +128,7 @@ impl Admin {
         })
     }
 
-    /// Worktrees that nobody uses, could use, or knows.
+    /// Worktrees that are unused, unusable or unknown.
     fn workspaces_left(&self, store: &Store) -> Result<Vec<Left>, DriverError> {
         let (mut ended, mut retired, mut halves, mut unknown) = (vec![], vec![], vec![], vec![]);
         for path in entries(&self.context.home.workspaces()) {
@@ -176,7 +176,7 @@ impl Admin {
     }
 }
 
-/// Whether a workspace is held by a task that has ended and has nothing left to perform.
+/// Whether a workspace is held by a finished task with no pending effects.
 fn holder_has_ended(store: &Store, record: &WorkspaceRecord) -> Result<bool, DriverError> {
     let (WorkspaceState::Bound(task) | WorkspaceState::Reserved(task)) = &record.state else {
         return Ok(false);
@@ -186,7 +186,7 @@ fn holder_has_ended(store: &Store, record: &WorkspaceRecord) -> Result<bool, Dri
     Ok(is_over && stored.task.pending.is_empty())
 }
 
-/// What is in a folder, in order; nothing when it cannot be listed.
+/// The sorted entries of a folder; empty when it cannot be listed.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let listed = fs::read_dir(folder).into_iter().flatten();
     let mut paths: Vec<PathBuf> = listed.filter_map(|it| Some(it.ok()?.path())).collect();

@@ -1,4 +1,4 @@
-//! What would stand in an agent's way, seen before a task waits.
+//! Checks what agents need, before a task has to wait for it.
 
 mod disks;
 mod kept_work;
@@ -19,11 +19,11 @@ use serde::Serialize;
 use crate::DriverError;
 use crate::admin::Admin;
 
-/// The programs without which nothing works, how they are asked, and the first version that does.
+/// The required programs, the flag that prints their version, and the minimum version.
 const NEEDED: [(&str, &str, (u32, u32)); 2] =
     [("git", "--version", (2, 38)), ("tmux", "-V", (3, 3))];
 
-/// How long a program may take to say its version; some start slowly.
+/// How long a program may take to print its version; some start slowly.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How it stands with one thing.
@@ -78,7 +78,7 @@ struct Using {
 }
 
 impl Admin {
-    /// Looks at everything that agents need. Nothing is changed.
+    /// Checks everything that agents need. Changes nothing.
     pub fn check_up(&self) -> Result<Vec<Checkup>, DriverError> {
         let mut found: Vec<Checkup> = NEEDED
             .iter()
@@ -202,7 +202,7 @@ impl Admin {
         }
     }
 
-    /// What a program of a shipped harness is, compared with what is tested.
+    /// Compares the version of a shipped harness's program with the tested version.
     fn check_version(&self, harness: &Harness, program: &Path) -> Checkup {
         let name = harness.name.as_str();
         let shown = program.display().to_string();
@@ -225,7 +225,7 @@ impl Admin {
         }
     }
 
-    /// The last line of what a program says about its version.
+    /// The last line that a program prints about its version.
     fn asked_version(&self, program: &OsStr, flag: &str) -> Result<String, String> {
         let asked = Invocation::new(program, self.context.environment.passed([]));
         let asked = asked.arguments([flag]).timeout(PATIENCE);

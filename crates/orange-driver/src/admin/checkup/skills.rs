@@ -1,4 +1,4 @@
-//! Whether what agents were taught still holds.
+//! Checks whether installed skills are up to date.
 
 use orange_config::Harness;
 use orange_effects::skill_file::{self, Found};
@@ -8,7 +8,7 @@ use crate::admin::Admin;
 use crate::admin::skills::{move_away, why_left};
 
 impl Admin {
-    /// Looks at the skill of an agent that is installed and keeps skills.
+    /// Checks the skill of an agent that is installed and supports skills.
     pub(crate) fn check_skill(&self, harness: &Harness) -> Option<Checkup> {
         let path = self.context.environment.variable("PATH");
         harness.locate(path).ok()?;
