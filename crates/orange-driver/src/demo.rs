@@ -1,9 +1,9 @@
-//! A throw-away home with scripted agents, and its end.
+//! A temporary home with scripted agents, for the demo.
 //!
-//! Everything that is set going in a demo has the demo's folder as its `HOME`, and nothing else
-//! has: that is how it is found and ended. The folder is locked while its demo lives, so that a
-//! later one can tell what a killed one has left. A folder that is kept loses its mark, and is the
-//! person's from then on.
+//! Everything started in a demo has the demo's folder as its `HOME`, and nothing else has: that is
+//! how it is found and ended. The folder is locked while its demo lives, so that a later demo
+//! recognizes what a killed one has left. A folder that is kept loses its mark and belongs to the
+//! user from then on.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -24,20 +24,20 @@ use crate::{Driver, DriverError};
 
 const ROBOT: &str = include_str!("demo/robot.sh");
 
-/// What a folder of a demo begins with.
+/// The name prefix of a demo's folder.
 const PREFIX: &str = "orange-demo-";
 
 /// The file that is locked while a demo lives.
 const MARK: &str = ".demo";
 
-/// The project, which is a folder beside the home.
+/// The project, whose folder is next to the home.
 const PROJECT: &str = "hello";
 
-/// By this everything is found that a demo has set going.
+/// The variable that identifies everything a demo has started.
 const HOME: &str = "HOME";
 
-/// What of the person's variables matters to a terminal, an editor or a program's being found. No
-/// other arrives: settings, keys and logins stay where they are.
+/// The user's variables that terminals, editors and finding programs need. No others are passed on:
+/// settings, keys and logins stay out.
 const KEPT: &[&str] = &[
     "PATH",
     "SHELL",
@@ -59,7 +59,7 @@ const KEPT: &[&str] = &[
     "TMUX",
 ];
 
-/// What the repository begins with.
+/// The initial files of the repository.
 const FILES: &[(&str, &str)] = &[
     (
         "greet.sh",
@@ -68,13 +68,13 @@ const FILES: &[(&str, &str)] = &[
     ("words/en", "Hello\n"),
 ];
 
-/// How long whoever supervises may take to end.
+/// How long the supervisor may take to exit.
 const SUPERVISOR: Duration = Duration::from_secs(20);
 
-/// How long the folder may take to go, while something still writes into it.
+/// How long removing the folder may take while something still writes into it.
 const REMOVAL: Duration = Duration::from_secs(10);
 
-/// A home, a repository and agents that nobody needs afterwards.
+/// A temporary home, repository and agents.
 #[derive(Debug)]
 pub struct Demo {
     folder: PathBuf,
@@ -83,21 +83,21 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Makes one, with agents that rest for so many seconds between two steps.
+    /// Creates a demo whose agents pause this many seconds between two steps.
     pub fn new(environment: &Environment, orange: &Path, pause: u64) -> Result<Demo, DriverError> {
         let (folder, lock) = make(&temporary(environment))?;
         let demo = Demo::of(folder, lock, environment, orange)?;
         match demo.fill(pause) {
             Ok(()) => Ok(demo),
             Err(error) => {
-                // What stood in the way of the beginning is what the person should hear of.
+                // Report the original error, not a failed cleanup.
                 let _unremoved = demo.end(false);
                 Err(error)
             }
         }
     }
 
-    /// What demos that were killed have left.
+    /// Demos that were killed and left something behind.
     pub fn left(environment: &Environment, orange: &Path) -> Vec<Demo> {
         let entries = fs::read_dir(temporary(environment)).into_iter().flatten();
         let found = entries.flatten().filter_map(|entry| {
@@ -123,17 +123,16 @@ impl Demo {
         })
     }
 
-    /// Where everything of it is.
+    /// The folder that contains everything.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Whom to ask about it.
     pub fn driver(&self) -> &Driver {
         &self.driver
     }
 
-    /// The project that its tasks belong to.
+    /// The project of its tasks.
     pub fn project(&self) -> ProjectName {
         ProjectName::new(PROJECT)
     }
@@ -173,12 +172,14 @@ impl Demo {
         Ok(())
     }
 
-    /// Ends everything that it has set going, and removes its folder unless that is kept.
+    /// Ends everything that it has started, and removes its folder unless it is kept.
     pub fn end(self, is_kept: bool) -> Result<(), DriverError> {
-        // Whoever supervises would start something anew. One in this process was asked before.
+        // A supervisor would start things again. One in this process has already been asked to
+        // stop.
         let _asked = self.driver.context.stop_supervisor(SUPERVISOR);
         Deadline::after(SUPERVISOR).wait_for(|| !self.driver.context.is_supervised());
-        // Where no process tells its variables, what is in the panes ends with their server.
+        // Where processes do not show their variables, the agents in the panes end with their
+        // server.
         if let Ok(listing) = self.driver.context.tmux.list() {
             let _gone = ask_to_end(&listing.server.process);
         }
@@ -195,16 +196,16 @@ impl Demo {
     }
 }
 
-/// Where temporary files go.
+/// The directory for temporary files.
 fn temporary(environment: &Environment) -> PathBuf {
     let named = environment.variable("TMPDIR").map(PathBuf::from);
     let named = named.filter(|it| it.is_absolute());
     let named = named.unwrap_or_else(|| PathBuf::from("/tmp"));
-    // By its one true path, since what runs there is found by it.
+    // The canonical path, because processes are found by it.
     named.canonicalize().unwrap_or(named)
 }
 
-/// What is seen in a demo's folder.
+/// The environment inside a demo's folder.
 fn inside(folder: &Path, environment: &Environment) -> Environment {
     let variables = environment.variables().iter();
     let kept = variables.filter(|(name, _)| KEPT.iter().any(|it| *name == OsStr::new(it)));
@@ -217,7 +218,7 @@ fn inside(folder: &Path, environment: &Environment) -> Environment {
     Environment::of(kept.chain(own))
 }
 
-/// A new folder, and the lock of who has made it.
+/// A new folder, and its creator's lock.
 fn make(within: &Path) -> Result<(PathBuf, File), DriverError> {
     let name = format!("{PREFIX}{}", ids::task_id(6)?);
     let folder = within.join(name);
@@ -227,7 +228,8 @@ fn make(within: &Path) -> Result<(PathBuf, File), DriverError> {
     Ok((folder, lock))
 }
 
-/// The mark is locked before it has its name, so that nobody ever finds it without its holder.
+/// The mark is locked before it gets its name, so that no process ever finds it unlocked while its
+/// demo lives.
 fn mark(folder: &Path) -> io::Result<File> {
     let hidden = folder.join(".demo.new");
     let mut options = OpenOptions::new();
@@ -238,7 +240,7 @@ fn mark(folder: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// The lock of a folder that is ours, and whose demo has gone.
+/// The lock of a folder that is ours and whose demo has ended.
 fn abandoned(folder: &Path) -> Option<File> {
     let about = fs::symlink_metadata(folder).ok()?;
     let is_own = about.uid() == rustix::process::geteuid().as_raw();
@@ -253,7 +255,7 @@ fn abandoned(folder: &Path) -> Option<File> {
     lock.try_lock().is_ok().then_some(lock)
 }
 
-/// What has just ended may still be writing its last.
+/// Retries, because a process that has just ended may still be writing.
 fn remove(folder: &Path) -> io::Result<()> {
     let mut removed = Ok(());
     Deadline::after(REMOVAL).wait_for(|| {
@@ -263,7 +265,7 @@ fn remove(folder: &Path) -> io::Result<()> {
     removed
 }
 
-/// Everything but the mark goes first: whoever is killed here leaves something that the next demo
+/// Removes everything but the mark first: a process killed here leaves something that the next demo
 /// finds.
 fn empty(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {

@@ -1,4 +1,4 @@
-//! Every part of the driver, wired once for one home.
+//! All parts of the driver, wired once for one home.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::steps::Steps;
 use crate::views::Views;
 use crate::workspaces::Workspaces;
 
-/// The parts, from the lowest to the highest; each is handed those below it that it uses.
+/// The parts, lowest to highest; each gets the lower ones that it uses.
 #[derive(Clone, Debug)]
 pub struct Driver {
     pub context: Arc<Context>,
@@ -76,28 +76,28 @@ impl Driver {
         Driver::over(context)
     }
 
-    /// Called from this directory.
+    /// Sets the directory that the command is called from.
     #[must_use]
     pub fn standing_in(self, directory: Option<PathBuf>) -> Driver {
         self.changed(|context| context.directory = directory)
     }
 
-    /// With other bounds.
+    /// Sets other bounds.
     #[must_use]
     pub fn bounded(self, bounds: Bounds) -> Driver {
         self.changed(|context| context.bounds = bounds)
     }
 
-    /// With the commands of gates run in another way.
+    /// Sets which process runs gate commands.
     #[must_use]
     pub fn gathering(self, gathering: Gathering) -> Driver {
         self.changed(|context| context.gathering = gathering)
     }
 
-    /// The same driver with the variables that the user had last.
+    /// The same driver with the user's latest variables.
     ///
-    /// A process that performs for a long time would otherwise see those of the day it was started,
-    /// or none at all when a service manager started it.
+    /// A long-running process would otherwise see those from the day it was started, or none at all
+    /// if a service manager started it.
     #[must_use]
     pub fn with_person_variables(&self) -> Driver {
         match self.context.kept_environment() {

@@ -1,4 +1,4 @@
-//! Which effect of a task comes next, and when.
+//! Which effect of a task is next, and when.
 
 use std::collections::BTreeSet;
 
@@ -25,15 +25,15 @@ pub(crate) enum Next {
 enum Earliest {
     /// At this instant.
     At(Timestamp),
-    /// When somebody says so: its harness is parked without an end.
+    /// Until the user unparks it: its harness is parked without an end.
     Open,
 }
 
 /// The first effect that may be performed now.
 ///
-/// One that failed and waits for its next try holds back everything later of the task, because a
-/// release must not overtake a kill. A start that waits for its delay or its harness holds back its
-/// own plan only.
+/// An effect that failed and waits for its retry holds back everything later in the task, because a
+/// release must not overtake a kill. A start that waits for its delay or its harness holds back
+/// only its own plan.
 pub(crate) fn next(store: &Store, task: &TaskId, now: Timestamp) -> Result<Next, DriverError> {
     let mut waiting_plans: BTreeSet<u64> = BTreeSet::new();
     let mut earliest: Option<Timestamp> = None;
@@ -59,9 +59,9 @@ pub(crate) fn next(store: &Store, task: &TaskId, now: Timestamp) -> Result<Next,
     Ok(earliest.map_or(Next::Never, Next::At))
 }
 
-/// Whether somebody should wait for it: it is to be performed, and not only much later.
+/// Whether a caller should wait for it: it will be performed, and not only much later.
 ///
-/// A message that an agent cannot be told of now is in its inbox nevertheless.
+/// A message that an agent cannot be notified of now is in its inbox nevertheless.
 pub(crate) fn is_awaited(
     store: &Store,
     pending: &Pending,
@@ -83,7 +83,7 @@ pub(crate) fn is_awaited(
     })
 }
 
-/// Whether it is to be performed.
+/// Whether it still has to be performed.
 pub(crate) fn is_waiting(pending: &Pending) -> bool {
     matches!(
         pending.mark,
@@ -99,8 +99,8 @@ fn not_before(store: &Store, pending: &Pending, now: Timestamp) -> Result<Earlie
     })
 }
 
-/// When a start may happen at the earliest: so long after it was planned, and not while its harness
-/// is parked.
+/// The earliest time for a start: after its delay from when it was planned, and not while its
+/// harness is parked.
 fn delayed_until(
     store: &Store,
     pending: &Pending,
@@ -109,7 +109,8 @@ fn delayed_until(
     let Effect::Spawn(spawn) = &pending.planned.effect else {
         return Ok(Earliest::At(Timestamp::default()));
     };
-    // A start that somebody began may have happened, which must be found out.
+    // A start that was begun may have happened, which must be found out, so parking does not delay
+    // it.
     let parked = match pending.mark {
         PendingMark::Started { .. } => Vec::new(),
         _ => store.parked(now)?,

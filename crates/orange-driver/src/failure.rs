@@ -1,4 +1,4 @@
-//! Why an effect did not come about.
+//! Why an effect failed.
 
 use std::time::Duration;
 
@@ -6,23 +6,22 @@ use orange_config::clock;
 use orange_engine::parking::Parking;
 use orange_engine::time::Timestamp;
 
-/// Why an effect did not come about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) error: String,
-    /// Whether trying again cannot help.
+    /// Whether a retry cannot help.
     pub(crate) is_for_good: bool,
-    /// When to try again, if it has only to wait and nothing went wrong.
+    /// When to retry, if it only has to wait and nothing went wrong.
     pub(crate) put_off_until: Option<Timestamp>,
-    /// Whether somebody else has to go out of the way, which may take them a while.
+    /// Whether the user or another process has to make way first, which may take a while.
     pub(crate) is_obstacle: bool,
 }
 
-/// How often is looked whether a person has ended what only a person can end.
+/// Poll interval for blocks only the user can clear.
 const LOOKS_AGAIN: Duration = Duration::from_mins(1);
 
 impl Failure {
-    /// Trying again may help.
+    /// A retry may help.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "`map_err` passes what failed by value"
@@ -36,7 +35,7 @@ impl Failure {
         }
     }
 
-    /// Nothing is started on a harness for now.
+    /// Nothing is started on the harness for now.
     pub(crate) fn parked(parking: &Parking) -> Failure {
         let until = parking.until.unwrap_or(clock::after(LOOKS_AGAIN));
         Failure {
@@ -45,7 +44,7 @@ impl Failure {
         }
     }
 
-    /// Trying again helps once somebody is out of the way.
+    /// A retry helps once the user or another process has made way.
     pub(crate) fn obstacle(what: impl ToString) -> Failure {
         Failure {
             is_obstacle: true,
@@ -53,7 +52,7 @@ impl Failure {
         }
     }
 
-    /// Trying again does not help.
+    /// A retry does not help.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "`map_err` passes what failed by value"

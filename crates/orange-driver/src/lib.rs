@@ -1,10 +1,9 @@
 //! Joins engine, store and effects: load, decide, record, perform, record.
 //!
-//! Each part has a folder and a type, and is handed the parts below it: `Context`, `Callers`,
+//! Each part has a folder and a type, and gets the parts below it: `Context`, `Callers`,
 //! `Workspaces`, `Steps`, `Agents`, `Scheduler`, `Performer`, `Requests`, `Views`, `Admin`. A step
-//! holds no transaction and no lock while anything slow happens: facts are gathered between two
-//! decisions, effects are performed after the commit, and an agent's own call arrives in exactly
-//! that window.
+//! holds no transaction and no lock during slow work: facts are gathered between two decisions,
+//! effects are performed after the commit, and an agent's own call arrives in exactly that window.
 
 mod admin;
 mod agents;

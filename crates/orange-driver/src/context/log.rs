@@ -159,7 +159,7 @@ fn short(value: Value) -> Value {
     }
 }
 
-/// Adds a line by one write, so that lines of several processes never mix; how large it is now.
+/// Appends a line in one write, so that lines of several processes never mix; returns the new size.
 fn append(path: &Path, line: &[u8]) -> io::Result<u64> {
     let mut options = OpenOptions::new();
     let mut file = options.append(true).create(true).mode(0o600).open(path)?;
@@ -167,7 +167,8 @@ fn append(path: &Path, line: &[u8]) -> io::Result<u64> {
     Ok(file.metadata()?.len())
 }
 
-/// Begins a new file. Who comes too late for the lock, or finds a small file, has nothing to do.
+/// Starts a new file. A process that comes too late for the lock, or finds a small file, does
+/// nothing.
 fn rotate(path: &Path, settings: LogSettings) -> io::Result<()> {
     let beside = path.with_extension("log.lock");
     let mut options = OpenOptions::new();
@@ -185,7 +186,7 @@ fn rotate(path: &Path, settings: LogSettings) -> io::Result<()> {
     fs::rename(path, older(path, 1))
 }
 
-/// An older log; the higher its number, the older.
+/// The path of an older log; a higher number is older.
 pub(crate) fn older(path: &Path, number: u32) -> PathBuf {
     path.with_extension(format!("log.{number}"))
 }

@@ -27,10 +27,10 @@ use orange_store::Store;
 use crate::DriverError;
 use crate::context::progress::Meanwhile;
 
-/// How long the commit of another process usually takes.
+/// How long another process's commit usually takes.
 const USUAL_COMMIT: Duration = Duration::from_millis(500);
 
-/// Where everything happens.
+/// The home and everything else that the driver works with.
 #[derive(Clone, Debug)]
 pub struct Context {
     pub(crate) home: Home,
@@ -45,14 +45,14 @@ pub struct Context {
     pub(crate) meanwhile: Meanwhile,
 }
 
-/// How long and how often things are tried.
+/// Limits on retries and waiting.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// How often an effect is tried before it is given up.
+    /// How often an effect is tried before it counts as failed.
     pub tries: u32,
     /// How long to wait after its first failure; doubled after each further one.
     pub backoff: Duration,
-    /// How long the processes of a run may take to end.
+    /// How long the processes of a run may take to exit.
     pub patience: Patience,
 }
 
@@ -69,16 +69,16 @@ impl Default for Bounds {
 /// Which process runs the commands of gates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gathering {
-    /// This process. Not for one that an agent's end could end.
+    /// This process. Unsuitable for a process that may be killed together with an agent.
     Here,
-    /// A process of its own, which is waited for this long.
+    /// A separate process; the caller waits this long for it.
     Detached(Duration),
 }
 
 impl Context {
     pub(crate) fn new(environment: &Environment, orange: PathBuf) -> Result<Context, DriverError> {
         let home = Home::resolve(environment)?;
-        // A mistake in the settings is reported by what needs them.
+        // An error in the settings is reported by the code that needs them.
         let log = Settings::load(&home, environment, None).map_or(log::USUAL, |it| it.log);
         let socket = Socket::Private(home.tmux_socket());
         Ok(Context {
@@ -98,7 +98,7 @@ impl Context {
         &self.home
     }
 
-    /// The colours of the terminal, as `foreground;background`, if it says so.
+    /// The colours of the terminal, as `foreground;background`, if it sets them.
     pub fn terminal_ground(&self) -> Option<String> {
         let ground = self.environment.variable("COLORFGBG")?;
         ground.to_str().map(str::to_owned)
@@ -114,13 +114,13 @@ impl Context {
         self.directory.as_deref()
     }
 
-    /// The settings of a project, or the general ones; a mistake in them fails what needs them.
+    /// The settings of a project, or the general ones; an error in them fails whatever needs them.
     pub fn settings(&self, project: Option<&Project>) -> Result<Settings, DriverError> {
         Ok(Settings::load(&self.home, &self.environment, project)?)
     }
 
-    /// Whether another process keeps writing to the database, so that recording has to wait for it.
-    /// Where that cannot be determined, recording will report it.
+    /// Whether another process keeps writing to the database, so that recording has to wait. If
+    /// that cannot be determined, recording will report it.
     pub fn is_kept_from_recording(&self) -> bool {
         let has_database = self.home.database().exists();
         let store = has_database.then(|| Store::open(&self.home));

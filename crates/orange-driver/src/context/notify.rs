@@ -1,4 +1,4 @@
-//! Tells the user by desktop, bell or webhook.
+//! Notifies the user by desktop, bell or webhook.
 
 use orange_config::NotifySettings;
 use orange_effects::notice::{post, show_on_desktop};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::context::Context;
 
 impl Context {
-    /// Tells by every way that is wanted and that the person has; what did not work.
+    /// Notifies through every requested channel that the user has enabled; returns what failed.
     pub(crate) fn tell_person(
         &self,
         settings: &NotifySettings,
@@ -43,7 +43,7 @@ impl Context {
     }
 }
 
-/// What is posted for a message of a workflow.
+/// The JSON that is posted for a message of a workflow.
 pub(crate) fn message_for_programs(task: &TaskId, message: &str) -> Value {
     json!({ "schema": "orange.notification/1", "task": task, "message": message })
 }

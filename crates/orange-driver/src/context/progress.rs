@@ -1,10 +1,10 @@
-//! What somebody who waits is told, and whether to stop.
+//! Progress shared with a waiting caller, and a way to stop waiting.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Shared by who waits and who looks on meanwhile. Ending the waiting ends nothing else: what was
-/// decided is recorded, and somebody else performs it.
+/// Shared by the code that waits and the code that shows progress. Stopping the wait stops nothing
+/// else: what was decided is recorded, and another process performs it.
 #[derive(Clone, Debug, Default)]
 pub struct Meanwhile(Arc<Shared>);
 
@@ -15,23 +15,23 @@ struct Shared {
 }
 
 impl Meanwhile {
-    /// Asks who waits to come to an end.
+    /// Asks the waiting code to stop.
     pub fn end_waiting(&self) {
         self.0.is_over.store(true, Ordering::SeqCst);
     }
 
-    /// Whether waiting shall end.
+    /// Whether waiting should stop.
     pub fn is_over(&self) -> bool {
         self.0.is_over.load(Ordering::SeqCst)
     }
 
-    /// Says what is being done now.
+    /// Reports the current action.
     pub fn note(&self, doing: String) {
         let mut noted = self.0.doing.lock().unwrap_or_else(PoisonError::into_inner);
         *noted = Some(doing);
     }
 
-    /// What is being done now, if anybody said so.
+    /// The current action, if one was reported.
     pub fn doing(&self) -> Option<String> {
         let noted = self.0.doing.lock().unwrap_or_else(PoisonError::into_inner);
         noted.clone()

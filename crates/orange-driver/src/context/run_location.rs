@@ -1,4 +1,4 @@
-//! Where a run is: between what tmux says and what is remembered.
+//! Where a run is: converts between tmux panes and stored records.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ impl Context {
         Ok(TaskDirectory::new(&self.home, project, task)?.run(run)?)
     }
 
-    /// Where a run is started from: beside what is remembered of it.
+    /// The directory that a run is started from, inside its run directory.
     pub(crate) fn launch_directory(
         &self,
         project: &ProjectName,
@@ -31,22 +31,22 @@ impl Context {
     }
 }
 
-/// The file that a pane reads.
+/// The file that a pane reads to start its run.
 pub(crate) fn run_file(launch_directory: &Path) -> PathBuf {
     launch_directory.join("run.json")
 }
 
-/// The hash of a run's secret, by which what its hooks tell is known as its own.
+/// The file with the hash of a run's secret, which proves that an event comes from the run's hooks.
 pub(crate) fn proof_file(launch_directory: &Path) -> PathBuf {
     launch_directory.join("proof.sha256")
 }
 
-/// What a pane has shown, kept when it was closed.
+/// The file with a pane's output, saved when it was closed.
 pub(crate) fn output_file(launch_directory: &Path) -> PathBuf {
     launch_directory.with_file_name("output.txt")
 }
 
-/// What a headless run has printed.
+/// The file with what a headless run has printed.
 pub(crate) fn result_file(launch_directory: &Path) -> PathBuf {
     launch_directory.with_file_name("result.jsonl")
 }
@@ -76,7 +76,7 @@ pub(crate) fn remembered(pane: &Pane) -> RunPlace {
     }
 }
 
-/// Whether a process is the one in which a run was started.
+/// Whether a process is the one that a run was started in.
 pub(crate) fn is_process(run: &RunRecord, process: &ProcessIdentity) -> bool {
     let Some(place) = &run.place else {
         return false;
@@ -104,7 +104,7 @@ fn ticks(process: &ProcessIdentity) -> String {
     start.map_or_else(|| String::from("-"), |start| start.to_string())
 }
 
-/// The pane that was remembered; nothing when it does not read back.
+/// The recorded pane; `None` when the record cannot be parsed.
 pub(crate) fn pane(record: &RunRecord, run_file: &Path) -> Option<Pane> {
     let place = record.place.as_ref()?;
     let boot = Some(place.boot_id.clone()).filter(|boot| !boot.is_empty());
@@ -132,7 +132,7 @@ pub(crate) fn pane(record: &RunRecord, run_file: &Path) -> Option<Pane> {
     })
 }
 
-/// The pane that a server shows for a run that nobody had time to remember.
+/// The pane that a server shows for a run whose pane was never recorded.
 pub(crate) fn found(listing: &Listing, run: &RunId, run_file: &Path) -> Option<Pane> {
     let listed: &Listed = listing.of_run(run)?;
     let process = match listed.state {

@@ -1,4 +1,4 @@
-//! The run ids that the processes of scripts and gate commands carry.
+//! The run ids that script and gate command processes carry.
 
 use orange_engine::names::{RunId, TaskId};
 
@@ -9,12 +9,12 @@ pub(crate) const SETUP: &str = "setup";
 pub(crate) const TEARDOWN: &str = "teardown";
 
 impl Context {
-    /// The id of a command of this name that runs for a task.
+    /// The run id of a command with this name that runs for a task.
     pub(crate) fn script_run(&self, name: &str, task: &TaskId) -> RunId {
         RunId::new(format!("{name}-{task}-{}", self.short_hash()))
     }
 
-    /// The task that a gate, a setup or a teardown runs for, by the id that its processes carry.
+    /// The task that a gate, a setup or a teardown runs for, from the id that its processes carry.
     pub(crate) fn task_of_script(&self, run: &RunId) -> Option<TaskId> {
         let names = [GATE, SETUP, TEARDOWN];
         let rest = names
@@ -24,7 +24,7 @@ impl Context {
         Some(TaskId::new(task))
     }
 
-    /// Stands for this home: another one may have a task of the same id.
+    /// Identifies this home, because another one may have a task with the same id.
     fn short_hash(&self) -> String {
         let hash = ids::hash(&self.home.path().to_string_lossy());
         hash.chars().take(12).collect()

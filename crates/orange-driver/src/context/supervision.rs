@@ -1,7 +1,8 @@
-//! The right to supervise a home.
+//! The lock for supervising a home.
 //!
-//! An OS lock that dies with its holder says who supervises. Who wants to take over, because it
-//! will stay longer, holds a second one until a holder that yields has let go of the first.
+//! An OS lock that dies with its holder identifies the supervisor. A process that wants to take
+//! over, because it will run longer, holds a second lock until a yielding supervisor has released
+//! the first.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Seek as _, Write as _};
@@ -18,31 +19,31 @@ use crate::context::Context;
 const HELD: &str = "supervisor.lock";
 const WANTED: &str = "supervisor.wanted";
 
-/// How long to wait for one who only looked, or who is about to yield.
+/// How long to wait for a process that only checks the lock, or that is about to yield.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What who yields says of itself, after its number.
+/// What a yielding supervisor writes after its process identity.
 const YIELDS: &str = " yields";
 
 fn said(yields: bool) -> &'static str {
     if yields { YIELDS } else { "" }
 }
 
-/// Who supervises, by its own word.
+/// The supervisor, as it identified itself in the lock file.
 struct Holder {
     process: ProcessIdentity,
     yields: bool,
 }
 
-/// Held by the one who supervises a home.
+/// Held by the supervisor of a home.
 #[derive(Debug)]
 pub struct SupervisorLock {
     _file: File,
 }
 
 impl Context {
-    /// Takes the right to supervise, for good or until somebody else wants it. One who yields is
-    /// waited for; anybody else keeps it.
+    /// Takes the supervisor lock, for good or until another process wants it. Waits for a
+    /// supervisor that yields; any other keeps the lock.
     pub fn take_supervision(&self, yields: bool) -> Result<SupervisorLock, DriverError> {
         let failed = |error: &io::Error| self.lock_failed(HELD, error);
         let wanted = self.lock_file(WANTED)?;
@@ -80,7 +81,7 @@ impl Context {
         Ok(SupervisorLock { _file: file })
     }
 
-    /// Starts a supervisor apart from this process, and waits until it supervises.
+    /// Starts a detached supervisor, and waits until it supervises.
     pub fn start_supervisor(&self, patience: Duration) -> Result<u32, DriverError> {
         if self.is_supervised() && !self.is_yielding() {
             return Err(DriverError::Supervised {
@@ -100,7 +101,7 @@ impl Context {
         Err(DriverError::NotSupervising { pid: started.pid })
     }
 
-    /// Asks the supervisor to end and waits until it has; who it was.
+    /// Asks the supervisor to exit and waits until it has; returns its pid.
     pub fn stop_supervisor(&self, patience: Duration) -> Result<Option<u32>, DriverError> {
         let mut asked = None;
         let mut failure = None;
@@ -109,13 +110,13 @@ impl Context {
                 return true;
             }
             match self.holder() {
-                // Whoever yields does something else besides, and must not be ended for this.
+                // A process that yields also does other work and must not be stopped for this.
                 Some(holder) if holder.yields => return true,
                 Some(holder) if asked.is_none() => {
                     failure = ask_to_end(&holder.process).err();
                     asked = Some(holder.process.pid);
                 }
-                // Who has just taken over says a moment later who it is.
+                // A process that has just taken over identifies itself a moment later.
                 _ => {}
             }
             failure.is_some()
@@ -129,23 +130,23 @@ impl Context {
         Err(DriverError::Supervised { pid: asked })
     }
 
-    /// The number of who supervises, as far as it has said so.
+    /// The supervisor's pid, if it has identified itself.
     fn supervisor(&self) -> Option<u32> {
         self.holder().map(|holder| holder.process.pid)
     }
 
-    /// The process that supervises, as far as it has said so.
+    /// The supervisor's process, if it has identified itself.
     pub(crate) fn supervisor_process(&self) -> Option<ProcessIdentity> {
         self.holder().map(|holder| holder.process)
     }
 
-    /// Whether who supervises said that it leaves that to anybody who wants to.
+    /// Whether the supervisor yields to any process that wants to take over.
     fn is_yielding(&self) -> bool {
         self.holder().is_some_and(|holder| holder.yields)
     }
 
-    /// Who supervises, as far as it has said so: its start too, because numbers come again. What
-    /// one said who has ended says nothing about who came after it.
+    /// The supervisor, if it has identified itself. The start time is included because pids are
+    /// reused. What an exited supervisor wrote says nothing about its successor.
     fn holder(&self) -> Option<Holder> {
         let said = std::fs::read_to_string(self.home.path().join(HELD)).ok()?;
         let said = said.trim_end();
@@ -155,17 +156,17 @@ impl Context {
         (process.life() != Life::Gone).then_some(Holder { process, yields })
     }
 
-    /// Whether somebody supervises this home now.
+    /// Whether a process supervises this home now.
     pub fn is_supervised(&self) -> bool {
         self.is_locked(HELD)
     }
 
-    /// Whether somebody waits to take supervision over.
+    /// Whether a process waits to take over supervision.
     pub fn is_supervision_wanted(&self) -> bool {
         self.is_locked(WANTED)
     }
 
-    /// Looking takes the lock for a moment, together with others who look.
+    /// The check takes the lock for a moment, shared with other checks.
     fn is_locked(&self, name: &str) -> bool {
         let opened = File::open(self.home.path().join(name));
         opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))

@@ -1,8 +1,8 @@
-//! The user's variables, kept for what agents set going.
+//! The user's variables, saved for processes that agents cause.
 //!
-//! A performer that an agent's call starts would see that agent's variables and no others: not the
-//! key of another agent that it has to start, and a `PATH` that the agent may have changed. Of keys
-//! only those are kept that a harness in use passes on.
+//! A performer started by an agent's call would see only that agent's variables: not the API key of
+//! another agent that it has to start, and a `PATH` that the agent may have changed. Of the keys,
+//! only those are saved that a harness in use passes on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -21,12 +21,12 @@ use crate::context::Context;
 const LARGEST: u64 = 4 * 1024 * 1024;
 
 impl Context {
-    /// What a process apart may see: the user's variables, whoever calls.
+    /// The variables for a detached process: the user's, even if an agent calls.
     pub(crate) fn person_variables(&self) -> Result<BTreeMap<OsString, OsString>, DriverError> {
         self.variables_for(&[])
     }
 
-    /// The same, with what these harnesses pass on too: a task is about to use them.
+    /// The same, plus the variables of these harnesses, which a task is about to use.
     pub(crate) fn variables_for(
         &self,
         more: &[&HarnessName],
@@ -47,8 +47,8 @@ impl Context {
         Ok(own)
     }
 
-    /// What every program may see, and what the harnesses pass on that a project or a task which has
-    /// not ended may use.
+    /// The variables that every program may see, plus those passed on by harnesses that a project
+    /// or an unfinished task may use.
     fn variables_in_use(
         &self,
         more: &[&HarnessName],
@@ -62,7 +62,7 @@ impl Context {
         for project in self.projects()?.projects {
             in_use.extend(project.harness.into_iter().chain(project.review_harness));
         }
-        // A mistake in the settings is told by what needs them.
+        // An error in the settings is reported by the code that needs them.
         if let Ok(settings) = self.settings(None) {
             in_use.extend(settings.harness.into_iter().chain(settings.review_harness));
         }
@@ -76,7 +76,7 @@ impl Context {
 }
 
 impl Context {
-    /// The variables that the user had last, if they were kept.
+    /// The user's latest variables, if they were saved.
     pub(crate) fn kept_environment(&self) -> Option<Environment> {
         let mut kept = kept(&self.home.environment())?;
         kept.insert(ORANGE_HOME.into(), self.home.path().into());
@@ -91,7 +91,7 @@ fn kept(path: &Path) -> Option<BTreeMap<OsString, OsString>> {
     Some(kept.map(|(name, value)| (name.0, value.0)).collect())
 }
 
-/// Where it cannot be kept, agents set things going with what they have.
+/// If saving fails, what agents cause runs with the agents' own variables.
 fn keep(path: &Path, variables: &BTreeMap<OsString, OsString>) {
     let raw: Vec<(RawText, RawText)> = variables
         .iter()

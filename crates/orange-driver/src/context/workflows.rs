@@ -1,4 +1,4 @@
-//! Binds workflows to tasks and projects, once they are proved safe.
+//! Loads workflows for tasks and projects, once proved safe.
 
 use orange_check::check::{Severity, check};
 use orange_config::{Catalog, Finding, examine};
@@ -11,17 +11,17 @@ use crate::DriverError;
 use crate::context::Context;
 use crate::context::ids;
 
-/// How many errors a refusal names; `orange workflow check` shows all of them.
+/// How many errors a refusal lists; `orange workflow check` shows all of them.
 const NAMED: usize = 3;
 
-/// How many workflows are remembered as safe, the latest first.
+/// How many workflows are remembered as safe, latest first.
 const REMEMBERED: usize = 64;
 
-/// No list of that many hashes is larger.
+/// No list with this many hashes is larger.
 const LARGEST: u64 = 64 * 1024;
 
 impl Context {
-    /// A request for another workflow, by its name.
+    /// A request to adopt another workflow, by its name.
     pub fn adopting(&self, name: &str) -> Result<Ask, DriverError> {
         let (workflow, text) = self.safe_workflow(name)?;
         Ok(Ask::Adopt {
@@ -60,14 +60,14 @@ impl Context {
         }
         safe.insert(0, hash);
         safe.truncate(REMEMBERED);
-        // Without the list the workflow is checked again the next time.
+        // Without the list the workflow is simply checked again next time.
         if let Ok(bytes) = serde_json::to_vec(&safe) {
             let _unkept = private_file::write(&self.home.safe_workflows(), &bytes);
         }
         Ok(())
     }
 
-    /// Hashes of the workflows that were found safe; a list that cannot be read is empty.
+    /// Hashes of the workflows that were found safe; empty if the list cannot be read.
     fn safe_workflows(&self) -> Vec<String> {
         let bytes = private_file::read(&self.home.safe_workflows(), LARGEST);
         bytes
@@ -83,7 +83,7 @@ impl Context {
             name: name.to_owned(),
             names: catalog.names(),
         })?;
-        // The same problems as `orange workflow check` reports, those of the file's name included.
+        // The same problems that `orange workflow check` reports, including those of the file name.
         let examined = examine(source);
         let problem = examined.findings.first().map(Finding::message);
         match (examined.workflow, problem) {
@@ -96,7 +96,7 @@ impl Context {
     }
 }
 
-/// A verdict is about one text, by the rules of one version of orange.
+/// A verdict covers one text, under the rules of one version of orange.
 fn verdict_key(text: &str) -> String {
     ids::hash(&format!("{}\0{text}", env!("CARGO_PKG_VERSION")))
 }

@@ -1,4 +1,4 @@
-//! Reports on errors of the configuration and the store.
+//! Reports for errors of the configuration and the store.
 
 use orange_config::{HomeError, ProjectsError, SettingsError};
 use orange_engine::names::ProjectName;

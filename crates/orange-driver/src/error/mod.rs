@@ -1,4 +1,4 @@
-//! Every error of the driver: its message here, the rest in `report`.
+//! Every error of the driver: messages here, the rest in `report`.
 
 mod lower;
 mod report;
@@ -20,7 +20,7 @@ use serde::Serialize;
 
 pub use report::{Kind, Report};
 
-/// What was attempted, on what, and what stood in the way.
+/// What was attempted, on what, and why it failed.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of a variant says what it means")]
 pub enum DriverError {
@@ -205,14 +205,14 @@ pub struct Candidate {
     pub summary: String,
 }
 
-/// What may bring an agent to a task that has none.
+/// How a task without an agent may get one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Its work has not begun.
+    /// Its work has not started.
     Spawn,
-    /// It had one; as which role, if one was asked for.
+    /// It had one; the role, if one was requested.
     Respawn(Option<Role>),
-    /// Nothing, as far as can be told.
+    /// Nothing known.
     Look,
 }
 

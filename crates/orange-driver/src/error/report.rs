@@ -9,11 +9,11 @@ use super::{Candidate, DriverError, Way};
 /// What kind of error it is; the exit code follows from this alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The command line or an `ORANGE_*` variable makes no sense.
+    /// The command line or an `ORANGE_*` variable is invalid.
     Usage,
-    /// What was named does not exist.
+    /// The named thing does not exist.
     NotFound,
-    /// It was understood, and something stands in the way.
+    /// The request was understood, but something prevents it.
     Refused,
     /// Running the command again helps.
     Busy,
@@ -23,14 +23,13 @@ pub enum Kind {
     Unexpected,
 }
 
-/// Everything about an error besides its message.
+/// Everything about an error except its message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// What kind of error it is.
     pub kind: Kind,
     /// The stable name that scripts match on.
     pub code: &'static str,
-    /// What to do about it; each stands alone.
+    /// What to do about it; each hint stands alone.
     pub hints: Vec<String>,
     /// The data behind the message.
     pub details: Value,
@@ -57,7 +56,7 @@ impl Report {
 }
 
 impl DriverError {
-    /// Everything about it besides its message.
+    /// Everything about it except its message.
     #[expect(
         clippy::too_many_lines,
         reason = "one arm per error says everything about it"

@@ -1,4 +1,4 @@
-//! One effect: what is done in the world for it.
+//! Performs one effect.
 
 use orange_config::clock;
 use orange_engine::Task;
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {
-    /// Brings an effect about, or finds that it has come about already.
+    /// Performs an effect, or finds that it has already happened.
     pub(crate) fn act(
         &self,
         store: &mut Store,
@@ -52,7 +52,7 @@ impl Performer {
             }
             Effect::Notify { message, via } => self.notify_person(&task, message, via),
             Effect::SpawnNext => self.spawn_next(store, &task),
-            // Tasks pinned to an older workflow ask for it; their harness is the one they have.
+            // Tasks pinned to an older workflow request it; they keep their harness.
             Effect::Route => Ok(EffectOutcome::Routed(task.harness.clone())),
             Effect::PushBranch { branch } => self.push(&task, branch),
             Effect::DeleteRemoteBranch { branch } => self.delete_remote(&task, branch),
@@ -67,7 +67,7 @@ impl Performer {
         }
     }
 
-    /// Tells the user, whatever else comes of the effect.
+    /// Notifies the user, whatever the result of the effect.
     fn notice(&self, store: &mut Store, task: &Task, notices: Vec<String>) -> Result<(), Failure> {
         for what in notices {
             let noticed = self.steps.notice(store, &task.id, what);

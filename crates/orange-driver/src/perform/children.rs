@@ -13,15 +13,15 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 use crate::steps::create::{Created, NewWork};
 
-/// How many children one report may ask for.
+/// How many children one report may request.
 const MOST_CHILDREN: usize = 20;
 
-/// How many generations there may be, the first task included.
+/// How many generations there may be, including the first task.
 const MOST_GENERATIONS: usize = 4;
 
 impl Performer {
-    /// Makes sure that each delegation has its task. A child is known by its branch, which names the
-    /// effect and its place in the report, so that a repeated try creates none twice.
+    /// Makes sure that each delegation has its task. A child is identified by its branch, which
+    /// names the effect and the position in the report, so that a retry creates no duplicates.
     pub(crate) fn create_children(
         &self,
         store: &mut Store,
@@ -61,7 +61,7 @@ impl Performer {
         Ok(EffectOutcome::Children(children))
     }
 
-    /// Nothing is performed here: the child has its own performer.
+    /// Performs nothing: the child has its own performer.
     fn create_child(
         &self,
         task: &Task,
@@ -104,7 +104,7 @@ impl Performer {
     }
 }
 
-/// How many tasks there are from the first one down to this.
+/// The number of tasks from the root down to this one.
 fn generation(store: &Store, task: &Task) -> Result<usize, DriverError> {
     let mut generation = 1;
     let mut parent = task.queueing.parent.clone();

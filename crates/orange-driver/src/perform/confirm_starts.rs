@@ -1,8 +1,8 @@
-//! Records starts that have happened already, many by one look.
+//! Records starts that already happened, with one tmux listing for many.
 //!
-//! Whoever starts an agent may die before it is recorded. After the end of a supervisor with a
-//! thousand starts under way, a performer for each would ask tmux a thousand times for a thousand
-//! panes.
+//! A performer may die after it starts an agent and before it records that. After the end of a
+//! supervisor with a thousand starts in flight, one performer per task would ask tmux a thousand
+//! times for a thousand panes.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::context::lock::Lock;
 use crate::due::{Next, next};
 use crate::perform::Performer;
 
-/// What came of a start that seemed to have happened.
+/// The result for a start that seemed to have happened.
 #[derive(Debug)]
 pub struct Confirmed {
     pub task: TaskId,
-    /// Whether it was recorded; else a performer has to see to it.
+    /// Whether it was recorded; otherwise a performer has to handle it.
     pub is_recorded: Result<bool, DriverError>,
 }
 
 impl Performer {
-    /// Records the starts that a look at the server shows; nobody is started.
+    /// Records the starts that the server's listing shows; starts nothing.
     pub fn confirm_starts(&self, tasks: &[TaskId]) -> Result<Vec<Confirmed>, DriverError> {
         let seeing = Performer {
             seen: Some(Arc::new(self.context.tmux.list()?)),
@@ -37,7 +37,7 @@ impl Performer {
             is_recorded: seeing.confirm_start(&mut store, task),
         };
         let mut confirmed: Vec<Confirmed> = tasks.iter().map(confirm).collect();
-        // The copies follow when everything is recorded.
+        // The copies are written once everything is recorded.
         for it in &mut confirmed {
             if matches!(it.is_recorded, Ok(true)) {
                 let projected = self.steps.sync_files(&mut store, &it.task);
@@ -55,7 +55,7 @@ impl Performer {
         let Some(lock) = Lock::to_perform(&stored.directory)? else {
             return Ok(false);
         };
-        // Taking the lock makes the directory, which was put away in between.
+        // Taking the lock creates the directory again if the task was deleted in between.
         if store.require(task)?.task.is_deleted {
             lock.undo(&stored.directory);
             return Ok(false);

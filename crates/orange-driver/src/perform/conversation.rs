@@ -1,8 +1,8 @@
-//! Which conversation an agent begins, or goes on with.
+//! Which conversation an agent starts or resumes.
 //!
-//! An agent that died by itself is brought back into its conversation. One that was ended on purpose
-//! is not: the next reviewer judges anew. A conversation that could not be gone on with ends the
-//! agent again, so that the start after a resumption begins a new one.
+//! An agent that died on its own is restarted in its conversation. One that was ended on purpose is
+//! not: the next reviewer judges afresh. A conversation that cannot be resumed ends the agent
+//! again, so the start after a resumption begins a new one.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::context::ids;
 use crate::failure::Failure;
 use crate::perform::Performer;
 
-/// The conversation of a run, kept beside what is remembered of it.
+/// The conversation of a run, stored next to the run's other files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Conversation {
@@ -29,17 +29,17 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Its id, when it begins with this run.
+    /// Its id, if it begins with this run.
     pub fn begun(&self) -> Option<&str> {
         (!self.is_resumed).then_some(self.id.as_str())
     }
 
-    /// Its id, when this run goes on with it.
+    /// Its id, if this run resumes it.
     pub fn resumed(&self) -> Option<&str> {
         self.is_resumed.then_some(self.id.as_str())
     }
 
-    /// Keeps it for the run that comes after this one.
+    /// Saves it for the next run.
     pub fn keep(&self, launch_directory: &Path) -> Result<(), PrivateFileError> {
         let json = serde_json::to_vec(self).unwrap_or_default();
         private_file::write(&file(launch_directory), &json)
@@ -52,7 +52,7 @@ impl Conversation {
 }
 
 impl Performer {
-    /// The conversation of a run that is about to start.
+    /// The conversation for a run that is about to start.
     pub(crate) fn conversation(
         &self,
         store: &Store,
@@ -70,12 +70,12 @@ impl Performer {
                 .context
                 .launch_directory(&task.project, &task.id, &last.id);
             let folder = folder.map_err(Failure::for_good)?;
-            // Where the harness was the reason, no conversation is to blame.
+            // If the harness was the reason, the conversation is not to blame.
             let evidence = last.evidence.as_ref();
             let is_blameless = evidence.is_some_and(Evidence::is_the_harnesses);
             let kept = Conversation::kept(&folder).filter(|it| is_blameless || !it.is_resumed);
-            // What the agent told itself counts: some choose the id, and a person may have begun
-            // another conversation.
+            // The id that the agent reported wins: some agents choose it, and the user may have
+            // started another conversation.
             let told = self.agents.told_by(&task.project, &task.id, &last.id);
             let told = told.into_iter().rev().find_map(|it| it.session_id);
             let printed = || self.agents.result_of(&task.project, last)?.session_id;

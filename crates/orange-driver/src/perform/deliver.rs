@@ -1,8 +1,8 @@
-//! Tells an agent in its terminal that a message waits.
+//! Notifies an agent in its terminal that a message waits.
 //!
-//! No key is pressed that could answer a question nobody read: not while somebody scrolls or types,
-//! not into a dialog, and no Enter before the line shows. What stands in the way is noted with the
-//! message, which stays in the inbox whatever comes of it.
+//! It never presses a key that could answer an unread question: not while the user scrolls or
+//! types, not into a dialog, and no Enter before the line shows. Any obstacle is recorded with the
+//! message, which stays in the inbox in every case.
 
 use std::time::Duration;
 
@@ -17,9 +17,10 @@ use orange_store::{Delivery, InboxEntry, RunRecord, Store};
 use crate::failure::Failure;
 use crate::perform::Performer;
 
-/// What an agent is told, in its pane or with its first prompt; the message itself is in its inbox.
+/// The line typed into an agent's pane or added to its first prompt; the message itself is in its
+/// inbox.
 ///
-/// Plain words: in a shell, a command in backticks would be run and its answer thrown away.
+/// Plain words: a shell would run a command in backticks and discard its output.
 pub(crate) const NUDGE: &str = "Message from orange: run orange inbox and do what it says.";
 
 /// How long an agent may take to show what was typed; some lose an Enter that comes earlier.
@@ -28,19 +29,19 @@ const SHOWS: Duration = Duration::from_secs(2);
 /// How long a line may stay in an agent's input before Enter counts as swallowed.
 const TAKES_IN: Duration = Duration::from_secs(1);
 
-/// How long an agent that tells of it may take to tell that it took the line in.
+/// How long an agent that reports submitted prompts may take to report this one.
 const TELLS: Duration = Duration::from_secs(2);
 
-/// How long to look away between two looks at a terminal.
+/// The poll interval for a terminal.
 const REST: Duration = Duration::from_millis(40);
 
-/// How long an agent has to tell that it started, if it tells of it at all.
+/// How long an agent that reports its start may take to do so.
 const STARTS: Duration = Duration::from_mins(1);
 
-/// How long one that tells nothing, and shows no input box, counts as only starting.
+/// How long an agent that reports nothing and shows no input box counts as starting.
 const SETTLES: Duration = Duration::from_secs(1);
 
-/// How long one line stands for every message, and how long one that does not show is waited for.
+/// How long one line covers all messages, and how long to wait for a line that does not show.
 const STANDS: Duration = Duration::from_mins(1);
 const COMES_UP: Duration = Duration::from_secs(30);
 
@@ -51,15 +52,15 @@ pub(crate) struct Telling<'a> {
     pub(crate) run: &'a RunRecord,
     pub(crate) pane: &'a Pane,
     pub(crate) entry: u64,
-    /// What an agent of this kind tells of itself.
+    /// The events that this kind of agent reports.
     pub(crate) events: Vec<AgentEventKind>,
 }
 
 impl Performer {
-    /// Types the line, unless it is there already, and sends it.
+    /// Types the line, unless it is already there, and sends it.
     ///
-    /// Enter is pressed once more only while the line is provably still in the input box. An agent
-    /// that shows no box that we know gets one Enter, and what it does not read stays undelivered.
+    /// Presses Enter a second time only while the line is provably still in the input box. An agent
+    /// without a known input box gets one Enter, and what it does not read stays undelivered.
     pub(crate) fn deliver(&self, store: &mut Store, telling: &Telling<'_>) -> Result<(), Failure> {
         let inbox = store.inbox(&telling.task.id).map_err(Failure::passing)?;
         let entry = inbox.iter().find(|it| it.id == telling.entry);
@@ -67,7 +68,7 @@ impl Performer {
             return Ok(());
         };
         let mut delivery = entry.delivery.clone();
-        // What was typed in an earlier run was typed for somebody else.
+        // What was typed in an earlier run was for another agent.
         if delivery.typed_run.as_ref() != Some(&telling.run.id) {
             delivery = Delivery::default();
         }
@@ -85,7 +86,7 @@ impl Performer {
         if is_typed {
             let pasted = self.context.tmux.paste(telling.pane, NUDGE);
             pasted.map_err(Failure::obstacle)?;
-            // Who is killed before this note may type it twice, which reads as once.
+            // A process killed before this note may type the line twice, which reads as once.
             delivery.typed_run = Some(telling.run.id.clone());
             delivery.typed_at = Some(clock::now());
             note(store, telling, delivery.clone())?;
@@ -93,7 +94,8 @@ impl Performer {
         let typed_at = clock::now();
         let shown_before = is_typed.then_some(before.screen.times_shown);
         let ground = self.showing(telling, shown_before)?;
-        // Noted before it is sent: who is killed in between finds it waiting in the input.
+        // Noted before sending: after a kill in between, the next attempt finds the line in the
+        // input.
         delivery.typed_run = Some(telling.run.id.clone());
         delivery.told_at = Some(clock::now());
         note(store, telling, delivery.clone())?;
@@ -101,8 +103,9 @@ impl Performer {
         self.confirm(store, telling, delivery, typed_at)
     }
 
-    /// Waits until the agent tells that it took the line in, where it tells of that. A line that is
-    /// still in its box then was not: some redraw all they show, and a look in between sees nothing.
+    /// Waits until the agent reports that it received the line, if it reports that at all. A line
+    /// still in its box after that was not received: some agents redraw everything, and a check in
+    /// between sees an empty box.
     fn confirm(
         &self,
         store: &mut Store,
@@ -124,7 +127,7 @@ impl Performer {
         Ok(())
     }
 
-    /// Ends what somebody began who was killed: what still waits in the input is sent.
+    /// Finishes the work of a killed process: sends a line that is still in the input.
     fn send_again(
         &self,
         store: &mut Store,
@@ -150,14 +153,14 @@ impl Performer {
         self.confirm(store, telling, delivery, typed_at)
     }
 
-    /// What the terminal shows once the line shows; `before` is how often it showed before it was
-    /// typed, if it was typed just now.
+    /// The terminal once the line shows. `before` is how often the line showed before it was typed,
+    /// if it was typed just now.
     fn showing(&self, telling: &Telling<'_>, before: Option<usize>) -> Result<Ground, Failure> {
         let deadline = Deadline::after(SHOWS);
         loop {
             let ground = self.usable_ground(telling)?;
             let screen = &ground.screen;
-            // Where no box of the agent's is known, that it shows once more has to do.
+            // If the agent has no known input box, showing once more has to suffice.
             let is_new = before.is_some_and(|before| screen.times_shown > before);
             if screen.waits() || is_new && !screen.has_box() {
                 return Ok(ground);
@@ -169,7 +172,7 @@ impl Performer {
         }
     }
 
-    /// Sends what was typed and shows.
+    /// Sends the line that was typed and shows.
     fn send(&self, store: &Store, telling: &Telling<'_>, ground: &Ground) -> Result<(), Failure> {
         let press = || {
             let pressed = self.context.tmux.press_enter(telling.pane);
@@ -188,7 +191,7 @@ impl Performer {
         Err(not_taken_in(telling.role))
     }
 
-    /// Whether the line is provably still in the input box; beside somebody who types, nothing is
+    /// Whether the line is provably still in the input box; while the user types, nothing is
     /// certain.
     fn is_unsent(&self, telling: &Telling<'_>) -> Result<bool, Failure> {
         let ground = self.context.tmux.ground(telling.pane, NUDGE);
@@ -196,7 +199,7 @@ impl Performer {
         Ok(ground.obstacle.is_none() && ground.screen.is_unsent())
     }
 
-    /// What the terminal shows, if something may be typed into it.
+    /// The terminal's content, if it is safe to type into it.
     fn usable_ground(&self, telling: &Telling<'_>) -> Result<Ground, Failure> {
         let told = self
             .agents
@@ -221,14 +224,14 @@ impl Performer {
         if is_starting {
             return Err(Failure::obstacle("it is only starting"));
         }
-        // Nobody tells when a permission is granted; a box to type in shows it.
+        // Agents do not report when a permission is granted; an input box shows it.
         if Activity::of(&told).doing == Doing::WaitingForPermission && !ground.screen.has_box() {
             return Err(Failure::obstacle("it waits for permission"));
         }
         Ok(ground)
     }
 
-    /// What shows that an agent took in what was typed.
+    /// The event that shows that an agent received the line.
     fn took_in(&self, telling: &Telling<'_>, typed_at: Timestamp) -> Option<AgentEvent> {
         let told = self
             .agents
@@ -245,7 +248,7 @@ fn not_taken_in(role: &Role) -> Failure {
     ))
 }
 
-/// Notes what stands in the way.
+/// Records the obstacle with the message.
 pub(crate) fn note_obstacle(store: &mut Store, task: &Task, entry: u64, why: &str) {
     let inbox = store.inbox(&task.id).unwrap_or_default();
     let Some(found) = inbox.into_iter().find(|it| it.id == entry) else {
@@ -255,11 +258,11 @@ pub(crate) fn note_obstacle(store: &mut Store, task: &Task, entry: u64, why: &st
         problem: Some(why.to_owned()),
         ..found.delivery
     };
-    // The effect keeps the reason too; without this note it is shown there only.
+    // The effect keeps the reason too; without this note it is shown only there.
     let _unnoted = store.set_delivery(entry, &delivery);
 }
 
-/// Notes how far a message has come, with nothing in the way.
+/// Records a message's delivery state, without an obstacle.
 fn note(store: &mut Store, telling: &Telling<'_>, delivery: Delivery) -> Result<(), Failure> {
     let delivery = Delivery {
         problem: None,
@@ -269,7 +272,7 @@ fn note(store: &mut Store, telling: &Telling<'_>, delivery: Delivery) -> Result<
     noted.map_err(Failure::passing)
 }
 
-/// When this agent was told that messages wait, if it has read none since.
+/// When this agent was notified of waiting messages, if it has read none since.
 fn told_before(inbox: &[InboxEntry], telling: &Telling<'_>) -> Option<Timestamp> {
     let unread = inbox.iter().filter(|it| {
         let in_this_run = it.delivery.typed_run.as_ref() == Some(&telling.run.id);
@@ -290,14 +293,13 @@ fn is_recent(at: Option<Timestamp>, within: Duration) -> bool {
     u64::try_from(passed).is_ok_and(|passed| u128::from(passed) < within.as_millis())
 }
 
-/// Whether the message was read.
 fn is_read(store: &Store, telling: &Telling<'_>) -> Result<bool, Failure> {
     let inbox = store.inbox(&telling.task.id).map_err(Failure::passing)?;
     let mut inbox = inbox.iter();
     Ok(inbox.any(|it| it.id == telling.entry && it.read_at.is_some()))
 }
 
-/// Whether something comes to hold in time; a look that fails ends the waiting.
+/// Whether a condition becomes true in time; a failed check ends the wait.
 fn within(bound: Duration, holds: impl Fn() -> Result<bool, Failure>) -> Result<bool, Failure> {
     let deadline = Deadline::after(bound);
     while !holds()? {

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {
-    /// Ends every run that is meant; answers only when nothing of them is left.
+    /// Ends every run in scope; returns only when nothing of them is left.
     pub(crate) fn kill(
         &self,
         store: &mut Store,
@@ -27,7 +27,7 @@ impl Performer {
         Ok(EffectOutcome::Done)
     }
 
-    /// Panes of the task that no event names; what is being started after the kill is not meant.
+    /// Panes of the task that no event names, except runs that start after the kill.
     fn unrecorded(&self, task: &Task, scope: &KillScope) -> Result<Vec<RunId>, Failure> {
         if *scope == KillScope::Runs {
             return Ok(Vec::new());
@@ -50,7 +50,7 @@ impl Performer {
     }
 }
 
-/// The runs that are there by the latest word, or will be.
+/// The runs that are live or about to start, by the current state of the task.
 fn wanted(task: &Task) -> impl Iterator<Item = &RunId> {
     let live = task.runs.values().filter(|run| run.state.is_live());
     let starting = task

@@ -11,10 +11,10 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {
-    /// Makes sure that the default branch has the branch's commit, as it was decided.
+    /// Makes sure that the default branch has the branch's commit, as decided.
     ///
-    /// Trying again helps only where the machine or the network failed: what stands in the way
-    /// otherwise is for a person, and so is the next attempt.
+    /// A retry helps only if the machine or the network failed. The user has to resolve anything
+    /// else and start the next attempt.
     pub(crate) fn merge(
         &self,
         store: &Store,
@@ -75,7 +75,7 @@ impl Performer {
     }
 }
 
-/// Whether the task has gone on without it; one that nobody can tell about goes on.
+/// Whether the task has dropped this effect; if that cannot be read, the merge continues.
 fn is_called_off(store: &Store, pending: &Pending) -> bool {
     let task = store.require(&pending.task);
     task.is_ok_and(|stored| stored.task.pending_effect(pending.planned.id).is_none())

@@ -1,7 +1,8 @@
-//! Performs what is pending, one performer per task at a time.
+//! Performs pending effects, one performer per task at a time.
 //!
-//! Lock, drain, unlock, look again: whoever commits while a performer drains can rely on that last
-//! look, so an effect is never left behind by two that each thought the other would do it.
+//! Lock, drain, unlock, check again: a process that commits while a performer drains can rely on
+//! that last check, so no effect is lost between two processes that each expect the other to
+//! perform it.
 
 mod act;
 mod children;
@@ -40,7 +41,7 @@ use crate::schedule::Scheduler;
 use crate::steps::Steps;
 use crate::workspaces::Workspaces;
 
-/// Performs what is pending, one performer per task at a time.
+/// Performs pending effects, one performer per task at a time.
 #[derive(Clone, Debug)]
 pub struct Performer {
     context: Arc<Context>,
@@ -48,7 +49,7 @@ pub struct Performer {
     steps: Steps,
     agents: Agents,
     scheduler: Scheduler,
-    /// What a look at the server has just shown, while many starts are confirmed.
+    /// The latest listing of the server, while many starts are confirmed.
     seen: Option<Arc<Listing>>,
 }
 
@@ -71,11 +72,11 @@ impl Performer {
     }
 }
 
-/// How long one who waits looks away.
+/// The longest sleep of a waiting performer.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
-/// How many times as often is tried what a person may be in the way of, and how long is waited in
-/// between at most: with the usual bounds, about five minutes in all.
+/// The factor for retries that wait for the user to make way, and the longest pause between them:
+/// about five minutes in total with the default bounds.
 const OBSTACLE_TRIES: u32 = 4;
 const OBSTACLE_PAUSE: Duration = Duration::from_secs(30);
 
@@ -84,7 +85,7 @@ const OBSTACLE_PAUSE: Duration = Duration::from_secs(30);
 pub enum Performed {
     /// Nothing is left to perform.
     All,
-    /// Somebody else performs.
+    /// Another process performs.
     Elsewhere,
     /// Nothing can be performed before then.
     Waits(Timestamp),
@@ -93,13 +94,13 @@ pub enum Performed {
 impl Performer {
     /// Performs everything that is due, in order, and records each outcome.
     ///
-    /// A copy that could not be written is told at the end; it keeps nothing from being performed.
+    /// Reports at the end if a copy could not be written; that blocks no effect.
     pub fn perform(&self, task: &TaskId) -> Result<Performed, DriverError> {
         let (performed, copies) = self.perform_noting(task)?;
         copies.map(|()| performed)
     }
 
-    /// The same; also answers with whether the copies of what was decided could be written.
+    /// The same; also returns whether the copies of what was decided could be written.
     pub(crate) fn perform_noting(
         &self,
         task: &TaskId,
@@ -113,7 +114,7 @@ impl Performer {
             let Some(lock) = Lock::to_perform(&directory)? else {
                 return Ok((Performed::Elsewhere, Ok(())));
             };
-            // Taking the lock makes the directory, which was put away in between.
+            // Taking the lock creates the directory again if the task was deleted in between.
             if store.require(task)?.task.is_deleted {
                 lock.undo(&directory);
                 return Ok((Performed::All, Ok(())));
@@ -129,7 +130,7 @@ impl Performer {
         }
     }
 
-    /// Performs until nothing is left, sleeping without the lock while something only waits.
+    /// Performs until nothing is left, sleeping without the lock while effects only wait.
     pub fn perform_to_the_end(&self, task: &TaskId) -> Result<Performed, DriverError> {
         let mut waiting = None;
         loop {
@@ -148,7 +149,7 @@ impl Performer {
         }
     }
 
-    /// Performs what is due; answers with whether the last copies could be written.
+    /// Performs what is due; returns whether the last copies could be written.
     fn drain(
         &self,
         store: &mut Store,
@@ -159,11 +160,11 @@ impl Performer {
         while let Next::Now(pending) = following {
             self.perform_one(store, &pending)?;
             following = next(store, task, clock::now())?;
-            // The start of an agent takes a moment; the copies follow it.
+            // Starting an agent takes a moment; the copies are written after it.
             let is_start = matches!(&following,
                 Next::Now(pending) if matches!(pending.planned.effect, Effect::Spawn(_)));
             if !is_start {
-                // A copy that cannot be written does not keep the next effect waiting.
+                // A copy that cannot be written does not delay the next effect.
                 projected = self.steps.sync_files(store, task);
                 following = next(store, task, clock::now())?;
             }
@@ -171,7 +172,7 @@ impl Performer {
         Ok(projected)
     }
 
-    /// Performs one effect and records its outcome; whoever asks has the lock.
+    /// Performs one effect and records its outcome; the caller holds the lock.
     pub(crate) fn perform_one(
         &self,
         store: &mut Store,
@@ -179,9 +180,9 @@ impl Performer {
     ) -> Result<(), DriverError> {
         let (task, effect) = (&pending.task, pending.planned.id);
         let by = format!("process {}", std::process::id());
-        // This is also the last look: what was called off meanwhile is not begun.
+        // This is also the last check: an effect that was cancelled meanwhile is not started.
         let acted = match store.start_effect(task, effect, &by, clock::now())? {
-            // Who asks what is due next is told that it waits.
+            // The next query for due effects reports that it waits.
             Start::NotWaiting | Start::Parked(_) => return Ok(()),
             Start::Interrupted { by, at } => Err(Failure::for_good(format!(
                 "{by} began it at {at}, and whether it happened is not known; it is not repeated"
@@ -239,7 +240,7 @@ impl Performer {
         Ok(())
     }
 
-    /// Tries again later, a few times; then it is given up, which the workflow may answer.
+    /// Retries later, a few times; then the effect has failed, and the workflow may react.
     fn note_failed(
         &self,
         store: &mut Store,
@@ -251,8 +252,8 @@ impl Performer {
             store.put_off(task, effect, &failure.error, until)?;
             return Ok(());
         }
-        // Noting a failed try lets it wait for the next one; what is not repeated must stay begun
-        // until it is given up.
+        // Noting a failed try lets the effect wait for the next one; an effect that is not retried
+        // must stay started until it has failed.
         if !failure.is_for_good {
             let doublings = pending.attempts.min(16);
             let pause = self.context.bounds.backoff.saturating_mul(1 << doublings);

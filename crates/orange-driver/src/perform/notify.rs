@@ -1,4 +1,4 @@
-//! Tells an agent or a person something.
+//! Notifies an agent or the user.
 
 use orange_config::clock;
 use orange_config::{Harness, LogLevel};
@@ -16,10 +16,10 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {
-    /// Writes the message once, and tells the agent that it waits, or starts one that finds it.
+    /// Writes the message once, and notifies the agent, or starts one that finds it.
     ///
-    /// Whether it was read shows by the agent's next call; a line that cannot be typed is tried
-    /// again, and the message stays in the inbox whatever comes of it.
+    /// The agent's next call shows whether it was read. A line that cannot be typed is retried, and
+    /// the message stays in the inbox in every case.
     pub(crate) fn notify_role(
         &self,
         store: &mut Store,
@@ -87,7 +87,7 @@ impl Performer {
             (Some((Observation::Alive, _)), _) => Err(Failure::passing("its pane is not known")),
             (Some((Observation::Unknown(why), _)), _) => Err(Failure::passing(why)),
             (Some((Observation::Dead(_), _)), Some(run)) => {
-                // What the dead one left running must not meet its successor.
+                // What the dead agent left running must not meet its successor.
                 self.agents.end_run(store, task, &run.id)?;
                 self.start_instead(store, task, notify, entry)
             }
@@ -111,7 +111,7 @@ impl Performer {
             return Err(Failure::parked(parking));
         }
         self.spawn(store, task, spawn)?;
-        // Its prompt tells it.
+        // Its prompt mentions the message.
         let delivery = Delivery {
             told_at: Some(clock::now()),
             ..Delivery::default()
@@ -121,10 +121,10 @@ impl Performer {
         Ok(EffectOutcome::SpawnedInstead)
     }
 
-    /// Writes a line into the log of orange, and tells by the ways that the workflow names and the
-    /// person has.
+    /// Writes a line into orange's log, and notifies through the channels that the workflow names
+    /// and the user has enabled.
     ///
-    /// A webhook makes it happen at most once; otherwise a second notification does no harm.
+    /// With a webhook the effect runs at most once; otherwise a second notification does no harm.
     pub(crate) fn notify_person(
         &self,
         task: &Task,

@@ -1,4 +1,4 @@
-//! Pushes a branch, and deletes one that is contained elsewhere.
+//! Pushes a branch; deletes one that is contained elsewhere.
 
 use orange_effects::git::{Deletion, Pushed};
 use orange_engine::Task;
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {
-    /// Pushes the branch; a repository without a remote has nowhere to push to, and that is fine.
+    /// Pushes the branch; a repository without a remote has nothing to do, which is fine.
     pub(crate) fn push(&self, task: &Task, branch: &BranchName) -> Result<EffectOutcome, Failure> {
         let (_, git) = self
             .workspaces
@@ -24,8 +24,8 @@ impl Performer {
         }
     }
 
-    /// Deletes the branch at the remote, if this repository has what it has; and here as well if
-    /// the project says so and the default branch has it.
+    /// Deletes the remote's branch if this repository has its commits; also deletes the local one
+    /// if the project wants that and the default branch contains it.
     pub(crate) fn delete_remote(
         &self,
         task: &Task,
@@ -50,7 +50,7 @@ impl Performer {
             return Err(Failure::for_good(error));
         }
         if project.delete_branch {
-            // A branch that has more than the default branch, as after a squash, stays.
+            // A branch with more commits than the default branch, as after a squash, stays.
             git.delete_branch(branch, default)
                 .map_err(Failure::passing)?;
         }

@@ -1,4 +1,4 @@
-//! Starts an agent in a pane of its own.
+//! Starts an agent in its own pane.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -23,8 +23,8 @@ use crate::failure::Failure;
 use crate::perform::Performer;
 
 impl Performer {
-    /// A wish for the supervisor, which looks at the queue after every commit; without one, the next
-    /// of the project is started from here.
+    /// A hint for the supervisor, which checks the queue after every commit; without one, starts
+    /// the next task of the project here.
     pub(crate) fn spawn_next(
         &self,
         store: &mut Store,
@@ -37,7 +37,7 @@ impl Performer {
         Ok(EffectOutcome::Done)
     }
 
-    /// Makes sure that the run has a pane; one that is there is not made again.
+    /// Makes sure that the run has a pane; an existing one is kept.
     pub(crate) fn spawn(
         &self,
         store: &mut Store,
@@ -89,8 +89,8 @@ impl Performer {
         Ok(EffectOutcome::Done)
     }
 
-    /// The run in its pane, if an earlier try got that far: one that runs has its secret already, and
-    /// must not get another.
+    /// The run in its pane, if an earlier try got that far: a running one already has its secret
+    /// and must not get another.
     fn already_started(
         &self,
         start: &Start<'_>,
@@ -107,7 +107,7 @@ impl Performer {
         {
             return Ok(Some(started));
         }
-        // The pane that became the agent has taken the file away.
+        // The pane that became the agent has removed the file.
         if !was_prepared || start.run_file.exists() {
             return Ok(None);
         }
@@ -118,7 +118,7 @@ impl Performer {
         }
     }
 
-    /// Writes down how the run is started, once: a pane may be about to read it.
+    /// Writes the run's launch files, once: a pane may be about to read them.
     fn prepare(
         &self,
         store: &mut Store,
@@ -188,7 +188,8 @@ impl Performer {
         kept.map_err(Failure::passing)?;
         conversation.keep(folder).map_err(Failure::passing)?;
         let has_terminal = manner == Manner::Interactive || !harness.can_be_headless();
-        // Its hooks may be in the file that something else was in the way of.
+        // Its hooks may be in a file that could not be written because another one was in its
+        // place.
         let tells = has_its_files && harness.events.contains(&AgentEventKind::SessionStart);
         if has_terminal && tells {
             let directory = self
@@ -227,7 +228,6 @@ impl Performer {
     }
 }
 
-/// How an agent is started.
 pub(crate) fn manner(is_headless: bool) -> Manner {
     if is_headless {
         Manner::Headless
@@ -236,7 +236,7 @@ pub(crate) fn manner(is_headless: bool) -> Manner {
     }
 }
 
-/// The prompt of a run, which also tells of messages that wait: nobody else would tell it.
+/// The prompt of a run. It also mentions waiting messages, because nothing else would.
 fn prompt(store: &Store, task: &Task, spawn: &Spawn) -> Result<String, Failure> {
     let inbox = store.inbox(&task.id).map_err(Failure::passing)?;
     let mut waiting = inbox.iter().filter(|it| it.read_at.is_none());
@@ -247,7 +247,7 @@ fn prompt(store: &Store, task: &Task, spawn: &Spawn) -> Result<String, Failure> 
     })
 }
 
-/// What is remembered of a start: everything but values that may be secrets.
+/// What is stored about a start: everything but values that may be secrets.
 fn setup(file: &RunFile, directory: &Path, secret: &str) -> RunSetup {
     let shown = |text: &RawText| text.as_os_str().to_string_lossy().into_owned();
     let program = std::iter::once(&file.program);

@@ -1,4 +1,4 @@
-//! Which tasks have effects that are due and that no process performs.
+//! Finds tasks with due effects that no process performs.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,13 +17,13 @@ use crate::perform::Performer;
 const STARTING: Duration = Duration::from_secs(3);
 
 impl Performer {
-    /// Whether effects of a task are due and no process performs them: whoever planned or performed
-    /// them was killed, and no supervisor runs.
+    /// Whether effects of a task are due and no process performs them: the process that planned or
+    /// performed them was killed, and no supervisor runs.
     pub(crate) fn is_unperformed(&self, store: &Store, task: &TaskId) -> Result<bool, DriverError> {
         Ok(!self.context.is_supervised() && is_left_behind(store, task, clock::now())?)
     }
 
-    /// The same of all tasks.
+    /// The same for all tasks.
     pub(crate) fn unperformed(&self, store: &Store) -> Result<BTreeSet<TaskId>, DriverError> {
         let now = clock::now();
         let due = store.due(now)?;
@@ -43,7 +43,7 @@ impl Performer {
     }
 }
 
-/// Adds what the user should know to the rows of such tasks.
+/// Adds a warning for the user to the rows of such tasks.
 pub(crate) fn raise(rows: &mut [TaskRow], unperformed: &BTreeSet<TaskId>) {
     for row in rows {
         if unperformed.contains(&row.id) {
@@ -62,7 +62,7 @@ fn is_left_behind(store: &Store, task: &TaskId, now: Timestamp) -> Result<bool, 
     if !matches!(next(store, task, then)?, Next::Now(_)) {
         return Ok(false);
     }
-    // Whoever has just planned or retried something is about to start a performer.
+    // A process that has just planned or retried something is about to start a performer.
     let last = store.last_event_at(task)?;
     let is_quiet = last.is_some_and(|last| last <= then);
     Ok(is_quiet && !Lock::is_performing(&store.require(task)?.directory))

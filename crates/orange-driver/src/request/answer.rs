@@ -1,4 +1,4 @@
-//! What asking came to.
+//! The result of a request.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,20 @@ use orange_store::Store;
 
 use crate::DriverError;
 
-/// What asking came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It happened, and nothing of what it had planned is left to wait for.
+    /// It happened, and no planned effect is left to wait for.
     Done(Box<Changed>),
-    /// It happened; what it had planned is still on its way. Asking again tells.
+    /// It happened; planned effects are still in flight. Ask again for the result.
     StillRunning(Box<Changed>),
-    /// It had happened before.
+    /// It had already happened.
     Already(Box<Task>),
     /// It did not happen.
     Refused(Box<Refusal>),
 }
 
 impl Answer {
-    /// One answer for two steps: the later one, with what was recorded for the first before it.
+    /// Merges the answers of two steps: the later one, with the events of the first before its own.
     #[must_use]
     pub fn followed_by(self, mut later: Answer) -> Answer {
         if let (
@@ -44,25 +43,25 @@ impl Answer {
 pub struct Changed {
     /// The task as it is now.
     pub task: Task,
-    /// What was recorded for the request itself.
+    /// The events recorded for the request itself.
     pub events: Vec<Event>,
-    /// What the request had planned and did not come about.
+    /// The effects that the request planned and that failed.
     pub given_up: Vec<GivenUp>,
-    /// Why the files in the task directory could not be brought up to date, if so. The change is
-    /// recorded all the same.
+    /// Why the files in the task directory could not be updated, if so. The change is recorded all
+    /// the same.
     pub copies_failed: Option<String>,
 }
 
-/// Something that was planned and did not come about.
+/// A planned effect that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenUp {
-    /// What, as a workflow names it.
+    /// The effect's name in workflows.
     pub effect: &'static str,
     pub error: String,
 }
 
 impl Answer {
-    /// The same answer, with what came of writing the files last.
+    /// The same answer, with the result of writing the files last.
     pub(crate) fn noting(mut self, copies: &Result<(), DriverError>) -> Answer {
         if let Answer::Done(changed) | Answer::StillRunning(changed) = &mut self {
             changed.copies_failed = copies.as_ref().err().map(ToString::to_string);
@@ -72,7 +71,7 @@ impl Answer {
 }
 
 impl Changed {
-    /// The task as it is now, and what became of what these events have planned.
+    /// The task as it is now, and the failed effects among those that these events planned.
     pub(crate) fn since(
         store: &Store,
         id: &TaskId,
@@ -89,7 +88,7 @@ impl Changed {
     }
 }
 
-/// What was planned or tried anew, given up, and not tried again since.
+/// The effects that were planned or retried, failed, and have not been retried since.
 fn given_up(store: &Store, id: &TaskId, events: &[Event]) -> Result<Vec<GivenUp>, DriverError> {
     let wanted = events.iter().filter_map(|event| match &event.fact {
         Fact::EffectPlanned(planned) => Some((planned.id, event.version)),

@@ -1,4 +1,4 @@
-//! Somebody asks for something: observe, import, decide, record, perform.
+//! Handles a request: observe, import, decide, record, perform.
 
 use orange_effects::git::require_branch;
 use orange_engine::document::Document;
@@ -21,19 +21,19 @@ use crate::steps::{Stepped, pinned};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub task: TaskId,
-    /// Who asks for what.
+    /// The request, with the role that asks.
     pub request: Request,
-    /// Who performs what follows, and how long is waited for it.
+    /// Which process performs the effects, and how long to wait for them.
     pub waiting: Waiting,
 }
 
 impl Requests {
-    /// Asks; whatever comes of it is recorded, and what was planned is brought about.
+    /// Handles a request: records the result and performs the planned effects.
     pub fn ask(&self, asked: &Asked) -> Result<Answer, DriverError> {
         self.ask_in(&mut self.context.store()?, asked)
     }
 
-    /// Asks as whoever calls this process.
+    /// Handles a request with the role of the process that calls this one.
     pub fn ask_as_caller(
         &self,
         task: &TaskId,
@@ -95,13 +95,13 @@ impl Requests {
             Stepped::Recorded { .. } => self.call_performer(store, id, asked.waiting)?,
             Stepped::Nothing { .. } | Stepped::Refused(_) => Called::none(),
         };
-        // What was decided is brought about and answered even when its copies cannot be written.
+        // The decision is performed and answered even when its copies cannot be written.
         let copies = self.steps.sync_files(store, id);
         let answer = self.answer(store, asked, stepped, called)?;
         Ok(self.answer_with_copies(store, id, answer, &copies))
     }
 
-    /// Brings about what a step has planned, and says what asking came to.
+    /// Performs what a step has planned, and builds the answer.
     fn answer(
         &self,
         store: &mut Store,
@@ -112,7 +112,7 @@ impl Requests {
         let id = &asked.task;
         let events = match stepped {
             Stepped::Refused(refusal) => {
-                // What observing has planned is brought about, whatever was refused.
+                // Effects planned by observing are performed even if the request was refused.
                 if matches!(asked.waiting, Waiting::Detached(_)) {
                     self.context.leave_to_performer(store, id)?;
                 }
@@ -131,8 +131,8 @@ impl Requests {
         self.settle(store, id, events, asked.waiting, called)
     }
 
-    /// Remembers what was read on a call that was refused: the caller stands for it all the same,
-    /// unless it holds a verdict that is not the one the caller asked for.
+    /// Records the document that was read for a refused call. The caller is responsible for it all
+    /// the same, unless it contains a verdict other than the one the caller asked for.
     fn note_reading(
         &self,
         store: &mut Store,
