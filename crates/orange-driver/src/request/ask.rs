@@ -161,7 +161,7 @@ impl Requests {
     }
 }
 
-/// Cancel and merge do not wait to observe first.
+/// Cancel and merge do not wait for an observation first.
 fn is_urgent(ask: &Ask) -> bool {
     matches!(
         ask,

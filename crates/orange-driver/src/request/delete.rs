@@ -1,4 +1,4 @@
-//! Deletes a task so that it can be brought back.
+//! Deletes a task; the deletion can be undone.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ use crate::DriverError;
 use crate::request::Requests;
 use crate::steps::Stepped;
 
-/// What came of deleting.
+/// The result of deleting a task.
 #[derive(Debug)]
 pub enum PutAway {
-    /// It is out of sight; its directory is there.
+    /// It is deleted or restored.
     Done {
-        /// Where its directory is, if it had one.
+        /// Its directory, if it had one.
         directory: Option<PathBuf>,
-        /// Whether it had been deleted before.
+        /// Whether that had already happened.
         already: bool,
     },
     /// It did not happen.
@@ -26,8 +26,8 @@ pub enum PutAway {
 }
 
 impl Requests {
-    /// Puts an ended task away: it is recorded, then its directory goes into the trash. Whoever is
-    /// killed in between finishes it by asking again.
+    /// Deletes a finished task: records that first, then moves its directory to the trash. If the
+    /// process is killed in between, deleting again finishes it.
     pub fn delete(&self, task: &TaskId) -> Result<PutAway, DriverError> {
         let mut store = self.context.store()?;
         let stepped = self.ask_plainly(&mut store, task, Ask::Delete)?;
@@ -38,14 +38,14 @@ impl Requests {
         };
         let stored = store.require(task)?;
         if stored.directory.exists() {
-            // The copies know of it too, so that they are whole wherever they are.
+            // The copies record the deletion too, so that they are complete wherever they are.
             self.steps.sync_files(&mut store, task)?;
         }
         let directory = orange_store::put_away(&store, task)?;
         Ok(PutAway::Done { directory, already })
     }
 
-    /// Brings a deleted task back: first its directory, so that nothing is made anew in its place.
+    /// Restores a deleted task: its directory first, so that no new one is created in its place.
     pub fn undelete(&self, task: &TaskId) -> Result<PutAway, DriverError> {
         let mut store = self.context.store()?;
         if store.require(task)?.task.is_deleted {

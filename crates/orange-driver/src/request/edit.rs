@@ -1,4 +1,4 @@
-//! Gives a person their own editor.
+//! Opens the user's editor.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,11 +13,11 @@ use orange_store::{Reading, Store, TaskDirectory};
 use crate::DriverError;
 use crate::request::Requests;
 
-/// The editor where nobody has named one.
+/// The default editor.
 const USUAL: &str = "vi";
 
 impl Requests {
-    /// What TASK.md says now; nothing when nobody can tell.
+    /// The current text of TASK.md; `None` when it cannot be read.
     pub fn task_text(&self, task: &TaskId) -> Result<Option<String>, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         store.require(task)?;
@@ -27,7 +27,7 @@ impl Requests {
         })
     }
 
-    /// Opens a task's TASK.md in the person's editor, in this terminal.
+    /// Opens a task's TASK.md in the user's editor, in this terminal.
     pub fn edit_task(&self, task: &TaskId) -> Result<(), DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let project = store.require(task)?.task.project;
@@ -38,10 +38,10 @@ impl Requests {
         self.edit(&path)
     }
 
-    /// Has the person write a text in their editor, in this terminal; what is there when it ends.
+    /// Lets the user write a text in their editor, in this terminal; returns what they saved.
     ///
-    /// What is written is in the home meanwhile, so that an editor that is killed loses nothing
-    /// that was saved.
+    /// The draft is kept in the home meanwhile, so that a killed editor loses nothing that was
+    /// saved.
     pub fn edit_text(&self, text: &str) -> Result<String, DriverError> {
         let path = self.draft();
         private_file::write(&path, text.as_bytes()).map_err(|error| DriverError::File {

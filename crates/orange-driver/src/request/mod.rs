@@ -1,4 +1,4 @@
-//! Requests: who asks, for what, and what comes of it.
+//! Requests to tasks, and their answers.
 
 pub(crate) mod answer;
 pub(crate) mod ask;
@@ -18,7 +18,7 @@ use crate::perform::Performer;
 use crate::steps::Steps;
 use crate::workspaces::Workspaces;
 
-/// Takes requests: observe, import, decide, record, perform.
+/// Handles requests: observe, import, decide, record, perform.
 #[derive(Clone, Debug)]
 pub struct Requests {
     context: Arc<Context>,

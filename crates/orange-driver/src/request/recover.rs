@@ -1,4 +1,4 @@
-//! Brings back the agents that went away with their machine.
+//! Restarts the agents that were lost with their machine.
 
 use std::time::Duration;
 
@@ -24,15 +24,15 @@ use crate::steps::pinned;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BroughtBack {
     pub task: TaskId,
-    /// As what they run again.
+    /// The roles that were restarted.
     pub roles: Vec<Role>,
-    /// What stood in the way of others, one sentence each.
+    /// Why others could not be restarted, one sentence each.
     pub problems: Vec<String>,
-    /// Whether everything that was planned for it has been done.
+    /// Whether everything planned for it is done.
     pub is_settled: bool,
 }
 
-/// What was asked for one task.
+/// The requests made for one task.
 #[derive(Default)]
 struct Found {
     roles: Vec<Role>,
@@ -41,15 +41,15 @@ struct Found {
 }
 
 impl Requests {
-    /// Starts every agent again that is provably gone with its tmux server or its machine.
+    /// Restarts every agent that is provably gone with its tmux server or its machine.
     ///
-    /// What an earlier call has planned and nobody performed is performed, so that a call that was
-    /// ended half-way is finished by the next. One task that fails keeps no other from coming back.
+    /// Also performs what an earlier call planned and no process performed, so that the next call
+    /// finishes an interrupted one. A task that fails does not block the others.
     pub fn respawn_lost(&self, bound: Duration) -> Result<Vec<BroughtBack>, DriverError> {
         self.callers.require_person("bring every lost agent back")?;
         let mut store = self.context.store()?;
         let mut found = Vec::new();
-        // All performers work at the same time; only then is anything waited for.
+        // All performers work at the same time; only then does this wait.
         for summary in store.list(&TaskFilter::default())?.tasks {
             let id = summary.task.id;
             let mut asked = Found::default();
@@ -85,7 +85,7 @@ impl Requests {
         Ok(brought)
     }
 
-    /// Looks at the agents of a task and asks for those that are lost.
+    /// Checks the agents of a task and requests a restart of the lost ones.
     fn ask_for_lost(
         &self,
         store: &mut Store,
@@ -117,7 +117,7 @@ impl Requests {
     }
 }
 
-/// A start that was given up brought nobody back.
+/// Moves the roles whose start failed to the problems.
 fn leave_out_failed(changed: &Changed, found: &mut Found) {
     for event in &changed.events {
         let Fact::EffectPlanned(planned) = &event.fact else {
@@ -136,7 +136,7 @@ fn leave_out_failed(changed: &Changed, found: &mut Found) {
     }
 }
 
-/// The roles whose agent is gone by no fault of its own, as far as the status has a use for them.
+/// The roles whose agent is gone through no fault of its own and that the status needs.
 fn lost(store: &Store, id: &TaskId) -> Result<Vec<Role>, DriverError> {
     let stored = store.require(id)?;
     let workflow = pinned(&stored)?;

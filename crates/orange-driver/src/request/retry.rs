@@ -1,4 +1,4 @@
-//! Tries failed effects again, and frees blocked tasks.
+//! Retries failed effects, and unblocks tasks.
 
 use orange_engine::input::{Ask, Request};
 use orange_engine::language::verbs::Verb;
@@ -14,17 +14,16 @@ use crate::DriverError;
 use crate::request::Requests;
 use crate::steps::pinned;
 
-/// A task that was asked to go on.
+/// A task that was asked to continue.
 #[derive(Debug)]
 pub struct Unblocked {
     pub task: Task,
-    /// What came of it.
     pub answer: Result<Answer, DriverError>,
 }
 
 impl Requests {
-    /// Tries what failed again; where nothing failed, asks for the verb `retry`. Effects that nothing
-    /// performs come first: performing them is no step of the workflow.
+    /// Retries failed effects; if there are none, requests the verb `retry`. Effects that no
+    /// process performs come first: performing them is not a step of the workflow.
     pub fn retry(
         &self,
         task: &TaskId,
@@ -49,8 +48,8 @@ impl Requests {
         self.ask_as_caller(task, request, waiting)
     }
 
-    /// Frees every task that is blocked: those in a status that its workflow has the verb
-    /// `unblock` for. One that fails keeps no other from it.
+    /// Unblocks every blocked task, which is one in a status that its workflow has the verb
+    /// `unblock` for. A failure with one does not stop the others.
     pub fn unblock_all(&self, waiting: Waiting) -> Result<Vec<Unblocked>, DriverError> {
         self.callers.require_person("unblock every task")?;
         let store = Store::open_read_only(&self.context.home)?;
@@ -79,7 +78,7 @@ impl Requests {
     }
 }
 
-/// Whether `unblock` can lead a task out of a status.
+/// Whether `unblock` can move a task out of a status.
 fn can_unblock(workflow: &Workflow, status: &Status) -> bool {
     let leads = |edge: &Edge| {
         let targets = workflow.verbs.get(&Verb::Unblock);
@@ -88,7 +87,7 @@ fn can_unblock(workflow: &Workflow, status: &Status) -> bool {
     workflow.has_place(Verb::Unblock, status) && workflow.edges_from(status).any(leads)
 }
 
-/// Whether the verb does not apply to the status.
+/// Whether the verb is not available in the status.
 fn is_unavailable(refusal: &Refusal) -> bool {
     let unavailable = |missing: &Missing| {
         matches!(

@@ -1,4 +1,4 @@
-//! A new task, and then the start of its work.
+//! Creates a task, and then starts its work.
 
 use std::collections::BTreeSet;
 
@@ -23,44 +23,44 @@ use crate::schedule::spawn;
 use crate::steps::create::{Created, NewWork};
 use crate::steps::pinned;
 
-/// What came of a new task.
+/// The result of creating a task.
 #[derive(Debug)]
 pub struct Begun {
-    /// What creating it came to, and every queue that it has passed since.
+    /// The answer to its creation, including every queue it has passed since.
     pub created: Answer,
-    /// The project, if it was registered for this.
+    /// The project, if it was registered for this task.
     pub registered: Option<Project>,
-    /// What came of the start.
+    /// The result of its start.
     pub start: Start,
 }
 
-/// What came of the start of a task.
+/// The result of starting a task.
 #[derive(Debug)]
 pub enum Start {
-    /// There is nothing to start, or nobody wanted it.
+    /// There is nothing to start, or no start was requested.
     NotWanted,
-    /// Only a person may ask for it, and an agent created the task.
+    /// Only the user may start it, and an agent created the task.
     ForAPerson,
-    /// Something keeps it back; it happens by itself once that is gone.
+    /// Something holds it back; it starts automatically once that is gone.
     Waits(Vec<Wait>),
-    /// It was asked for; the task is there whatever came of it.
+    /// The start was requested; the task exists whatever the result.
     Asked(Result<Answer, DriverError>),
 }
 
 impl Start {
-    /// Whether nothing has gone wrong so far, so that the next queue can be left too.
+    /// Whether nothing has failed so far, so that the next queue can be left too.
     fn is_under_way(&self) -> bool {
         matches!(self, Start::Asked(Ok(Answer::Done(changed))) if changed.given_up.is_empty())
     }
 }
 
 impl Requests {
-    /// Creates a task and brings about what its beginning plans.
+    /// Creates a task and performs the effects of its initial status.
     pub fn create(&self, new: &NewWork, waiting: Waiting) -> Result<Answer, DriverError> {
         Ok(self.create_registering(new, waiting)?.0)
     }
 
-    /// The same; also answers with the project, if it had to be registered for this.
+    /// The same; also returns the project, if it had to be registered for this.
     fn create_registering(
         &self,
         new: &NewWork,
@@ -78,8 +78,8 @@ impl Requests {
         }
     }
 
-    /// Begins a task and, in a step of its own, asks for the start of the work if the task waits
-    /// in a queue. Whoever is killed in between leaves a task that can be started.
+    /// Creates a task and, in a separate step, requests the start of its work if it waits in a
+    /// queue. A process killed in between leaves a task that can be started.
     pub fn begin(
         &self,
         new: &NewWork,
@@ -92,7 +92,8 @@ impl Requests {
         let (created, start) = match &created {
             Answer::Done(changed) | Answer::StillRunning(changed) if starts => {
                 let task = changed.task.id.clone();
-                // What an agent creates is started as the engine would, if its workflow allows that.
+                // A task that an agent creates is started with the engine's role, if its workflow
+                // allows that.
                 let by = match new.by {
                     Role::Human => Role::Human,
                     _ => Role::Engine,
@@ -108,7 +109,7 @@ impl Requests {
         })
     }
 
-    /// Goes on from an answer to `spawn` as the engine would, if it led into another queue.
+    /// Continues after an answer to `spawn`, with the engine's role, if it led into another queue.
     pub fn spawn_on(
         &self,
         answer: Answer,
@@ -121,8 +122,8 @@ impl Requests {
         self.leave_queues(&task, answer, Role::Engine, waiting)
     }
 
-    /// Leaves the queue a task is in, and those that follow as the engine would. A queue that the
-    /// task comes back to is not left again: its start has failed.
+    /// Leaves the task's current queue, and the following ones with the engine's role. A queue that
+    /// the task returns to is not left again: its start has failed.
     fn leave_queues(
         &self,
         task: &TaskId,
@@ -153,7 +154,7 @@ impl Requests {
             }
             by = Role::Engine;
         }
-        // A supervisor may have been faster than the first look.
+        // A supervisor may have been faster than the first check.
         if passed.is_empty() && self.has_left(task)? {
             start = self.start_of_engine(task, waiting)?;
         }
@@ -187,7 +188,7 @@ impl Requests {
         Ok(Start::Asked(Ok(Answer::Refused(refusal))))
     }
 
-    /// What came of the start that a supervisor asked for first.
+    /// The result of a start that a supervisor requested first.
     fn start_of_engine(&self, task: &TaskId, waiting: Waiting) -> Result<Start, DriverError> {
         let mut store = self.context.store()?;
         let workflow = pinned(&store.require(task)?)?;
@@ -199,7 +200,7 @@ impl Requests {
         Ok(Start::Asked(answer))
     }
 
-    /// Whether a task is not where it began any more.
+    /// Whether a task has left its initial status.
     fn has_left(&self, task: &TaskId) -> Result<bool, DriverError> {
         Ok(self
             .context
@@ -235,7 +236,7 @@ fn waits(refusal: &Refusal) -> Vec<Wait> {
     waits.collect()
 }
 
-/// The latest change of status out of a queue that was asked for, with what it planned.
+/// The latest requested status change out of a queue, with the effects that it planned.
 fn last_start(
     store: &Store,
     task: &TaskId,

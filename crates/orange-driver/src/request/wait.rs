@@ -1,4 +1,4 @@
-//! Gets what was planned performed, and waits for it, within bounds.
+//! Gets planned effects performed, and waits for them, within limits.
 
 use std::time::Duration;
 
@@ -16,27 +16,27 @@ use crate::due::{is_awaited, is_waiting};
 use crate::request::Requests;
 use crate::steps::pinned;
 
-/// Who performs, and how long is waited for it.
+/// Which process performs, and how long the caller waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waiting {
-    /// A process of its own performs; it is waited for this long.
+    /// A separate process performs; the caller waits this long.
     Detached(Duration),
-    /// This process performs. Not for a process that a kill of the task could end.
+    /// This process performs. Unsuitable for a process that a kill of the task could end.
     Here,
-    /// Nobody performs for now.
+    /// No process performs for now.
     Not,
 }
 
 impl Waiting {
-    /// What a command does: an agent's shell tool has a bound of its own.
+    /// The default for commands: an agent's shell tool has its own timeout.
     pub const USUAL: Waiting = Waiting::Detached(Duration::from_secs(8));
 }
 
 impl Requests {
-    /// Brings the effects of a task about, and says how far those came that were asked for.
+    /// Gets the effects of a task performed, and reports on the requested ones.
     ///
-    /// An agent that was started may ask for the next thing at once; what that plans is waited for
-    /// by whoever asked for it. Asking for nothing new waits for everything there is.
+    /// An agent that was started may make the next request at once; whichever caller made that
+    /// request waits for its effects. A request for nothing new waits for all effects.
     pub(crate) fn settle(
         &self,
         store: &mut Store,
@@ -62,7 +62,8 @@ impl Requests {
                 let deadline = Deadline::after(bound);
                 self.wait(store, id, last, deadline, called)?;
                 self.wait_for_end(store, id, deadline)?;
-                // Who performs records first and writes TASK.md then; who is answered finds both.
+                // A performer records first and then writes TASK.md; syncing here gives the caller
+                // both.
                 copies = self.steps.sync_files(store, id);
             }
             Waiting::Not => {}
@@ -76,8 +77,8 @@ impl Requests {
         Ok(answer.noting(&copies))
     }
 
-    /// The answer to what was recorded, whether or not its copies could be written: those that
-    /// failed are tried once more, and a failure is told with the answer.
+    /// The answer to what was recorded, whether or not its copies could be written. Retries failed
+    /// copies once and reports a failure with the answer.
     pub(crate) fn answer_with_copies(
         &self,
         store: &mut Store,
@@ -96,8 +97,8 @@ impl Requests {
         answer.noting(&copies)
     }
 
-    /// Waits for what the end of a task has planned: a merge answers once worktree and remote
-    /// branch are released, whoever performs.
+    /// Waits for what the end of a task has planned: a merge returns once worktree and remote
+    /// branch are released, whichever process performs.
     fn wait_for_end(
         &self,
         store: &Store,
@@ -130,7 +131,8 @@ impl Requests {
                 };
                 self.context.meanwhile.note(told(&left));
                 if called.is_another_due() {
-                    // One that finds another at work ends at once; only the lock tells that.
+                    // A performer that finds another at work exits at once; only the lock shows
+                    // that.
                     called.note(self.context.start_performer(id)?);
                 }
                 Ok(self.context.meanwhile.is_over())
@@ -142,13 +144,12 @@ impl Requests {
         });
         match failure {
             Some(error) => Err(error),
-            // What is due later has to have somebody who waits for it.
+            // Effects that are due later need a process that waits for them.
             None => self.context.leave_to_performer(store, id),
         }
     }
 
-    /// Starts a performer for what was just planned, so that it is at work while this process goes
-    /// on.
+    /// Starts a performer for what was just planned, so that it works while this process continues.
     pub(crate) fn call_performer(
         &self,
         store: &Store,
@@ -167,12 +168,12 @@ impl Requests {
     }
 }
 
-/// Whether nothing is left to wait for of what was planned up to this version.
+/// Whether nothing that was planned up to this version is left to wait for.
 fn is_settled(store: &Store, id: &TaskId, last: u64) -> Result<bool, DriverError> {
     Ok(first_unsettled(store, id, last)?.is_none())
 }
 
-/// What is waited for first of what was planned up to this version.
+/// The first effect to wait for among those planned up to this version.
 fn first_unsettled(store: &Store, id: &TaskId, last: u64) -> Result<Option<Pending>, DriverError> {
     let now = clock::now();
     for pending in store.pending(id)? {
@@ -183,7 +184,7 @@ fn first_unsettled(store: &Store, id: &TaskId, last: u64) -> Result<Option<Pendi
     Ok(None)
 }
 
-/// What is being done, for who looks on.
+/// The current action, for the progress display.
 fn told(pending: &Pending) -> String {
     let (task, effect) = (&pending.task, pending.planned.effect.label());
     match pending.attempts {

@@ -1,4 +1,4 @@
-//! Starts what is next, and says what the rest waits for.
+//! Starts queued tasks, and reports what the others wait for.
 
 pub(crate) mod parked;
 
@@ -25,7 +25,7 @@ use crate::due::is_waiting;
 use crate::steps::Steps;
 use crate::steps::{Stepped, pinned};
 
-/// Starts what is next in the queues.
+/// Starts queued tasks in order.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     context: Arc<Context>,
@@ -44,8 +44,8 @@ impl Scheduler {
 }
 
 impl Scheduler {
-    /// Starts everything that can be started now, in the order of the engine, and tells parents of
-    /// their children; answers with what was started. One that fails keeps no other from it.
+    /// Starts everything that can be started now, in the engine's order, and informs parents about
+    /// their children; returns what was started. A failure with one does not stop the others.
     pub fn schedule(&self) -> Result<Vec<TaskId>, DriverError> {
         let mut store = self.context.store()?;
         let standings = store.standings()?;
@@ -61,7 +61,7 @@ impl Scheduler {
         Ok(self.start_each(&mut store, &found.starts, usize::MAX))
     }
 
-    /// Starts the next one of a project.
+    /// Starts the next task of a project.
     pub(crate) fn start_next(
         &self,
         store: &mut Store,
@@ -77,7 +77,7 @@ impl Scheduler {
         Ok(self.start_each(store, &starts, 1))
     }
 
-    /// Starts those of these tasks that can be started now, where no supervisor does.
+    /// Starts those of these tasks that can be started now, unless a supervisor does.
     pub(crate) fn start_if_unsupervised(
         &self,
         store: &mut Store,
@@ -91,8 +91,8 @@ impl Scheduler {
         Ok(())
     }
 
-    /// What a task in a queue waits for, and what starts of its agents wait for; nothing when it is
-    /// next, or under way.
+    /// What a queued task waits for, and what the starts of its agents wait for; empty when it is
+    /// next or running.
     pub(crate) fn waits(&self, store: &Store, task: &TaskId) -> Result<Vec<Wait>, DriverError> {
         let mut waits = self.waits_in_queue(store, task)?;
         let starts = store.pending(task)?;
@@ -126,7 +126,7 @@ impl Scheduler {
         if !waits.is_empty() {
             return Ok(waits);
         }
-        // Where there is room, it depends on every task that goes first.
+        // If there is room, it depends on every task that goes first.
         let mut found = self.scheduled(store)?;
         Ok(found.waits.remove(task).unwrap_or_default())
     }
@@ -153,8 +153,8 @@ impl Scheduler {
         started
     }
 
-    /// Starts one, unless something stands in its way; what was read then is no import, because
-    /// nobody asked. A queue that leads into another one is followed by that.
+    /// Starts one, unless something prevents it. TASK.md as read then is not imported, because no
+    /// caller asked. If the queue leads into another one, leaves that too.
     fn start(&self, store: &mut Store, task: &TaskId) -> Result<bool, DriverError> {
         let cause = Cause::Request(spawn(Role::Engine));
         let mut passed = BTreeSet::from([store.require(task)?.task.status]);
@@ -177,7 +177,6 @@ impl Scheduler {
     }
 }
 
-/// The request that starts the work of a task.
 pub(crate) fn spawn(by: Role) -> Request {
     Request::new(by, Ask::Verb(Verb::Spawn))
 }

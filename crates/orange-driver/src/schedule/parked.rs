@@ -1,4 +1,4 @@
-//! Harnesses on which nothing is started, and how a person ends that.
+//! Parked harnesses, and how the user unparks them.
 
 use std::path::PathBuf;
 
@@ -11,30 +11,29 @@ use crate::DriverError;
 use crate::due::is_waiting;
 use crate::schedule::Scheduler;
 
-/// A harness that there is a definition of.
+/// A harness that has a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownHarness {
     pub name: String,
-    /// The program, or what is wrong with the definition.
+    /// The program, or the error in the definition.
     pub binary: Result<String, String>,
-    /// Where the program is, or why it cannot be run.
+    /// The program's path, or why it cannot be run.
     pub program: Result<PathBuf, String>,
-    /// Why nothing is started on it, if nothing is.
+    /// Why nothing is started on it, if it is parked.
     pub parked: Option<Parking>,
 }
 
-/// A harness that can be used again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unparked {
-    /// Why it could not be used; nothing when it could.
+    /// Why it was parked; `None` when it was not.
     pub was: Option<Parking>,
-    /// The tasks that go on now; those in a queue follow in their order.
+    /// The tasks that continue now; queued ones follow in their order.
     pub tasks: Vec<TaskId>,
 }
 
 impl Scheduler {
-    /// Every harness on which nothing is started now: why, since when, until when, and the line
-    /// that told.
+    /// Every harness on which nothing is started now: why, since when, until when, and the output
+    /// line that says so.
     pub fn parked(&self) -> Result<Vec<Parking>, DriverError> {
         if !self.context.home.database().exists() {
             return Ok(Vec::new());
@@ -43,7 +42,7 @@ impl Scheduler {
         Ok(store.parked(clock::now())?)
     }
 
-    /// Every harness that there is a definition of.
+    /// Every harness that has a definition.
     pub fn known_harnesses(&self) -> Result<Vec<KnownHarness>, DriverError> {
         let mut parked = self.parked()?;
         let harnesses = self.context.harnesses()?;
@@ -64,7 +63,7 @@ impl Scheduler {
                 parked: at.map(|at| parked.remove(at)),
             });
         }
-        // A definition that was removed is parked all the same.
+        // A harness whose definition was removed can still be parked.
         let gone = || String::from("it has no definition any more");
         known.extend(parked.into_iter().map(|parking| KnownHarness {
             name: parking.harness.to_string(),
@@ -75,21 +74,21 @@ impl Scheduler {
         Ok(known)
     }
 
-    /// Lets agents be started on a harness again; whoever waits for that goes on.
+    /// Allows starts on a harness again; tasks that wait for it continue.
     pub fn unpark(&self, harness: &HarnessName) -> Result<Unparked, DriverError> {
         self.callers.require_person("unpark a harness")?;
         let mut store = self.context.store()?;
         let parked = store.parked(clock::now())?;
         if parked.iter().all(|it| it.harness != *harness) {
-            // One that nobody knows is a mistake; one that is not parked is fine.
+            // An unknown harness is a mistake; one that is not parked is fine.
             self.context.harnesses()?.require(harness)?;
         }
         self.context.keep_for_supervisor()?;
         let was = store.unpark(harness, clock::now())?;
         let mut tasks = Vec::new();
         if was.is_some() {
-            // Whoever is killed here leaves starts that the next command about the task, or the
-            // next supervisor, brings about.
+            // A process killed here leaves starts that the next command about the task, or the next
+            // supervisor, performs.
             for summary in store.list(&TaskFilter::default())?.tasks {
                 let id = summary.task.id;
                 if store.pending(&id)?.iter().any(is_waiting) {

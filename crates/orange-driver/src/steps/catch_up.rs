@@ -1,4 +1,4 @@
-//! Follows files that changed, many tasks by one connection.
+//! Follows changed files, for many tasks with one connection.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::DriverError;
 use crate::steps::Steps;
 use crate::steps::{Stepped, pinned};
 
-/// A task that nobody could catch up with, and why.
+/// A task that could not be brought up to date, and the error.
 pub type Behind = (TaskId, DriverError);
 
 impl Steps {
-    /// Follows what was written into TASK.md by hand, and says that the status has lasted for some
-    /// time; whether for too long is decided.
+    /// Follows manual edits of TASK.md, and reports that the status has lasted for some time; the
+    /// engine decides whether for too long.
     pub fn catch_up(&self, tasks: &[TaskId]) -> Result<Vec<Behind>, DriverError> {
         let mut store = self.context.store()?;
         let mut workflows = BTreeMap::new();
@@ -48,7 +48,7 @@ impl Steps {
         let cause = Cause::Observation(Observation::TimedOut);
         match self.step(store, task, &cause) {
             Ok(Stepped::Recorded { .. }) => self.sync_files(store, task),
-            // It is asked again, when whatever stood in the way is over.
+            // The next call tries again, once the obstacle is gone.
             Ok(_)
             | Err(
                 DriverError::DocumentUnknown { .. }

@@ -17,40 +17,40 @@ use super::family::queueing_of_new;
 use crate::DriverError;
 use crate::context::ids;
 
-/// How often an id of one length is tried before it grows.
+/// How many ids of one length are tried before the length grows.
 const TRIES: usize = 8;
 
 /// The longest id that is tried.
 const LONGEST: usize = 12;
 
-/// Work that somebody wants done.
+/// A request for a new task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewWork {
-    /// Where; the project that holds the present directory when absent.
+    /// The project; the one that contains the current directory when absent.
     pub project: Option<ProjectName>,
-    /// Who asks.
+    /// The role that asks.
     pub by: Role,
-    /// What is to be done, in a sentence.
+    /// The task in one sentence.
     pub summary: String,
-    /// What else should be known.
+    /// Further information.
     pub context: Option<String>,
-    /// On which branch; one named after the task when absent.
+    /// The branch; one named after the task when absent.
     pub branch: Option<BranchName>,
-    /// By which workflow; the project's when absent.
+    /// The workflow; the project's when absent.
     pub workflow: Option<String>,
-    /// With what; the project's when absent.
+    /// The worker's harness; the project's when absent.
     pub harness: Option<HarnessName>,
-    /// Reviewed with what; the project's, else the same.
+    /// The reviewer's harness; the project's when absent, else the same.
     pub review_harness: Option<HarnessName>,
-    /// Where it begins; the first entry that is open when absent.
+    /// The initial status; the first entry that is open when absent.
     pub status: Option<Status>,
-    /// How its agents are set.
+    /// The settings of its agents.
     pub tuning: Tuning,
-    /// When its work is started, compared with others.
+    /// When its work is started, relative to others.
     pub queueing: Queueing,
 }
 
-/// A beginning with everything it needs, found and checked.
+/// Everything that a new task needs, found and checked.
 struct Prepared {
     project: Project,
     /// Whether the project has to be registered first.
@@ -62,7 +62,7 @@ struct Prepared {
     queueing: Queueing,
 }
 
-/// What came of creating a task.
+/// The result of creating a task.
 #[derive(Debug)]
 pub(crate) enum Created {
     /// It is recorded; nothing is performed yet.
@@ -82,7 +82,7 @@ pub(crate) struct RecordedTask {
 }
 
 impl Steps {
-    /// Creates a task, and registers the project first where the user stands in a new one.
+    /// Creates a task, and registers the project first if the user is in a new one.
     pub(crate) fn create(&self, new: &NewWork) -> Result<(Store, Created), DriverError> {
         let mut prepared = self.prepare_beginning(new)?;
         let mut store = self.context.store()?;
@@ -98,7 +98,7 @@ impl Steps {
         Ok((store, created))
     }
 
-    /// Finds what a beginning needs, and refuses what cannot come to anything.
+    /// Finds what a new task needs, and refuses what cannot work.
     fn prepare_beginning(&self, new: &NewWork) -> Result<Prepared, DriverError> {
         refuse_nul("summary", Some(&new.summary))?;
         refuse_nul("context", new.context.as_ref())?;
@@ -201,7 +201,8 @@ impl Steps {
                 }
                 Err(StoreError::DuplicateTask { .. }) if length < LONGEST => {}
                 Err(error) => {
-                    // Whoever created that task may have been killed before anything was started.
+                    // The process that created that task may have been killed before anything was
+                    // started.
                     if let StoreError::BranchTaken { task, .. } = &error {
                         self.log_failure(task, self.context.leave_to_performer(store, task));
                     }
@@ -212,8 +213,8 @@ impl Steps {
         Err(DriverError::TaskUnclear)
     }
 
-    /// The project of a new task, and whether it has to be registered first: a person who stands in
-    /// a repository that nobody registered means that one.
+    /// The project of a new task, and whether it has to be registered first: a user in an
+    /// unregistered repository means that one.
     pub(crate) fn project_for_new(
         &self,
         new: &NewWork,
@@ -242,7 +243,7 @@ impl Steps {
     }
 }
 
-/// No file that agents read and no argument can hold it.
+/// Files that agents read and arguments cannot hold a NUL.
 pub(crate) fn refuse_nul(what: &'static str, text: Option<&String>) -> Result<(), DriverError> {
     if text.is_some_and(|text| text.contains('\0')) {
         return Err(DriverError::HasNul(what));
@@ -250,7 +251,7 @@ pub(crate) fn refuse_nul(what: &'static str, text: Option<&String>) -> Result<()
     Ok(())
 }
 
-/// What TASK.md says at first; the engine's own keys follow with the first projection.
+/// The first text of TASK.md; the engine's own keys follow with the first projection.
 fn first_text(id: &TaskId, new: &NewWork) -> Result<Document, DriverError> {
     let id = FieldValue::Text(id.to_string());
     let mut fields = vec![("id", id)];

@@ -1,4 +1,4 @@
-//! Gathers the facts that a decision needs, holding no lock.
+//! Gathers the facts that a decision needs, without a lock.
 
 use orange_effects::private_file::{self, PrivateFileError};
 use orange_engine::Task;
@@ -17,7 +17,7 @@ use crate::workspaces::repository::BranchQuestion;
 const LARGEST_REPORT: u64 = 1024 * 1024;
 
 impl Steps {
-    /// Adds the facts to what is known, or says why one of them cannot be had.
+    /// Adds the facts to what is known, or fails if one of them is unavailable.
     pub(crate) fn gather(
         &self,
         store: &mut Store,
@@ -61,7 +61,7 @@ impl Steps {
                         Err(error) => return Err(error),
                     });
                 }
-                // Until a forge can be asked, there is no pull request.
+                // No forge is supported yet, so there is no pull request.
                 FactNeeded::PullRequest => known.facts.pull_request = Some(None),
                 FactNeeded::Report { run } => {
                     let report = self.report(task, run)?;
@@ -84,8 +84,8 @@ impl Steps {
         Ok(())
     }
 
-    /// What to tell the user about a TASK.md in the branch's commits as soon as it is seen: no merge
-    /// takes it, and the longer it stays the more commits have it.
+    /// A notice for the user about a TASK.md in the branch's commits, as soon as it is seen: no
+    /// merge accepts it, and the longer it stays the more commits contain it.
     fn task_file_notice(
         &self,
         task: &Task,
@@ -103,7 +103,7 @@ impl Steps {
         )))
     }
 
-    /// The report that a headless run left, if it left one; one that does not read says why.
+    /// The report of a headless run, if it left one; an unreadable one contains the reason.
     fn report(&self, task: &Task, run: &RunId) -> Result<Option<Report>, DriverError> {
         let path = self
             .context
@@ -127,7 +127,7 @@ impl Steps {
     }
 }
 
-/// The facts about a branch that an agent renamed or deleted: nothing can be said for it.
+/// The facts about a branch that an agent renamed or deleted: no condition holds.
 fn without_branch(reason: String) -> GitFacts {
     GitFacts {
         head: CommitId::new(""),

@@ -1,4 +1,4 @@
-//! Tells parents, and tasks that wait, of beginnings and ends.
+//! Informs parents and waiting tasks about starts and ends.
 
 use orange_config::LogLevel;
 use orange_engine::input::{Cause, Observation};
@@ -13,10 +13,11 @@ use super::{Stepped, Steps, pinned};
 use crate::DriverError;
 
 impl Steps {
-    /// Tells a task of every child that began or ended without its knowing; whether there was one.
+    /// Informs a task about every child that started or ended unnoticed; returns whether there was
+    /// one.
     ///
-    /// Beginnings come first, so that it does not wake while a child is left that it has not heard
-    /// of.
+    /// Starts come first, so that the parent does not wake up while there is a child it does not
+    /// know.
     pub(crate) fn meet_children(
         &self,
         store: &mut Store,
@@ -52,16 +53,16 @@ impl Steps {
         Ok(has_changed)
     }
 
-    /// Tells others of the end of a task, if this is one.
+    /// Informs other tasks if this task has ended.
     pub(crate) fn follow_end(&self, store: &mut Store, workflow: &Workflow, task: &Task) {
         if workflow.is_terminal(&task.status) {
             self.tell_of_end(store, &Standing::of(workflow, task));
         }
     }
 
-    /// What follows from the end of a task for others: a parent hears of it, and who waits for a
-    /// task that was given up needs a person. Whoever dies before this leaves it to the next command
-    /// about the parent, or to the next schedule.
+    /// Handles what the end of a task means for others: its parent is informed, and a task that
+    /// waits for a cancelled one needs the user. If this process dies before, the next command
+    /// about the parent or the next schedule does it.
     fn tell_of_end(&self, store: &mut Store, ended: &Standing) {
         if let Some(parent) = &ended.parent {
             let met = self.meet_children(store, parent);
@@ -86,7 +87,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Tells a person that a task waits for what will never be.
+    /// Notifies the user that a task waits for something that will never happen.
     pub(crate) fn notice_dead_ends(
         &self,
         store: &mut Store,
@@ -113,8 +114,7 @@ impl Steps {
     }
 }
 
-/// What a new task waits for, checked; a part of another is as urgent as that one when nothing
-/// else was said.
+/// The checked queueing of a new task; a child inherits its parent's priority unless one was given.
 pub(crate) fn queueing_of_new(store: &Store, new: &Queueing) -> Result<Queueing, DriverError> {
     let mut queueing = new.clone();
     for after in &new.after {
@@ -130,7 +130,7 @@ pub(crate) fn queueing_of_new(store: &Store, new: &Queueing) -> Result<Queueing,
             status: stored.task.status,
         });
     }
-    // Only what it comes after can close a circle.
+    // Only the tasks that it comes after can close a cycle.
     let others = if new.after.is_empty() {
         Vec::new()
     } else {

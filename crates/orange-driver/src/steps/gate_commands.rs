@@ -1,8 +1,9 @@
-//! How a command of a gate ends, told outside every agent.
+//! Runs gate commands outside every agent.
 //!
-//! A gate may take longer than an agent's shell allows, and must not end with the agent. So who
-//! asks notes what it wants to know, a gatherer runs the command, and whoever asks next in the same
-//! state of the worktree takes the answer. Nothing is locked meanwhile but the gatherer's own lock.
+//! A gate may take longer than an agent's shell allows, and must not end with the agent. So the
+//! caller records which command it needs, a gatherer runs the command, and the next caller that
+//! asks in the same state of the worktree takes the answer. Only the gatherer's own lock is held
+//! meanwhile.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,23 +24,23 @@ use crate::context::lock::Lock;
 use crate::context::script_runs::GATE;
 use crate::steps::Steps;
 
-/// What a shell answers for a program that does not exist.
+/// A shell's exit code for a program that does not exist.
 const NOT_FOUND: i32 = 127;
 
-/// What a shell answers for a program that cannot be run.
+/// A shell's exit code for a program that cannot be run.
 const NOT_EXECUTABLE: i32 = 126;
 
-/// What a shell adds to the number of the signal that ended a program.
+/// What a shell adds to the number of the signal that killed a program.
 const BY_SIGNAL: i32 = 128;
 
 /// How often a command is run again because the worktree got another commit meanwhile.
 const ROUNDS: usize = 3;
 
-/// How commands ended, by program and arguments.
+/// Command results, by program and arguments.
 type Results = BTreeMap<Vec<String>, CommandResult>;
 
 impl Steps {
-    /// How the commands of gates end, all of them for the same content of the worktree.
+    /// The results of gate commands, all for the same content of the worktree.
     pub(crate) fn command_results(
         &self,
         store: &mut Store,
@@ -63,7 +64,8 @@ impl Steps {
         workspace: &WorkspaceRecord,
         deadline: Deadline,
     ) -> Result<Results, DriverError> {
-        // A worktree that cannot be read is told at once: a gatherer would only fail out of sight.
+        // Report an unreadable worktree at once: a gatherer would fail where the caller cannot see
+        // it.
         self.head(task, workspace)?;
         let commands: Vec<String> = wanted.iter().map(|it| it.command.join(" ")).collect();
         let commands = commands.join("`, `");
@@ -85,7 +87,7 @@ impl Steps {
         })
     }
 
-    /// The answers, if all are there and still hold; else somebody is made to find them out.
+    /// The answers, if all are there and still valid; otherwise starts a gatherer.
     fn look_for_answers(
         &self,
         store: &mut Store,
@@ -116,7 +118,7 @@ impl Steps {
         Ok(None)
     }
 
-    /// Takes all answers away, whether or not they hold: an old answer is no answer.
+    /// Takes all answers, whether or not they are valid: an old answer does not count.
     fn take_answers(
         &self,
         store: &mut Store,
@@ -136,7 +138,7 @@ impl Steps {
         Ok((results.len() == wanted.len()).then_some(results))
     }
 
-    /// Runs every command that is wanted; one gatherer for each task at a time.
+    /// Runs every requested command; one gatherer per task at a time.
     pub fn gather_wanted(&self, task: &TaskId) -> Result<(), DriverError> {
         let mut store = self.context.store()?;
         let directory = store.require(task)?.directory;
@@ -153,7 +155,7 @@ impl Steps {
         }
     }
 
-    /// Runs commands and keeps how they ended, unless nobody wants to know any more.
+    /// Runs commands and records their results, unless no caller needs them any more.
     fn find_out(
         &self,
         store: &mut Store,
@@ -192,7 +194,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Runs commands of gates in the workspace, one after the other.
+    /// Runs gate commands in the workspace, one after the other.
     fn run_gates(
         &self,
         task: &Task,
@@ -213,7 +215,7 @@ impl Steps {
         wanted: &GateCommand,
         workspace: &WorkspaceRecord,
     ) -> Result<CommandResult, DriverError> {
-        // A gatherer that was killed may have left one running.
+        // A killed gatherer may have left one running.
         let run = self.workspaces.end_left_running(GATE, task)?;
         let command = self
             .workspaces
@@ -232,7 +234,7 @@ impl Steps {
         }
     }
 
-    /// One word for what the worktree holds.
+    /// A fingerprint of the worktree's content.
     fn state(&self, task: &Task, workspace: &WorkspaceRecord) -> Result<String, DriverError> {
         let (_, git) = self.workspaces.repository_of(task)?;
         Ok(git.worktree(&workspace.path)?.state()?)

@@ -1,4 +1,4 @@
-//! Brings TASK.md and the database into agreement, both ways.
+//! Syncs TASK.md and the database, both ways.
 
 use orange_config::clock;
 use orange_engine::document::Document;
@@ -12,8 +12,8 @@ use super::{Stepped, Steps};
 use crate::DriverError;
 
 impl Steps {
-    /// Brings the files of a task and the database into agreement, both ways: writes what was
-    /// decided, and decides about a status that was written into TASK.md by hand.
+    /// Syncs the files of a task and the database, both ways: writes what was decided, and decides
+    /// about a status that was written into TASK.md by hand.
     ///
     /// A decision stands whether or not its copies could be written; the next call tries again.
     pub(crate) fn sync_files(&self, store: &mut Store, id: &TaskId) -> Result<(), DriverError> {
@@ -24,8 +24,8 @@ impl Steps {
         Ok(())
     }
 
-    /// Treats a status that was written into TASK.md as what it is: a request; without one, what was
-    /// read is as good for the request that follows at once.
+    /// Treats a status written into TASK.md as a request. If there is none, returns the document
+    /// for the request that follows immediately.
     pub(crate) fn follow_hand_edit(
         &self,
         store: &mut Store,
@@ -41,8 +41,9 @@ impl Steps {
         }
     }
 
-    /// The same for one that a projection has taken out of TASK.md; whether there was one and it is
-    /// decided. Whoever did that may have died, or a gate of the edge may have been running.
+    /// The same for a status that a projection has removed from TASK.md; returns whether there was
+    /// one and it is decided. That process may have died, or a gate of the edge may have been
+    /// running.
     pub(crate) fn follow_kept_wish(
         &self,
         store: &mut Store,
@@ -58,16 +59,16 @@ impl Steps {
         Ok(is_decided)
     }
 
-    /// Inside a bound worktree the edit speaks as the worker; elsewhere anybody may have written it,
-    /// and the user is told which command to run. Whether it is decided: what cannot be told yet is
-    /// asked again.
+    /// In a bound worktree the edit counts as the worker's. Elsewhere anything may have written it,
+    /// and the user is shown which command to run. Returns whether it is decided: what cannot be
+    /// determined yet is tried again.
     fn follow_hand(
         &self,
         store: &mut Store,
         id: &TaskId,
         wish: &Wish,
     ) -> Result<bool, DriverError> {
-        // Whoever refused it may have died before TASK.md said so.
+        // The process that refused it may have died before it updated TASK.md.
         if store.is_rejected(id, wish)? {
             return Ok(true);
         }
@@ -89,7 +90,7 @@ impl Steps {
             },
         );
         match self.step(store, id, &Cause::Request(request)) {
-            // Whoever wrote it is not there to be told.
+            // The author of the edit sees no answer, so the refusal becomes a notice.
             Ok(Stepped::Refused(refusal)) => {
                 self.notice(store, id, refusal.to_string()).map(|_| true)
             }

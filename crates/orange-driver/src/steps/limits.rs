@@ -1,4 +1,4 @@
-//! The limits that a start keeps.
+//! The limits that apply to a start.
 
 use orange_config::{LogLevel, WhenFull};
 use orange_engine::event::{Event, Fact};
@@ -15,8 +15,8 @@ use super::Steps;
 use crate::DriverError;
 
 impl Steps {
-    /// The limits that a start keeps. Where the settings want a full pool refused, it is no limit for
-    /// a person, who is told which task has which workspace instead.
+    /// The limits that apply to a start. If the settings refuse starts in a full pool, the pool is
+    /// no limit for the user, who gets an error that lists which task has which workspace instead.
     pub(crate) fn limits(&self, by: &Role) -> Result<Limits, DriverError> {
         let mut limits = self.context.settings(None)?.limits;
         let projects = self.context.projects()?;
@@ -30,7 +30,7 @@ impl Steps {
         Ok(limits)
     }
 
-    /// The limits that a plan keeps, if it starts the work of a task.
+    /// The limits that apply to a plan, if it starts the work of a task.
     pub(crate) fn limits_of_start(
         &self,
         workflow: &Workflow,
@@ -54,7 +54,7 @@ impl Steps {
         Ok(None)
     }
 
-    /// Tells once that a harness is parked.
+    /// Logs once that a harness is parked.
     pub(crate) fn tell_of_parking(&self, task: &Task, parking: &Parking) {
         let more = json!({
             "harness": parking.harness,

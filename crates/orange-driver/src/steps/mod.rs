@@ -44,22 +44,21 @@ impl Steps {
     }
 }
 
-/// How often a step is decided anew because somebody else was faster.
+/// How often a step is decided again because another process was faster.
 const ROUNDS: usize = 64;
 
-/// How often facts are asked for within one round.
+/// How often facts are gathered within one round.
 const GATHERINGS: usize = 8;
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Debug)]
 pub(crate) enum Stepped {
     Recorded {
-        /// What was recorded.
         events: Vec<Event>,
     },
     /// There is nothing to record.
     Nothing {
-        /// Whether the asker had got it before.
+        /// Whether the caller's request had already been fulfilled.
         already: bool,
     },
     Refused(Box<Refusal>),
@@ -71,20 +70,20 @@ pub(crate) struct Gathered {
     pub(crate) document: Option<Document>,
     pub(crate) unknown: Option<Unknown>,
     pub(crate) facts: Facts,
-    /// The branch that facts are about, when it is not the task's.
+    /// The branch that the facts are about, if it is not the task's.
     pub(crate) branch: Option<BranchName>,
-    /// The commit that a request speaks for.
+    /// The commit that a request names.
     pub(crate) head: Option<CommitId>,
-    /// Whether a merge is asked for, which is decided for what the remote has now.
+    /// Whether the request is a merge, which is decided against the remote's current state.
     pub(crate) merges: bool,
-    /// Whether the end of a run is judged, which must not wait for a branch that is gone.
+    /// Whether this judges the end of a run, which must not wait for a branch that is gone.
     pub(crate) judges_end: bool,
-    /// What the facts show that the user should know, whatever is decided.
+    /// Notices for the user from the facts, whatever is decided.
     pub(crate) notices: Vec<String>,
 }
 
 impl Steps {
-    /// Decides about one cause and records what follows, however many others do the same.
+    /// Decides about one cause and records the result, even while other processes do the same.
     pub(crate) fn step(
         &self,
         store: &mut Store,
@@ -94,7 +93,7 @@ impl Steps {
         self.step_from(store, id, cause, None)
     }
 
-    /// The same, beginning with a TASK.md that was read just now.
+    /// The same, starting with a TASK.md that was read just now.
     pub(crate) fn step_from(
         &self,
         store: &mut Store,
@@ -102,8 +101,9 @@ impl Steps {
         cause: &Cause,
         mut just_read: Option<Document>,
     ) -> Result<Stepped, DriverError> {
-        // Another commit in between changes nothing about the world: what was gathered for the same
-        // status and branch still holds, so that many callers cannot keep each other from deciding.
+        // Another commit in between changes nothing outside the database: facts gathered for the
+        // same status and branch are still valid, so many callers cannot block each other's
+        // decisions.
         let mut gathered: Option<(BranchName, Facts)> = None;
         for _ in 0..ROUNDS {
             let stored = store.require(id)?;
@@ -137,7 +137,7 @@ impl Steps {
         Err(DriverError::Contended { task: id.clone() })
     }
 
-    /// Records what the user should know.
+    /// Records a notice for the user.
     pub(crate) fn notice(
         &self,
         store: &mut Store,
@@ -151,7 +151,7 @@ impl Steps {
         )
     }
 
-    /// One round; nothing when somebody else was faster.
+    /// One round; `None` when another process was faster.
     fn decide_once(
         &self,
         store: &mut Store,
@@ -224,7 +224,7 @@ impl Steps {
 /// Whether TASK.md is read before the first decision, so that the call records its own import.
 fn reads_first(cause: &Cause) -> bool {
     match cause {
-        // What is put away is not read: its directory is somewhere else.
+        // A deleted task is not read: its directory is in the trash.
         Cause::Request(request) => !matches!(request.ask, Ask::Delete | Ask::BringBack),
         Cause::Observation(observation) => matches!(
             observation,
@@ -233,7 +233,7 @@ fn reads_first(cause: &Cause) -> bool {
     }
 }
 
-/// The branch that a request would make the task's.
+/// The branch that a request would give the task.
 fn new_branch(cause: &Cause) -> Option<BranchName> {
     match cause {
         Cause::Request(Request {
@@ -244,7 +244,7 @@ fn new_branch(cause: &Cause) -> Option<BranchName> {
     }
 }
 
-/// The commit that a request speaks for.
+/// The commit that a request names.
 fn named_commit(cause: &Cause) -> Option<CommitId> {
     match cause {
         Cause::Request(request) => request.head.clone(),
@@ -263,7 +263,7 @@ fn new_workflow(cause: &Cause) -> Option<&str> {
     }
 }
 
-/// Whether a request asks for a merge that the remote may be told of.
+/// Whether a request is a merge that may be pushed to the remote.
 fn merges(cause: &Cause) -> bool {
     match cause {
         Cause::Request(request) => matches!(
@@ -274,7 +274,7 @@ fn merges(cause: &Cause) -> bool {
     }
 }
 
-/// Reads TASK.md; what nobody can tell is no import.
+/// Reads TASK.md; one that cannot be read is not imported.
 pub(crate) fn read(
     store: &mut Store,
     id: &TaskId,

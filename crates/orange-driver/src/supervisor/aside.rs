@@ -1,17 +1,17 @@
-//! Does one thing on a thread of its own, whenever asked.
+//! Runs one job on its own thread, on request.
 
 use std::fmt;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
-/// Whoever does it; ends when this is dropped, after what it is doing.
+/// The thread; when this is dropped, it exits after its current run.
 pub(super) struct Aside {
     wanted: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Aside {
-    /// A thread that does it; asked several times meanwhile, it does it once more.
+    /// Starts a thread that does the work; several requests meanwhile cause one more run.
     pub(super) fn new(
         name: &str,
         mut work: impl FnMut() + Send + 'static,
@@ -31,10 +31,10 @@ impl Aside {
         })
     }
 
-    /// Has it done soon.
+    /// Requests a run.
     pub(super) fn ask(&self) {
         if let Some(wanted) = &self.wanted {
-            // A thread that has ended does nothing more.
+            // A thread that has exited does nothing more.
             let _ended = wanted.send(());
         }
     }

@@ -1,4 +1,4 @@
-//! Who catches up with many tasks at once.
+//! Workers that catch up with many tasks at once.
 
 use std::sync::mpsc::Sender;
 
@@ -8,28 +8,27 @@ use super::Wake;
 use super::workers::Workers;
 use crate::{Behind, Driver, DriverError};
 
-/// How many tasks are caught up with by one connection to the database; opening it is most of what
-/// one of them takes.
+/// How many tasks share one connection to the database; opening it is most of the cost of a task.
 const AT_ONCE: usize = 64;
 
-/// Follow what is written into TASK.md, and statuses that last too long.
+/// Workers that follow edits of TASK.md, and statuses that last too long.
 pub(super) fn readers(driver: Driver, sender: Sender<Wake>) -> Result<Workers, String> {
     Workers::new("read", 1, AT_ONCE, move |tasks| {
         tell_behind(tasks, driver.steps.catch_up(tasks), &sender);
     })
 }
 
-/// Hear what agents tell.
+/// Workers that process agent events.
 pub(super) fn hearers(driver: Driver, sender: Sender<Wake>) -> Result<Workers, String> {
     Workers::new("hear", 1, AT_ONCE, move |tasks| {
         tell_behind(tasks, driver.agents.hear(tasks), &sender);
     })
 }
 
-/// Record starts that have happened: all that wait, by one look at the server.
+/// Workers that record starts that have happened: all waiting ones, with one tmux listing.
 pub(super) fn confirmers(driver: Driver, sender: Sender<Wake>) -> Result<Workers, String> {
     Workers::new("confirm", 1, usize::MAX, move |tasks| {
-        // Where tmux cannot be asked now, the next look at it tells again.
+        // If tmux cannot answer now, its next listing shows them again.
         if let Ok(confirmed) = driver
             .with_person_variables()
             .performer
@@ -40,7 +39,7 @@ pub(super) fn confirmers(driver: Driver, sender: Sender<Wake>) -> Result<Workers
     })
 }
 
-/// Tells of the tasks that nobody could catch up with; the next sweep tries again.
+/// Reports the tasks that could not be brought up to date; the next sweep tries again.
 fn tell_behind(
     tasks: &[TaskId],
     caught_up: Result<Vec<Behind>, DriverError>,
@@ -48,7 +47,7 @@ fn tell_behind(
 ) {
     let behind = match caught_up {
         Ok(behind) => behind,
-        // It is the same for all of them.
+        // The error is the same for all of them.
         Err(error) => {
             let first = tasks.first().cloned();
             first.map(|task| (task, error)).into_iter().collect()

@@ -1,4 +1,4 @@
-//! Notices when somebody commits, tells something, or writes a TASK.md.
+//! Watches for commits, agent events and edits of TASK.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,11 +12,11 @@ use orange_engine::names::TaskId;
 
 use super::{SupervisorError, Wake};
 
-/// The folders in which files are watched: not the files, because who writes them replaces them.
+/// Watches the folders that contain the files: not the files, because writers replace them.
 pub(super) struct Files {
     watcher: RecommendedWatcher,
     worktrees: Arc<Mutex<BTreeMap<PathBuf, TaskId>>>,
-    /// Those of which the system really tells.
+    /// The folders that the system really watches.
     told: BTreeSet<PathBuf>,
 }
 
@@ -28,7 +28,7 @@ impl Files {
         let notice = move |event: notify::Result<notify::Event>| {
             let whole = event.ok().filter(|event| !event.need_rescan());
             let Some(event) = whole else {
-                // Something was missed; a look at everything finds it.
+                // Events were missed; checking everything finds them.
                 let _ended = sender.send(Wake::Committed);
                 for task in lock(&watched).values() {
                     let _ended = sender.send(Wake::Written(task.clone()));
@@ -59,7 +59,7 @@ impl Files {
 
     /// Watches a folder of a task, its worktree or that of a run, instead of an earlier one.
     ///
-    /// One that is only being made cannot be watched yet; asking again tries again.
+    /// A folder that is still being created cannot be watched yet; the next call tries again.
     pub(super) fn follow(&mut self, task: &TaskId, before: Option<&Path>, now: Option<&Path>) {
         if let Some(before) = before.filter(|before| Some(*before) != now) {
             let mut worktrees = lock(&self.worktrees);
@@ -82,7 +82,7 @@ impl Files {
     }
 }
 
-/// What it means that this file was written.
+/// The wake that a write to this file causes.
 fn meaning(path: &Path, home: &Path, worktrees: &BTreeMap<PathBuf, TaskId>) -> Option<Wake> {
     let folder = path.parent()?;
     if folder == home {
@@ -101,18 +101,18 @@ fn lock(worktrees: &Mutex<BTreeMap<PathBuf, TaskId>>) -> MutexGuard<'_, BTreeMap
     worktrees.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a file is the database or its log of changes.
+/// Whether a file is the database or its write-ahead log.
 fn is_database(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| name.starts_with("orange.db"))
 }
 
-/// Whether agents tell in this file what they do.
+/// Whether agents report their events in this file.
 fn is_told(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "events.jsonl")
 }
 
-/// Its name can be chosen for each project, but not its end.
+/// Each project can choose its name, but not its extension.
 fn is_task_file(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "md")
 }

@@ -1,9 +1,9 @@
-//! Keeps looking: asks because the world changed.
+//! The supervisor: reacts when something changes.
 //!
-//! It holds no truth of its own. Everything it knows is read from the store and the world when it
-//! starts, and everything it finds goes through the driver like any other request, so that it may
-//! be killed at any time and nothing is different. One thread waits for whatever happens and hands
-//! work out; looking and performing are done by others, so that no slow effect delays a look.
+//! It has no state of its own to lose. It reads everything it knows from the store, tmux and the
+//! processes when it starts, and everything it finds goes through the driver like any other
+//! request, so it may be killed at any time without consequences. One thread waits for events and
+//! hands out work; other threads check and perform, so that no slow effect delays a check.
 
 mod aside;
 mod catching_up;
@@ -43,25 +43,25 @@ use crate::{
     Confirmed, Driver, DriverError, Gathering, Looked, Performed, SupervisorLock, Watcher,
 };
 
-/// How many tasks have something ended for them while everybody else is busy.
+/// How many tasks can have something ended while all performers are busy.
 const ENDERS: usize = 2;
 
-/// How long after a write to the database what it wrote is certain to be seen: a commit counts a
-/// moment later than its bytes are told of.
+/// How long after a write to the database its commit is certain to be visible: the file event
+/// arrives a moment before the commit counts.
 const SETTLED: Duration = Duration::from_millis(100);
 
-/// How often and how much.
+/// Intervals and limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Between two looks at the whole tmux server; ends of processes are seen without it.
+    /// Between two listings of the whole tmux server; process exits are noticed without it.
     pub tick: Duration,
-    /// Between two looks at everything, for what was missed.
+    /// Between two checks of everything, to find missed events.
     pub sweep: Duration,
     /// How many tasks have their effects performed at the same time.
     pub performers: usize,
-    /// How many agents are started in a minute.
+    /// How many agents may start per minute.
     pub start_rate: u32,
-    /// Whether it ends as soon as somebody wants to supervise instead.
+    /// Whether it exits as soon as another process wants to supervise.
     pub yields: bool,
 }
 
@@ -88,10 +88,10 @@ impl Default for Settings {
     }
 }
 
-/// Why nobody supervises.
+/// Why supervising failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SupervisorError {
-    /// The driver says no.
+    /// The driver reported an error.
     #[error(transparent)]
     Driver(#[from] DriverError),
     /// Processes cannot be watched.
@@ -105,58 +105,59 @@ pub enum SupervisorError {
     Thread(String),
 }
 
-/// Something happened.
+/// An event.
 #[derive(Debug)]
 enum Wake {
-    /// It is to end.
+    /// The supervisor should exit.
     Stop,
-    /// Somebody has committed something.
+    /// A process has committed something.
     Committed,
     /// The settings may have changed.
     Settings,
     /// A task's file may have changed.
     Written(TaskId),
-    /// An agent of a task has told something.
+    /// An agent of a task has reported an event.
     Told(TaskId),
-    /// Processes have ended.
+    /// Processes have exited.
     Ended(Vec<u32>),
-    /// tmux said something, on the connection of this number.
+    /// tmux sent something, on the connection with this number.
     Tmux(u64, Heard),
-    /// Somebody has looked.
+    /// A check is done.
     Looked(Vec<Looked>),
-    /// Looking at these has failed as a whole.
+    /// The check of all these failed.
     LookFailed(Vec<TaskId>, DriverError),
-    /// Somebody has performed.
+    /// A performer is done.
     Performed(TaskId, Result<Performed, DriverError>),
-    /// Somebody has looked which starts have happened.
+    /// The check for starts that have happened is done.
     Confirmed(Vec<Confirmed>),
-    /// Something else that was done for a task has failed.
+    /// Other work for a task has failed.
     Failed(TaskId, DriverError),
 }
 
-/// Ends a supervisor from outside.
+/// Stops a supervisor from outside.
 #[derive(Clone, Debug)]
 pub struct Stopper(Sender<Wake>);
 
 impl Stopper {
-    /// Asks it to end; agents live on.
+    /// Asks it to exit; agents keep running.
     pub fn stop(&self) {
-        // One that has ended needs no asking.
+        // A supervisor that has exited needs no request.
         let _ended = self.0.send(Wake::Stop);
     }
 }
 
-/// Looks after every task of a home.
+/// Supervises every task of a home.
 #[derive(Debug)]
 pub struct Supervisor {
-    // Declared first, because they are dropped in this order: who works ends before the lock.
+    // Declared first, because fields are dropped in this order: workers end before the lock is
+    // released.
     looks: Workers,
     readers: Workers,
     hearers: Workers,
     performers: Workers,
-    /// Record what has been started already.
+    /// Record starts that have already happened.
     confirmers: Workers,
-    /// Perform where something is to be ended first, so that no slow setup keeps that waiting.
+    /// Perform effects that end something first, so that no slow setup delays them.
     enders: Workers,
     scheduling: Aside,
     tidying: Aside,
@@ -165,15 +166,15 @@ pub struct Supervisor {
     settings: Settings,
     watcher: Watcher,
     tasks: Tasks,
-    /// Processes whose end nobody would tell of, because watching them has failed.
+    /// Processes whose exit would go unnoticed, because watching them has failed.
     unwatched: BTreeSet<u32>,
-    /// When something is to be performed.
+    /// When effects are due.
     timers: Timers,
-    /// When a status has lasted too long.
+    /// When a status times out.
     timeouts: Timers,
     /// When the next parked harness can be used again.
     unparking: Option<Timestamp>,
-    /// When the database is read once more after a write to it.
+    /// When to read the database once more after a write.
     rereading: Option<Timestamp>,
     starts: Pace,
     server: Server,
@@ -187,20 +188,20 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Takes supervision of the driver's home; nobody else may have it.
+    /// Takes over supervision of the driver's home; fails if another process has it.
     pub fn new(driver: Driver, settings: Settings) -> Result<Supervisor, SupervisorError> {
         allow_many_open_files();
         let watcher = driver.views.watcher()?;
         let lock = driver.context.take_supervision(settings.yields)?;
         let (sender, wakes) = mpsc::channel();
-        // A gate's command may take minutes; whoever looks asks again when it has ended.
+        // A gate command may take minutes; the check is repeated when it has ended.
         let looking = driver
             .clone()
             .gathering(Gathering::Detached(Duration::ZERO));
         let exits = Arc::new(Exits::new()?);
         let looks = {
             let (driver, sender) = (looking.clone(), sender.clone());
-            // All that wait are looked at by one look at the server.
+            // One listing of the server covers all waiting tasks.
             Workers::new("look", 1, usize::MAX, move |tasks| {
                 let looked = driver.agents.observe_each(tasks);
                 let wake = match looked {
@@ -253,12 +254,12 @@ impl Supervisor {
         })
     }
 
-    /// What ends it from outside.
+    /// A handle to stop it from outside.
     pub fn stopper(&self) -> Stopper {
         Stopper(self.sender.clone())
     }
 
-    /// Supervises until it is stopped, or until somebody wants to do it instead.
+    /// Supervises until it is stopped, or until another process wants to take over.
     pub fn run(mut self) -> Result<(), SupervisorError> {
         self.listen_for_exits()?;
         self.reload();
@@ -273,7 +274,7 @@ impl Supervisor {
                 timers::left(self.rereading),
             ];
             let rest = rests.into_iter().min().unwrap_or_default();
-            // Whatever has happened meanwhile is taken together.
+            // Handle everything that has happened meanwhile together.
             let first = self.wakes.recv_timeout(rest).ok();
             let all: Vec<Wake> = first.into_iter().chain(self.wakes.try_iter()).collect();
             if self.take(all) || self.settings.yields && self.driver.context.is_supervision_wanted()
@@ -294,7 +295,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Processes tell of their end on a thread of its own.
+    /// Starts a thread that listens for process exits.
     fn listen_for_exits(&self) -> Result<(), SupervisorError> {
         let (exits, sender) = (Arc::clone(&self.exits), self.sender.clone());
         let listen = move || {
@@ -308,7 +309,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Takes note of everything that has happened; whether it is to end.
+    /// Handles all events; returns whether to exit.
     fn take(&mut self, wakes: Vec<Wake>) -> bool {
         let mut has_committed = false;
         for wake in wakes {
@@ -352,7 +353,7 @@ impl Supervisor {
         false
     }
 
-    /// Takes the settings as they are now; a mistake in them leaves the last good ones.
+    /// Applies the current settings; invalid ones leave the last good ones in place.
     fn read_settings(&mut self) {
         if let Ok(settings) = self.driver.context.settings(None) {
             self.settings = Settings {

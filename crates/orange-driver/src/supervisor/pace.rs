@@ -1,4 +1,4 @@
-//! How fast agents are started after one another.
+//! Limits how fast agents are started.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,19 +7,19 @@ use orange_config::clock;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
-/// Lets one start go at a time. Nobody is given an instant ahead: most of those who wait after the
-/// end of a supervisor have started already, and only leave the queue.
+/// Lets one start through at a time. It assigns no slots in advance: after a supervisor's exit most
+/// waiting tasks have already started, and only leave the queue.
 #[derive(Debug)]
 pub(super) struct Pace {
     between: Duration,
     free_from: Timestamp,
-    /// Who waits, and as the how many-th they came.
+    /// The waiting tasks, and their order of arrival.
     waiting: BTreeMap<TaskId, u64>,
     came: u64,
 }
 
 impl Pace {
-    /// So many starts in a minute, and one at least.
+    /// Allows this many starts per minute, at least one.
     pub(super) fn new(per_minute: u32) -> Pace {
         let mut pace = Pace {
             between: Duration::ZERO,
@@ -31,15 +31,15 @@ impl Pace {
         pace
     }
 
-    /// Another pace, from the next start on.
+    /// Changes the pace, from the next start on.
     pub(super) fn set(&mut self, per_minute: u32) {
         self.between = Duration::from_mins(1) / per_minute.max(1);
     }
 
-    /// Whether a task may start now; else when to ask again.
+    /// Whether a task may start now; otherwise when to ask again.
     pub(super) fn ask(&mut self, task: &TaskId) -> Result<(), Timestamp> {
         let next = clock::after(self.between);
-        // Somebody may have set the clock back.
+        // The clock may have been set back.
         self.free_from = self.free_from.min(next);
         if self.free_from > clock::now() {
             if !self.waiting.contains_key(task) {
@@ -53,13 +53,13 @@ impl Pace {
         Ok(())
     }
 
-    /// Puts those first who have waited longest.
+    /// Sorts the tasks that have waited longest to the front.
     pub(super) fn line_up(&self, tasks: &mut [TaskId]) {
         let came = |task: &TaskId| self.waiting.get(task).copied().unwrap_or(u64::MAX);
         tasks.sort_by_key(came);
     }
 
-    /// Forgets a task that starts nobody any more.
+    /// Forgets a task that has no start pending any more.
     pub(super) fn forget(&mut self, task: &TaskId) {
         self.waiting.remove(task);
     }

@@ -1,4 +1,4 @@
-//! Work of a supervisor that is about no single task.
+//! Supervisor work that is not about a single task.
 
 use orange_config::LogLevel;
 use serde_json::json;
@@ -6,17 +6,17 @@ use serde_json::json;
 use super::aside::Aside;
 use crate::{Driver, DriverError};
 
-/// Starts what is next whenever it is asked to.
+/// Starts queued tasks on request.
 pub(super) fn scheduling(driver: Driver) -> Result<Aside, String> {
     let mut told = Told::new(driver.clone(), "schedule.failed");
     Aside::new("schedule", move || {
-        // However many commits there were meanwhile, one look sees them all.
+        // One check covers all commits made meanwhile.
         let started = driver.with_person_variables().scheduler.schedule();
         told.note(started.map(|_| ()));
     })
 }
 
-/// Notifies a person of what needs them since the last time, whenever it is asked to.
+/// Notifies the user about what newly needs them, on request.
 pub(super) fn notifying(driver: Driver) -> Result<Aside, String> {
     let mut told = Told::new(driver.clone(), "notify.failed");
     Aside::new("notify", move || {
@@ -24,8 +24,7 @@ pub(super) fn notifying(driver: Driver) -> Result<Aside, String> {
     })
 }
 
-/// Tries releases again that were given up, once, and ends what is left of runs that nobody has a
-/// use for, whenever it is asked to.
+/// Retries failed releases, once, and ends what is left of runs that no task needs, on request.
 pub(super) fn tidying(driver: Driver) -> Result<Aside, String> {
     let mut told = Told::new(driver.clone(), "tidy.failed");
     let mut has_retried = false;
@@ -39,7 +38,7 @@ pub(super) fn tidying(driver: Driver) -> Result<Aside, String> {
     })
 }
 
-/// Says a failure once, however often it comes again: settings with a mistake fail every look.
+/// Logs a failure once, however often it repeats: invalid settings fail every check.
 struct Told {
     driver: Driver,
     what: &'static str,

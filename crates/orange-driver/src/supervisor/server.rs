@@ -1,4 +1,4 @@
-//! The connection to tmux, and when it is asked.
+//! The connection to tmux, and its queries.
 
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -9,35 +9,35 @@ use orange_effects::tmux::{Control, Heard, Roll};
 use super::Wake;
 use crate::Driver;
 
-/// How long an answer is waited for before the connection is given up.
+/// How long to wait for an answer before closing the connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// At most one connection, and on it at most one question at a time.
+/// At most one connection, with at most one query at a time.
 #[derive(Debug)]
 pub(super) struct Server {
     sender: Sender<Wake>,
     connection: Option<Control>,
-    /// Counts connections: what an earlier one says late is about another server.
+    /// Counts connections: late output of an earlier one is about another server.
     number: u64,
-    /// One that was given up and has not ended yet; there is never more than one.
+    /// A connection that was closed and has not ended yet; there is never more than one.
     leaving: Option<Control>,
     /// Whether the connection has ever answered.
     has_answered: bool,
-    /// Set while an answer is waited for.
+    /// Set while waiting for an answer.
     asked: Option<Deadline>,
-    /// Whether something changed while an answer was waited for.
+    /// Whether something changed while waiting for an answer.
     is_wanted_again: bool,
 }
 
-/// What to do about something that was heard.
+/// How to react to output of tmux.
 #[derive(Debug)]
 pub(super) enum Meaning {
     Nothing,
-    /// This is how it is now.
+    /// The current panes.
     Shown(Roll),
-    /// The connection has ended; who was on it has to be looked at.
+    /// The connection has ended; the agents on it have to be checked.
     Lost {
-        /// Whether there was somebody at the other end.
+        /// Whether a server had ever answered on it.
         had_answered: bool,
     },
 }
@@ -55,7 +55,7 @@ impl Server {
         }
     }
 
-    /// Asks for every pane. One who has not answered is not asked again: late ticks are dropped.
+    /// Asks for every pane, unless an answer is still outstanding: late ticks are dropped.
     pub(super) fn look(&mut self, driver: &Driver) {
         if self.connection.is_none() {
             self.connect(driver);
@@ -93,7 +93,7 @@ impl Server {
         }
     }
 
-    /// Takes what was heard on the connection of this number.
+    /// Handles output from the connection with this number.
     pub(super) fn hear(&mut self, number: u64, heard: Heard) -> Meaning {
         if number != self.number {
             return Meaning::Nothing;
@@ -105,7 +105,7 @@ impl Server {
                 if std::mem::take(&mut self.is_wanted_again) {
                     self.ask();
                 }
-                // What makes no sense changes nothing; the next tick asks again.
+                // An unreadable answer changes nothing; the next tick asks again.
                 answer.map_or(Meaning::Nothing, Meaning::Shown)
             }
             Heard::Changed => {
@@ -121,7 +121,7 @@ impl Server {
         }
     }
 
-    /// Ends the connection, for a while.
+    /// Closes the connection, for a while.
     pub(super) fn disconnect(&mut self) {
         if let Some(mut connection) = self.connection.take() {
             connection.leave();

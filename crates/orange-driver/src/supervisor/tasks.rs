@@ -1,4 +1,4 @@
-//! What is known of every open task, read from the store.
+//! What is known about every open task, read from the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +8,18 @@ use orange_engine::names::{RunId, TaskId};
 
 use crate::{Watched, WatchedRun};
 
-/// Every task that is not over, or for which something is to be done.
+/// Every task that is unfinished, or that has effects due.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     known: BTreeMap<TaskId, Watched>,
-    /// Whose process has which number.
+    /// The task of each process, by pid.
     processes: BTreeMap<u32, TaskId>,
-    /// Looked at with every tick until somebody can tell.
+    /// Checked with every tick until their state is known.
     doubtful: BTreeSet<TaskId>,
 }
 
 impl Tasks {
-    /// Takes what was read of a task; what was known of it before.
+    /// Stores what was read about a task; returns what was known before.
     pub(super) fn update(&mut self, watched: Watched) -> Option<Watched> {
         let task = watched.task.clone();
         let before = self.known.remove(&task);
@@ -43,51 +43,50 @@ impl Tasks {
         self.processes.get(&pid).cloned()
     }
 
-    /// Notes that it could not be told how the agents of a task are.
+    /// Records that the state of a task's agents could not be determined.
     pub(super) fn doubt(&mut self, task: &TaskId) {
         if self.known.contains_key(task) {
             self.doubtful.insert(task.clone());
         }
     }
 
-    /// Notes that it could.
+    /// Records that it could be determined.
     pub(super) fn trust(&mut self, task: &TaskId) {
         self.doubtful.remove(task);
     }
 
-    /// Whether there is anybody to look at.
+    /// Whether there are agents to check.
     pub(super) fn has_runs(&self) -> bool {
         self.known.values().any(|task| !task.runs.is_empty())
     }
 
-    /// Whether somebody is to be started.
+    /// Whether an agent is to be started.
     pub(super) fn has_starts(&self) -> bool {
         self.known.values().any(|task| task.starts.is_some())
     }
 
-    /// Whether what is to be done for a task starts somebody.
+    /// Whether the due effects of a task start an agent.
     pub(super) fn is_start(&self, task: &TaskId) -> bool {
         self.known.get(task).is_some_and(|it| it.starts.is_some())
     }
 
-    /// Whether what is to be done first for a task ends somebody, or gives a workspace back.
+    /// Whether a task's first due effect ends an agent or releases a workspace.
     pub(super) fn is_end(&self, task: &TaskId) -> bool {
         self.known.get(task).is_some_and(|it| it.ends)
     }
 
-    /// Every task with somebody to look at.
+    /// Every task with agents to check.
     pub(super) fn with_runs(&self) -> impl Iterator<Item = &TaskId> {
         let tasks = self.known.values();
         tasks.filter(|it| !it.runs.is_empty()).map(|it| &it.task)
     }
 
-    /// Every task.
     pub(super) fn all(&self) -> impl Iterator<Item = &Watched> {
         self.known.values()
     }
 
-    /// The tasks that have to be looked at closely, because a roll does not show all their
-    /// agents running in their panes, or because nobody could tell before.
+    /// The tasks that need a closer check, because the pane listing does not show all their agents
+    /// running, or because their state was unknown before.
     pub(super) fn suspects(&self, roll: &Roll) -> Vec<TaskId> {
         let panes: BTreeMap<PaneId, &Called> =
             roll.panes.iter().map(|pane| (pane.pane, pane)).collect();
@@ -100,7 +99,7 @@ impl Tasks {
         suspects.map(|task| task.task.clone()).collect()
     }
 
-    /// The tasks that wait for a start which has happened already.
+    /// The tasks that wait for a start which has already happened.
     pub(super) fn started(&self, roll: &Roll) -> Vec<TaskId> {
         let panes = roll.panes.iter();
         let running: BTreeSet<&RunId> = panes.filter_map(|pane| pane.run.as_ref()).collect();
@@ -115,8 +114,8 @@ fn processes(task: &Watched) -> impl Iterator<Item = &ProcessIdentity> {
     panes.filter_map(|pane| pane.process.as_ref())
 }
 
-/// Whether a roll shows an agent where it was left: the process in the pane is watched, so that
-/// it would be known if it had ended.
+/// Whether the pane listing shows an agent in its recorded pane: its process is watched, so an exit
+/// would have been noticed.
 fn is_running(
     run: &WatchedRun,
     server: &ServerIdentity,

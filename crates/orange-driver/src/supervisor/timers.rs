@@ -1,4 +1,4 @@
-//! When something is to be performed for which task.
+//! When effects are due, by task.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,23 +7,23 @@ use orange_config::clock;
 use orange_engine::names::TaskId;
 use orange_engine::time::Timestamp;
 
-/// How long nobody looks at a clock that somebody may set.
+/// The longest sleep, because the clock may be changed.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// One instant for each task: the earliest.
+/// One time per task: the earliest.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     at: BTreeMap<TaskId, Timestamp>,
 }
 
 impl Timers {
-    /// Sets the instant of a task, unless an earlier one is set.
+    /// Sets the time of a task, unless an earlier one is set.
     pub(super) fn set(&mut self, task: &TaskId, at: Timestamp) {
         let known = self.at.entry(task.clone()).or_insert(at);
         *known = at.min(*known);
     }
 
-    /// Forgets the instant of a task.
+    /// Forgets the time of a task.
     pub(super) fn clear(&mut self, task: &TaskId) {
         self.at.remove(task);
     }
@@ -33,7 +33,7 @@ impl Timers {
         left(self.at.values().min().copied())
     }
 
-    /// The tasks whose instant has come; it is forgotten.
+    /// The tasks whose time has come; their times are forgotten.
     pub(super) fn due(&mut self) -> Vec<TaskId> {
         let now = clock::now();
         let due = self.at.extract_if(.., |_, at| *at <= now);
@@ -41,7 +41,7 @@ impl Timers {
     }
 }
 
-/// How long it is until an instant, if there is one; nobody looks away for longer than a while.
+/// The time left until an instant, if there is one, up to a limit.
 pub(super) fn left(at: Option<Timestamp>) -> Duration {
     let now = clock::now().millis();
     let left = at.map(|at| at.millis().saturating_sub(now).max(0));

@@ -1,4 +1,4 @@
-//! What follows from what happened, task by task.
+//! How the supervisor reacts to events, task by task.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,17 +12,17 @@ use super::Supervisor;
 use super::server::Meaning;
 use crate::{Confirmed, DriverError, Looked, Performed, Watched};
 
-/// How soon a performer is tried again where another one works, or where one has failed.
+/// How soon to try again when another performer works, or one has failed.
 const AGAIN: Duration = Duration::from_secs(2);
 
 impl Supervisor {
-    /// Reads what has changed, and has done what is due; what waits may be next now.
+    /// Reads the changes and schedules what is due; queued tasks may be next now.
     pub(super) fn reload(&mut self) {
-        // A database that is busy is no news: the next commit or sweep tries again.
+        // A busy database is ignored: the next commit or sweep tries again.
         self.unparking = self.watcher.next_unparking().unwrap_or_default();
         let changes = self.watcher.changes().unwrap_or_default();
-        // Looking for what is next opens the database, which is told as a change of its file: looking
-        // again for that alone would never end.
+        // Scheduling opens the database, which causes a file event of its own: scheduling again for
+        // that alone would never end.
         if !changes.is_empty() {
             self.scheduling.ask();
             self.notifying.ask();
@@ -58,7 +58,7 @@ impl Supervisor {
         for directory in &told {
             self.files.follow(&task, None, Some(directory));
         }
-        // No file changes again for what was told or written before anybody supervised.
+        // No file event comes for what was reported or written before supervision began.
         if before.is_none() && !told.is_empty() {
             self.hearers.add(task.clone());
             self.notifying.ask();
@@ -75,7 +75,7 @@ impl Supervisor {
         }
     }
 
-    /// Has the end of every agent's process told; whether one is not there to be watched.
+    /// Watches the process of every agent; returns whether one is already gone.
     fn watch_processes(&mut self, watched: &Watched) -> bool {
         let mut is_missing = false;
         for run in &watched.runs {
@@ -93,7 +93,7 @@ impl Supervisor {
                     self.unwatched.remove(&process.pid);
                     is_missing |= !is_there;
                 }
-                // Where the system cannot tell of ends at all, ticks have to do; where it only had
+                // If the system cannot report exits at all, ticks have to suffice; if it only had
                 // no handle left, the next sweep tries again.
                 Err(ProcessError::Unsupported(_)) => {}
                 Err(_) => {
@@ -104,13 +104,13 @@ impl Supervisor {
         is_missing
     }
 
-    /// Hands out what is due; starts go one after the other.
+    /// Hands out what is due; starts are paced.
     pub(super) fn have_done_what_is_due(&mut self) {
         let mut due = self.timers.due();
         self.starts.line_up(&mut due);
         for task in due {
             let is_start = self.tasks.is_start(&task);
-            // One that is being performed is not started twice, so it needs no second instant.
+            // A task that is being performed is not started twice, so it needs no second slot.
             let is_performed = self.performers.has(&task) || self.enders.has(&task);
             let asked = if is_start && !is_performed {
                 self.starts.ask(&task)
@@ -131,7 +131,7 @@ impl Supervisor {
         }
     }
 
-    /// Has what is due for a task done, by whoever does it for that task already.
+    /// Hands a task to the performer that already works on it, if there is one.
     fn have_performed(&mut self, task: TaskId) {
         let is_end = self.tasks.is_end(&task) && !self.performers.has(&task);
         if is_end || self.enders.has(&task) {
@@ -141,7 +141,7 @@ impl Supervisor {
         }
     }
 
-    /// Asks tmux for every pane, if anybody should be in one.
+    /// Asks tmux for every pane, if there should be agents in them.
     pub(super) fn look_at_server(&mut self) {
         if self.tasks.has_runs() || self.tasks.has_starts() {
             self.server.look(&self.driver);
@@ -150,7 +150,7 @@ impl Supervisor {
         }
     }
 
-    /// Takes what tmux said.
+    /// Handles output of tmux.
     pub(super) fn hear(&mut self, connection: u64, heard: Heard) {
         match self.server.hear(connection, heard) {
             Meaning::Nothing => {}
@@ -158,7 +158,8 @@ impl Supervisor {
                 for task in self.tasks.suspects(&roll) {
                     self.looks.add(task);
                 }
-                // What has happened already needs only to be confirmed, which floods nobody.
+                // A start that has already happened only needs to be confirmed, which overloads
+                // nothing.
                 for task in self.tasks.started(&roll) {
                     if !self.performers.has(&task) && !self.enders.has(&task) {
                         self.timers.clear(&task);
@@ -167,7 +168,7 @@ impl Supervisor {
                 }
             }
             Meaning::Lost { had_answered } => {
-                // Where nobody is at the other end, nobody will be in a moment.
+                // If no server ever answered, there will be none in a moment either.
                 if had_answered {
                     self.tick = Deadline::after(Duration::ZERO);
                 }
@@ -208,7 +209,7 @@ impl Supervisor {
         self.timers.set(task, again);
     }
 
-    /// Leaves to a performer what was not recorded; what was is read with its commit.
+    /// Leaves unrecorded starts to a performer; recorded ones are read with their commit.
     pub(super) fn note_confirmed(&mut self, confirmed: Vec<Confirmed>) {
         for it in confirmed {
             match it.is_recorded {
@@ -219,10 +220,10 @@ impl Supervisor {
         }
     }
 
-    /// Looks at everything, for what was missed.
+    /// Checks everything, to find missed events.
     pub(super) fn sweep_all(&mut self) {
         self.reload();
-        // What waits for a time becomes next without a commit.
+        // A task that waits for a time becomes next without a commit.
         self.scheduling.ask();
         self.notifying.ask();
         self.tidying.ask();

@@ -1,4 +1,4 @@
-//! Threads that work on tasks, each by one at a time.
+//! Threads that work on tasks; one thread per task at a time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -9,11 +9,11 @@ use std::thread::{self, JoinHandle};
 
 use orange_engine::names::TaskId;
 
-/// What is to be done, and by whom it is being done.
+/// The waiting tasks, and those being worked on.
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<TaskId>,
-    /// Tasks that wait or are worked on; whether they are wanted again afterwards.
+    /// Tasks that wait or are being worked on, and whether they are wanted again afterwards.
     known: BTreeMap<TaskId, Stage>,
     is_over: bool,
 }
@@ -31,14 +31,14 @@ struct Shared {
     change: Condvar,
 }
 
-/// Threads that do one kind of work. They end when this is dropped, after what they are doing.
+/// Threads that do one kind of work. When this is dropped, they exit after their current work.
 pub(super) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Workers {
-    /// So many threads, each of which takes at most so many tasks at once.
+    /// Starts the threads, each of which takes at most `at_once` tasks at a time.
     pub(super) fn new(
         name: &str,
         threads: usize,
@@ -53,8 +53,8 @@ impl Workers {
             let thread = thread::Builder::new().name(name.to_owned());
             let thread = thread.spawn(move || {
                 while let Some(tasks) = shared.take(at_once) {
-                    // One task that breaks its worker must not end the work for all others, nor for
-                    // those that were taken with it.
+                    // A task that panics must not stop the work for all others, nor for those taken
+                    // with it.
                     let work = |tasks: &[TaskId]| catch_unwind(AssertUnwindSafe(|| work(tasks)));
                     if work(&tasks).is_err() && tasks.len() > 1 {
                         for task in &tasks {
@@ -72,12 +72,12 @@ impl Workers {
         })
     }
 
-    /// Whether a task waits or is worked on.
+    /// Whether a task waits or is being worked on.
     pub(super) fn has(&self, task: &TaskId) -> bool {
         self.shared.lock().known.contains_key(task)
     }
 
-    /// Has a task worked on: soon, or once more after what is being done for it.
+    /// Queues a task: to be worked on soon, or once more after the current work on it.
     pub(super) fn add(&self, task: TaskId) {
         let mut queue = self.shared.lock();
         match queue.known.get_mut(&task) {
@@ -97,7 +97,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is to be done next; nothing when it is over.
+    /// The next tasks; `None` when the workers should exit.
     fn take(&self, at_once: usize) -> Option<Vec<TaskId>> {
         let queue = self.lock();
         let idle = |queue: &mut Queue| queue.waiting.is_empty() && !queue.is_over;
@@ -137,7 +137,7 @@ impl Drop for Workers {
         self.shared.lock().is_over = true;
         self.shared.change.notify_all();
         for thread in self.threads.drain(..) {
-            // It cannot have panicked: what panics is caught.
+            // The thread cannot have panicked: panics are caught.
             let _ended = thread.join();
         }
     }

@@ -1,7 +1,7 @@
-//! The queue of what needs a person, over all tasks.
+//! Everything that needs the user, over all tasks.
 //!
-//! Every source of items is read once for all tasks: rows, what was raised, what is unread. Only
-//! what live agents told is read agent by agent, and that is the end of a small file each.
+//! Each source is read once for all tasks: rows, raised reasons, unread messages. Only the events
+//! of live agents are read agent by agent, which is the end of a small file each.
 
 use orange_config::clock;
 use orange_engine::activity::Doing;
@@ -17,31 +17,31 @@ use crate::agents::activity::RunActivity;
 use crate::perform::unperformed::raise;
 use crate::views::Views;
 
-/// What needs a person, what waited longest first.
+/// Everything that needs the user, longest waiting first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attention {
-    /// The last commit that is seen in it.
+    /// The last commit that it includes.
     pub sequence: u64,
     pub items: Vec<Attended>,
 }
 
-/// Something that needs a person, and what it is about.
+/// Something that needs the user, and what it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attended {
     pub item: Item,
     /// The project of its task, if it is about one.
     pub project: Option<ProjectName>,
-    /// What the task is to do.
+    /// The task's summary.
     pub summary: Option<String>,
 }
 
 impl Views {
-    /// What needs a person, in one project or in all; nothing is written.
+    /// Everything that needs the user, in one project or in all; writes nothing.
     ///
-    /// A harness on which nothing is started matters everywhere.
+    /// A parked harness matters everywhere.
     pub fn attention(&self, project: Option<&ProjectName>) -> Result<Attention, DriverError> {
         let store = match Store::open_read_only(&self.context.home) {
-            // Where nothing was ever created, nothing needs anybody.
+            // Without a database nothing needs the user.
             Err(StoreError::Missing { .. }) => return Ok(Attention::default()),
             opened => opened?,
         };
@@ -78,7 +78,7 @@ impl Views {
         })
     }
 
-    /// The dead tell nothing either: tasks with a silent agent are looked at, all at once.
+    /// Dead agents are silent too, so checks the tasks with a silent agent, all at once.
     fn leave_out_the_dead(&self, store: &Store, rows: &[TaskRow], told: &mut [Vec<RunActivity>]) {
         let is_silent = |it: &RunActivity| it.activity.doing == Doing::Silent;
         let silent = rows.iter().zip(told.iter());
@@ -100,7 +100,7 @@ fn standing<'a>(
     told: &'a [RunActivity],
 ) -> Standing<'a> {
     let entered_at = row.entered_at.unwrap_or_default();
-    // A task that has ended reads nothing any more.
+    // A finished task does not read messages any more.
     let unread = unread
         .iter()
         .filter(|it| it.task == row.id && row.kind != Some(Kind::Terminal));
@@ -134,14 +134,14 @@ fn standing<'a>(
     }
 }
 
-/// Since when a reason holds: since the latest thing that ends with its words.
+/// Since when a reason holds: since the latest raised text that it ends with.
 fn since<'a>(row: &TaskRow, told: &'a str, raised: &[Raised], entered_at: Timestamp) -> Reason<'a> {
     let own = raised.iter().filter(|it| it.task == row.id);
     let mut own = own.filter(|it| told.ends_with(&it.told)).peekable();
     Reason {
         told,
         since: own.peek().map_or(entered_at, |it| it.at),
-        // A start that was given up is raised again in the status that it leads back to.
+        // A failed start is raised again in the status that it leads back to.
         is_given_up: own.any(|it| it.is_given_up),
     }
 }

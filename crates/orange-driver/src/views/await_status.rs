@@ -1,4 +1,4 @@
-//! Waits until a task is where somebody wants it; nothing is changed.
+//! Waits until a task reaches a status; changes nothing.
 
 use std::time::Duration;
 
@@ -12,32 +12,33 @@ use crate::DriverError;
 use crate::steps::pinned;
 use crate::views::Views;
 
-/// How long to look away between two looks.
+/// The poll interval.
 const REST: Duration = Duration::from_millis(100);
 
-/// Where a task is wanted.
+/// What to wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Until {
     Status(Status),
-    /// At an end.
+    /// Any terminal status.
     Terminal,
-    /// Where a person is asked.
+    /// Any status that asks the user.
     Human,
 }
 
-/// What waiting came to.
+/// The result of waiting.
 #[derive(Clone, Debug)]
 pub enum Awaited {
-    /// The task is there.
+    /// The task has reached it.
     Reached(Box<Task>),
-    /// It has ended somewhere else.
+    /// It has ended in another status.
     Ended(Box<Task>),
-    /// It is not there yet.
+    /// It has not reached it yet.
     NotYet(Box<Task>),
 }
 
 impl Views {
-    /// Waits until a task is in one of these, has ended elsewhere, the time is over, or waiting shall end.
+    /// Waits until a task reaches one of these, ends in another status, the time is up, or waiting
+    /// should stop.
     pub fn await_status(
         &self,
         task: &TaskId,
@@ -48,7 +49,7 @@ impl Views {
         let mut seen = None;
         loop {
             let stored = Store::open_read_only(&self.context.home)?.require(task)?;
-            // A workflow is read again only when something has happened.
+            // The workflow is parsed again only when something has happened.
             if seen != Some(stored.sequence) {
                 seen = Some(stored.sequence);
                 if let Some(awaited) = judge(&stored, wanted)? {

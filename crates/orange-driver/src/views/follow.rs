@@ -1,4 +1,4 @@
-//! Tells what a list of tasks has to change, as commits come.
+//! Reports changes to a list of tasks, commit by commit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,23 +10,23 @@ use crate::DriverError;
 use crate::context::Context;
 use crate::views::Views;
 
-/// How long somebody who keeps everybody out of the database is waited for before that is told.
+/// How long to wait for a process that blocks the database before reporting that.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a list has to change to be as of a later commit.
+/// The changes that bring a list up to a later commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListChange {
-    /// The last commit that is seen in it.
+    /// The last commit that it includes.
     pub sequence: u64,
-    /// Whether everything else goes: another database has taken the place of the one before.
+    /// Whether this replaces everything: another database has taken the place of the earlier one.
     pub is_whole: bool,
     /// The tasks that are new or different.
     pub rows: Vec<TaskRow>,
-    /// The tasks that are not listed any more.
+    /// The tasks that are no longer listed.
     pub gone: Vec<TaskId>,
 }
 
-/// Follows the tasks of a home. Asking when nothing was written costs next to nothing.
+/// Follows the tasks of a home. A call costs next to nothing when nothing was written.
 #[derive(Debug)]
 pub struct Follower {
     context: Arc<Context>,
@@ -37,7 +37,7 @@ pub struct Follower {
 }
 
 impl Views {
-    /// Begins to follow: everything counts as changed. Nothing is created.
+    /// Starts to follow: everything counts as changed. Creates nothing.
     pub fn follower(&self) -> Follower {
         Follower {
             context: Arc::clone(&self.context),
@@ -50,8 +50,8 @@ impl Views {
 }
 
 impl Follower {
-    /// What has changed since the last call, if anything was written; a home without a memory has
-    /// nothing.
+    /// The changes since the last call, if anything was written; `None` for a home without a
+    /// database.
     pub fn change(&mut self) -> Result<Option<ListChange>, DriverError> {
         if self.store.as_ref().is_some_and(Store::is_replaced) {
             self.store = None;
@@ -68,7 +68,8 @@ impl Follower {
         let Some(store) = &self.store else {
             return Ok(None);
         };
-        // Asked before reading: what is written in between is seen twice rather than never.
+        // Read the version before the data: a concurrent write is then seen twice rather than
+        // never.
         let version = store.data_version()?;
         if self.data_version == Some(version) {
             return Ok(None);
