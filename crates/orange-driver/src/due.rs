@@ -25,7 +25,7 @@ pub(crate) enum Next {
 enum Earliest {
     /// At this instant.
     At(Timestamp),
-    /// Until the user unparks it: its harness is parked without an end.
+    /// When the user unparks its harness, which is parked without an end.
     Open,
 }
 

@@ -117,7 +117,7 @@ impl Agents {
         Ok(missing)
     }
 
-    /// Judges the runs that are still missing, for the same reason.
+    /// Judges the runs that are still missing, with the same evidence.
     fn look_again(
         &self,
         store: &mut Store,

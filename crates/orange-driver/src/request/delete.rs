@@ -11,12 +11,12 @@ use crate::DriverError;
 use crate::request::Requests;
 use crate::steps::Stepped;
 
-/// The result of deleting a task.
+/// The result of deleting or restoring a task.
 #[derive(Debug)]
 pub enum PutAway {
-    /// It is deleted or restored.
+    /// It is deleted, or restored; its directory is kept.
     Done {
-        /// Its directory, if it had one.
+        /// Where its directory is now, if it had one.
         directory: Option<PathBuf>,
         /// Whether that had already happened.
         already: bool,

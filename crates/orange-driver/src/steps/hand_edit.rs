@@ -59,8 +59,8 @@ impl Steps {
         Ok(is_decided)
     }
 
-    /// In a bound worktree the edit counts as the worker's. Elsewhere anything may have written it,
-    /// and the user is shown which command to run. Returns whether it is decided: what cannot be
+    /// In a bound worktree the edit counts as the worker's. Elsewhere its author is unknown, and a
+    /// notice shows the user which command to run. Returns whether it is decided: what cannot be
     /// determined yet is tried again.
     fn follow_hand(
         &self,

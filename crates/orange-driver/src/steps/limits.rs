@@ -15,8 +15,9 @@ use super::Steps;
 use crate::DriverError;
 
 impl Steps {
-    /// The limits that apply to a start. If the settings refuse starts in a full pool, the pool is
-    /// no limit for the user, who gets an error that lists which task has which workspace instead.
+    /// The limits that apply to a start. If the settings refuse starts in a full pool, the pool
+    /// does not limit the user: such a start fails with an error that lists which task has which
+    /// workspace.
     pub(crate) fn limits(&self, by: &Role) -> Result<Limits, DriverError> {
         let mut limits = self.context.settings(None)?.limits;
         let projects = self.context.projects()?;

@@ -1,4 +1,4 @@
-//! What a list shows of a task beside its row, without git.
+//! What a list shows about a task beyond its row, without git.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,36 +20,35 @@ use crate::context::ids;
 use crate::steps::pinned;
 use crate::views::Views;
 
-/// What a glance at a task shows.
+/// A quick view of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glance {
-    /// What works on it now, or will.
+    /// The harness that works on it now, or will.
     pub harness: HarnessName,
     /// The workflow it is pinned to.
     pub workflow: WorkflowName,
-    /// Where it can go, as far as its TASK.md tells; git is not asked.
+    /// Where it can go, judging by its TASK.md; git is not asked.
     pub ways: Vec<Way>,
-    /// How many reviews there may be.
+    /// The maximum number of reviews.
     pub rounds: Option<i64>,
-    /// The agent that can be brought back.
+    /// The agent that can be respawned.
     pub respawn: Option<Role>,
-    /// Messages that nobody has read.
+    /// The number of unread messages.
     pub unread: usize,
-    /// The commit that was handed over.
+    /// The commit that was submitted.
     pub submission: Option<Submission>,
 }
 
-/// Glances at tasks, one after the other.
+/// Takes quick views of tasks, one after the other.
 #[derive(Debug)]
 pub struct Glancer {
     context: Arc<Context>,
     store: Store,
-    /// A workflow is read once, however many tasks are pinned to it.
+    /// Each workflow is parsed once, however many tasks are pinned to it.
     workflows: BTreeMap<String, Workflow>,
 }
 
 impl Views {
-    /// Begins to glance at tasks.
     pub fn glancer(&self) -> Result<Glancer, DriverError> {
         Ok(Glancer {
             context: Arc::clone(&self.context),
@@ -60,7 +59,7 @@ impl Views {
 }
 
 impl Glancer {
-    /// What a glance at a task shows; nothing is written.
+    /// A quick view of a task; writes nothing.
     pub fn glance(&mut self, task: &TaskId) -> Result<Glance, DriverError> {
         if self.store.is_replaced() {
             self.store = Store::open_read_only(&self.context.home)?;
@@ -115,7 +114,7 @@ impl Glancer {
     }
 }
 
-/// The number that the count of reviews is held against.
+/// The limit that the workflow compares the number of reviews with.
 fn rounds(workflow: &Workflow) -> Option<i64> {
     let guards = workflow.edges.iter().filter_map(|edge| edge.when.as_ref());
     let mut all = guards.flat_map(When::comparisons);
@@ -124,7 +123,7 @@ fn rounds(workflow: &Workflow) -> Option<i64> {
     found.map(|comparison| comparison.value)
 }
 
-/// An agent that the status could have, and that is not there.
+/// An agent that the status could have and that is missing.
 fn missing_agent(workflow: &Workflow, task: &Task) -> Option<Role> {
     let state = workflow.state(&task.status)?;
     let is_gone = |role: &&Role| match task.runs.get(*role) {

@@ -1,4 +1,4 @@
-//! The list of tasks: what needs a person first, then what runs.
+//! The task list: what needs the user first, then what runs.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,21 +16,21 @@ use crate::agents::look::Seen;
 use crate::perform::unperformed::raise;
 use crate::views::Views;
 
-/// Which tasks are wanted.
+/// Which tasks to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Only those of this project.
     pub project: Option<ProjectName>,
     /// Only those in this status.
     pub status: Option<Status>,
-    /// Also those that have ended.
+    /// Also finished ones.
     pub ended: bool,
 }
 
-/// Tasks as of one commit, in the order in which they want to be looked at.
+/// Tasks as of one commit, most urgent first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overview {
-    /// The last commit that is seen in it.
+    /// The last commit that it includes.
     pub sequence: u64,
     pub tasks: Vec<TaskRow>,
     looked_at: BTreeMap<TaskId, AgentState>,
@@ -38,41 +38,41 @@ pub struct Overview {
 }
 
 impl Overview {
-    /// What is known of a task's agents.
+    /// The state of a task's agents.
     pub fn agent(&self, task: &TaskRow) -> AgentState {
         let looked_at = self.looked_at.get(&task.id).copied();
         looked_at.unwrap_or_else(|| decided(task, &[]))
     }
 
-    /// What the agents of a task seem to be doing; of several, what needs a person.
+    /// What the agents of a task seem to be doing; if they differ, what needs the user.
     pub fn doing(&self, task: &TaskRow) -> Doing {
         let doing = self.doing.get(&task.id).copied();
         doing.unwrap_or(Doing::Unknown)
     }
 }
 
-/// What a look at the agents of a task showed; of several, what is worst.
+/// The result of checking a task's agents; the worst one if there are several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AgentState {
-    /// There is none, or it is only being started or ended.
+    /// There is none, or it is still being started or ended.
     None,
-    /// It runs.
+    /// It is running.
     Alive,
-    /// Nobody can tell.
+    /// Its state cannot be determined.
     Unknown,
-    /// It has ended by itself.
+    /// It has exited on its own.
     Dead,
 }
 
 impl Views {
-    /// The tasks that are wanted, with one look at all agents; nothing is written.
+    /// The requested tasks, with one check of all agents; writes nothing.
     pub fn list(&self, wanted: &Wanted) -> Result<Overview, DriverError> {
         let store = match Store::open_read_only(&self.context.home) {
-            // Where nothing was ever stored, nothing is wrong with asking.
+            // A home without a database has no tasks, which is not an error.
             Err(StoreError::Missing { .. }) => return Ok(Overview::default()),
             store => store?,
         };
-        // What cannot be told is no reason to list nothing.
+        // A failure here must not prevent the listing.
         let unperformed = self.performer.unperformed(&store).unwrap_or_default();
         let listed = store.rows(&RowFilter {
             project: wanted.project.clone(),
@@ -83,10 +83,10 @@ impl Views {
         let mut tasks = listed.rows;
         raise(&mut tasks, &unperformed);
         let looked_at = self.agents_in(&store, &tasks);
-        // One that is seen dead does nothing, whatever it told last.
+        // An agent that is found dead does nothing, whatever it reported last.
         let is_alive = |row: &&TaskRow| looked_at.get(&row.id) == Some(&AgentState::Alive);
         let doing = self.doing_of(tasks.iter().filter(is_alive));
-        // Rows come in the order of their ids, which stays the order of what is alike.
+        // Rows come sorted by id, and the sort is stable, so ties stay in that order.
         tasks.sort_by_cached_key(|row| (rank(row), since(row)));
         Ok(Overview {
             sequence: listed.sequence,
@@ -96,7 +96,7 @@ impl Views {
         })
     }
 
-    /// What one look shows of the agents of these tasks that are believed alive.
+    /// The state of the agents that these tasks believe alive, from one tmux listing.
     pub fn agents(&self, tasks: &[TaskRow]) -> Result<BTreeMap<TaskId, AgentState>, DriverError> {
         Ok(self.agents_in(&Store::open_read_only(&self.context.home)?, tasks))
     }
@@ -111,7 +111,7 @@ impl Views {
         if alive.peek().is_some() {
             let alive: Vec<&TaskRow> = alive.collect();
             let look = self.context.tmux.list();
-            // Runs that cannot be read are unknown, and no reason to list nothing.
+            // Runs that cannot be read are unknown, which must not prevent the listing.
             let runs = store.runs_of(alive.iter().map(|row| &row.id));
             let runs = runs.unwrap_or_default();
             let looked = alive.into_iter().map(|row| {
@@ -124,7 +124,7 @@ impl Views {
         looked_at
     }
 
-    /// What the agents of these tasks that are believed alive seem to be doing.
+    /// What the agents that these tasks believe alive seem to be doing.
     pub fn doing_of<'a>(
         &self,
         tasks: impl IntoIterator<Item = &'a TaskRow>,
@@ -167,7 +167,7 @@ impl Views {
             })
         });
         let seen: Result<Vec<Seen>, DriverError> = seen.collect();
-        // A look that fails is unknown, and no reason to list nothing.
+        // A failed check is unknown, which must not prevent the listing.
         seen.map_or(AgentState::Unknown, |seen| decided(row, &seen))
     }
 }
@@ -181,13 +181,13 @@ fn is_alive(run: &Run) -> bool {
 }
 
 impl AgentState {
-    /// What is known of a task's agents without a look at them.
+    /// The state of a task's agents without checking them.
     pub fn unseen(row: &TaskRow) -> AgentState {
         decided(row, &[])
     }
 }
 
-/// What is worst of what was decided and seen.
+/// The worst of the recorded and observed states.
 fn decided(row: &TaskRow, seen: &[Seen]) -> AgentState {
     let states = row.runs.values().map(|run| match &run.state {
         RunState::Starting | RunState::Ending => AgentState::None,
@@ -204,7 +204,7 @@ fn decided(row: &TaskRow, seen: &[Seen]) -> AgentState {
     states.max().unwrap_or(AgentState::None)
 }
 
-/// What needs a person first, then what runs, then what waits, then what has ended.
+/// Tasks that need the user first, then running, waiting, queued and finished ones.
 fn rank(row: &TaskRow) -> u8 {
     match row.kind {
         _ if !row.attention.is_empty() => 0,
@@ -216,7 +216,7 @@ fn rank(row: &TaskRow) -> u8 {
     }
 }
 
-/// What has waited longest comes first; of what has ended, what ended last.
+/// The longest waiting first; of finished tasks, the latest first.
 fn since(row: &TaskRow) -> (i64, Reverse<i64>) {
     let millis = row.entered_at.map_or(i64::MIN, Timestamp::millis);
     if row.kind == Some(Kind::Terminal) {

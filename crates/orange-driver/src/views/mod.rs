@@ -1,4 +1,4 @@
-//! What users and supervisors are shown; nothing here changes a task.
+//! Views for users and supervisors; nothing here changes a task.
 
 pub(crate) mod attention;
 pub(crate) mod await_status;
@@ -19,7 +19,7 @@ use crate::schedule::Scheduler;
 use crate::steps::Steps;
 use crate::workspaces::Workspaces;
 
-/// Answers questions; nothing here changes a task.
+/// Answers queries; changes no task.
 #[derive(Clone, Debug)]
 pub struct Views {
     context: Arc<Context>,

@@ -1,4 +1,4 @@
-//! Tells a person what needs them, each thing once.
+//! Notifies the user of what needs them, each thing once.
 
 use orange_config::LogLevel;
 use orange_config::clock;
@@ -10,11 +10,11 @@ use super::attention::Attended;
 use crate::DriverError;
 use crate::views::Views;
 
-/// How many things are told in words at once; who missed more than that looks at the queue.
+/// How many items one notification spells out; for the rest the user looks at the queue.
 const IN_WORDS: usize = 3;
 
 impl Views {
-    /// Tells a person of what needs them and was not told before.
+    /// Notifies the user of what needs them and was not reported before.
     pub fn notify_of_news(&self) -> Result<(), DriverError> {
         let settings = self.context.settings(None)?.notify;
         if !settings.desktop && !settings.bell && settings.webhook.is_none() {
@@ -34,7 +34,8 @@ impl Views {
         let mut store = self.context.store()?;
         let mut taken = Vec::new();
         for attended in news {
-            // Taken first: who is killed in between has told nobody, and nobody is told twice.
+            // Taken before sending: a process killed in between has sent nothing, and nothing is
+            // sent twice.
             if store.take_notification(&attended.item.key, clock::now())? {
                 taken.push(attended);
             }

@@ -1,4 +1,4 @@
-//! Answers questions; nothing here writes.
+//! Queries about tasks; nothing here writes.
 
 use orange_config::clock;
 use orange_engine::Workflow;
@@ -23,29 +23,29 @@ use crate::workspaces::repository::BranchQuestion;
 /// A task with everything there is to show.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// The task and what it is pinned to.
+    /// The task and the workflow it is pinned to.
     pub stored: StoredTask,
-    /// What is to be done, and how far it has come.
+    /// Its pending effects and their progress.
     pub pending: Vec<Pending>,
     /// Its runs, in order.
     pub runs: Vec<RunRecord>,
     pub workspace: Option<WorkspaceRecord>,
     /// Its messages, read ones included.
     pub inbox: Vec<InboxEntry>,
-    /// What a look at the agents showed that are believed alive; it changed nothing.
+    /// What a check of the agents believed alive showed; it changed nothing.
     pub seen: Vec<Seen>,
-    /// What its live agents seem to be doing, by what they told.
+    /// What its live agents seem to be doing, from their events.
     pub activities: Vec<RunActivity>,
-    /// What its start waits for, if it is in a queue, and what starts of its agents wait for.
+    /// What its start waits for, if it is queued, and what the starts of its agents wait for.
     pub waits: Vec<Wait>,
-    /// Whether what is to be done is due, and no process performs it.
+    /// Whether effects are due that no process performs.
     pub is_unperformed: bool,
-    /// The tasks that are a part of it.
+    /// Its child tasks.
     pub children: Vec<Standing>,
 }
 
 impl Shown {
-    /// The tasks it belongs with, by what they are to it.
+    /// Its parent and children, labelled.
     pub fn family(&self) -> Vec<(&'static str, String)> {
         let parent = self.stored.task.queueing.parent.as_ref();
         let parent = parent.map(|parent| ("parent", parent.to_string()));
@@ -64,20 +64,19 @@ impl Shown {
     }
 }
 
-/// Where a task can go, and what each way still needs.
+/// Where a task can go, and what each transition still needs.
 #[derive(Clone, Debug)]
 pub struct Outlook {
-    /// The ways, in the order of the workflow.
+    /// The transitions, in the order of the workflow.
     pub ways: Vec<Way>,
-    /// What could not be told, one sentence each.
+    /// What could not be determined, one sentence each.
     pub unknown: Vec<String>,
 }
 
-/// Why a task is where it is.
+/// Why a task has its current status.
 pub type Why = Explanation;
 
 impl Views {
-    /// A task with everything there is to show.
     pub fn show(&self, task: &TaskId) -> Result<Shown, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let stored = store.require(task)?;
@@ -90,7 +89,7 @@ impl Views {
             is_unperformed: self.performer.is_unperformed(&store, task)?,
             runs,
             seen,
-            // Settings with a mistake keep nobody from looking; the outlook tells of them.
+            // Invalid settings must not prevent showing a task; the outlook reports them.
             waits: self.scheduler.waits(&store, task).unwrap_or_default(),
             children: store.children(task)?,
             workspace: store.workspace_of(task)?,
@@ -98,7 +97,7 @@ impl Views {
         })
     }
 
-    /// What happened to a task after a version, in order.
+    /// The events of a task after a version, in order.
     pub fn history(&self, task: &TaskId, after: u64) -> Result<Vec<Event>, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         store.require(task)?;
@@ -116,7 +115,7 @@ impl Views {
         pinned(&store.require(task)?)
     }
 
-    /// What every step from here would still need, as far as a look can tell.
+    /// What every step from here would still need, as far as reading can determine.
     pub fn outlook(&self, task: &TaskId) -> Result<Outlook, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let stored = store.require(task)?;

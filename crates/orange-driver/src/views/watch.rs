@@ -1,4 +1,4 @@
-//! What a supervisor has to know of each task.
+//! What the supervisor has to know about each task.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,35 +21,34 @@ use crate::due::{Next, is_waiting, next};
 use crate::steps::pinned;
 use crate::views::Views;
 
-/// A task, as far as watching it needs.
+/// A task, reduced to what watching it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     pub task: TaskId,
-    /// Whether it has come to its end.
+    /// Whether it has ended.
     pub is_over: bool,
     /// The agents that are believed alive.
     pub runs: Vec<WatchedRun>,
-    /// Where its TASK.md lies while a workspace is bound.
+    /// The folder of its TASK.md while a workspace is bound.
     pub worktree: Option<PathBuf>,
-    /// When something is to be performed for it.
+    /// When its next effect is due.
     pub due: Option<Timestamp>,
-    /// The run that would be started next.
+    /// The run that would start next.
     pub starts: Option<RunId>,
-    /// Whether what is to be done first ends somebody, or gives a workspace back.
+    /// Whether its first due effect ends an agent or releases a workspace.
     pub ends: bool,
-    /// When its status has lasted too long.
+    /// When its status times out.
     pub times_out: Option<Timestamp>,
 }
 
 /// An agent that is believed alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchedRun {
-    /// Which start of it.
     pub run: RunId,
     pub role: Role,
-    /// Where it is; nothing when whoever started it died before saying so.
+    /// Its pane; `None` when the process that started it died before recording it.
     pub pane: Option<Pane>,
-    /// Where what it tells is written.
+    /// The folder that its events are written to.
     pub directory: PathBuf,
 }
 
@@ -57,26 +56,26 @@ pub struct WatchedRun {
 #[derive(Debug)]
 pub struct Change {
     pub task: TaskId,
-    /// What it is now; one that cannot be read keeps no other from being watched.
+    /// Its current state; a task that cannot be read does not block the others.
     pub watched: Result<Watched, DriverError>,
 }
 
-/// Tells what has changed since it was asked last.
+/// Reports what has changed since the last call.
 #[derive(Debug)]
 pub struct Watcher {
     context: Arc<Context>,
     store: Store,
-    /// A workflow is read once, however many tasks are pinned to it.
+    /// Each workflow is parsed once, however many tasks are pinned to it.
     workflows: BTreeMap<String, Workflow>,
     sequence: u64,
-    /// Tasks that could not be read; they are tried again with every call.
+    /// Tasks that could not be read; every call tries them again.
     unread: BTreeSet<TaskId>,
 }
 
 impl Views {
-    /// Begins to watch: everything counts as changed.
+    /// Starts to watch: everything counts as changed.
     pub fn watcher(&self) -> Result<Watcher, DriverError> {
-        // A home in which nothing was ever created has no database; this makes it.
+        // A home in which nothing was ever created has no database; this creates it.
         drop(self.context.store()?);
         Ok(Watcher {
             context: Arc::clone(&self.context),
@@ -87,7 +86,7 @@ impl Views {
         })
     }
 
-    /// Connects to tmux; what is heard is told.
+    /// Connects to tmux; passes on everything it reports.
     pub fn control(&self, tell: impl Fn(Heard) + Send + 'static) -> Result<Control, DriverError> {
         Ok(self.context.tmux.control(tell)?)
     }
@@ -97,7 +96,7 @@ impl Watcher {
     /// The tasks that have changed since the last call.
     pub fn changes(&mut self) -> Result<Vec<Change>, DriverError> {
         if self.store.is_replaced() {
-            // A rebuild has put another database in its place, and counts anew.
+            // A rebuild has put another database in its place, which counts from zero.
             self.store = Store::open_read_only(&self.context.home)?;
             self.sequence = 0;
         }
@@ -116,7 +115,7 @@ impl Watcher {
         Ok(tasks)
     }
 
-    /// When the next parked harness can be used again, if one will by itself.
+    /// When the next parked harness is unparked automatically, if any.
     pub fn next_unparking(&self) -> Result<Option<Timestamp>, DriverError> {
         let parked = self.store.parked(clock::now())?.into_iter();
         Ok(parked.filter_map(|parking| parking.until).min())
@@ -174,7 +173,7 @@ impl Watcher {
         })
     }
 
-    /// The run that would be started, unless something else has to be done first.
+    /// The run that would be started, unless something else comes first.
     fn start_in(&self, id: &TaskId) -> Result<Option<RunId>, DriverError> {
         let pending = self.store.pending(id)?;
         let mut waiting = pending.into_iter().filter(is_waiting).peekable();
@@ -197,7 +196,7 @@ impl Watcher {
             self.workflows
                 .insert(stored.workflow_text.clone(), workflow);
         }
-        // Just looked for, or just put there.
+        // It was found, or was just inserted.
         self.workflows
             .get(&stored.workflow_text)
             .ok_or_else(|| DriverError::WorkflowInvalid {

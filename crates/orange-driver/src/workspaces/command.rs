@@ -8,11 +8,12 @@ use orange_store::WorkspaceRecord;
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
-/// How many seconds a command of a workflow or a script of a project may take when neither says.
+/// The default timeout in seconds for a workflow's command or a project's script.
 pub(crate) const USUAL_TIMEOUT: u64 = 600;
 
 impl Workspaces {
-    /// A command of a workflow; it learns what it runs for, so that it is known when it calls back.
+    /// A command of a workflow; its variables say what it runs for, so that it is recognized when
+    /// it calls orange.
     pub(crate) fn own_command(
         &self,
         task: &Task,

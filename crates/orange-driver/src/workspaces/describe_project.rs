@@ -1,4 +1,4 @@
-//! What a repository would be registered as.
+//! Describes the project that a repository would become.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::DriverError;
 use crate::workspaces::Workspaces;
 
 impl Workspaces {
-    /// The project that registering would make of a directory; nothing is written.
+    /// The project that registering a directory would create; writes nothing.
     pub(crate) fn described_project(
         &self,
         directory: &Path,
@@ -38,7 +38,7 @@ impl Workspaces {
             }
             base => base?,
         };
-        // What is kept as text must not become another path.
+        // The path is stored as text and must not turn into another path.
         let plain = path.to_str().filter(|it| !it.contains(char::is_control));
         if plain.is_none() {
             return Err(wrong(
@@ -63,7 +63,7 @@ impl Workspaces {
     }
 }
 
-/// What the remote calls its default branch, else the usual name, else what is checked out.
+/// The remote's default branch, else the usual name, else the checked-out branch.
 fn default_branch(git: &Git, path: &Path) -> Result<Option<BranchName>, DriverError> {
     match git.default_branch(None) {
         Ok(branch) => Ok(Some(branch)),

@@ -9,7 +9,7 @@ use crate::DriverError;
 use crate::workspaces::Workspaces;
 
 impl Workspaces {
-    /// How much a task has changed, uncommitted work included.
+    /// How much a task has changed, including uncommitted work.
     pub fn extent(&self, task: &TaskId) -> Result<Extent, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
@@ -28,8 +28,8 @@ impl Workspaces {
         })
     }
 
-    /// The difference between a task's branch and where it began, and the work in its worktree
-    /// that is not committed.
+    /// The diff between a task's branch and its starting point, and the uncommitted work in its
+    /// worktree.
     pub fn diff(&self, task: &TaskId, stat: bool, colour: bool) -> Result<Difference, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         let task = store.require(task)?.task;
@@ -50,7 +50,7 @@ impl Workspaces {
     }
 }
 
-/// The commits of the default branch and of the task's for which a merge was last decided.
+/// The default branch's and the task's commit for which a merge was last decided.
 fn last_merge(store: &Store, task: &TaskId) -> Result<Option<(CommitId, CommitId)>, DriverError> {
     let events = store.events(task, 0)?.into_iter().rev();
     let mut merges = events.filter_map(|it| match it.event.fact {

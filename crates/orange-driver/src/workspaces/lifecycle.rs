@@ -1,7 +1,7 @@
-//! A task's worktree: reserved, checked out, bound, and given back.
+//! A task's worktree: reserves, checks out, binds and releases it.
 //!
-//! Invariant: nothing here deletes work. What is unsaved when a worktree is given back is in a
-//! rescue, and a worktree that cannot be made clean leaves the pool as it is.
+//! Invariant: nothing here deletes work. Work that is unsaved when a worktree is released goes into
+//! a rescue, and a worktree that cannot be made clean leaves the pool as it is.
 
 use orange_config::Project;
 use orange_config::clock;
@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::workspaces::Workspaces;
 
 impl Workspaces {
-    /// Makes sure that the task has a worktree on its branch that can be worked in, with TASK.md.
+    /// Makes sure that the task has a usable worktree on its branch, with TASK.md.
     pub(crate) fn acquire(
         &self,
         store: &mut Store,
@@ -43,7 +43,7 @@ impl Workspaces {
             .context
             .lock_workspace(&workspace.name)
             .map_err(Failure::passing)?;
-        // A failure leaves the reservation: the next try, or a release, goes on from there.
+        // A failure leaves the reservation: the next try, or a release, continues from there.
         let git = self.open_repository(&project).map_err(Failure::passing)?;
         let acquired = check_out(store, &git, task, &project, &workspace)?;
         notices.extend(told(&acquired));
@@ -71,8 +71,8 @@ impl Workspaces {
         Ok(EffectOutcome::Bound(workspace.name))
     }
 
-    /// Moves what an earlier task left in the place of the task's file, where nobody reads it any
-    /// more; what is to be said about it, if anything was there.
+    /// Moves aside what an earlier task left in place of the task's file, where nothing reads it
+    /// any more; returns a notice about it, if there was anything.
     fn keep_what_was_left(
         &self,
         worktree: &Worktree<'_>,
@@ -96,9 +96,9 @@ impl Workspaces {
         Ok(moved.first().map(told))
     }
 
-    /// Tears down, takes TASK.md out, saves what is unsaved, and leaves the branch.
+    /// Tears down, removes TASK.md, saves unsaved work, and leaves the branch.
     ///
-    /// The branch and its commits stay where they are. A worktree that cannot be made clean without
+    /// The branch and its commits stay as they are. A worktree that cannot be made clean without
     /// losing something is left as it is, and leaves the pool.
     pub(crate) fn release(
         &self,
@@ -137,8 +137,8 @@ impl Workspaces {
         Ok(EffectOutcome::Done)
     }
 
-    /// Runs the project's teardown in a worktree that is still the task's. That it fails keeps
-    /// nobody from getting the workspace back; it is said.
+    /// Runs the project's teardown in a worktree that is still the task's. A failure does not block
+    /// the release; it becomes a notice.
     fn tear_down(
         &self,
         git: &Git,
@@ -167,7 +167,7 @@ impl Workspaces {
     }
 }
 
-/// A workspace as git knows it.
+/// The workspace in the form that git operations take.
 pub(crate) fn slot(workspace: &WorkspaceRecord) -> Slot<'_> {
     Slot {
         name: &workspace.name,
@@ -175,9 +175,9 @@ pub(crate) fn slot(workspace: &WorkspaceRecord) -> Slot<'_> {
     }
 }
 
-/// Brings the worktree onto the branch; one that exists is used, else it is made.
+/// Checks out the branch in the worktree, creating the worktree if needed.
 ///
-/// A place that something else is in leaves the pool, and the next try takes another.
+/// A path that something else occupies leaves the pool, and the next try takes another.
 fn check_out<'git>(
     store: &mut Store,
     git: &'git Git,
@@ -196,7 +196,7 @@ fn check_out<'git>(
     let refusal = match git.acquire(&acquire) {
         Ok(Acquisition::Acquired(acquired)) => return Ok(acquired),
         Ok(Acquisition::Refused(refusal)) => refusal,
-        // No try will make the name a better one.
+        // A retry does not make the name valid.
         Err(error @ GitError::BadName { .. }) => return Err(Failure::for_good(error)),
         Err(error) => return Err(Failure::passing(error)),
     };
@@ -215,7 +215,7 @@ fn check_out<'git>(
     Err(Failure::for_good(refusal.hint()))
 }
 
-/// What a person should know about a worktree that was just checked out.
+/// What the user should know about a worktree that was just checked out.
 fn told(acquired: &Acquired<'_>) -> Vec<String> {
     let mut said = Vec::new();
     if let Freshness::Stale(reason) = &acquired.freshness {

@@ -1,4 +1,4 @@
-//! The workspaces of a project: shown, and made ahead.
+//! Lists the workspaces of a project, and creates them in advance.
 
 use std::path::PathBuf;
 
@@ -60,7 +60,7 @@ impl Workspaces {
         let projects = self.meant_projects(project)?;
         let store = match Store::open_read_only(&self.context.home) {
             Ok(store) => store,
-            // Without a memory there is no pool yet.
+            // Without a database there is no pool yet.
             Err(StoreError::Missing { .. }) => return Ok(Vec::new()),
             Err(error) => return Err(error.into()),
         };
@@ -74,7 +74,7 @@ impl Workspaces {
         Ok(all)
     }
 
-    /// The project of a name, or every project.
+    /// The project with this name, or every project.
     pub(crate) fn meant_projects(
         &self,
         name: Option<&ProjectName>,
@@ -86,8 +86,8 @@ impl Workspaces {
         })
     }
 
-    /// Makes worktrees ahead of their first use, so that the first tasks need not wait for them;
-    /// the whole pool when nobody says how many.
+    /// Creates worktrees in advance, so that the first tasks need not wait for them; the whole pool
+    /// by default.
     pub fn init_workspaces(
         &self,
         project: Option<&ProjectName>,
@@ -140,14 +140,14 @@ impl Workspaces {
         }
         let made = git.prepare(&slot(record), Some(&project.default_branch))?;
         if made.is_err() {
-            // Something else is there; it is left alone, and the pool goes on without it.
+            // Something else is there; leave it alone, and continue without this workspace.
             store.retire_workspace(&record.name)?;
         }
         Ok(())
     }
 }
 
-/// Whether a workspace is what it was when it was listed; asked with its lock held.
+/// Whether a workspace is unchanged since it was listed; the caller holds its lock.
 pub(crate) fn is_unchanged(store: &Store, record: &WorkspaceRecord) -> Result<bool, DriverError> {
     Ok(store.workspaces(&record.project)?.contains(record))
 }

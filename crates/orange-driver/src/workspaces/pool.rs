@@ -1,4 +1,4 @@
-//! Which workspace a task gets, kept by the commit that plans it.
+//! Picks a task's workspace, reserved in the commit that plans it.
 
 use orange_config::{Project, WhenFull};
 use orange_engine::Task;
@@ -13,11 +13,11 @@ use crate::failure::Failure;
 use crate::workspaces::Workspaces;
 
 impl Workspaces {
-    /// The workspace that a plan needs to be kept for its task, if there is one.
+    /// The workspace to reserve for the task of a plan, if there is one.
     ///
-    /// Without one the plan is recorded all the same: that the pool is exhausted is what acquiring
-    /// will say, and the workflow answers it. Where the settings want it refused, whoever asks is
-    /// told, and nothing is recorded.
+    /// Without one the plan is recorded all the same: acquiring will report that the pool is
+    /// exhausted, and the workflow reacts to that. If the settings refuse starts in a full pool,
+    /// the caller gets an error and nothing is recorded.
     pub(crate) fn workspace_to_reserve(
         &self,
         store: &mut Store,
@@ -33,14 +33,14 @@ impl Workspaces {
         if !wants || store.workspace_of(&task.id)?.is_some() {
             return Ok(None);
         }
-        // A project that is not registered is a failure of acquiring, not of the decision.
+        // An unregistered project is a failure of acquiring, not of the decision.
         let Ok(projects) = self.context.projects() else {
             return Ok(None);
         };
         let Ok(project) = projects.require(&task.project) else {
             return Ok(None);
         };
-        // So are settings with a mistake.
+        // So are invalid settings.
         let Ok(settings) = self.context.settings(Some(project)) else {
             return Ok(None);
         };
@@ -51,7 +51,7 @@ impl Workspaces {
         Ok(found)
     }
 
-    /// A free workspace, or a new one while the pool has room; nothing when it is exhausted.
+    /// A free workspace, or a new one while the pool has room; `None` when it is exhausted.
     pub(crate) fn candidate(
         &self,
         store: &mut Store,
@@ -59,7 +59,7 @@ impl Workspaces {
         pool_size: u32,
     ) -> Result<Option<WorkspaceName>, DriverError> {
         let all = store.workspaces(&project.name)?;
-        // A pool that was made smaller may have more free workspaces than it has room for.
+        // A pool that was shrunk may have more free workspaces than it has room for.
         let held = all.iter().filter(|it| {
             matches!(
                 it.state,
@@ -76,7 +76,7 @@ impl Workspaces {
         self.add_to_pool(store, project, number).map(Some)
     }
 
-    /// Adds a workspace to the pool, by name only; its worktree is made when it is needed.
+    /// Adds a workspace to the pool, by name only; its worktree is created when needed.
     pub(crate) fn add_to_pool(
         &self,
         store: &mut Store,
@@ -90,8 +90,8 @@ impl Workspaces {
         Ok(name)
     }
 
-    /// Keeps a workspace for a task whose plan could not: it began with this wish, or its first
-    /// workspace turned out to be unusable.
+    /// Reserves a workspace for a task whose plan could not: the task's creation planned it, or its
+    /// first workspace turned out to be unusable.
     pub(crate) fn reserve(
         &self,
         store: &mut Store,
@@ -121,7 +121,7 @@ impl Workspaces {
     }
 }
 
-/// Whether somebody waits for the answer who can be told; a line written by hand has nobody.
+/// Whether a caller waits for the answer and can get an error; a manual edit has no caller.
 fn is_refusable(cause: &Cause) -> bool {
     match cause {
         Cause::Request(request) => !matches!(request.ask, Ask::HandEdit { .. }),
@@ -129,7 +129,7 @@ fn is_refusable(cause: &Cause) -> bool {
     }
 }
 
-/// Who has the workspaces that somebody else would need.
+/// The error that lists which task holds which workspace.
 fn pool_full(store: &Store, task: &Task, size: u32) -> Result<DriverError, DriverError> {
     let all = store.workspaces(&task.project)?.into_iter();
     let holders = all.filter_map(|it| match it.state {

@@ -1,8 +1,8 @@
-//! What each workspace adds to every port, distinct within a home.
+//! Each workspace's port offset, unique within a home.
 //!
-//! The numbers are links in the folder of the pool, `.ports/<number>` to the workspace's name. A
-//! link is made whole or not at all and never over another, so two never get one number, and it
-//! stays when the database is lost.
+//! The numbers are symlinks in the pool's folder, `.ports/<number>` to the workspace's name.
+//! Creating a symlink is atomic and never replaces another, so no two workspaces get the same
+//! number, and it survives the loss of the database.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -15,12 +15,11 @@ use orange_engine::names::WorkspaceName;
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
-/// How far apart the ports of two workspaces are.
+/// The distance between the ports of two workspaces.
 const PORTS: u32 = 100;
 
 impl Workspaces {
-    /// What a workspace adds to every port, if it has got a number yet; the person's own checkout
-    /// adds nothing.
+    /// A workspace's port offset, if it has a number yet; the user's own checkout has none.
     pub(crate) fn port_offset(&self, name: &WorkspaceName) -> Result<Option<u32>, DriverError> {
         let numbers = self.port_numbers()?;
         let own = numbers.iter().filter(|(_, holder)| holder == name.as_str());
@@ -28,7 +27,7 @@ impl Workspaces {
         Ok(own.map(|number| number.saturating_mul(PORTS)))
     }
 
-    /// The same, with a number that nobody else has if it has none.
+    /// The same, but assigns a unique number if it has none.
     pub(crate) fn require_port_offset(&self, name: &WorkspaceName) -> Result<u32, DriverError> {
         let folder = self.ports();
         let mut folders = DirBuilder::new();
@@ -43,7 +42,7 @@ impl Workspaces {
             let number = (1..=u32::MAX).find(is_free).unwrap_or(u32::MAX);
             match symlink(name.as_str(), folder.join(number.to_string())) {
                 Ok(()) => {}
-                // Somebody else was faster; then the next one.
+                // Another process was faster; try the next number.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(self.ports_failed(&error)),
             }
@@ -60,7 +59,7 @@ impl Workspaces {
             let entry = entry.map_err(|error| self.ports_failed(&error))?;
             let name = entry.file_name();
             let number = name.to_str().and_then(|name| name.parse().ok());
-            // What somebody else put there counts for nobody, and its number is not given away.
+            // A foreign entry belongs to no workspace, but its number is not assigned either.
             if let Some(number) = number {
                 let holder = fs::read_link(entry.path()).unwrap_or_default();
                 numbers.push((number, holder.to_string_lossy().into_owned()));

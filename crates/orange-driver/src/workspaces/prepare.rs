@@ -1,7 +1,7 @@
-//! Makes a worktree a working copy: included files, setup, and teardown.
+//! Prepares a worktree: included files, setup, and teardown.
 //!
-//! Scripts come from the person's own configuration, never from the repository. A script may be
-//! run twice, because whoever runs it may be killed; what an earlier try left running is ended
+//! Scripts come from the user's own configuration, never from the repository. A script may run
+//! twice, because the process that runs it may be killed; what an earlier try left running is ended
 //! first.
 
 use std::fs::OpenOptions;
@@ -31,9 +31,9 @@ const SHOWN: usize = 5;
 /// A script of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Script {
-    /// Before a task's agents come.
+    /// Runs before a task's agents start.
     Setup,
-    /// After they went.
+    /// Runs after they have ended.
     Teardown,
 }
 
@@ -55,7 +55,8 @@ impl Script {
 }
 
 impl Workspaces {
-    /// Copies what `.worktreeinclude` names; says what could not be copied.
+    /// Copies the files that `.worktreeinclude` names; returns a notice about those it could not
+    /// copy.
     pub(crate) fn include_files(
         &self,
         git: &Git,
@@ -83,7 +84,7 @@ impl Workspaces {
         )))
     }
 
-    /// Runs a script of the project in a workspace, its output in a log of the task.
+    /// Runs a script of the project in a workspace, with its output in a log of the task.
     pub(crate) fn run_script(
         &self,
         script: Script,
@@ -118,13 +119,14 @@ impl Workspaces {
         }
     }
 
-    /// Ends what a script has left running; the run's id that its processes carry.
+    /// Ends what a script has left running; returns the run id that its processes carry.
     pub(crate) fn end_script(&self, script: Script, task: &Task) -> Result<RunId, Failure> {
         let ended = self.end_left_running(script.name(), task);
         ended.map_err(Failure::passing)
     }
 
-    /// Ends what a command for a task has left running; the run's id that its processes carry.
+    /// Ends what a command for a task has left running; returns the run id that its processes
+    /// carry.
     pub(crate) fn end_left_running(&self, name: &str, task: &Task) -> Result<RunId, DriverError> {
         let run = self.context.script_run(name, &task.id);
         match process::end(&run, &[], &[], self.context.bounds.patience) {

@@ -1,4 +1,4 @@
-//! Records where a project's remote is; only the user accepts another.
+//! Records a project's remote; only the user may accept another.
 
 use orange_config::{Project, Projects};
 use orange_effects::git::{Git, RemoteAddress};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
-/// The keys of `projects.json` for an address; an empty one says that there is no remote.
+/// The keys of `projects.json` for an address; an empty one means that there is no remote.
 pub(crate) fn keys(address: Option<&RemoteAddress>) -> Vec<(&'static str, Value)> {
     let fetch = address.map_or("", |it| it.fetch.as_str());
     let mut keys = vec![("remote", json!(fetch))];
@@ -16,7 +16,7 @@ pub(crate) fn keys(address: Option<&RemoteAddress>) -> Vec<(&'static str, Value)
     keys
 }
 
-/// A repository that uses its remote only as it is recorded for a project.
+/// A repository that uses its remote only as recorded for the project.
 pub(crate) fn registered(git: Git, project: &Project) -> Git {
     let Some(fetch) = &project.remote else {
         return git;
@@ -29,8 +29,8 @@ pub(crate) fn registered(git: Git, project: &Project) -> Git {
 }
 
 impl Workspaces {
-    /// Records where a project's remote is, if nobody did: what the repository's configuration
-    /// says before the first agent can write it.
+    /// Records a project's remote, if it is not recorded yet, from the repository's configuration
+    /// before the first agent can change that.
     pub(crate) fn record_remote(&self, project: &mut Project) -> Result<(), DriverError> {
         if project.remote.is_some() {
             return Ok(());

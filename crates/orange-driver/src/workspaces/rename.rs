@@ -8,17 +8,17 @@ use orange_store::{Store, WorkspaceState};
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
-/// A branch that has another name now.
+/// A branch that was renamed.
 pub(crate) struct RenamedBranch {
     from: BranchName,
     to: BranchName,
 }
 
 impl Workspaces {
-    /// Renames the branch in the task's worktree, where a request names one that does not exist.
+    /// Renames the branch in the task's worktree, if a request names one that does not exist.
     ///
-    /// It happens before the decision, which is about the new branch. A process that dies in
-    /// between leaves what `git branch -m` would leave, and the same request then goes through.
+    /// This happens before the decision, which is about the new branch. A process that dies in
+    /// between leaves what `git branch -m` would leave, and the same request then succeeds.
     pub(crate) fn rename_branch(
         &self,
         store: &Store,
@@ -51,7 +51,7 @@ impl Workspaces {
         }))
     }
 
-    /// Takes a renaming back whose request was refused.
+    /// Undoes a rename whose request was refused.
     pub(crate) fn undo_rename(
         &self,
         store: &Store,
@@ -66,7 +66,7 @@ impl Workspaces {
         Ok(worktree.rename_branch(&renamed.to, &renamed.from)?)
     }
 
-    /// Names the task's tmux session after its branch; repeating `update --branch` does it again.
+    /// Names the task's tmux session after its branch; running `update --branch` again repeats it.
     pub(crate) fn rename_session(&self, store: &Store, id: &TaskId) -> Result<(), DriverError> {
         let task = store.require(id)?.task;
         if task.runs.is_empty() {

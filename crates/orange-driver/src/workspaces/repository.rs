@@ -1,4 +1,4 @@
-//! A task's repository, and what gates ask about its branch.
+//! A task's repository, and the facts that gates need about its branch.
 
 use orange_config::Project;
 use orange_effects::git::{AskFacts, Git, GitError};
@@ -11,19 +11,19 @@ use super::registered_remote::registered;
 use crate::DriverError;
 use crate::workspaces::Workspaces;
 
-/// What is asked about a branch, beyond what is recorded of the task.
+/// A question about a branch, beyond what is recorded for the task.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BranchQuestion<'a> {
-    /// The branch, when it is not the task's.
+    /// The branch, if it is not the task's.
     pub(crate) branch: Option<&'a BranchName>,
-    /// The commit that a request speaks for.
+    /// The commit that a request names.
     pub(crate) head: Option<&'a CommitId>,
-    /// Whether a merge is asked for, which is decided for what the remote has now.
+    /// Whether the request is a merge, which is decided against the remote's current state.
     pub(crate) merges: bool,
 }
 
 impl Workspaces {
-    /// The project of a task, and its repository as it is configured now.
+    /// The project of a task, and its repository as configured now.
     pub(crate) fn repository_of(&self, task: &Task) -> Result<(Project, Git), DriverError> {
         let projects = self.context.projects()?;
         let project = projects.require(&task.project)?.clone();
@@ -31,7 +31,7 @@ impl Workspaces {
         Ok((project, git))
     }
 
-    /// The repository of a project as it is configured now.
+    /// The repository of a project as configured now.
     pub(crate) fn open_repository(&self, project: &Project) -> Result<Git, DriverError> {
         let git = Git::open("git", &project.path, &self.context.environment)?;
         Ok(registered(git, project))
@@ -64,10 +64,10 @@ impl Workspaces {
         commit.ok_or_else(|| DriverError::CommitUnknown(text.to_owned()))
     }
 
-    /// What is known about a branch and the task's worktree.
+    /// The facts about a branch and the task's worktree.
     ///
-    /// A merge that goes to the remote is decided for what the remote has now; whether it could be
-    /// asked is the merge's own affair.
+    /// A merge that is pushed is decided against the remote's current state; the merge itself
+    /// handles an unreachable remote.
     pub(crate) fn git_facts(
         &self,
         store: &Store,
@@ -114,7 +114,7 @@ impl Workspaces {
     }
 }
 
-/// A branch without a commit is an answer that instructs; anything else is git's failure.
+/// A branch without a commit gets an error with instructions; anything else is git's failure.
 fn told(
     facts: Result<GitFacts, GitError>,
     unknown: &impl Fn(&'static str, String) -> DriverError,

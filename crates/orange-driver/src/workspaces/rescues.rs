@@ -1,4 +1,4 @@
-//! Unsaved work that was kept: listed, and brought back somewhere.
+//! Rescued work: lists it and restores it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,20 +36,20 @@ pub struct KeptWork {
     pub is_brought_back: bool,
 }
 
-/// Where a rescue is to come back.
+/// Where to restore a rescue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// A new branch, one commit on top of the one that it belongs to.
+    /// A new branch, one commit on top of the one that the rescue belongs to.
     Branch(BranchName),
-    /// A directory, which is made when it is missing.
+    /// A directory, which is created if missing.
     Directory(PathBuf),
     /// The task's own worktree.
     Worktree,
 }
 
 impl Workspaces {
-    /// The rescues of a task, the oldest first. The project matters only for a task that the
-    /// store does not know any more.
+    /// The rescues of a task, oldest first. The project matters only for a task that the store no
+    /// longer knows.
     pub fn rescues_of(
         &self,
         task: &TaskId,
@@ -60,7 +60,8 @@ impl Workspaces {
         rescues.iter().map(|it| shown(&git, it)).collect()
     }
 
-    /// Brings a rescue back, overwriting nothing; the files that it changes. It stays kept.
+    /// Restores a rescue without overwriting anything; returns the files that it changes. The
+    /// rescue is kept.
     pub fn restore(
         &self,
         task: &TaskId,
@@ -94,7 +95,7 @@ impl Workspaces {
                 let missing = || refused(String::from("the task has no worktree now"), &[]);
                 let held = held.ok_or_else(missing)?;
                 let _lock = self.context.lock_workspace(&held.name)?;
-                // Who held the lock may have given the worktree to another task.
+                // The previous holder of the lock may have given the worktree to another task.
                 let worktree = git.worktree(&held.path)?;
                 let marker = worktree.marker()?;
                 let is_marked = marker.is_some_and(|it| it.phase.task() == Some(task));
@@ -128,7 +129,7 @@ impl Workspaces {
         let known = match Store::open_read_only(&self.context.home) {
             Ok(store) => match store.require(task) {
                 Ok(stored) => Some(stored.task.project),
-                // The repository may remember a task that the store has lost.
+                // The repository may still have rescues of a task that the store has lost.
                 Err(StoreError::UnknownTask { .. }) if project.is_some() => None,
                 Err(error) => return Err(error.into()),
             },
@@ -139,7 +140,7 @@ impl Workspaces {
         self.open_repository(&project)
     }
 
-    /// A directory that is there, seen from where the asker stands.
+    /// Creates a directory if needed, relative to the caller's directory.
     fn directory_at(&self, named: &Path) -> Result<PathBuf, DriverError> {
         let here = self.context.directory().unwrap_or(Path::new("/"));
         let directory = here.join(named);

@@ -1,12 +1,12 @@
-//! Brings a task's latest rescue back into its worktree, by itself.
+//! Restores a task's latest rescue into its worktree automatically.
 
 use orange_effects::git::{Acquired, Git, Rescued, Restored};
 use orange_engine::names::TaskId;
 
 use crate::failure::Failure;
 
-/// Brings back what was unsaved when the task last gave a workspace back, unless that was done
-/// before. Nothing is overwritten; what cannot come back stays rescued, and is said.
+/// Restores what was unsaved when the task last released a workspace, unless that was done before.
+/// Overwrites nothing; what cannot be restored stays rescued, and the result is a notice.
 pub(crate) fn bring_back(
     git: &Git,
     task: &TaskId,
@@ -32,7 +32,7 @@ pub(crate) fn bring_back(
     }
 }
 
-/// Why a rescue does not belong on top of what is checked out.
+/// Why a rescue does not fit on top of what is checked out.
 fn unfit(git: &Git, rescued: &Rescued, acquired: &Acquired<'_>) -> Result<Option<String>, Failure> {
     if let Some(operation) = rescued.about.operations.first() {
         return Ok(Some(format!("a {operation} was in progress")));
