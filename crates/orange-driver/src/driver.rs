@@ -33,7 +33,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A driver for the home that the environment names; `orange` is this program.
+    /// A driver for the home that the environment selects; `orange` is the path of this program.
     pub fn new(environment: &Environment, orange: PathBuf) -> Result<Driver, DriverError> {
         Ok(Driver::over(Context::new(environment, orange)?))
     }

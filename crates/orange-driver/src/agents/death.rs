@@ -128,7 +128,7 @@ fn reads_clock(rules: &[Rule]) -> bool {
     })
 }
 
-/// Reads `+0130`.
+/// Parses an offset such as `+0130` into minutes.
 fn minutes(text: &str) -> Option<i32> {
     let (sign, digits) = match text.split_at_checked(1)? {
         ("+", digits) => (1, digits),

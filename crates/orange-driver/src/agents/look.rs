@@ -1,4 +1,4 @@
-//! What one listing of the tmux server shows of runs.
+//! The state of runs, from a listing of the tmux server.
 
 use orange_effects::process::carrying;
 use orange_effects::tmux::{Listing, Observation, Pane, TmuxError, observe};
@@ -62,7 +62,7 @@ impl Agents {
         seen.collect()
     }
 
-    /// What one listing of the server shows of a run.
+    /// The state of a run, from a listing of the server.
     pub(crate) fn look_from(
         &self,
         look: &Result<Listing, TmuxError>,
@@ -75,7 +75,7 @@ impl Agents {
         Ok(looked.observation)
     }
 
-    /// The state of one run, and its pane.
+    /// The state and pane of one run, from a new listing.
     pub(crate) fn look_at(
         &self,
         store: &mut Store,
@@ -96,7 +96,7 @@ impl Agents {
         Ok((looked.observation, looked.pane))
     }
 
-    /// What one listing of the server shows of a run; writes nothing.
+    /// The state and pane of a run, from a listing of the server; writes nothing.
     pub(crate) fn look_with(
         &self,
         look: &Result<Listing, TmuxError>,

@@ -13,7 +13,7 @@ use crate::steps::pinned;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentScreen {
     pub role: Role,
-    /// Whether more may come.
+    /// Whether it is still running.
     pub is_running: bool,
     /// Its lines, with colour escape sequences.
     pub lines: Vec<String>,

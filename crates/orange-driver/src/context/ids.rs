@@ -13,7 +13,7 @@ const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 /// How many of them are letters, which an id begins with.
 const LETTERS: usize = 24;
 
-/// How many characters the shortest task id has.
+/// The length of the shortest task id.
 pub(crate) const SHORTEST: usize = 4;
 
 /// A task id with this many characters.

@@ -36,7 +36,7 @@ pub struct Context {
     pub(crate) home: Home,
     pub(crate) environment: Environment,
     pub(crate) directory: Option<PathBuf>,
-    /// This program.
+    /// The path of this program.
     pub(crate) orange: PathBuf,
     pub(crate) tmux: Tmux,
     pub(crate) bounds: Bounds,
@@ -66,7 +66,7 @@ impl Default for Bounds {
     }
 }
 
-/// Which process runs the commands of gates.
+/// Which process runs gate commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gathering {
     /// This process. Unsuitable for a process that may be killed together with an agent.
@@ -140,7 +140,7 @@ impl Context {
         Ok(Projects::load(&self.home)?)
     }
 
-    /// The first harness, in the order of their names, whose program is installed.
+    /// The first harness by name whose program is installed.
     pub(crate) fn first_installed(&self, harnesses: &Harnesses) -> Option<HarnessName> {
         let path = self.environment.variable("PATH");
         let mut usable = harnesses

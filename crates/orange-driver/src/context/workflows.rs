@@ -30,7 +30,7 @@ impl Context {
         })
     }
 
-    /// The workflow of this name, if `check` finds no error in it.
+    /// The workflow with this name, if `check` finds no error in it.
     pub(crate) fn safe_workflow(&self, name: &str) -> Result<(Workflow, String), DriverError> {
         let (workflow, text) = self.workflow(name)?;
         self.require_safe(name, &workflow, &text)?;

@@ -195,7 +195,7 @@ pub enum DriverError {
     },
 }
 
-/// A task that may have been meant.
+/// A task that the given name may refer to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "fields of a task")]
 pub struct Candidate {

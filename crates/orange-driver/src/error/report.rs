@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::lower::{home, projects, registered, settings, store};
 use super::{Candidate, DriverError, Way};
 
-/// What kind of error it is; the exit code follows from this alone.
+/// The kind of error, which alone determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The command line or an `ORANGE_*` variable is invalid.
@@ -19,7 +19,7 @@ pub enum Kind {
     Busy,
     /// A program that orange called has failed.
     OutsideFailed,
-    /// Something that should not happen did.
+    /// Something that should not happen.
     Unexpected,
 }
 

@@ -80,7 +80,7 @@ const LONGEST_REST: Duration = Duration::from_secs(1);
 const OBSTACLE_TRIES: u32 = 4;
 const OBSTACLE_PAUSE: Duration = Duration::from_secs(30);
 
-/// How performing ended.
+/// The result of performing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Performed {
     /// Nothing is left to perform.

@@ -20,7 +20,7 @@ pub struct ListChange {
     pub sequence: u64,
     /// Whether this replaces everything: another database has taken the place of the earlier one.
     pub is_whole: bool,
-    /// The tasks that are new or different.
+    /// The tasks that are new or changed.
     pub rows: Vec<TaskRow>,
     /// The tasks that are no longer listed.
     pub gone: Vec<TaskId>,

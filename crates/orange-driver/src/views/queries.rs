@@ -30,7 +30,7 @@ pub struct Shown {
     /// Its runs, in order.
     pub runs: Vec<RunRecord>,
     pub workspace: Option<WorkspaceRecord>,
-    /// Its messages, read ones included.
+    /// Its messages, including read ones.
     pub inbox: Vec<InboxEntry>,
     /// What a check of the agents believed alive showed; it changed nothing.
     pub seen: Vec<Seen>,
@@ -154,7 +154,7 @@ impl Views {
         Ok(Outlook { ways, unknown })
     }
 
-    /// The messages of a task, read ones included.
+    /// The messages of a task, including read ones.
     pub fn inbox(&self, task: &TaskId) -> Result<Vec<InboxEntry>, DriverError> {
         let store = Store::open_read_only(&self.context.home)?;
         store.require(task)?;

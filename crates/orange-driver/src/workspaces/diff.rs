@@ -1,4 +1,4 @@
-//! What a task has changed, for its reviewers.
+//! The diff of a task, for its reviewers.
 
 use orange_effects::git::{AskDiff, Difference, Extent};
 use orange_engine::event::Fact;

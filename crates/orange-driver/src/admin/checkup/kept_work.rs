@@ -1,4 +1,4 @@
-//! Unsaved work that was kept, and repositories that are gone.
+//! Reports rescued work, and repositories that are gone.
 
 use orange_config::Project;
 use orange_engine::time::Timestamp;
