@@ -14,7 +14,7 @@ use crate::context::log::older;
 /// Reads lines as they are appended; skips a line that is not JSON.
 #[derive(Debug, Default)]
 pub struct LogReader {
-    /// The inode of the file that was read last.
+    /// The inode of the file that was read last; `read` says how far.
     inode: Option<u64>,
     read: u64,
     rest: Vec<u8>,

@@ -2,8 +2,8 @@
 //!
 //! A kill returns only when nothing of its run is left, so this finds what escaped: a child that
 //! outlived an agent which exited on its own, or the pane of a start that was cancelled halfway. It
-//! touches only runs that this home's store knows. It ignores a process that carries another run's
-//! id or says that it belongs to another home.
+//! touches only runs that this home's store knows. It ignores a process that carries the id of any
+//! other run or says that it belongs to another home.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

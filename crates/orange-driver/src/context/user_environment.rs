@@ -1,4 +1,4 @@
-//! The user's variables, saved for processes that agents cause.
+//! The user's variables, saved for processes that agents trigger.
 //!
 //! A performer started by an agent's call would see only that agent's variables: not the API key of
 //! another agent that it has to start, and a `PATH` that the agent may have changed. Of the keys,
@@ -91,7 +91,7 @@ fn kept(path: &Path) -> Option<BTreeMap<OsString, OsString>> {
     Some(kept.map(|(name, value)| (name.0, value.0)).collect())
 }
 
-/// If saving fails, what agents cause runs with the agents' own variables.
+/// If saving fails, processes that agents trigger get the agents' own variables.
 fn keep(path: &Path, variables: &BTreeMap<OsString, OsString>) {
     let raw: Vec<(RawText, RawText)> = variables
         .iter()

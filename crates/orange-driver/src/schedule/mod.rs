@@ -153,8 +153,8 @@ impl Scheduler {
         started
     }
 
-    /// Starts one, unless something prevents it. TASK.md as read then is not imported, because no
-    /// caller asked. If the queue leads into another one, leaves that too.
+    /// Starts one, unless something prevents it. If it is refused, what was read from TASK.md is
+    /// not imported, because no caller asked. If the queue leads into another one, leaves that too.
     fn start(&self, store: &mut Store, task: &TaskId) -> Result<bool, DriverError> {
         let cause = Cause::Request(spawn(Role::Engine));
         let mut passed = BTreeSet::from([store.require(task)?.task.status]);

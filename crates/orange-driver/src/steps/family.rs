@@ -1,4 +1,4 @@
-//! Informs parents and waiting tasks about starts and ends.
+//! Informs parents and waiting tasks about created and ended tasks.
 
 use orange_config::LogLevel;
 use orange_engine::input::{Cause, Observation};
@@ -13,11 +13,11 @@ use super::{Stepped, Steps, pinned};
 use crate::DriverError;
 
 impl Steps {
-    /// Informs a task about every child that started or ended unnoticed; returns whether there was
-    /// one.
+    /// Informs a task about every child that was created or ended unnoticed; returns whether there
+    /// was one.
     ///
-    /// Starts come first, so that the parent does not wake up while there is a child it does not
-    /// know.
+    /// Created children come first, so that the parent does not wake up while there is a child it
+    /// does not know.
     pub(crate) fn meet_children(
         &self,
         store: &mut Store,

@@ -42,8 +42,8 @@ impl Steps {
     }
 
     /// The same for a status that a projection has removed from TASK.md; returns whether there was
-    /// one and it is decided. That process may have died, or a gate of the edge may have been
-    /// running.
+    /// one and it is decided. The process that removed it may have died, or a gate of the edge may
+    /// have been running.
     pub(crate) fn follow_kept_wish(
         &self,
         store: &mut Store,
