@@ -1,7 +1,7 @@
-//! Does: one folder per outside program, one file that starts programs.
+//! Performs effects: one folder per outside program, one that starts programs.
 //!
-//! Nothing here decides or remembers. Whatever looks at the world answers with what it saw or with
-//! the reason why it could not look, and the second is never taken for the first.
+//! Nothing here decides or keeps state. A function that inspects the world returns either what it
+//! saw or the reason why it could not look, and never treats the second as the first.
 
 pub mod command;
 pub mod git;

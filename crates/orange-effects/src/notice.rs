@@ -1,7 +1,7 @@
-//! Tells a person something, by programs that are there.
+//! Notifies the user through programs that are installed.
 //!
-//! No shell sees the words, and no list of processes shows the address of a webhook, which is often
-//! a secret.
+//! The text never goes through a shell, and the address of a webhook, which is often a secret,
+//! never appears in a process list.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use orange_config::Environment;
 
 use super::command::{CommandError, Invocation};
 
-/// How long a desktop may take.
+/// Timeout for a desktop notification.
 const DESKTOP: Duration = Duration::from_secs(5);
 
-/// How long a webhook may take, in seconds, and how long the program that calls it.
+/// Timeout for a webhook's response, in seconds, and for the program that calls it.
 const ANSWERS: u64 = 10;
 const POST: Duration = Duration::from_secs(15);
 
@@ -42,7 +42,7 @@ pub fn show_on_desktop(
     Ok(())
 }
 
-/// Posts JSON to an address; whether it arrived is known only when it was answered.
+/// Posts JSON to a URL; only a response proves that it arrived.
 pub fn post(environment: &Environment, address: &str, json: &str) -> Result<(), CommandError> {
     let settings = format!(
         "url = {}\nheader = \"Content-Type: application/json\"\ndata-binary = {}\nmax-time = \
@@ -56,7 +56,7 @@ pub fn post(environment: &Environment, address: &str, json: &str) -> Result<(), 
     Ok(())
 }
 
-/// A text as curl's settings write it.
+/// Quotes a text for a curl config file.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {

@@ -1,7 +1,7 @@
-//! Files below a directory, reached without following any link.
+//! Accesses files below a directory without following symbolic links.
 //!
-//! A link in the way could lead outside the worktree, so every directory on the way to a file is
-//! opened as itself. What is not reached like that counts as absent.
+//! A link on the path could lead outside the worktree, so every directory on the way to a file is
+//! opened without following links. A file that cannot be reached like that counts as absent.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,16 +16,13 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// A regular file.
 pub(crate) const FILE: u32 = 0o100_644;
 
-/// A file that can be executed.
 pub(crate) const EXECUTABLE: u32 = 0o100_755;
 
-/// A symbolic link.
 pub(crate) const LINK: u32 = 0o120_000;
 
-/// A directory, and everything below it that is reached without a link.
+/// A directory, and everything below it that is reachable without a link.
 pub(crate) struct Place {
     folder: OwnedFd,
 }
@@ -37,7 +34,7 @@ pub(crate) enum Kind {
     /// A file or link, with the mode that git would give it.
     Entry(u32),
     Folder,
-    /// A pipe, a socket or a device, which git cannot keep.
+    /// A pipe, a socket or a device, which git cannot store.
     Other,
 }
 
@@ -69,7 +66,7 @@ impl Place {
         Ok(readlinkat(&folder, name, Vec::new())?.into_bytes())
     }
 
-    /// Moves a file, unless something is where it would go; whether it was moved.
+    /// Moves a file unless the target exists; returns whether it moved.
     pub fn rename(&self, from: &Path, to: &Path) -> io::Result<bool> {
         let (old, old_name) = self.require_parent(from)?;
         let parent = self.parent(to, true)?;
@@ -80,7 +77,7 @@ impl Place {
         }
     }
 
-    /// Writes a file or a link where nothing is.
+    /// Writes a file or a link; the path must not exist yet.
     pub fn create(&self, path: &Path, mode: u32, content: &[u8]) -> io::Result<()> {
         let parent = self.parent(path, true)?;
         let (folder, name) = parent.ok_or_else(|| in_the_way(path))?;
@@ -94,7 +91,7 @@ impl Place {
         file.sync_all()
     }
 
-    /// Makes a directory; one that is there is as good.
+    /// Creates a directory unless it exists.
     pub fn make_folder(&self, path: &Path) -> io::Result<()> {
         let parent = self.parent(path, true)?;
         let (folder, name) = parent.ok_or_else(|| in_the_way(path))?;
@@ -104,7 +101,7 @@ impl Place {
         }
     }
 
-    /// A regular file, opened for reading; a link is none.
+    /// Opens a regular file for reading; a link is not one.
     pub fn open_file(&self, path: &Path) -> io::Result<File> {
         let (folder, name) = self.require_parent(path)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -116,8 +113,8 @@ impl Place {
         }
     }
 
-    /// Moves something in from another place, unless something is where it would go; whether it
-    /// was moved.
+    /// Moves a file or directory in from another place unless the target exists; returns whether it
+    /// moved.
     pub fn take_in(&self, from: &Place, old: &Path, new: &Path) -> io::Result<bool> {
         let (old_folder, old_name) = from.require_parent(old)?;
         let parent = self.parent(new, true)?;
@@ -138,7 +135,7 @@ impl Place {
         }
     }
 
-    /// Removes the directories on the way to a path that hold nothing any more.
+    /// Removes the parent directories of a path that are now empty.
     pub fn remove_empty_parents(&self, path: &Path) {
         for folder in path.ancestors().skip(1) {
             if folder.as_os_str().is_empty() {
@@ -154,7 +151,7 @@ impl Place {
         }
     }
 
-    /// Every file and link below a directory; nothing when there is no such directory.
+    /// Every file and link below a directory; empty when there is no such directory.
     pub fn files(&self, below: &Path) -> io::Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let mut folders = vec![below.to_owned()];
@@ -171,7 +168,7 @@ impl Place {
         Ok(found)
     }
 
-    /// What a directory holds; nothing when there is no such directory.
+    /// The entries of a directory; empty when there is no such directory.
     pub fn names(&self, folder: &Path) -> io::Result<Vec<OsString>> {
         let opened = if folder.as_os_str().is_empty() {
             openat(&self.folder, ".", folder_flags(), Mode::empty())
@@ -200,7 +197,7 @@ impl Place {
         parent.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
-    /// The directory that a path is in, and its name there.
+    /// The directory that contains a path, and the path's name in it.
     fn parent<'a>(&self, path: &'a Path, make: bool) -> io::Result<Option<(OwnedFd, &'a OsStr)>> {
         let mut names = Vec::new();
         for component in path.components() {

@@ -1,4 +1,4 @@
-//! Files that nobody but the person may read.
+//! Files that only the user may read.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use orange_config::reason;
 use rustix::fs::OFlags;
 
-/// Makes the hidden names of one process differ.
+/// Makes the temporary names of one process unique.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// Why a private file could not be read or written.
@@ -18,11 +18,10 @@ pub enum PrivateFileError {
     #[error("cannot {verb} `{}`: {reason}", .path.display())]
     System {
         verb: &'static str,
-        /// On which file.
         path: PathBuf,
         reason: String,
     },
-    /// Others could read secrets in it, or could have written it.
+    /// Other users could read secrets in it, or could have written it.
     #[error(
         "cannot trust `{}`: others may reach it (mode {mode:04o}); run `chmod 600 {0}` if it is yours",
         .path.display()
@@ -32,20 +31,19 @@ pub enum PrivateFileError {
         /// Its permissions.
         mode: u32,
     },
-    /// Somebody else could have written it.
+    /// Another user could have written it.
     #[error("cannot trust `{}`: it belongs to another user", .path.display())]
     NotOwned { path: PathBuf },
-    /// A link, a pipe or a device may become something else while it is read.
+    /// A link, a pipe or a device may become something else while we read it.
     #[error("cannot read `{}`: it is not a regular file", .path.display())]
     NotRegular { path: PathBuf },
-    /// Its permissions forbid it.
     #[error("cannot read `{}`: permission denied", .path.display())]
     Denied { path: PathBuf },
-    /// It is larger than anything that was written.
+    /// It is larger than anything we write.
     #[error("cannot read `{}`: it has more than {limit} bytes", .path.display())]
     TooLarge {
         path: PathBuf,
-        /// How large it may be.
+        /// The largest allowed size.
         limit: u64,
     },
 }
@@ -60,25 +58,25 @@ impl PrivateFileError {
     }
 }
 
-/// Writes the file whole or not at all, down to the disk; its directory is made when it is missing.
+/// Writes the file atomically and syncs it to disk; creates its directory when it is missing.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
     put(path, bytes, true)?;
-    // Some file systems cannot sync a folder; the file is there nevertheless.
+    // Some file systems cannot sync a directory; the file is written nevertheless.
     let folder = path.parent().unwrap_or(Path::new("/"));
     let _unsynced = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
 }
 
-/// The same for a file that is of no use after a loss of power, so that nobody waits for the disk.
+/// The same without waiting for the disk, for a file that is of no use after a power loss.
 pub fn write_for_now(path: &Path, bytes: &[u8]) -> Result<(), PrivateFileError> {
     put(path, bytes, false)
 }
 
-/// Opens the file to add to what is in it, and makes it when it is missing.
+/// Opens the file for appending, and creates it when it is missing.
 pub fn append(path: &Path) -> Result<File, PrivateFileError> {
     let failed = |error: io::Error| PrivateFileError::system("write", path, &error);
     make_folder(path)?;
-    // Without waiting, since opening a pipe could last for ever.
+    // Non-blocking, since opening a pipe could block forever.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
     let mut options = OpenOptions::new();
     options.append(true).create(true).mode(0o600);
@@ -105,8 +103,7 @@ fn put(path: &Path, bytes: &[u8], is_synced: bool) -> Result<(), PrivateFileErro
     Ok(())
 }
 
-/// Makes the directory that a file will be in, for nobody else to enter; one that is there stays
-/// as it is.
+/// Creates the directory for a file, accessible only to the user; an existing one keeps its mode.
 pub fn make_folder(path: &Path) -> Result<&Path, PrivateFileError> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut directories = DirBuilder::new();
@@ -116,7 +113,7 @@ pub fn make_folder(path: &Path) -> Result<&Path, PrivateFileError> {
 }
 
 fn fill(hidden: &Path, bytes: &[u8], is_synced: bool) -> io::Result<()> {
-    // A process of this number may have died here; nobody else uses the name.
+    // A process with the same pid may have died here; no other process uses this name.
     let _absent = fs::remove_file(hidden);
     let mut options = OpenOptions::new();
     let mut file = options
@@ -128,7 +125,7 @@ fn fill(hidden: &Path, bytes: &[u8], is_synced: bool) -> io::Result<()> {
     if is_synced { file.sync_all() } else { Ok(()) }
 }
 
-/// Removes the file; one that is gone already is no failure.
+/// Removes the file; not an error when it is already gone.
 pub fn remove(path: &Path) -> Result<(), PrivateFileError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -138,7 +135,7 @@ pub fn remove(path: &Path) -> Result<(), PrivateFileError> {
     }
 }
 
-/// Reads the file, if nobody else could have read or written it.
+/// Reads the file, provided that no other user could have read or written it.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, PrivateFileError> {
     let file = open_regular(path)?;
     let failed = |error: io::Error| PrivateFileError::system("read", path, &error);
@@ -155,7 +152,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, PrivateFileError> {
     read_within(file, path, limit)
 }
 
-/// Reads a file that an agent wrote, whoever may read or write it; `None` when there is none.
+/// Reads a file that an agent wrote, whatever its permissions; `None` when there is none.
 pub fn read_from_agent(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, PrivateFileError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -171,7 +168,7 @@ pub fn read_from_agent(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, Priva
 fn open_regular(path: &Path) -> Result<File, PrivateFileError> {
     let failed = |error: io::Error| PrivateFileError::system("read", path, &error);
     let owned = || path.to_owned();
-    // Without waiting, since opening a pipe could last for ever.
+    // Non-blocking, since opening a pipe could block forever.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(flags.cast_signed());

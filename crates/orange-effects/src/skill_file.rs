@@ -1,8 +1,8 @@
-//! The skill of one agent: written, kept true, taken away.
+//! Writes, updates and removes the skill file of one agent.
 //!
-//! Invariant: nothing is replaced or removed but a file that orange wrote and nobody has changed
-//! since, which its last line proves. Whoever is killed on the way leaves the old file or the new
-//! one, and at most a hidden one beside it that the next call takes away.
+//! Invariant: only a file that orange wrote and that is unchanged since, which its last line
+//! proves, is ever replaced or removed. A process that is killed midway leaves the old file or the
+//! new one, and at most a temporary file beside it, which the next call removes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -12,47 +12,45 @@ use orange_config::reason;
 use orange_engine::skill::{self, Authorship};
 use rustix::fs::FlockOperation;
 
-/// The file that agents look for in the folder of a skill.
+/// The file that agents look for in a skill's directory.
 const FILE: &str = "SKILL.md";
 
-/// What it is called before it is whole; only who holds the lock has one.
+/// The temporary name while it is being written; only the holder of the lock uses it.
 const HIDDEN: &str = ".SKILL.md.orange-new";
 
-/// No skill is larger; what is larger is not ours.
+/// Upper bound on a skill's size; a larger file is not ours.
 const LARGEST: u64 = 1024 * 1024;
 
-/// What is there.
+/// What is at the skill's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing.
     Absent,
-    /// What orange wrote, and what it says.
+    /// A file that orange wrote, with its text.
     Own(String),
-    /// What orange wrote and somebody has changed since.
+    /// A file that orange wrote and that was changed since.
     Changed,
-    /// What somebody else put there, and what it is.
+    /// A file that orange did not write, with a description.
     Foreign(&'static str),
-    /// The folder of the skill is somebody else's, and what it is.
+    /// The skill's directory is not orange's, with a description.
     Elsewhere(&'static str),
 }
 
-/// What came of it.
+/// The result of writing or removing the skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was not there and is now.
+    /// It was missing and has been written.
     Written,
-    /// It said something else before.
+    /// It had other text before.
     Updated,
-    /// It was as it should be.
+    /// It was already up to date.
     Already,
-    /// It was there and is gone.
     Removed,
-    /// There was none of ours.
+    /// There was no file of ours.
     Absent,
     Left(Found),
 }
 
-/// Why the skill could not be looked at, written or removed.
+/// Why the skill could not be read, written or removed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot {verb} `{}`: {reason}", .path.display())]
 pub struct SkillFileError {
@@ -61,18 +59,18 @@ pub struct SkillFileError {
     reason: String,
 }
 
-/// Where the skill of an agent is, below its folder of skills.
+/// The path of the skill below an agent's skills directory.
 pub fn path(skills: &Path) -> PathBuf {
     skills.join(skill::NAME).join(FILE)
 }
 
-/// Looks at what is there; nothing is changed.
+/// Inspects the skill's path and changes nothing.
 pub fn look(skills: &Path) -> Result<Found, SkillFileError> {
     let folder = skills.join(skill::NAME);
     match fs::symlink_metadata(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Absent),
         Err(error) => return Err(failed("look at", &folder)(error)),
-        // What it leads to may be another agent's, or in a repository of the person's.
+        // The link's target may belong to another agent, or be in one of the user's repositories.
         Ok(found) if found.is_symlink() => return Ok(Found::Elsewhere("its folder is a link")),
         Ok(found) if !found.is_dir() => return Ok(Found::Elsewhere("its folder is a file")),
         Ok(_) => {}
@@ -95,7 +93,7 @@ pub fn look(skills: &Path) -> Result<Found, SkillFileError> {
     })
 }
 
-/// Brings it about that the skill says this, if what is there may be replaced.
+/// Writes this text as the skill, if what is there may be replaced.
 pub fn put(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
     match look(skills)? {
         Found::Absent | Found::Own(_) => {}
@@ -109,7 +107,7 @@ pub fn put(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
         Found::Own(found) if found == text => Ok(Outcome::Already),
         Found::Own(found) => {
             fill(&hidden, text).map_err(failed("write", &file))?;
-            // Somebody may have changed it while the other one was written.
+            // Another process may have changed it while we wrote the new one.
             match look(skills)? {
                 Found::Own(still) if still == found => {
                     fs::rename(&hidden, &file).map_err(failed("write", &file))?;
@@ -123,7 +121,7 @@ pub fn put(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
         }
         Found::Absent => {
             fill(&hidden, text).map_err(failed("write", &file))?;
-            // A link, unlike a rename, never takes the place of what is there.
+            // A hard link, unlike a rename, never replaces an existing file.
             let linked = fs::hard_link(&hidden, &file);
             let _stays = fs::remove_file(&hidden);
             match linked {
@@ -138,7 +136,7 @@ pub fn put(skills: &Path, text: &str) -> Result<Outcome, SkillFileError> {
     }
 }
 
-/// Takes away what orange wrote, and its folder if nothing else is in it.
+/// Removes the file that orange wrote, and its directory if that is then empty.
 pub fn take_away(skills: &Path) -> Result<Outcome, SkillFileError> {
     let folder = skills.join(skill::NAME);
     let is_folder = fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir());
@@ -154,13 +152,14 @@ pub fn take_away(skills: &Path) -> Result<Outcome, SkillFileError> {
     };
     if is_folder {
         let _absent = fs::remove_file(folder.join(HIDDEN));
-        // It stays where the person keeps something else in it.
+        // The directory stays if the user keeps other files in it.
         let _stays = fs::remove_dir(&folder);
     }
     Ok(outcome)
 }
 
-/// Keeps others of us out until it is dropped; a file system without locks has to do without.
+/// Locks out other orange processes until it is dropped; on a file system without locks, does
+/// nothing.
 fn locked(folder: &Path) -> Option<File> {
     let opened = File::open(folder).ok()?;
     rustix::fs::flock(&opened, FlockOperation::LockExclusive).ok()?;
@@ -168,7 +167,7 @@ fn locked(folder: &Path) -> Option<File> {
 }
 
 fn fill(hidden: &Path, text: &str) -> io::Result<()> {
-    // What a killed process left is nothing but a beginning of ours.
+    // A leftover from a killed process is only the beginning of a file of ours.
     match fs::remove_file(hidden) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

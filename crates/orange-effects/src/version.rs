@@ -1,6 +1,6 @@
-//! The numbers of a program's version.
+//! Parses a program's version.
 
-/// The first two, wherever they stand in what the program says.
+/// The first two numbers, wherever they are in the program's output.
 pub fn numbers(said: &str) -> Option<(u32, u32)> {
     let text = said.trim_start_matches(|it: char| !it.is_ascii_digit());
     let (major, rest) = text.split_once('.')?;

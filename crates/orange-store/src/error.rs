@@ -1,4 +1,4 @@
-//! Why the store could not remember or recall something.
+//! Why the store could not save or load something.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use orange_engine::apply::ReplayError;
 use orange_engine::names::{BranchName, RunId, Status, TaskId, WorkspaceName};
 use rusqlite::ErrorCode;
 
-/// What to do about a database that does not read back.
+/// The hint for a database that cannot be read.
 const REBUILD: &str = "run `orange rebuild --move-aside`: it restores the database from the task directories, and keeps the old one";
 
-/// What was attempted, on what, and what stood in the way.
+/// What was attempted, on what, and why it failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot {attempt} `{}`: {reason}", .path.display())]
@@ -20,29 +20,28 @@ pub enum StoreError {
         path: PathBuf,
         reason: String,
     },
-    /// `SQLite` says no.
     #[error("cannot {attempt} in the database: {source}")]
     Database {
         attempt: &'static str,
-        /// What `SQLite` says.
+        /// The `SQLite` error.
         source: rusqlite::Error,
     },
-    /// Another process writes, for longer than anybody should.
+    /// Another process has held the write lock for longer than it should.
     #[error("cannot {attempt}: another process is writing to `{}`", .path.display())]
     Busy {
         attempt: &'static str,
         path: PathBuf,
     },
-    /// There is nothing to read yet.
+    /// There is no database to read yet.
     #[error("cannot open the database `{}`: it does not exist", .path.display())]
     Missing {
-        /// Where it would be.
+        /// The expected path.
         path: PathBuf,
     },
-    /// There are tasks but no database; a new one would forget them.
+    /// There are tasks but no database; a new one would not know them.
     #[error("cannot open the database `{}`: it is missing, but `{}` holds tasks", .path.display(), .tasks.display())]
     Lost {
-        /// Where it should be.
+        /// The expected path.
         path: PathBuf,
         tasks: PathBuf,
     },
@@ -52,28 +51,28 @@ pub enum StoreError {
         path: PathBuf,
         /// Its schema.
         found: u32,
-        /// The newest this program knows.
+        /// The newest that this program knows.
         known: u32,
     },
-    /// An older orange wrote it, and reading must not change it.
+    /// An older orange wrote it, and a reader must not migrate it.
     #[error("cannot read the database `{}`: its schema is {found} and has to become {known} first", .path.display())]
     Older {
         path: PathBuf,
         /// Its schema.
         found: u32,
-        /// The one this program reads.
+        /// The schema that this program reads.
         known: u32,
     },
     /// Another program wrote it.
     #[error("cannot open `{}`: it is a database of another program", .path.display())]
     NotOurs { path: PathBuf },
-    /// A rebuild put another database in its place.
+    /// A rebuild replaced it with another database.
     #[error("cannot {attempt}: the database `{}` was replaced meanwhile", .path.display())]
     Replaced {
         attempt: &'static str,
         path: PathBuf,
     },
-    /// Commits would not be safe there.
+    /// Commits would not be safe on that file system.
     #[error("cannot keep the database in `{}`: it is on {kind}, where two processes can damage it", .path.display())]
     UnsafeFileSystem {
         /// The home.
@@ -81,54 +80,50 @@ pub enum StoreError {
         /// The kind of file system.
         kind: &'static str,
     },
-    /// There is no such task.
     #[error("cannot find task `{task}`: there is none of that name")]
     UnknownTask { task: TaskId },
-    /// There is such a task already.
     #[error("cannot create task `{task}`: there is one of that name")]
     DuplicateTask { task: TaskId },
-    /// There is no such run.
     #[error("cannot find run `{run}` of task `{task}`: it was never planned")]
     UnknownRun { task: TaskId, run: RunId },
-    /// There is no such workspace.
     #[error("cannot find workspace `{workspace}`: it is not in the pool")]
     UnknownWorkspace { workspace: WorkspaceName },
-    /// What is to be recorded does not follow what is recorded.
+    /// The new events do not continue the recorded ones.
     #[error("cannot record events of task `{task}`: version {found} where {expected} belongs")]
     Gap {
         task: TaskId,
-        /// The version that belongs there.
+        /// The version that should follow.
         expected: u64,
-        /// The version that was given.
+        /// The version of the event given.
         found: u64,
     },
-    /// A task begins exactly once.
+    /// A task must begin exactly once.
     #[error("cannot record events: {0}")]
     NoBeginning(&'static str),
-    /// An import without the text that was imported.
+    /// An import without the imported text.
     #[error("cannot record an import of task `{task}`: its text was not given")]
     ImportWithoutText { task: TaskId },
-    /// What is stored does not read back.
+    /// Stored data cannot be read.
     #[error("cannot read {what} of task `{task}`: {reason}")]
     Unreadable {
         what: &'static str,
         task: TaskId,
         reason: String,
     },
-    /// A name that would lead out of its directory.
+    /// A name that would escape its directory.
     #[error("cannot keep files of {what} `{name}`: that is no name for a directory")]
     BadName {
-        /// What it names.
+        /// The kind of thing it names.
         what: &'static str,
         name: String,
     },
     /// A path that cannot be written into the database.
     #[error("cannot store the path `{}`: it is not UTF-8", .0.display())]
     PathNotText(PathBuf),
-    /// Something else stands where TASK.md belongs.
+    /// Another file is already where TASK.md belongs.
     #[error("cannot put the file of task `{task}` at `{}`: a file is there already", .path.display())]
     Occupied { task: TaskId, path: PathBuf },
-    /// A branch is one task's at a time.
+    /// Only one active task may have a branch.
     #[error("cannot give a task the branch `{branch}`: task `{task}` has it and is in `{status}`")]
     BranchTaken {
         branch: BranchName,
@@ -139,11 +134,11 @@ pub enum StoreError {
     #[error("cannot move the file of task `{task}` to `{}`: it is at `{}`", .wanted.display(), .path.display())]
     BoundElsewhere {
         task: TaskId,
-        /// Where it should go.
+        /// The requested path.
         wanted: PathBuf,
         path: PathBuf,
     },
-    /// The files know more than the database.
+    /// The history file has events that the database lacks.
     #[error("cannot go on with `{}` of task `{task}`: it ends at version {file}, the database at {database}", .path.display())]
     HistoryAhead {
         task: TaskId,
@@ -154,7 +149,7 @@ pub enum StoreError {
         /// The version the database has.
         database: u64,
     },
-    /// The files know another last event than the database.
+    /// The history file and the database disagree about the last event.
     #[error("cannot go on with task `{task}`: event {version} in `{}` is not the one in the database", .path.display())]
     HistoryDiffers {
         task: TaskId,
@@ -163,17 +158,17 @@ pub enum StoreError {
         /// The version of its last line.
         version: u64,
     },
-    /// The file changes while it is moved.
+    /// The file changed while it was being moved.
     #[error("cannot move `{}`: {reason}", .path.display())]
     Unsettled {
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong.
         reason: String,
     },
 }
 
 impl StoreError {
-    /// What to do about it; each stands alone.
+    /// Hints on how to fix it; each is complete in itself.
     pub fn hints(&self) -> Vec<String> {
         if let StoreError::BranchTaken { task, .. } = self {
             return vec![format!(
@@ -234,7 +229,7 @@ impl StoreError {
         )
     }
 
-    /// A failure of the system, as it is told.
+    /// An I/O error with its reason.
     pub(super) fn file(attempt: &'static str, path: &Path, error: &io::Error) -> StoreError {
         StoreError::File {
             attempt,
@@ -252,7 +247,7 @@ impl StoreError {
         }
     }
 
-    /// JSON that does not read back.
+    /// JSON that cannot be parsed.
     pub(super) fn json(what: &'static str, task: &TaskId, error: &serde_json::Error) -> StoreError {
         StoreError::Unreadable {
             what,
@@ -262,7 +257,7 @@ impl StoreError {
     }
 }
 
-/// Says what was attempted when `SQLite` fails.
+/// Adds what was attempted to an `SQLite` error.
 pub(super) fn failed(attempt: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError {
     move |source| StoreError::Database { attempt, source }
 }

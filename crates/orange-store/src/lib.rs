@@ -1,11 +1,11 @@
-//! Remembers: what was decided in `SQLite`, what was said in TASK.md.
+//! Persistent state: decisions in `SQLite`, text in TASK.md.
 //!
-//! The events are what counts; every other row that speaks of a task is derived from them in the
-//! same transaction, so that nothing can be half remembered. What performers note in between
-//! (started, tried, placed) changes no status and is lost without harm.
+//! The events are authoritative; every other row about a task is derived from them in the same
+//! transaction, so that nothing can be half recorded. What performers note in between (started,
+//! tried, placed) changes no status and can be lost without harm.
 //!
-//! The files of a task directory are copies for people and for [`rebuild()`], except for the body
-//! of TASK.md, which belongs to who writes it.
+//! The files of a task directory are copies for users and for [`rebuild()`], except for the body of
+//! TASK.md, which belongs to its authors.
 
 mod error;
 mod files;

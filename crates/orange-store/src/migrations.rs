@@ -1,13 +1,13 @@
-//! Brings a database to the present schema in numbered steps.
+//! Migrates a database to the current schema in numbered steps.
 //!
-//! `user_version` counts the steps that were taken. Each step is one transaction together with
-//! its number, so a killed process leaves a database of exactly one schema.
+//! `user_version` counts the steps taken. Each step and its number are one transaction, so a killed
+//! process leaves a database with exactly one schema.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::error::{StoreError, failed};
 
-/// Every step, in order; a step that was released is never changed.
+/// Every step, in order; a released step is never changed.
 pub(super) const ALL: &[&str] = &[
     include_str!("migrations/1.sql"),
     include_str!("migrations/2.sql"),
@@ -20,10 +20,10 @@ pub(super) const ALL: &[&str] = &[
     include_str!("migrations/9.sql"),
 ];
 
-/// How far a database is from the present schema.
+/// How far a database is from the current schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Schema {
-    /// Nothing is to be done.
+    /// Up to date.
     Present,
     /// Steps are missing.
     Older(u32),
@@ -31,7 +31,6 @@ pub(super) enum Schema {
     Newer(u32),
 }
 
-/// Compares a database with the steps.
 pub(super) fn schema(connection: &Connection, steps: &[&str]) -> Result<Schema, StoreError> {
     let taken: u32 = connection
         .pragma_query_value(None, "user_version", |row| row.get(0))
@@ -49,10 +48,10 @@ pub(super) fn number(steps: &[&str]) -> u32 {
     u32::try_from(steps.len()).unwrap_or(u32::MAX)
 }
 
-/// Takes the missing steps; answers with the schema when the database is newer.
+/// Takes the missing steps; returns the schema when the database is newer.
 pub(super) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<Schema, StoreError> {
     loop {
-        // Looked at without a lock first, because almost always there is nothing to do.
+        // Checked without a lock first, because there is almost always nothing to do.
         let Schema::Older(_) = schema(connection, steps)? else {
             return schema(connection, steps);
         };

@@ -1,4 +1,4 @@
-//! Opens the database: safe place, safe settings, present schema.
+//! Opens the database: safe file system, safe settings, current schema.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io;
@@ -18,7 +18,7 @@ use super::migrations::{self, Schema};
 use crate::files::filesystem;
 use crate::files::filesystem::FileSystem;
 
-/// How long a writer waits for another; each holds the lock for milliseconds only.
+/// How long a writer waits for another; each holds the lock for only milliseconds.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How many pages the write-ahead log may hold before it is copied into the database.
@@ -27,10 +27,10 @@ const LOG_PAGES: u32 = 200;
 /// How long the log file may be after a commit; a frame is a page and a header of 24 bytes.
 const LOG_BYTES: u64 = LOG_PAGES as u64 * (4096 + 24);
 
-/// What marks a database as ours; `migrations/1.sql` writes it.
+/// Marks a database as ours; `migrations/1.sql` writes it.
 const APPLICATION_ID: i32 = 0x6f72_616e;
 
-/// The memory of orange: one connection to its database, and the home it lives in.
+/// One connection to orange's database, and the home that contains it.
 ///
 /// Every thread and every process opens its own.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the database for reading and writing, and makes it when there is none.
+    /// Opens the database for reading and writing, and creates it when there is none.
     pub fn open(home: &Home) -> Result<Store, StoreError> {
         make_private(home.path())?;
         require_safe(home.path())?;
@@ -53,12 +53,12 @@ impl Store {
         Store::open_at(&path, home)
     }
 
-    /// Opens the database for reading; nothing is created and nothing can be changed.
+    /// Opens the database read-only; creates and changes nothing.
     pub fn open_read_only(home: &Home) -> Result<Store, StoreError> {
         Store::open_read_only_within(home, BUSY_TIMEOUT)
     }
 
-    /// The same, for who waits only so long for somebody who keeps everybody out.
+    /// The same with a timeout for a process that holds an exclusive lock.
     pub fn open_read_only_within(home: &Home, patience: Duration) -> Result<Store, StoreError> {
         let path = home.database();
         if !path.exists() {
@@ -87,7 +87,7 @@ impl Store {
         })
     }
 
-    /// Opens the database at a path, which a rebuild does before it has its name.
+    /// Opens the database at a path, as a rebuild does before it renames it into place.
     pub(super) fn open_at(path: &Path, home: &Home) -> Result<Store, StoreError> {
         let created = OpenOptions::new()
             .write(true)
@@ -120,7 +120,6 @@ impl Store {
         })
     }
 
-    /// The home it lives in.
     pub fn home(&self) -> &Home {
         &self.home
     }
@@ -130,7 +129,7 @@ impl Store {
         self.identity
     }
 
-    /// Whether another database has taken the place of the one that was opened.
+    /// Whether another database has replaced the one that was opened.
     pub fn is_replaced(&self) -> bool {
         identity(&self.path()).is_ok_and(|now| now != self.identity)
     }
@@ -149,7 +148,7 @@ pub(super) fn identity(path: &Path) -> Result<(u64, u64), StoreError> {
     Ok((found.dev(), found.ino()))
 }
 
-/// Settings of a connection that are not kept in the file.
+/// Connection settings that are not stored in the file.
 fn prepare(connection: &Connection, patience: Duration) -> Result<(), StoreError> {
     connection
         .busy_timeout(patience)
@@ -159,7 +158,7 @@ fn prepare(connection: &Connection, patience: Duration) -> Result<(), StoreError
         .map_err(failed("set `foreign_keys`"))
 }
 
-/// Turns WAL on once; the first of several processes that begin together makes the others wait.
+/// Turns WAL on once; of several processes that start together, the first makes the others wait.
 fn set_wal(connection: &Connection) -> Result<(), StoreError> {
     let mode =
         || connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
@@ -174,7 +173,7 @@ fn set_wal(connection: &Connection) -> Result<(), StoreError> {
         };
         tries += 1;
         match found {
-            // `SQLite` answers at once here instead of waiting for its busy timeout.
+            // `SQLite` fails immediately here instead of waiting for its busy timeout.
             Err(error) if tries < 1000 && is_busy(&error) => {
                 thread::sleep(Duration::from_millis(5));
             }
@@ -192,8 +191,8 @@ fn set_wal(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// Leaves the log where it is when the last connection closes: copying it into the database and
-/// creating a new one would be most of the time that a short command takes. `shorten_log` bounds it.
+/// Leaves the log in place when the last connection closes: copying it into the database and
+/// creating a new one would take most of the time of a short command. `shorten_log` bounds it.
 fn keep_log(connection: &Connection) -> Result<(), StoreError> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
@@ -203,13 +202,13 @@ fn keep_log(connection: &Connection) -> Result<(), StoreError> {
         .map_err(failed("bound the write-ahead log"))
 }
 
-/// Empties the log after a commit that made it long.
+/// Truncates the log after a commit that made it long.
 ///
-/// The commit itself has copied the log into the database, but how much of it was copied is known
-/// only in memory that ends with the last connection. When each command is the only process, the
-/// next one reads the log from its file, believes that nothing was copied, and appends. So the file
-/// itself has to be cut. Nothing waits for a reader or a writer: the next commit tries again, and
-/// the commit before it has happened whatever becomes of this.
+/// The commit itself has copied the log into the database, but how much of it was copied is
+/// recorded only in shared memory, which goes away with the last connection. When each command is
+/// the only process, the next one reads the log from its file, assumes that nothing was copied, and
+/// appends. So the file itself has to be truncated. This waits for no reader or writer: the next
+/// commit tries again, and the previous commit stands even if this fails.
 pub(super) fn shorten_log(connection: &Connection) {
     let path = connection.path().unwrap_or_default();
     let is_long = fs::metadata(format!("{path}-wal")).is_ok_and(|log| log.len() > LOG_BYTES);
@@ -220,7 +219,7 @@ pub(super) fn shorten_log(connection: &Connection) {
     }
 }
 
-/// Whether another connection was in the way.
+/// Whether another connection held the lock.
 pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -230,8 +229,8 @@ pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
 
 /// Whether a file is a database of ours, or an empty one.
 ///
-/// The tables are counted before the mark is read: somebody who makes the database meanwhile writes
-/// both at once, so tables without a mark are never seen half-way.
+/// The tables are counted before the mark is read: a process that creates the database meanwhile
+/// writes both at once, so we never see tables without a mark.
 fn require_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
         row.get::<_, i64>(0)
@@ -247,7 +246,7 @@ fn require_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> 
     }
 }
 
-/// Whether there are tasks and no database that could know them.
+/// Whether there are tasks but no database that could contain them.
 fn is_lost(home: &Home) -> Result<bool, StoreError> {
     let database = fs::metadata(home.database());
     if database.is_ok_and(|found| found.len() > 0) {
@@ -273,7 +272,7 @@ fn require_safe(home: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Makes a directory that only its owner can look into.
+/// Creates a directory that only its owner can access.
 pub(super) fn make_private(directory: &Path) -> Result<(), StoreError> {
     let made = DirBuilder::new()
         .recursive(true)
@@ -283,12 +282,12 @@ pub(super) fn make_private(directory: &Path) -> Result<(), StoreError> {
     made.map_err(|error| StoreError::file("make the directory", directory, &error))
 }
 
-/// Takes away what the mode does not give, and nothing of what it gives.
+/// Removes the permissions that the mode lacks, and adds none.
 fn tighten(path: &Path, found: &fs::Metadata, mode: u32) -> io::Result<()> {
     const STICKY: u32 = 0o1000;
     let all = found.permissions().mode();
     let has = all & 0o777;
-    // A directory that is shared on purpose, such as `/tmp`, is not closed to others.
+    // A directory that is shared on purpose, such as `/tmp`, keeps its permissions.
     if has & !mode == 0 || all & STICKY != 0 {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Writes the copies of what was decided into the task directory.
+//! Writes copies of what the database holds into the task directory.
 
 use orange_engine::Task;
 use orange_engine::document::{Document, FieldValue, SectionName};
@@ -16,32 +16,31 @@ use crate::files::task_file::{TaskFile, Text};
 use crate::files::{history, whole_file, wishes};
 use crate::steps::reached;
 
-/// How often the frontmatter is written again when agents write at the same time.
+/// How often the frontmatter is rewritten when agents write at the same time.
 const ROUNDS: usize = 16;
 
-/// What came of a projection.
+/// The result of a projection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Projected {
-    /// Whether TASK.md was gone and came back from the last import.
+    /// Whether TASK.md was missing and was restored from the last import.
     pub restored: bool,
-    /// A status that somebody had written into it, and that is overwritten now; it is kept until it
-    /// is decided.
+    /// A status edited into it by hand and now overwritten; it is kept until it is decided.
     pub wish: Option<Wish>,
-    /// Why its frontmatter could not be brought up to date now; the next projection tries again.
+    /// Why its frontmatter could not be updated now; the next projection tries again.
     pub deferred: Option<Unknown>,
 }
 
 /// Brings the task directory up to date with the database.
 ///
-/// Everything is derived from the database, so it can be repeated at any time and after any death;
-/// when there is nothing to do it writes nothing. Of TASK.md it changes the keys that the engine
-/// owns and no other byte.
+/// Everything is derived from the database, so it can be repeated at any time and after any crash;
+/// when nothing changed it writes nothing. In TASK.md it changes the keys that the engine owns and
+/// no other byte.
 pub fn project(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Projected, StoreError> {
     let id = task;
     let stored = store.require(id)?;
     let directory = TaskDirectory::new(&store.home, &stored.task.project, id)?;
     let file = TaskFile::open(&directory, now, "write the files of the task")?;
-    // A rebuild needs the workflow to make sense of the history, so it comes first.
+    // A rebuild needs the workflow to interpret the history, so it comes first.
     whole_file::write_if_changed(&directory.workflow(), stored.workflow_text.as_bytes())?;
     reached("the workflow is written");
     history::append(store, &directory)?;
@@ -74,7 +73,7 @@ fn write_notes(store: &Store, directory: &TaskDirectory) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Sets a section of TASK.md aside: the effect of that name, which may be repeated.
+/// Archives a section of TASK.md: the effect of that name, which may be repeated.
 pub fn archive_section(
     store: &mut Store,
     task: &TaskId,
@@ -89,7 +88,7 @@ pub fn archive_section(
     })
 }
 
-/// Puts a changed text in the place of the one that is there, until nothing is left to change.
+/// Replaces the text with a changed one, until nothing is left to change.
 fn rewrite(
     store: &mut Store,
     file: &TaskFile,
@@ -114,7 +113,7 @@ fn rewrite(
         if new.text() == old.text() {
             return Ok(projected);
         }
-        // What an earlier projection wrote is no wish.
+        // A status that an earlier projection wrote is not a wish.
         if let Some(found) = wish(&old, task, file.bound)
             && wish(&new, task, file.bound).is_none()
             && store.status_at(&task.id, found.version)?.as_ref() != Some(&found.to)
@@ -122,7 +121,7 @@ fn rewrite(
             wishes::keep(&file.directory, &found)?;
             projected.wish = Some(found);
         }
-        // Somebody may have written between the look and the exchange; then once more.
+        // If an agent wrote between the read and the swap, try again.
         if let Some(replaced) = file.replace(old.text(), &Text::from(&new))? {
             let mut keep = |text: &str| keep_stray(store, task, text, file.now);
             file.bring_over(vec![replaced], &mut keep)?;
@@ -149,7 +148,7 @@ fn fields(task: &Task) -> Vec<(&str, FieldValue)> {
     let mut fields: Vec<(&str, FieldValue)> = counted
         .map(|(name, value)| (name.as_str(), FieldValue::Integer(*value)))
         .collect();
-    // These come last: a field that a workflow names like one of them must not hide it.
+    // These come last: a workflow's field with the same name must not hide one of them.
     fields.extend([
         ("id", text(task.id.as_str())),
         ("project", text(task.project.as_str())),

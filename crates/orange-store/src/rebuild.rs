@@ -1,7 +1,7 @@
 //! Restores the database from the task directories, up to the last projection.
 //!
-//! The new database is made beside the old one and takes its name at the end; the old one is
-//! renamed, never deleted. A task directory that cannot be read is reported and left as it is.
+//! The new database is built beside the old one and renamed into place at the end; the old one is
+//! renamed, never deleted. An unreadable task directory is reported and left as it is.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -33,23 +33,23 @@ use crate::tables::{events, imports, inbox, pending, runs, tasks, texts, workspa
 /// What a rebuild restored, and what it could not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// The tasks that are back.
+    /// The restored tasks.
     pub tasks: Vec<RebuiltTask>,
     /// The directories that were left alone.
     pub skipped: Vec<SkippedTask>,
     /// The workspaces that are free and in the pool again.
     pub workspaces: Vec<WorkspaceName>,
-    /// Where the old database is now.
+    /// The new path of the old database.
     pub old_database: Option<PathBuf>,
 }
 
-/// A task that is back.
+/// A restored task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RebuiltTask {
     pub task: TaskId,
-    /// Its version: what came after the last projection is lost.
+    /// Its version: anything after the last projection is lost.
     pub version: u64,
-    /// What was not quite as it should be, one sentence each.
+    /// Problems found, one sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ pub struct SkippedTask {
     pub reason: String,
 }
 
-/// Makes the database anew from the task directories.
+/// Rebuilds the database from the task directories.
 pub fn rebuild(home: &Home) -> Result<Rebuilt, StoreError> {
     super::open::make_private(home.path())?;
     let path = home.database();
@@ -70,7 +70,7 @@ pub fn rebuild(home: &Home) -> Result<Rebuilt, StoreError> {
     {
         let mut store = Store::open_at(&new, home)?;
         restore_all(&mut store, &mut report)?;
-        // Everything goes into the one file that is about to be renamed.
+        // Everything must be in the one file that is about to be renamed.
         store
             .connection
             .pragma_update(None, "journal_mode", "DELETE")
@@ -90,7 +90,7 @@ fn restore_all(store: &mut Store, report: &mut Rebuilt) -> Result<(), StoreError
     let mut sequence = 0;
     for project in directories(&home.tasks())? {
         for path in directories(&project)? {
-            // A task comes back whole or not at all.
+            // A task is restored completely or not at all.
             transaction
                 .execute_batch("SAVEPOINT task")
                 .map_err(failed("rebuild"))?;
@@ -114,7 +114,7 @@ fn restore_all(store: &mut Store, report: &mut Rebuilt) -> Result<(), StoreError
     transaction.commit().map_err(failed("rebuild"))
 }
 
-/// The directories in a directory, in the order of their names.
+/// The subdirectories of a directory, ordered by name.
 fn directories(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let listed = |error: io::Error| StoreError::file("list", path, &error);
     let entries = match fs::read_dir(path) {
@@ -132,7 +132,7 @@ fn directories(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(found)
 }
 
-/// Restores a task; answers with the last commit that touched it, or why it cannot be restored.
+/// Restores a task; returns the last commit that touched it, or why it cannot be restored.
 fn restore_task(
     connection: &Connection,
     home: &Home,
@@ -174,7 +174,7 @@ fn restore_task(
     Ok((task, last))
 }
 
-/// The text that was imported last, or else the one that is there.
+/// The last imported text, or else the current one.
 fn last_words(directory: &TaskDirectory, remarks: &mut Vec<String>) -> Option<Document> {
     let read = |path: &Path| Document::parse(&fs::read(path).ok()?).ok();
     let (live, _) = whereabouts(directory);
@@ -188,7 +188,7 @@ fn last_words(directory: &TaskDirectory, remarks: &mut Vec<String>) -> Option<Do
     read(&directory.imported()).or(said)
 }
 
-/// Folds a history into the new database, with everything that is derived from it.
+/// Replays a history into the new database, with everything derived from it.
 fn replay(
     connection: &Connection,
     directory: &TaskDirectory,
@@ -219,7 +219,7 @@ fn replay(
         task = follow(task, &line.event)?;
         sequence = line.sequence;
         events::append(connection, &id, sequence, &line.event)?;
-        // Which text each import brought is not in the history; the last one follows below.
+        // The history does not say which text each import had; the last one follows below.
         if !matches!(line.event.fact, Fact::DocumentImported { .. }) {
             derive(connection, &task, &line.event, None, &mut planned)?;
         }
@@ -237,7 +237,7 @@ fn replay(
     Ok((task, sequence))
 }
 
-/// The event that brought a text last, which is the beginning when none did since.
+/// The event of the last import, or the task's creation when there was none since.
 fn last_import<'text, 'event>(
     mut backwards: impl Iterator<Item = &'event Event>,
     said: &'text Document,
@@ -296,7 +296,7 @@ fn restore_notes(
     Ok(())
 }
 
-/// The link in the task directory says where the workspace is.
+/// The link in the task directory gives the path of the workspace.
 fn restore_workspace(
     connection: &Connection,
     directory: &TaskDirectory,
@@ -315,17 +315,17 @@ fn restore_workspace(
     workspaces::restore(connection, name, &task.id)
 }
 
-/// Gives the new database its name; answers with where the old one is now.
+/// Renames the new database into place; returns the new path of the old one.
 fn put_in_place(new: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> {
-    // While its lock is held nobody writes to the old one, and who waits for it sees that it has
-    // been replaced. One that cannot be opened has no writers.
+    // While we hold its lock no process writes to the old one, and one that waits for the lock sees
+    // that the file was replaced. A database that cannot be opened has no writers.
     let mut old = path.exists().then(|| Connection::open(path).ok()).flatten();
     let guard = old.as_mut().and_then(|old| {
         old.transaction_with_behavior(TransactionBehavior::Immediate)
             .ok()
     });
     let aside = aside(path);
-    // The log belongs to the database and goes with it; a new one would be damaged by it.
+    // The log belongs to the old database and moves with it; it would damage a new one.
     for suffix in ["", "-wal", "-shm"] {
         let from = with_suffix(path, suffix);
         if from.exists() {
@@ -338,7 +338,7 @@ fn put_in_place(new: &Path, path: &Path) -> Result<Option<PathBuf>, StoreError> 
     Ok(aside.exists().then_some(aside))
 }
 
-/// A name for the old database; that of an interrupted rebuild when the old one has it already.
+/// A name for the old database; the one an interrupted rebuild chose, if it already moved the file.
 fn aside(path: &Path) -> PathBuf {
     let named = |number: u32| with_suffix(path, &format!(".before-rebuild-{number}"));
     let mut number = 1;

@@ -1,6 +1,6 @@
-//! One commit: version compared, events appended, everything else derived.
+//! One commit: check the version, append events, derive the rest.
 //!
-//! Invariant: what a task is follows from its events alone. The task is folded here, from what the
+//! Invariant: a task's state follows from its events alone. The task is folded here, from what the
 //! database holds and the events given, never taken from the caller; pending effects, runs,
 //! workspaces and imports are derived in the same transaction.
 
@@ -22,69 +22,67 @@ use crate::files::task_directory::TaskDirectory;
 use crate::tables::workspaces::Reservation;
 use crate::tables::{events, imports, parked, pending, queue, runs, tasks, texts, workspaces};
 
-/// What is to be recorded, and the version it was decided for.
+/// Events to record, and the version they were decided for.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit<'a> {
     pub task: &'a TaskId,
-    /// The version of the task that was decided about.
+    /// The version of the task that the decision was based on.
     pub version: u64,
-    /// What happened.
     pub events: &'a [Event],
-    /// The document that was decided about; an event of an import needs it.
+    /// The document that the decision was based on; an import event needs it.
     pub document: Option<&'a Document>,
-    /// A free workspace to keep for the task.
+    /// A free workspace to reserve for the task.
     pub reserve: Option<&'a WorkspaceName>,
-    /// The text of the workflow; an event that changes it needs it.
+    /// The text of the workflow; required by an event that changes it.
     pub workflow_text: Option<&'a str>,
-    /// The limits that a start keeps; nothing for what starts nothing.
+    /// The limits that a start must respect; `None` when nothing starts.
     pub limits: Option<&'a Limits>,
 }
 
-/// A task that begins.
+/// A new task.
 #[derive(Clone, Copy, Debug)]
 pub struct Creation<'a> {
-    /// What happened, from `task.created` on.
+    /// Its events, beginning with `task.created`.
     pub events: &'a [Event],
     /// The text of the workflow it is pinned to.
     pub workflow_text: &'a str,
-    /// The TASK.md it begins with.
+    /// The initial TASK.md.
     pub document: Option<&'a Document>,
 }
 
-/// What came of a commit.
+/// The result of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// It happened.
     Recorded(Box<Recorded>),
-    /// Somebody was faster; decide again.
+    /// Another commit came first; decide again.
     Stale {
-        /// The version the task has.
+        /// The current version of the task.
         version: u64,
     },
     /// The workspace is not free; choose another.
     Taken {
-        /// Who holds it; nobody when it is retired.
+        /// The task that holds it; `None` when it is retired.
         by: Option<TaskId>,
     },
-    /// A limit or a dependency stands in the way of the start.
+    /// A limit or a dependency prevents the start.
     HeldBack {
-        /// Everything that does.
+        /// Everything that prevents it.
         waits: Vec<Wait>,
     },
 }
 
-/// A commit that happened.
+/// A successful commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
     pub sequence: u64,
     /// The task after it.
     pub task: Task,
-    /// The harness that it parked, if it was not parked before.
+    /// The harness that this commit parked, if it was not parked before.
     pub parked: Option<Parking>,
 }
 
 impl Store {
-    /// Records the beginning of a task; an id is used once, a branch by one task at a time.
+    /// Records a new task; an id is used once, and a branch by one task at a time.
     pub fn create(&mut self, creation: &Creation<'_>) -> Result<Recorded, StoreError> {
         let home = self.home.clone();
         let first = creation.events.first();
@@ -107,7 +105,7 @@ impl Store {
         })
     }
 
-    /// Records what was decided, unless the task has another version by now.
+    /// Records a decision, unless the task's version has changed.
     pub fn record(&mut self, commit: &Commit<'_>) -> Result<Record, StoreError> {
         let writing = self.write("record a decision")?;
         let connection = &writing.transaction;
@@ -154,7 +152,7 @@ impl Store {
     }
 }
 
-/// Refuses events that would give a task a branch that another one has which has not ended.
+/// Refuses events that would give a task the branch of another task that has not ended.
 fn require_free_branch(
     connection: &Connection,
     task: &Task,
@@ -180,7 +178,7 @@ fn require_free_branch(
     Ok(())
 }
 
-/// Writes a task that begins, with everything derived from its events.
+/// Writes a new task, with everything derived from its events.
 pub(super) fn insert(
     connection: &Connection,
     sequence: u64,
@@ -223,7 +221,7 @@ pub(super) fn insert(
     Ok(task)
 }
 
-/// Folds an event that follows the task's version, and begins no other task.
+/// Folds an event that must follow the task's version and must not create a task.
 pub(super) fn follow(task: Task, event: &Event) -> Result<Task, StoreError> {
     let expected = task.version + 1;
     if event.version != expected {
@@ -235,7 +233,7 @@ pub(super) fn follow(task: Task, event: &Event) -> Result<Task, StoreError> {
     Ok(apply(task, event))
 }
 
-/// Writes what follows from an event besides the task; the pending effects follow at the end.
+/// Writes everything derived from an event except the task; pending effects follow at the end.
 pub(super) fn derive(
     connection: &Connection,
     task: &Task,

@@ -1,4 +1,4 @@
-//! One write at a time, each with the next global number.
+//! One writer at a time; each commit gets the next global number.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::Store;
 use super::error::{StoreError, failed};
 use super::open::{BUSY_TIMEOUT, identity, is_busy, shorten_log};
 
-/// A transaction that has the write lock; dropped, it changed nothing.
+/// A transaction that holds the write lock; dropping it rolls it back.
 pub(super) struct Writing<'store> {
     pub(super) transaction: Transaction<'store>,
     /// The number of this commit.
@@ -18,14 +18,14 @@ pub(super) struct Writing<'store> {
 }
 
 impl Store {
-    /// The number of the last commit: what a reader sees is as of it.
+    /// The number of the last commit, which is what a reader sees.
     pub fn sequence(&self) -> Result<u64, StoreError> {
         self.connection
             .query_row("SELECT last FROM sequence", [], |row| row.get(0))
             .map_err(failed("read the sequence number"))
     }
 
-    /// Whether somebody else keeps the write lock for longer than this; nothing is written.
+    /// Whether another process holds the write lock for longer than this; writes nothing.
     pub fn is_kept_out(&mut self, patience: Duration) -> Result<bool, StoreError> {
         let attempt = "look for who writes";
         self.connection
@@ -33,7 +33,7 @@ impl Store {
             .map_err(failed(attempt))?;
         let behavior = TransactionBehavior::Immediate;
         let begun = self.connection.transaction_with_behavior(behavior);
-        // What was begun is rolled back at once.
+        // Roll the transaction back immediately.
         let begun = begun.map(drop);
         self.connection
             .busy_timeout(BUSY_TIMEOUT)
@@ -44,13 +44,13 @@ impl Store {
         }
     }
 
-    /// Begins to write what must survive a loss of power.
+    /// Begins a write that must survive a power loss.
     pub(super) fn write(&mut self, attempt: &'static str) -> Result<Writing<'_>, StoreError> {
         self.begin("FULL", attempt)
     }
 
-    /// Begins to write a note about what a loss of power ends anyway; it is durable with the next
-    /// write that is.
+    /// Begins a write of a note about something that a power loss ends anyway; it becomes durable
+    /// with the next durable write.
     pub(super) fn write_note(&mut self, attempt: &'static str) -> Result<Writing<'_>, StoreError> {
         self.begin("NORMAL", attempt)
     }
@@ -65,14 +65,14 @@ impl Store {
             .map_err(failed(attempt))?;
         let path = self.path();
         let opened = self.identity();
-        // Unchecked at compile time only: the exclusive borrow of the store lasts as long.
+        // Only the compile-time check is skipped: the exclusive borrow of the store lasts as long.
         let begun = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate);
         let transaction = match begun {
             Err(error) if is_busy(&error) => return Err(StoreError::Busy { attempt, path }),
             begun => begun.map_err(failed(attempt))?,
         };
-        // A rebuild holds the lock of the old file while it puts the new one in its place, so from
-        // here on the answer stays true.
+        // A rebuild holds the lock of the old file while it renames the new one into place, so from
+        // here on the result of this check cannot change.
         if !identity(&path).is_ok_and(|now| now == opened) {
             return Err(StoreError::Replaced { attempt, path });
         }
@@ -93,7 +93,7 @@ impl Store {
 }
 
 impl Writing<'_> {
-    /// Makes it durable.
+    /// Commits durably.
     pub(super) fn commit(self) -> Result<u64, StoreError> {
         crate::steps::reached("before a commit");
         self.transaction.commit().map_err(failed(self.attempt))?;

@@ -1,18 +1,18 @@
-//! Marks the steps between which a process may die.
+//! Marks the points at which a process may die.
 //!
-//! In the program a mark is nothing. Tests count the marks that an operation reaches, then let it
-//! die at each of them by a signal that nothing can catch: those of the store inside one process,
-//! those with the feature `crash-points` wherever the real program runs.
+//! In the released program a mark does nothing. Tests count the marks that an operation reaches,
+//! then kill it at each of them with SIGKILL: the store's own tests inside one process, and tests
+//! with the feature `crash-points` wherever the real program runs.
 
-/// A mark at which a test may end the process.
+/// A point at which a test may kill the process.
 #[cfg(not(any(test, feature = "crash-points")))]
 pub fn reached(_step: &'static str) {}
 
-/// A mark at which a thread panics when tests want it to.
+/// A point at which a test may make a thread panic.
 #[cfg(not(feature = "crash-points"))]
 pub fn may_panic(_step: &'static str) {}
 
-/// The home's `crash-points/panics` names the marks at which threads panic, a line each.
+/// The home's `crash-points/panics` lists the points at which threads panic, one per line.
 ///
 /// # Panics
 ///
@@ -33,7 +33,7 @@ pub use armed::{arm, reached};
 #[cfg(all(feature = "crash-points", not(test)))]
 pub use ordered::reached;
 
-/// Ends this process as `kill -9` does.
+/// Kills this process as `kill -9` does.
 #[cfg(any(test, feature = "crash-points"))]
 fn die() {
     use rustix::process::{Signal, getpid, kill_process};
@@ -45,16 +45,15 @@ mod armed {
     use std::cell::Cell;
 
     thread_local! {
-        /// How many marks are left until death; none when the process is to live.
+        /// How many marks are left until the process dies; `None` lets it live.
         static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
     }
 
-    /// Lets this thread's process die at the mark of this number, counted from 0.
+    /// Makes the process die at this mark of the current thread, counted from 0.
     pub fn arm(at: usize) {
         LEFT.set(Some(at));
     }
 
-    /// A mark.
     pub fn reached(_step: &'static str) {
         match LEFT.get() {
             None => {}
@@ -64,9 +63,9 @@ mod armed {
     }
 }
 
-/// A directory `crash-points` in the home holds `orders`: the steps that count, a line each, and
-/// the numbers of the marks to die at. Whoever reaches a mark adds a line to `reached` beside it,
-/// so the processes of a home count together.
+/// A directory `crash-points` in the home holds `orders`: the steps that count, one per line, and
+/// the numbers of the marks to die at. A process that reaches a mark appends a line to `reached`
+/// beside it, so all processes of a home share one count.
 #[cfg(all(feature = "crash-points", not(test)))]
 mod ordered {
     use std::fs::{self, OpenOptions};
@@ -75,7 +74,6 @@ mod ordered {
 
     use orange_config::{Environment, Home};
 
-    /// A mark.
     pub fn reached(step: &'static str) {
         let Ok(home) = Home::resolve(&Environment::read()) else {
             return;

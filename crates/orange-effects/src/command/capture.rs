@@ -1,8 +1,8 @@
 //! Feeds and drains a program's pipes while it runs.
 //!
-//! Whatever a program said before it ended lies in its pipes when its end is seen, so it is read
-//! then without waiting: no load of the machine can make an answer look shorter than it is. What
-//! somebody else who holds the pipes says later is not the program's.
+//! Everything a program wrote before it exited is still in its pipes when we see the exit, so it is
+//! read then without waiting: load on the machine cannot truncate the output. What another process
+//! that inherited the pipes writes later is not the program's output.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -15,19 +15,19 @@ use rustix::io::{Errno, ioctl_fionbio, read, write};
 
 use super::Captured;
 
-/// How often a program is looked at where the system cannot tell of its end.
+/// Poll interval where the system cannot signal that a program has exited.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// How much is read at once, and how often in a row: together more than a pipe holds, so that what
-/// a program left is read whole, and still an end with one that never stops talking.
+/// Bytes per read and reads in a row: together more than a pipe holds, so that everything a program
+/// left is read, yet a program that never stops writing cannot keep us reading.
 const CHUNK: usize = 16 * 1024;
 const IN_A_ROW: usize = 16;
 
-/// The ends of a program's pipes.
+/// Our ends of a program's pipes.
 pub struct Pipes {
     input: Option<Input>,
     outputs: [Stream; 2],
-    /// Becomes readable when the program ends, where the system has such a thing.
+    /// Becomes readable when the program exits, where the system supports that.
     end: Option<OwnedFd>,
     limit: usize,
 }
@@ -39,7 +39,7 @@ struct Input {
 }
 
 struct Stream {
-    /// Nothing once it has ended.
+    /// `None` once it is closed.
     pipe: Option<OwnedFd>,
     kept: Captured,
 }
@@ -73,7 +73,7 @@ impl Pipes {
         })
     }
 
-    /// How the program ended, if it did before the deadline; all it has said is kept then.
+    /// How the program exited, if it did before the deadline; all its output is captured then.
     pub fn wait(
         &mut self,
         child: &mut Child,
@@ -92,7 +92,6 @@ impl Pipes {
         }
     }
 
-    /// What was said.
     pub fn take(self) -> [Captured; 2] {
         self.outputs.map(|stream| stream.kept)
     }
@@ -122,7 +121,7 @@ impl Pipes {
         }
     }
 
-    /// Writes what there is room for. A program that does not read its input is no failure.
+    /// Writes as much as fits. A program that does not read its input is not an error.
     fn feed(&mut self) {
         while let Some(input) = &mut self.input {
             let left = input.bytes.get(input.written..).unwrap_or_default();
@@ -142,7 +141,7 @@ impl Pipes {
 }
 
 impl Stream {
-    /// Reads what there is, so that the program never blocks, and keeps what is within the limit.
+    /// Reads what is available, so that the program never blocks, and keeps it up to the limit.
     fn drain(&mut self, limit: usize) {
         let mut chunk = [0; CHUNK];
         for _ in 0..IN_A_ROW {
@@ -164,14 +163,14 @@ impl Stream {
     }
 }
 
-/// What tells of the program's end.
+/// A handle that becomes readable when the program exits.
 #[cfg(target_os = "linux")]
 fn end_of(child: &Child) -> Option<OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()
 }
 
-/// Nothing does here; the program is looked at now and then.
+/// Not available here; the program is polled instead.
 #[cfg(not(target_os = "linux"))]
 fn end_of(_child: &Child) -> Option<OwnedFd> {
     None

@@ -1,4 +1,4 @@
-//! A program that is talked to for as long as both like.
+//! A running program that exchanges lines with us over its pipes.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use orange_config::clock::Deadline;
 
-/// How long a program may take to end once nobody talks to it any more.
+/// How long a program may take to exit once its input is closed.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// The longest line that is listened to; one that never ends must not fill the memory.
+/// The longest line that is read; one that never ends must not fill the memory.
 const LONGEST: u64 = 1024 * 1024;
 
-/// One side of the conversation: what is said to the program.
+/// The writing side: what we send to the program.
 ///
-/// When it is dropped the program's input ends, which is how it is asked to end too. It is never
-/// killed: a client of tmux that is killed has taken its server along.
+/// Dropping it closes the program's input, which asks the program to exit. It is never killed:
+/// killing a tmux client has taken the server down with it.
 #[derive(Debug)]
 pub struct Conversation {
     input: Option<ChildStdin>,
@@ -23,7 +23,7 @@ pub struct Conversation {
     child: Child,
 }
 
-/// The other side: what the program says.
+/// The reading side: what the program prints.
 #[derive(Debug)]
 pub struct Lines(BufReader<ChildStdout>);
 
@@ -40,19 +40,18 @@ impl Conversation {
         })
     }
 
-    /// What the program says; can be asked for once.
+    /// The program's output; can be taken once.
     pub fn lines(&mut self) -> Option<Lines> {
         self.output
             .take()
             .map(|output| Lines(BufReader::new(output)))
     }
 
-    /// Says nothing more, which is how the program is asked to end.
+    /// Closes the program's input, which asks it to exit.
     pub fn fall_silent(&mut self) {
         self.input = None;
     }
 
-    /// Whether the program has ended.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
@@ -67,7 +66,7 @@ impl Conversation {
 }
 
 impl Lines {
-    /// The next line without its end; nothing when the program says no more.
+    /// The next line without its newline; `None` at the end of the output.
     pub fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         let mut bounded = io::Read::take(&mut self.0, LONGEST);
@@ -86,7 +85,7 @@ impl Drop for Conversation {
     fn drop(&mut self) {
         drop(self.input.take());
         drop(self.output.take());
-        // One that does not end is left to itself rather than waited for or killed.
+        // A program that does not exit is left alone rather than waited for or killed.
         Deadline::after(FAREWELL).wait_for(|| self.has_ended());
     }
 }

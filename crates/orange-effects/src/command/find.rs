@@ -1,4 +1,4 @@
-//! Where a program is that is given by its name.
+//! Finds a program on the `PATH`.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -6,16 +6,16 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-/// The place of a program on the `PATH` of its environment; nothing where the system has to look.
+/// The path of a program on the `PATH` of its environment; `None` where the system has to search.
 ///
-/// A program of a known place is started without copying this process first.
+/// A program with a known path is started without forking this process first.
 pub fn find(program: &OsStr, environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
     if program.as_bytes().contains(&b'/') {
         return None;
     }
     let path = environment.get(OsStr::new("PATH"))?;
     let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
-    // One that is relative is meant as seen from where the program will be.
+    // A relative entry is relative to the directory that the program will run in.
     if folders.iter().any(|folder| folder.is_relative()) {
         return None;
     }

@@ -1,10 +1,10 @@
-//! A program that has the person's terminal until it ends.
+//! Runs a program in the user's terminal until it exits.
 
 use super::{CommandError, Ending, Invocation};
 
 impl Invocation {
-    /// Runs it to its end with this process's own input and output, in its own group: it belongs to
-    /// whoever sits at the terminal, so that no time is set for it.
+    /// Runs it to its end with this process's own input and output and in this process's group. The
+    /// user at the terminal controls it, so it has no timeout.
     pub fn run_in_terminal(&self) -> Result<Ending, CommandError> {
         let ended = self.command().status();
         ended

@@ -1,7 +1,7 @@
 //! The only place that starts programs.
 //!
-//! A program gets its arguments as they are, never through a shell, and an environment that
-//! begins with nothing. Its process group is its own, so that a timeout ends whatever it started.
+//! A program gets its arguments as they are, never through a shell, and an environment that starts
+//! empty. It has its own process group, so that a timeout ends everything it started.
 
 mod capture;
 mod conversation;
@@ -25,19 +25,19 @@ use find::find;
 use orange_config::clock::Deadline;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, setsid};
 
-/// How long a program may take when nobody says otherwise.
+/// The default timeout.
 const USUAL_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How much of each stream is kept when nobody says otherwise.
+/// How much of each stream is kept by default.
 const USUAL_LIMIT: usize = 16 * 1024 * 1024;
 
-/// How long a program that took too long may tidy up before it is killed.
+/// How long a program that timed out has to clean up before it is killed.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How many characters of an argument or of a program's words a message shows.
+/// How many characters of an argument or of a program's output a message shows.
 const SHOWN: usize = 200;
 
-/// A program with everything it is started with.
+/// A program with everything needed to start it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Invocation {
     program: OsString,
@@ -50,27 +50,24 @@ pub struct Invocation {
     has_own_group: bool,
 }
 
-/// How a program ended, and what it said.
+/// How a program ended, and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     pub ending: Ending,
-    /// Its standard output.
     pub stdout: Captured,
-    /// Its standard error.
     pub stderr: Captured,
 }
 
 /// What was kept of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// The bytes, as they came.
     pub bytes: Vec<u8>,
-    /// Whether there were more than the limit.
+    /// Whether there was more than the limit.
     pub is_cut: bool,
 }
 
 impl Captured {
-    /// Whether these bytes are somewhere in it.
+    /// Whether the output contains these bytes.
     pub fn has(&self, bytes: &[u8]) -> bool {
         self.bytes.windows(bytes.len().max(1)).any(|it| it == bytes)
     }
@@ -79,41 +76,39 @@ impl Captured {
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// By itself.
+    /// It exited with this code.
     Code(i32),
     Signal(i32),
-    /// It took longer than this, and was ended.
+    /// It took longer than this and was killed.
     TimedOut(Duration),
 }
 
-/// Why a program did not do what it was started for.
+/// Why a program failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// There is no such program.
     #[error("cannot run {shown}: the program was not found; install it, or correct the path")]
     Missing {
-        /// What was run.
+        /// The command as messages show it.
         shown: String,
     },
     #[error("cannot run {shown}: {source}")]
     NotStarted {
-        /// What was run.
+        /// The command as messages show it.
         shown: String,
         source: io::Error,
     },
-    /// It ended badly.
+    /// It ran, but ended with an error.
     #[error("{shown} {ending}{}", words(.stderr))]
     Failed {
-        /// What was run.
         shown: String,
         ending: Ending,
-        /// What it said.
         stderr: Vec<u8>,
     },
 }
 
 impl Invocation {
-    /// A program, by path or by a name on the `PATH` of `environment`, which is all it will see.
+    /// A program, by path or by a name on the `PATH` of `environment`, which is its whole
+    /// environment.
     pub fn new(program: impl AsRef<OsStr>, environment: BTreeMap<OsString, OsString>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -127,7 +122,7 @@ impl Invocation {
         }
     }
 
-    /// With these arguments after the ones it has.
+    /// Appends these arguments.
     #[must_use]
     pub fn arguments<A: AsRef<OsStr>>(mut self, more: impl IntoIterator<Item = A>) -> Self {
         let more = more.into_iter().map(|it| it.as_ref().to_owned());
@@ -148,28 +143,26 @@ impl Invocation {
         self
     }
 
-    /// With these bytes on its standard input.
     #[must_use]
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.input = input.into();
         self
     }
 
-    /// With this much time.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Keeping at most this many bytes of each stream.
+    /// Keeps at most this many bytes of each stream.
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Runs it to its end, whatever that is.
+    /// Runs it to its end, whatever the exit status.
     pub fn run(&self) -> Result<Finished, CommandError> {
         let mut command = self.command();
         if self.has_own_group {
@@ -195,7 +188,7 @@ impl Invocation {
         })
     }
 
-    /// Runs it to its end with nothing to read; all it says goes into a file, as it says it.
+    /// Runs it to its end without input; its output goes to a file as it is written.
     pub fn run_into(&self, file: File) -> Result<Ending, CommandError> {
         let both = file.try_clone().map_err(|error| self.not_started(error))?;
         let mut command = self.command();
@@ -207,7 +200,7 @@ impl Invocation {
         self.wait(&mut child, &mut pipes).map_err(failed)
     }
 
-    /// Starts it to be talked to, line by line, for as long as both sides like.
+    /// Starts it and exchanges lines with it until either side closes its pipe.
     pub fn converse(&self) -> Result<Conversation, CommandError> {
         let mut command = self.command();
         command.process_group(0).stderr(Stdio::null());
@@ -216,7 +209,7 @@ impl Invocation {
         Conversation::with(child).map_err(|error| self.not_started(error))
     }
 
-    /// Runs it, and takes any ending but success for a failure.
+    /// Runs it, and treats anything but success as a failure.
     pub fn require_success(&self) -> Result<Finished, CommandError> {
         let finished = self.run()?;
         match finished.ending {
@@ -234,15 +227,16 @@ impl Invocation {
         }
     }
 
-    /// Becomes the program, with this process's streams or a file to print into; returns on failure.
+    /// Replaces this process with the program, with this process's streams or with its output in a
+    /// file; returns only on failure.
     pub fn exec(&self, output: Option<File>) -> CommandError {
         let output = output.map_or_else(Stdio::inherit, Stdio::from);
         self.not_started(self.command().stdout(output).exec())
     }
 
-    /// Starts it in the same session with nothing to read or say to, and does not wait for it.
+    /// Starts it in the same session without input or output, and does not wait for it.
     ///
-    /// This is the second half of being detached; [`detached`] is the whole.
+    /// This is the second half of detaching a program; [`detached`] does all of it.
     pub fn leave_behind(&self) -> Result<u32, CommandError> {
         let mut command = self.command();
         command.stdin(Stdio::null());
@@ -251,16 +245,16 @@ impl Invocation {
         Ok(child.id())
     }
 
-    /// Waits for the end of the program, and ends it and its group when that takes too long.
+    /// Waits for the program to exit, and kills it and its group on a timeout.
     fn wait(&self, child: &mut Child, pipes: &mut Pipes) -> io::Result<Ending> {
         if let Some(status) = pipes.wait(child, Deadline::after(self.timeout))? {
             return Ok(Ending::from(status));
         }
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        // What it started may ignore the first signal even when the program itself does not. One
-        // that cannot even be killed is left to the system rather than waited for.
+        // The processes it started may ignore the first signal even when the program itself does
+        // not. One that even SIGKILL does not end is left to the system rather than waited for.
         for signal in [Signal::TERM, Signal::KILL] {
-            // It may have ended in this very moment.
+            // It may have exited just now.
             let _gone = match group {
                 Some(group) if self.has_own_group => kill_process_group(group, signal),
                 Some(single) => kill_process(single, signal),
@@ -302,11 +296,11 @@ impl Invocation {
     }
 }
 
-/// Starts a program outside the caller's process tree: a session of its own, no parent that is
-/// left, nothing to read from or say to. Whatever ends the caller does not end it.
+/// Starts a program outside the caller's process tree: its own session, no surviving parent, no
+/// input or output. Whatever ends the caller does not end the program.
 ///
-/// Setting a session apart before a program starts needs `unsafe`, so `orange` itself steps in
-/// between: `orange detach` makes the session, starts the program, says its pid and ends.
+/// Creating a session before a program starts needs `unsafe`, so `orange` runs itself in between:
+/// `orange detach` creates the session, starts the program, prints its pid and exits.
 pub fn detached(orange: &Path, program: &Invocation) -> Result<u32, CommandError> {
     let mut between = Invocation::new(orange, program.environment.clone())
         .arguments(["detach", "--"])
@@ -314,7 +308,7 @@ pub fn detached(orange: &Path, program: &Invocation) -> Result<u32, CommandError
         .arguments(&program.arguments)
         .timeout(Duration::from_secs(10));
     between.directory.clone_from(&program.directory);
-    // The leader of a group cannot lead a session.
+    // A process group leader cannot create a session.
     between.has_own_group = false;
     let finished = between.require_success()?;
     let said = String::from_utf8_lossy(&finished.stdout.bytes);
@@ -322,7 +316,7 @@ pub fn detached(orange: &Path, program: &Invocation) -> Result<u32, CommandError
     pid.map_err(|_| between.failed(finished))
 }
 
-/// Gives this process a session of its own, away from any terminal.
+/// Gives this process its own session, without a terminal.
 pub fn lead_session() -> io::Result<()> {
     setsid()?;
     Ok(())
@@ -368,7 +362,7 @@ impl fmt::Debug for Invocation {
     }
 }
 
-/// What a program said, for the end of a message.
+/// A program's error output, for the end of a message.
 fn words(stderr: &[u8]) -> String {
     match String::from_utf8_lossy(stderr).trim() {
         "" => String::new(),
@@ -376,7 +370,7 @@ fn words(stderr: &[u8]) -> String {
     }
 }
 
-/// The text on one line, and not too much of it.
+/// The text on one line, shortened.
 fn shortened(text: &str) -> String {
     let visible = |character: char| {
         if character.is_control() {

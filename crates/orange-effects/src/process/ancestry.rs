@@ -1,8 +1,8 @@
-//! The processes above this one.
+//! The ancestors of this process.
 //!
-//! A process can drop its variables, but it cannot choose its parents: the number and start of a
-//! process above this one say which run it belongs to, whatever the variables say. A process that
-//! detached from its parents is out of sight.
+//! A process can drop its variables, but it cannot choose its parents: the pid and start time of an
+//! ancestor say which run this process belongs to, whatever the variables say. A process that
+//! detached from its parents is not covered.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,31 +10,32 @@ use std::os::unix::ffi::OsStrExt as _;
 use super::table::value;
 use super::{ProcessError, ProcessIdentity, system};
 
-/// A chain that is longer is refused, because the rest of it would be out of sight.
+/// A longer chain is refused, because the rest of it would go unchecked.
 const DEEPEST: usize = 256;
 
-/// How often the chain may change while it is read.
+/// How often the chain may change while we read it.
 const TRIES: usize = 16;
 
-/// A process above this one.
+/// An ancestor of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestor {
     pub process: ProcessIdentity,
-    /// What it was started with; empty where another user's process does not show it.
+    /// The environment it was started with; empty for another user's process, which does not show
+    /// it.
     environment: Vec<u8>,
 }
 
 impl Ancestor {
-    /// A variable that it was started with, unless that is empty.
+    /// A variable it was started with, unless that is empty.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         let value = value(&self.environment, name)?;
         (!value.is_empty()).then(|| OsStr::from_bytes(value))
     }
 }
 
-/// Every process above this one, the nearest first.
+/// Every ancestor, the nearest first.
 ///
-/// Fails when one of them cannot be read: what is above it could be anything.
+/// Fails when one of them cannot be read: its own ancestors could be anything.
 pub fn ancestors() -> Result<Vec<Ancestor>, ProcessError> {
     for _ in 0..TRIES {
         if let Some(found) = walk()? {
@@ -44,22 +45,22 @@ pub fn ancestors() -> Result<Vec<Ancestor>, ProcessError> {
     Err(unreadable("it is hidden from this user"))
 }
 
-/// The chain; nothing when one of it cannot be seen, because it has just ended or is hidden.
+/// The chain; `None` when a process in it cannot be seen, because it has just exited or is hidden.
 fn walk() -> Result<Option<Vec<Ancestor>>, ProcessError> {
     let boot = system::boot()?;
     let mut found: Vec<Ancestor> = Vec::new();
     let Some(mut below) = system::stat(std::process::id())? else {
         return Ok(None);
     };
-    // A process outside of this container has no number here.
+    // A process outside this container has no pid here.
     while below.parent > 0 {
         if found.len() == DEEPEST {
             return Err(unreadable("too many processes are between"));
         }
         let stat = match system::stat(below.parent)? {
-            // A child that is older than its parent got a new one while we looked.
+            // A child older than its parent was reparented while we looked.
             Some(stat) if stat.start <= below.start => stat,
-            // The first process of the system may be hidden, and has nothing above it.
+            // Init may be hidden, and has no parent.
             None if below.parent == 1 => break,
             _ => return Ok(None),
         };

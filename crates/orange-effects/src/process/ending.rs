@@ -1,4 +1,4 @@
-//! Ends the processes of a run, the stubborn ones too.
+//! Ends the processes of a run, including those that ignore SIGTERM.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,12 +10,12 @@ use rustix::process::Signal;
 
 use super::{Life, ProcessError, ProcessIdentity, members, system, with_variable};
 
-/// How long a run's processes may take to end.
+/// How long a run's processes may take to exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// After being asked (`SIGTERM`).
+    /// After `SIGTERM`.
     pub asked: Duration,
-    /// After being killed (`SIGKILL`).
+    /// After `SIGKILL`.
     pub killed: Duration,
 }
 
@@ -30,19 +30,20 @@ impl Default for Patience {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// The processes that were found alive, in the order of their numbers.
+    /// The processes that were found alive, ordered by pid.
     pub processes: Vec<ProcessIdentity>,
 }
 
-/// Asks one process to end, as a person does with `kill`.
+/// Sends one process `SIGTERM`, as `kill` does.
 pub fn ask_to_end(process: &ProcessIdentity) -> Result<(), ProcessError> {
     system::signal(process, Signal::TERM)
 }
 
 /// Ends every process of a run that can be found, and whatever they start meanwhile.
 ///
-/// `known` are processes of the run that were recorded before; after its parent's death one that
-/// dropped its variables is tied to nothing any more. This process and `spared` are left alone.
+/// `known` are processes of the run that were recorded earlier: once its parent is dead, a process
+/// that dropped its variables can no longer be tied to the run. This process and `spared` are left
+/// alone.
 pub fn end(
     run: &RunId,
     known: &[ProcessIdentity],
@@ -60,7 +61,7 @@ pub fn end(
     end_found(known.collect(), search, patience)
 }
 
-/// Ends every process for which a variable was set to this value, and whatever they start
+/// Ends every process whose environment has this variable with this value, and whatever they start
 /// meanwhile; this process is left alone.
 pub fn end_with_variable(
     name: &str,
@@ -101,7 +102,7 @@ fn end_found(
             if failure.is_some() || !living.is_empty() {
                 return failure.is_some();
             }
-            // Looking at every process takes time, so it is done when the known ones are gone.
+            // A full scan takes time, so it is done only once the known ones are gone.
             match search(&all) {
                 Ok(found) if found.is_empty() => true,
                 Ok(found) => {

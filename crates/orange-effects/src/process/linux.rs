@@ -1,4 +1,4 @@
-//! What Linux tells about processes, from `/proc`.
+//! Reads processes from Linux's `/proc`.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ pub fn boot() -> Result<Option<String>, ProcessError> {
     Ok(Some(read.trim().to_owned()))
 }
 
-/// The process of this number; nothing when there is none.
+/// The process with this pid; `None` when there is none.
 pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
     let failed = |error: &io::Error| ProcessError::System {
         verb: "look at",
@@ -33,7 +33,7 @@ pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
             None => Err(failed(&io::Error::other("its `stat` makes no sense"))),
         },
         Err(error) if is_gone(&error) => {
-            // Without `/proc` nobody would be there, so it must at least show this process.
+            // Without `/proc` every process would look gone, so it must at least show this one.
             let own = fs::metadata("/proc/self/stat");
             own.map(|_| None).map_err(|error| failed(&error))
         }
@@ -49,7 +49,7 @@ pub fn table() -> Result<Vec<Stat>, ProcessError> {
         let Some(pid) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // One that ended meanwhile is not there; one that cannot be read is not ours.
+        // One that exited meanwhile is gone; one that cannot be read is not ours.
         if let Ok(Some(stat)) = stat(pid) {
             found.push(stat);
         }
@@ -57,18 +57,18 @@ pub fn table() -> Result<Vec<Stat>, ProcessError> {
     Ok(found)
 }
 
-/// What a process was started with: `NAME=value`, each ended by a zero byte.
+/// The environment a process was started with: `NAME=value`, each ended by a zero byte.
 pub fn environment(pid: u32) -> Option<Vec<u8>> {
     fs::read(of(pid, "environ")).ok()
 }
 
-/// What a process is called, and the directory it works in, as far as one may know.
+/// The name of a process and its working directory, as far as we may read them.
 pub fn workplace(pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
     let name = fs::read(of(pid, "comm")).unwrap_or_default();
     (name, fs::read_link(of(pid, "cwd")))
 }
 
-/// Sends a signal to exactly this process; one that has ended gets none, and that is no failure.
+/// Sends a signal to exactly this process; not an error when it has already exited.
 pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessError> {
     let failed = |error: Errno| ProcessError::System {
         verb: "signal",
@@ -78,7 +78,7 @@ pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessEr
     let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) else {
         return Ok(());
     };
-    // The handle is taken before the look: whoever has the number then keeps it.
+    // Open the handle before checking: it then stays bound to the process that has the pid now.
     let handle = match pidfd_open(pid, PidfdFlags::empty()) {
         Err(Errno::SRCH) => return Ok(()),
         opened => opened.map_err(failed)?,
@@ -92,7 +92,7 @@ pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessEr
     }
 }
 
-/// The last field, which is shown as 0 to whoever may not see it.
+/// The last field, which the kernel shows as 0 to users without permission.
 fn wait_status(pid: u32, bytes: &[u8]) -> Option<i32> {
     let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
     let own = geteuid();
@@ -111,16 +111,16 @@ fn is_gone(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
 }
 
-/// Reads a line of `stat`. The second field is the program's name in parentheses, and a name may
-/// hold spaces and parentheses itself, so the rest begins after the last one.
+/// Parses a line of `stat`. The second field is the program's name in parentheses, and a name may
+/// itself contain spaces and parentheses, so the rest begins after the last one.
 fn parse(pid: u32, bytes: &[u8]) -> Option<Stat> {
     let end = bytes.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(bytes.get(end + 1..)?).ok()?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    // The fields are numbered from 1 in the manual, and these begin with the third.
+    // The manual numbers the fields from 1, and these begin with the third.
     let field = |number: usize| fields.get(number - 3).copied();
     let number = |at: usize| field(at)?.parse::<i64>().ok();
-    // One that is just being taken away has no group and no session any more.
+    // A process that is being reaped no longer has a group or session.
     let (group, session) = (number(5)?, number(6)?);
     Some(Stat {
         pid,

@@ -1,4 +1,4 @@
-//! Notices the end of processes in the moment it happens.
+//! Notices process exits as they happen.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -12,13 +12,13 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::{Life, ProcessError, ProcessIdentity};
 
-/// What the handle is called that ends waiting; no process is called so.
+/// The key of the handle that stops waiting; no process has this key.
 const STOP: u64 = u64::MAX;
 
-/// How many ends are taken note of at once.
+/// How many exits one call handles.
 const AT_ONCE: usize = 64;
 
-/// Processes whose end is waited for. A handle stands for one process, not for its number.
+/// Processes whose exit is awaited. A handle refers to one process, not to its pid.
 #[derive(Debug)]
 pub struct Exits {
     queue: OwnedFd,
@@ -26,8 +26,8 @@ pub struct Exits {
     handles: Mutex<Handles>,
 }
 
-/// Each handle has a number of its own: a process that ended may have left its number to another
-/// that is watched before the end of the first is taken note of.
+/// Each handle has its own key: a process may have exited and its pid may belong to another watched
+/// process before we handle the first one's exit.
 #[derive(Debug, Default)]
 struct Handles {
     last: u64,
@@ -35,7 +35,7 @@ struct Handles {
 }
 
 impl Exits {
-    /// Nobody is watched yet.
+    /// Watches no process yet.
     pub fn new() -> Result<Exits, ProcessError> {
         let failed = |error: Errno| ProcessError::NotWatched(reason(&error.into()));
         let queue = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed)?;
@@ -49,7 +49,7 @@ impl Exits {
         })
     }
 
-    /// Watches a process; whether it was there to be watched.
+    /// Watches a process; returns whether it still existed.
     pub fn watch(&self, process: &ProcessIdentity) -> Result<bool, ProcessError> {
         let failed = |error: Errno| ProcessError::System {
             verb: "watch",
@@ -59,7 +59,7 @@ impl Exits {
         let Some(pid) = i32::try_from(process.pid).ok().and_then(Pid::from_raw) else {
             return Ok(false);
         };
-        // The handle is taken before the look: whoever has the number then keeps it.
+        // Open the handle before checking: it then stays bound to the process that has the pid now.
         let handle = match pidfd_open(pid, PidfdFlags::empty()) {
             Err(Errno::SRCH) => return Ok(false),
             opened => opened.map_err(failed)?,
@@ -76,13 +76,13 @@ impl Exits {
         Ok(true)
     }
 
-    /// Watches a process no more that has ended; with its handle it leaves the queue.
+    /// Stops watching a process that has exited; dropping its handle removes it from the queue.
     fn forget(&self, number: u64) -> Option<u32> {
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
         handles.of.remove(&number).map(|(pid, _)| pid)
     }
 
-    /// Waits until watched processes have ended; nothing more once it was stopped.
+    /// Waits until watched processes have exited; `None` once it was stopped.
     pub fn wait(&self) -> Option<Vec<u32>> {
         let mut events = Vec::with_capacity(AT_ONCE);
         loop {
@@ -101,9 +101,9 @@ impl Exits {
         }
     }
 
-    /// Ends waiting, now and from now on.
+    /// Stops the current wait and every later one.
     pub fn stop(&self) {
-        // A counter that is full already ends it too.
+        // A counter that is already full stops it too.
         let _counted = rustix::io::write(&self.stop, &1_u64.to_ne_bytes());
     }
 }
@@ -116,7 +116,7 @@ mod tests {
     fn an_end_is_told_once_and_forgets_no_other_handle() {
         let exits = Exits::new().unwrap();
         let own = ProcessIdentity::of(std::process::id()).unwrap();
-        // The same number twice, as when a process has ended and another got its number.
+        // The same pid twice, as when a process has exited and another got its pid.
         assert!(exits.watch(&own).unwrap());
         assert!(exits.watch(&own).unwrap());
         assert_eq!(exits.forget(1), Some(own.pid));

@@ -1,7 +1,7 @@
-//! Whether the kernel ended a process because memory ran out.
+//! Checks whether the kernel killed a process for lack of memory.
 //!
-//! Its signal is the one that anybody may send, and its counters do not say whom it meant; only the
-//! kernel's own log does. Where that may not be read, the signal is all there is to tell.
+//! The OOM killer's signal is one that any process may send, and its counters do not name the
+//! victim; only the kernel log does. Where we may not read the log, the signal is all we know.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read as _};
@@ -12,16 +12,16 @@ use rustix::fs::OFlags;
 /// The longest record of the log.
 const LONGEST: usize = 8192;
 
-/// No log has more records.
+/// Upper bound on the records of a log.
 const MOST: usize = 100_000;
 
-/// How many microseconds of the log are one tick of a process's start.
+/// Microseconds (the log's unit) per tick (the unit of a process's start time).
 const TICK: u64 = 10_000;
 
-/// Whether the kernel says that it ended this process because memory ran out. `start` is when the
-/// process started, in ticks since the boot: what was said before that was said of another one.
+/// Whether the kernel log says that it killed this process for lack of memory. `start` is when the
+/// process started, in ticks since boot: an earlier record is about another process with this pid.
 pub fn ended_for_memory(pid: u32, start: u64) -> bool {
-    // In a container the kernel's numbers are not ours.
+    // In a container the kernel's pids differ from ours.
     if !has_the_kernels_numbers() {
         return false;
     }
@@ -40,7 +40,7 @@ pub fn ended_for_memory(pid: u32, start: u64) -> bool {
                 return true;
             }
             Ok(_) => {}
-            // Records that were written over meanwhile are skipped.
+            // Records that were overwritten meanwhile are skipped.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
             Err(_) => return false,
         }

@@ -1,8 +1,8 @@
-//! Processes: which one it was, whether it is gone, ending it.
+//! Processes: identify one, check whether it is gone, end it.
 //!
-//! A number alone names nobody, because the system hands it out again. A process is meant by its
-//! number, its start and the boot it started in; it is gone only when those say so, and a look that
-//! fails is neither.
+//! A pid alone identifies no process, because the system reuses it. A process is identified by its
+//! pid, its start time and its boot; it is gone only when those prove it, and a failed check proves
+//! neither.
 
 mod ancestry;
 mod ending;
@@ -41,12 +41,12 @@ use std::process::ExitStatus;
 use orange_engine::evidence::Evidence;
 use serde::{Deserialize, Serialize};
 
-/// One process, and no other that gets its number later.
+/// One process, distinct from any that gets its pid later.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessIdentity {
     pub pid: u32,
-    /// When it started, in the system's own ticks since the boot, where the system tells.
+    /// When it started, in the system's ticks since boot, where the system tells.
     pub start: Option<u64>,
     /// The boot it started in, where the system tells.
     pub boot: Option<String>,
@@ -55,37 +55,34 @@ pub struct ProcessIdentity {
 /// Whether a process runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It runs.
     Alive,
     /// It has provably ended.
     Gone,
-    /// Nobody can tell, and why.
+    /// It could not be determined, and why.
     Unknown(String),
 }
 
-/// Why a process could not be looked at or ended.
+/// Why a process could not be inspected or ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProcessError {
-    /// It ended before it was looked at.
+    /// It exited before we looked.
     #[error("process {0} has ended")]
     Gone(u32),
     #[error("cannot {verb} process {pid}: {reason}")]
     System {
         verb: &'static str,
-        /// On which process.
         pid: u32,
         reason: String,
     },
-    /// The processes could not be listed.
     #[error("cannot list the processes: {0}")]
     NotListed(String),
-    /// Nobody can be watched.
+    /// Watching processes is not possible.
     #[error("cannot watch processes: {0}")]
     NotWatched(String),
-    /// This system does not tell.
+    /// This system does not provide it.
     #[error("cannot {0}: this system does not tell; look with `ps` yourself")]
     Unsupported(&'static str),
-    /// Some survived everything.
+    /// Some survived `SIGKILL`.
     #[error("cannot end {}: still there after TERM and KILL; look with `ps -p {}`", listed(.0, ", "), listed(.0, ","))]
     Survived(Vec<u32>),
 }
@@ -95,7 +92,7 @@ fn listed(pids: &[u32], between: &str) -> String {
     pids.join(between)
 }
 
-/// What the system says about a process.
+/// What the system reports about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     pid: u32,
@@ -103,13 +100,13 @@ struct Stat {
     group: u32,
     session: u32,
     start: u64,
-    /// Whether it has ended, and only its parent has not noticed.
+    /// Whether it is a zombie: it has exited, but its parent has not reaped it.
     has_ended: bool,
-    /// How it ended, as its parent would be told, if this system shows it to us.
+    /// Its wait status, as its parent would get it, if this system shows it to us.
     wait_status: Option<i32>,
 }
 
-/// How a process ended that its parent has not noticed.
+/// How a process ended that its parent has not reaped.
 pub fn unnoticed_end(pid: u32, parent: u32) -> Option<Evidence> {
     let stat = system::stat(pid).ok()??;
     let status = stat
@@ -121,7 +118,7 @@ pub fn unnoticed_end(pid: u32, parent: u32) -> Option<Evidence> {
 }
 
 impl ProcessIdentity {
-    /// The process that has this number now.
+    /// The process that has this pid now.
     pub fn of(pid: u32) -> Result<Self, ProcessError> {
         let boot = system::boot()?;
         match system::stat(pid) {
@@ -140,13 +137,12 @@ impl ProcessIdentity {
         }
     }
 
-    /// Whether it runs.
     pub fn life(&self) -> Life {
         self.look()
             .unwrap_or_else(|error| Life::Unknown(error.to_string()))
     }
 
-    /// Whether it started before the machine did, so that it is gone without a look.
+    /// Whether it started before this boot, so that it must be gone.
     pub fn is_of_another_boot(&self) -> bool {
         match (&self.boot, system::boot()) {
             (Some(then), Ok(Some(now))) => *then != now,

@@ -1,16 +1,16 @@
-//! How many files this process may have open.
+//! This process's limit on open files.
 
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What was allowed before this process allowed itself more.
+/// The limit before this process raised it.
 static BEFORE: OnceLock<u64> = OnceLock::new();
 
-/// Allows this process as many open files as the system lets it ask for: a handle for each agent
-/// is more than the usual number when there are a thousand.
+/// Raises this process's limit on open files as far as the system allows: with a thousand agents, a
+/// handle for each exceeds the usual limit.
 ///
-/// Where the system says no, the usual number has to do.
+/// If the system refuses, the usual limit stays.
 pub fn allow_many_open_files() {
     let limit = getrlimit(Resource::Nofile);
     if let Some(before) = limit.current {
@@ -23,14 +23,14 @@ pub fn allow_many_open_files() {
     let _refused = setrlimit(Resource::Nofile, raised);
 }
 
-/// How many files an agent may have open that this process starts: as many as this process might
-/// before it raised its own limit. Programs that wait for files by their numbers break with more.
+/// The open-file limit for agents that this process starts: its own limit before it raised it.
+/// Programs that use `select` break with a higher one.
 pub fn usual_open_files() -> Option<u64> {
     let now = || getrlimit(Resource::Nofile).current;
     BEFORE.get().copied().or_else(now)
 }
 
-/// Takes the limit back to this number, for the program that this process becomes.
+/// Lowers the limit to this number, for the program that replaces this process.
 pub fn limit_open_files(usual: u64) {
     let limit = getrlimit(Resource::Nofile);
     let lowered = Rlimit {

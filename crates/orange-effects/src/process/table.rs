@@ -1,8 +1,8 @@
-//! Which processes belong to a run.
+//! Finds the processes that belong to a run.
 //!
 //! A run's processes carry `ORANGE_RUN_ID`. One that dropped it is found as long as something ties
 //! it to one that did not: a parent, a process group or a session. A process that dropped the
-//! variable, left its session and lost its parent before anybody looked cannot be found by this.
+//! variable, left its session and lost its parent before the first scan cannot be found this way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ use orange_engine::names::RunId;
 
 use super::{ProcessError, ProcessIdentity, Stat, system};
 
-/// What a process's variables say about where it belongs.
+/// What a process's variables say about its run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     This,
@@ -31,7 +31,7 @@ pub fn carrying(run: &RunId) -> Result<Vec<ProcessIdentity>, ProcessError> {
     identities(&table, &found)
 }
 
-/// Every run of which a living process carries the id, with the home that it says it is of.
+/// Every run whose id a living process carries, with the orange home which that process names.
 pub fn marked() -> Result<BTreeSet<(RunId, Option<OsString>)>, ProcessError> {
     let own = std::process::id();
     let table = system::table()?.into_iter();
@@ -45,7 +45,7 @@ pub fn marked() -> Result<BTreeSet<(RunId, Option<OsString>)>, ProcessError> {
     Ok(found.collect())
 }
 
-/// Every living process for which this variable was set, with its value.
+/// Every living process whose environment has this variable, with its value.
 pub fn with_variable(name: &str) -> Result<Vec<(ProcessIdentity, OsString)>, ProcessError> {
     let table = system::table()?;
     let said: BTreeMap<u32, OsString> = table
@@ -62,9 +62,9 @@ pub fn with_variable(name: &str) -> Result<Vec<(ProcessIdentity, OsString)>, Pro
     Ok(found.collect())
 }
 
-/// Every process of a run, as far as it can be found, without this one and without `spared`.
+/// Every process of a run that can be found, except this one and `spared`.
 ///
-/// `roots` are processes known to be of the run, such as the one in its pane.
+/// `roots` are processes known to belong to the run, such as the one in its pane.
 pub fn members(
     run: &RunId,
     roots: &[ProcessIdentity],
@@ -97,9 +97,9 @@ pub fn members(
         let of_run = || table.iter().filter(|stat| found.contains(&stat.pid));
         let groups: BTreeSet<u32> = of_run().map(|stat| stat.group).collect();
         let sessions: BTreeSet<u32> = of_run().map(|stat| stat.session).collect();
-        // A group or session is the run's own when its leader is, or when its leader is gone and
-        // a process of the run is in it. A person's terminal has a leader of its own, and one
-        // outside of this container has no number here.
+        // A group or session belongs to the run when its leader does, or when its leader is gone
+        // and a process of the run is in it. A user's terminal has its own leader, and a leader
+        // outside this container has no pid here.
         let is_own = |leader: u32, tied: &BTreeSet<u32>| {
             found.contains(&leader)
                 || (leader > 1 && !pids.contains(&leader) && tied.contains(&leader))
@@ -118,8 +118,8 @@ pub fn members(
     }
 }
 
-/// Every process whose name begins like this and that works in a directory or below it. One that
-/// may not be looked at counts, because it could.
+/// Every process whose name starts like this and whose working directory is this one or below it. A
+/// process that we may not inspect counts, because it might be one.
 pub fn working_in(folder: &Path, name: &str) -> Result<Vec<ProcessIdentity>, ProcessError> {
     let table = system::table()?;
     let works_there = |stat: &&Stat| {
@@ -156,7 +156,7 @@ fn mark(stat: &Stat, run: &RunId) -> Mark {
     }
 }
 
-/// What a variable is set to.
+/// The value of a variable.
 pub(super) fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let mut entries = environment.split(|byte| *byte == 0);
     entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))

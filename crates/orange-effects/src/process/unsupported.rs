@@ -1,7 +1,7 @@
-//! What can be told about processes where `/proc` is missing.
+//! Process checks for systems without `/proc`.
 //!
-//! A number that nobody has is proof of an end. Everything else says that it cannot be told: who
-//! has a number, which boot this is, which processes there are and what they were started with.
+//! A pid that no process has proves an exit. Everything else is reported as unsupported: which
+//! process has a pid, which boot this is, which processes exist and their environments.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 use super::{ProcessError, ProcessIdentity, Stat};
 
-/// The boot this is.
+/// The id of the current boot.
 #[expect(
     clippy::unnecessary_wraps,
     reason = "the same shape as where the system tells"
@@ -22,7 +22,7 @@ pub fn boot() -> Result<Option<String>, ProcessError> {
     Ok(None)
 }
 
-/// The process of this number; nothing when there is none.
+/// The process with this pid; `None` when there is none.
 pub fn stat(pid: u32) -> Result<Option<Stat>, ProcessError> {
     match number(pid).map(test_kill_process) {
         None | Some(Err(Errno::SRCH)) => Ok(None),
@@ -34,17 +34,17 @@ pub fn table() -> Result<Vec<Stat>, ProcessError> {
     Err(ProcessError::Unsupported("list the processes of a run"))
 }
 
-/// What a process was started with.
+/// The environment a process was started with.
 pub fn environment(_pid: u32) -> Option<Vec<u8>> {
     None
 }
 
-/// What a process is called, and the directory it works in.
+/// The name of a process and its working directory.
 pub fn workplace(_pid: u32) -> (Vec<u8>, io::Result<PathBuf>) {
     (Vec::new(), Err(io::ErrorKind::Unsupported.into()))
 }
 
-/// Sends a signal to whoever has the number.
+/// Sends a signal to the process that has the pid.
 pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessError> {
     let Some(pid) = number(process.pid) else {
         return Ok(());
@@ -59,12 +59,12 @@ pub fn signal(process: &ProcessIdentity, signal: Signal) -> Result<(), ProcessEr
     }
 }
 
-/// Whether the system ended this process because memory ran out: it does not tell.
+/// Whether the system killed this process for lack of memory; not available here.
 pub fn ended_for_memory(_pid: u32, _start: u64) -> bool {
     false
 }
 
-/// Processes whose end nobody can wait for here; whoever wants to know looks now and then.
+/// Process exits cannot be awaited here; callers have to poll.
 #[derive(Debug, Default)]
 pub struct Exits {
     is_stopped: Mutex<bool>,
@@ -72,12 +72,11 @@ pub struct Exits {
 }
 
 impl Exits {
-    /// Nobody is watched.
     pub fn new() -> Result<Exits, ProcessError> {
         Ok(Exits::default())
     }
 
-    /// Says that this cannot be done.
+    /// Always fails: not supported here.
     pub fn watch(&self, _process: &ProcessIdentity) -> Result<bool, ProcessError> {
         Err(ProcessError::Unsupported("wait for the end of a process"))
     }
@@ -90,7 +89,7 @@ impl Exits {
         None
     }
 
-    /// Ends waiting, now and from now on.
+    /// Stops the current wait and every later one.
     pub fn stop(&self) {
         *self
             .is_stopped

@@ -1,4 +1,4 @@
-//! Becomes the agent that a run file describes.
+//! Replaces this process with the agent that a run file describes.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,20 +14,20 @@ use crate::command::{CommandError, Invocation};
 use crate::private_file::{self, PrivateFileError};
 use crate::process::limit_open_files;
 
-/// Why the process did not become the agent.
+/// Why this process could not start the agent.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
     #[error(transparent)]
     Run(#[from] RunFileError),
     #[error(transparent)]
     Program(#[from] CommandError),
-    /// The file that all it prints is added to.
+    /// The file that captures the agent's output.
     #[error(transparent)]
     Output(#[from] PrivateFileError),
 }
 
-/// What is left beside a run file when the process did not become the agent: its exit code alone
-/// could be the agent's own.
+/// Written beside the run file when the agent could not be started: the exit code alone could be
+/// the agent's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecFailure {
@@ -36,9 +36,9 @@ pub struct ExecFailure {
     pub message: String,
 }
 
-/// Becomes the agent; returns only when that fails. `pane` is the environment of this process, in
-/// which tmux says what the terminal can do. `say` tells whoever looks at the pane why it shows
-/// nothing, where all that the agent prints goes into a file.
+/// Replaces this process with the agent; returns only on failure. `pane` is the environment of this
+/// process, in which tmux describes the terminal. `say` tells the user why the pane stays empty
+/// when all of the agent's output goes into a file.
 pub fn exec_run(path: &Path, pane: &Environment, say: impl FnOnce(&str)) -> ExecError {
     let file = match RunFile::take(path) {
         Ok(file) => file,
@@ -75,13 +75,13 @@ pub fn exec_run(path: &Path, pane: &Environment, say: impl FnOnce(&str)) -> Exec
         message: error.to_string(),
     };
     if let Ok(json) = serde_json::to_vec(&failure) {
-        // Without the note, the exit code still says that it went wrong.
+        // Without the note, the exit code still reports the failure.
         let _unwritten = private_file::write(&note(path), &json);
     }
     error.into()
 }
 
-/// Why the run never became its agent, if it did not.
+/// Why the run's agent could not be started, if it could not.
 pub fn exec_failure(run_file: &Path) -> Option<ExecFailure> {
     let bytes = fs::read(note(run_file)).ok()?;
     serde_json::from_slice(&bytes).ok()

@@ -1,8 +1,8 @@
-//! The run file: everything a pane needs to become the agent.
+//! The run file: everything a pane needs to start the agent.
 //!
-//! tmux gets the path of this file and nothing else. It holds the run's secret, so nobody but the
-//! user may read it, one that others could have read or written is refused, and it is removed when
-//! the agent starts.
+//! tmux gets the path of this file and nothing else. It holds the run's secret, so only the user
+//! may read it; a file that others could have read or written is refused, and the file is removed
+//! when the agent starts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,34 +15,33 @@ use serde::{Deserialize, Serialize};
 use super::raw_text::RawText;
 use crate::private_file::{self, PrivateFileError};
 
-/// The shape of the file; another one is refused.
+/// The version of the format; any other is refused.
 const SCHEMA: &str = "orange.run/1";
 
-/// No run file is larger: a program cannot be given more.
+/// Upper bound on a run file: the system passes no more than this to a program.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
-/// What a pane reads before it becomes the agent.
+/// What a pane reads before it starts the agent.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunFile {
     schema: String,
     pub run: RunId,
-    /// The task it belongs to.
     pub task: TaskId,
     pub role: Role,
-    /// The program, by its absolute path.
+    /// The absolute path of the program.
     pub program: RawText,
     pub arguments: Vec<RawText>,
-    /// Everything it sees of the environment, besides what it takes from its pane.
+    /// Its whole environment, apart from what it takes from its pane.
     pub environment: BTreeMap<String, RawText>,
-    /// Where it runs.
+    /// The working directory.
     pub directory: RawText,
     /// The file that holds its prompt.
     pub prompt_file: RawText,
-    /// How many files it may have open; nothing leaves it as the pane has it.
+    /// The open-file limit; `None` keeps the pane's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_files: Option<u64>,
-    /// The file that all it prints is added to; nothing leaves it to the pane.
+    /// The file that its output is appended to; `None` leaves the output in the pane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<RawText>,
 }
@@ -50,26 +49,25 @@ pub struct RunFile {
 /// Why a run file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunFileError {
-    /// The file itself.
     #[error(transparent)]
     File(#[from] PrivateFileError),
-    /// It is no run file.
+    /// It is not a valid run file.
     #[error("cannot use `{}` as a run file: {reason}; `orange task respawn` writes a new one", .path.display())]
     Garbled {
         path: PathBuf,
         /// What is wrong.
         reason: String,
     },
-    /// No program can be given it.
+    /// The system cannot pass it to a program.
     #[error("cannot start run `{run}`: {what} holds a NUL character; remove it")]
     HasNul {
         run: RunId,
-        /// What holds it.
+        /// The argument, variable or path that holds it.
         what: String,
     },
 }
 
-/// What a run file is made from.
+/// The contents of a run file.
 pub struct RunParts {
     pub run: RunId,
     pub task: TaskId,
@@ -84,7 +82,7 @@ pub struct RunParts {
 }
 
 impl RunFile {
-    /// Checks that a program can be given all of it.
+    /// Checks that all of it can be passed to a program.
     pub fn new(parts: RunParts) -> Result<Self, RunFileError> {
         let file = Self {
             schema: SCHEMA.to_owned(),
@@ -119,27 +117,27 @@ impl RunFile {
         Ok(file)
     }
 
-    /// The secret by which the run proves that it is the one.
+    /// The secret that proves the run's identity.
     pub fn proof(&self) -> Option<&str> {
         let proof = self.environment.get(ORANGE_RUN_PROOF)?;
         proof.as_os_str().to_str()
     }
 
-    /// Writes it, whole or not at all, for nobody else to read.
+    /// Writes it atomically, readable only by the user.
     pub fn write(&self, path: &Path) -> Result<(), RunFileError> {
         let json = serde_json::to_vec(self).map_err(|error| garbled(path, &error))?;
         Ok(private_file::write_for_now(path, &json)?)
     }
 
-    /// Reads one and removes it: whoever becomes the agent is the last who needs the secret and the
-    /// values of variables, and what is on the disk could be read by every other agent.
+    /// Reads a run file and removes it: the process that starts the agent is the last to need the
+    /// secret and the variables, and on disk every other agent could read them.
     pub fn take(path: &Path) -> Result<Self, RunFileError> {
         let file = Self::read(path)?;
         private_file::remove(path)?;
         Ok(file)
     }
 
-    /// Reads one that nobody else could have read or written.
+    /// Reads a run file, provided that no other user could have read or written it.
     pub fn read(path: &Path) -> Result<Self, RunFileError> {
         let bytes = private_file::read(path, MAX_BYTES)?;
         let file: Self = serde_json::from_slice(&bytes).map_err(|error| garbled(path, &error))?;
@@ -154,7 +152,7 @@ impl RunFile {
     }
 }
 
-/// The place of the mistake is said, its words are not: they may hold the secret.
+/// Reports where the error is but not the text there, which may contain the secret.
 fn garbled(path: &Path, error: &serde_json::Error) -> RunFileError {
     let (line, column) = (error.line(), error.column());
     let reason = match error.classify() {
@@ -169,7 +167,7 @@ fn garbled(path: &Path, error: &serde_json::Error) -> RunFileError {
     }
 }
 
-/// Values may be secrets, so that none is shown.
+/// Shows no values, because they may be secrets.
 impl std::fmt::Debug for RunFile {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter

@@ -1,4 +1,4 @@
-//! Writes down how an agent is started: prompt and run file.
+//! Writes the files that start an agent: prompt and run file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,51 +16,48 @@ use super::raw_text::RawText;
 use crate::private_file::{self, PrivateFileError};
 use crate::process::usual_open_files;
 
-/// How many settings of git the variables hold.
+/// The number of git settings in the variables.
 const COUNT: &str = "GIT_CONFIG_COUNT";
 
-/// What git is told in the shell of an agent that judges the work of another: no hook and no monitor
-/// that the other one wrote into the repository runs there. A worker's own hooks are its business.
+/// git settings for agents that review another agent's work: hooks and monitors that the other
+/// agent wrote into the repository must not run there. A worker's own hooks are its business.
 const FOR_REVIEWERS: &[(&str, &str)] =
     &[("core.hooksPath", "/dev/null"), ("core.fsmonitor", "false")];
 
-/// A start of an agent with everything that is decided about it, its secret included.
+/// Everything decided about the start of an agent, including its secret.
 #[derive(Clone, Copy)]
 pub struct Launch<'a> {
     pub run: &'a RunId,
     pub task: &'a TaskId,
     pub role: &'a Role,
-    /// The secret by which it proves that it is the one.
+    /// The secret that proves the run's identity.
     pub proof: &'a str,
     /// The program and how to start it.
     pub harness: &'a Harness,
-    /// Whether it waits for more in its terminal.
+    /// Whether it stays in its terminal and waits for more input.
     pub manner: Manner,
-    /// The file that all it prints is added to, if not its pane.
+    /// The file that its output is appended to, if not its pane.
     pub output: Option<&'a Path>,
     /// What it may do.
     pub permissions: Permissions,
-    /// What it is told.
     pub prompt: &'a str,
-    /// Which model to use.
     pub model: Option<&'a str>,
-    /// How hard to think.
+    /// The reasoning effort.
     pub effort: Option<&'a str>,
-    /// Which conversation it begins.
+    /// The conversation it starts.
     pub session_id: Option<&'a str>,
-    /// Which conversation it goes on with.
+    /// The conversation it resumes.
     pub resumed_id: Option<&'a str>,
-    /// What it is told before everything else.
     pub system_prompt: Option<&'a str>,
-    /// Where it runs.
+    /// The working directory.
     pub directory: &'a Path,
-    /// The home that its own calls of `orange` use.
+    /// The orange home for its own calls of `orange`.
     pub home: &'a Home,
-    /// What its variables are taken from.
+    /// The environment that its variables come from.
     pub environment: &'a Environment,
 }
 
-/// Why a start could not be written down.
+/// Why the files could not be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// The harness cannot be started like this.
@@ -73,10 +70,11 @@ pub enum LaunchError {
 }
 
 impl Launch<'_> {
-    /// Writes prompt, run file and what else it is given into the run's own directory; the path of
-    /// the run file.
+    /// Writes the prompt, the run file and the harness's other files into the run's own directory;
+    /// returns the path of the run file.
     ///
-    /// Writing twice is the same as writing once. A loss of power ends the pane that reads them.
+    /// Writing twice is the same as writing once. The files are not synced to disk: a power loss
+    /// also ends the pane that reads them.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, LaunchError> {
         let prompt_file = folder.join("prompt.md");
         let run_folder = folder.join("given");
@@ -103,7 +101,7 @@ impl Launch<'_> {
             environment: variables,
             directory: RawText::from(self.directory),
             prompt_file: RawText::from(&prompt_file),
-            // The tmux server may have been started by who raised its own limit.
+            // The tmux server may have been started by a process that raised its own limit.
             open_files: usual_open_files(),
             output: self.output.map(RawText::from),
         })?;
@@ -120,7 +118,7 @@ impl Launch<'_> {
         let pass = self.harness.pass.iter().map(String::as_str);
         let passed = self.environment.passed(pass);
         let passed = passed.into_iter().filter_map(|(name, value)| {
-            // A name that is no text was asked for by nobody.
+            // A name that is not valid UTF-8 cannot have been requested.
             Some((name.into_string().ok()?, RawText(value)))
         });
         let set = self.harness.variables(level).into_iter();
@@ -149,7 +147,7 @@ impl Launch<'_> {
     }
 }
 
-/// Adds settings of git to those that the variables hold already.
+/// Adds git settings to those already in the variables.
 fn add_settings(variables: &mut BTreeMap<String, RawText>, settings: &[(&str, &str)]) {
     let count = variables.get(COUNT).and_then(|it| it.as_os_str().to_str());
     let mut count: usize = count.and_then(|it| it.parse().ok()).unwrap_or(0);

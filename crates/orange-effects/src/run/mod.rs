@@ -1,4 +1,4 @@
-//! One start of an agent: what is written down, and becoming it.
+//! One start of an agent: write its files, then exec it.
 
 mod exec;
 mod file;

@@ -1,11 +1,11 @@
-//! Text of the system in JSON, every byte of it.
+//! OS strings in JSON, without losing a byte.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An argument, a value or a path: written as text where it is text, else as its bytes.
+/// An argument, a value or a path: serialized as text if it is valid text, else as bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawText(pub OsString);
 
@@ -17,12 +17,11 @@ enum Written {
 }
 
 impl RawText {
-    /// The text as the system takes it.
     pub fn as_os_str(&self) -> &OsStr {
         &self.0
     }
 
-    /// Whether no program can be given it.
+    /// Whether it holds a NUL, so that it cannot be passed to a program.
     pub fn has_nul(&self) -> bool {
         self.0.as_bytes().contains(&0)
     }

@@ -1,7 +1,7 @@
-//! What agents told of themselves: a file per run, only appended to.
+//! Events reported by agents: an append-only file per run.
 //!
-//! Many hooks write at once, and none may wait: a line is one append, and nothing is locked. A line
-//! that was torn by a full disk or a death is skipped by who reads.
+//! Many hooks write at once, and none may block: each line is one append without a lock. Readers
+//! skip a line that a full disk or a killed process left incomplete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -14,13 +14,13 @@ use orange_engine::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The longest evidence that is kept with an event.
+/// The longest payload that is kept with an event.
 const LONGEST_PAYLOAD: usize = 16 * 1024;
 
-/// From here on no more evidence is kept, only what happened.
+/// Above this file size payloads are dropped and only the events are kept.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-/// How much of the end is read: always several lines.
+/// How much of the end is read; always several lines.
 const TAIL: u64 = 64 * 1024;
 
 #[derive(Serialize)]
@@ -36,12 +36,13 @@ pub fn agent_events_file(run_directory: &Path) -> PathBuf {
     run_directory.join("events.jsonl")
 }
 
-/// Makes the file of a run that will tell when it has started: while it is empty, nothing was told.
+/// Creates the file of a run whose agent reports its start: while it is empty, no event was
+/// reported.
 pub fn expect_agent_events(run_directory: &Path) -> io::Result<()> {
     open_to_append(run_directory).map(|_| ())
 }
 
-/// Counts from now on how long such a run tells nothing.
+/// Restarts the clock for a run that has reported nothing.
 pub fn renew_expectation(run_directory: &Path) -> io::Result<()> {
     let file = OpenOptions::new()
         .append(true)
@@ -52,7 +53,7 @@ pub fn renew_expectation(run_directory: &Path) -> io::Result<()> {
     }
 }
 
-/// Since when a run of which something is expected has told nothing.
+/// Since when a run that should report events has reported nothing.
 pub fn untold_since(run_directory: &Path) -> Option<Timestamp> {
     let found = fs::metadata(agent_events_file(run_directory)).ok()?;
     let made = found.modified().ok().filter(|_| found.len() == 0);
@@ -67,7 +68,7 @@ fn open_to_append(run_directory: &Path) -> io::Result<File> {
         .open(agent_events_file(run_directory))
 }
 
-/// Adds what an agent told, with what it gave as evidence unless that is too long.
+/// Appends an event from an agent, with its payload unless that is too long.
 pub fn append_agent_event(
     run_directory: &Path,
     event: &AgentEvent,
@@ -80,13 +81,13 @@ pub fn append_agent_event(
     if line.len() > LONGEST_PAYLOAD {
         line = with(None)?;
     }
-    // A torn line before this one ends here, at the cost of an empty one where there is none.
+    // This newline ends an incomplete line before it; otherwise it costs an empty line.
     line.insert(0, b'\n');
     line.push(b'\n');
     file.write_all(&line)
 }
 
-/// What a run told last, in the order in which it arrived; nothing when it never told anything.
+/// The latest events of a run, in order of arrival; empty when it never reported any.
 pub fn latest_agent_events(run_directory: &Path) -> io::Result<Vec<AgentEvent>> {
     let mut file = match File::open(agent_events_file(run_directory)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -97,7 +98,7 @@ pub fn latest_agent_events(run_directory: &Path) -> io::Result<Vec<AgentEvent>> 
     let mut bytes = Vec::new();
     file.take(TAIL).read_to_end(&mut bytes)?;
     let lines = bytes.split(|byte| *byte == b'\n');
-    // The first one may have lost its beginning, the last one may be half written.
+    // The first line may have lost its start, the last one may be half written.
     Ok(lines
         .filter_map(|line| serde_json::from_slice(line).ok())
         .collect())
@@ -135,7 +136,7 @@ mod tests {
             event(2, AgentEventKind::Idle),
         ];
         append_agent_event(folder, &told[0], Some(&json!({ "tool": "Bash" }))).unwrap();
-        // Whoever wrote this died in the middle, so that the next one is glued to it.
+        // The writer died midway, so the next line is glued to this one.
         let mut torn = fs::read(&file).unwrap();
         torn.extend_from_slice(b"{\"kind\":\"working\",\"seq");
         fs::write(&file, torn).unwrap();

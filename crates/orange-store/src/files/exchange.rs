@@ -1,9 +1,9 @@
-//! Puts a file in the place of another and keeps the other.
+//! Replaces a file with another and keeps the old one.
 //!
-//! Linux and macOS exchange two names in one step, so there is no moment without the file, and the
-//! one that was there is kept whatever it is by then. A file system that cannot exchange gets a
-//! second name for the old file and a rename: a file that somebody puts there between those two
-//! steps is lost, and an append to the old file is not.
+//! Linux and macOS swap two names atomically, so the file is never missing, and whatever is there
+//! at that moment is kept. On a file system that cannot swap, the old file gets a second name and
+//! the new one is renamed over it: a file that another process puts there between those two steps
+//! is lost, but an append to the old file is not.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use crate::steps::reached;
 
-/// Exchanges the file at `new` with the one at `live`.
+/// Swaps the file at `new` with the one at `live`.
 pub(crate) fn exchange(new: &Path, live: &Path) -> io::Result<()> {
     reached("before an exchange");
     let exchanged = match renameat_with(CWD, new, CWD, live, RenameFlags::EXCHANGE) {
@@ -26,7 +26,7 @@ pub(crate) fn exchange(new: &Path, live: &Path) -> io::Result<()> {
     exchanged
 }
 
-/// What is done where names cannot be exchanged.
+/// The fallback where names cannot be swapped.
 fn replace(new: &Path, live: &Path) -> io::Result<()> {
     let kept = kept_name(new);
     fs::hard_link(live, &kept)?;
@@ -36,14 +36,14 @@ fn replace(new: &Path, live: &Path) -> io::Result<()> {
     fs::rename(&kept, new)
 }
 
-/// Where the old file is while the new one takes its place.
+/// The second name of the old file while the new one replaces it.
 fn kept_name(new: &Path) -> PathBuf {
     let mut name = OsString::from(new);
     name.push(KEPT);
     PathBuf::from(name)
 }
 
-/// What the name of a file ends in that was kept by a process that died before the last step.
+/// The suffix of an old file that a process kept before it died short of the last step.
 pub(crate) const KEPT: &str = ".kept";
 
 #[cfg(test)]
@@ -61,7 +61,7 @@ mod tests {
             fs::write(&live, "old").unwrap();
             let mut opened = fs::OpenOptions::new().append(true).open(&live).unwrap();
             way(&new, &live).unwrap();
-            // Somebody who had it open goes on writing to the old one.
+            // A process that has it open keeps writing to the old one.
             io::Write::write_all(&mut opened, b" and more").unwrap();
             assert_eq!(fs::read_to_string(&live).unwrap(), "new");
             assert_eq!(fs::read_to_string(&new).unwrap(), "old and more");

@@ -1,7 +1,7 @@
-//! Tells file systems apart on which what is kept is not safe.
+//! Detects file systems on which the database is not safe.
 //!
-//! WAL shares memory between processes, which a file system that reaches over a network or into
-//! another machine does not give; `SQLite` cannot notice and would damage the database.
+//! WAL shares memory between processes, which a network file system or one shared with another
+//! machine does not support; `SQLite` cannot detect that and would damage the database.
 
 use std::io;
 use std::path::Path;
@@ -9,23 +9,23 @@ use std::path::Path;
 /// Whether a database with WAL may be kept on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileSystem {
-    /// Nothing is known against it.
+    /// No known problem.
     Local,
-    /// A database is safe there from others, and will not last.
+    /// Safe from damage by other processes, but the data will not survive.
     Passing {
-        /// What it is, for the message.
+        /// Its name, for the message.
         kind: &'static str,
-        /// How long it lasts.
+        /// When the data disappears.
         until: &'static str,
     },
     /// Two processes can damage a database there.
     Unsafe {
-        /// What it is, for the message.
+        /// Its name, for the message.
         kind: &'static str,
     },
 }
 
-/// The kinds that are refused, by the number that `statfs` reports on Linux.
+/// The refused kinds, by the magic number that `statfs` reports on Linux.
 const UNSAFE: [(u32, &str); 15] = [
     (0x6969, "NFS"),
     (0xff53_4d42, "CIFS"),
@@ -44,14 +44,14 @@ const UNSAFE: [(u32, &str); 15] = [
     (0x0116_1970, "GFS2"),
 ];
 
-/// The kinds on which things do not last, by the same number: what, and how long it lasts.
+/// The kinds that do not keep data, by the same number: name, and when the data disappears.
 const PASSING: [(u32, &str, &str); 3] = [
     (0x0102_1994, "tmpfs", "after a reboot"),
     (0x8584_58f6, "ramfs", "after a reboot"),
     (0x794c_7630, "an overlay", "with its container"),
 ];
 
-/// Judges the number that `statfs` reports on Linux.
+/// Classifies the magic number that `statfs` reports on Linux.
 pub fn classify_magic(magic: u32) -> FileSystem {
     let found = UNSAFE
         .iter()
@@ -68,12 +68,13 @@ pub fn classify_magic(magic: u32) -> FileSystem {
 #[cfg(target_os = "linux")]
 pub fn file_system_of(directory: &Path) -> io::Result<FileSystem> {
     let found = rustix::fs::statfs(directory)?;
-    // The number has 32 bits; the field is wider and signed, so NFS's kin would look negative.
+    // The number has 32 bits; the field is wider and signed, so some network file systems would
+    // look negative.
     let magic = u32::try_from(found.f_type & 0xffff_ffff).unwrap_or_default();
     Ok(classify_magic(magic))
 }
 
-/// Elsewhere a mount says itself whether it is local.
+/// On other systems the mount flags say whether it is local.
 #[cfg(not(target_os = "linux"))]
 pub fn file_system_of(directory: &Path) -> io::Result<FileSystem> {
     // `MNT_LOCAL` of the BSD family.

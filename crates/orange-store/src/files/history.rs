@@ -1,4 +1,4 @@
-//! The copy of a task's events: one line each in `history.jsonl`.
+//! Copies a task's events to `history.jsonl`, one per line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::steps::reached;
 use crate::tables::events::RecordedEvent;
 
-/// One line: an event, and the commit that brought it.
+/// One line: an event, and the commit that recorded it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Line {
     pub(crate) sequence: u64,
@@ -25,10 +25,10 @@ pub(crate) struct Line {
     pub(crate) event: Event,
 }
 
-/// Appends what the file does not have yet; whoever calls holds the lock of the task's files.
+/// Appends the events that the file lacks; the caller holds the lock of the task's files.
 ///
-/// Where to go on is read from the file itself, so it does not matter after which line an earlier
-/// process was killed. A line that was cut short is cut off.
+/// The starting point is read from the file itself, so it does not matter after which line an
+/// earlier process was killed. An incomplete last line is truncated.
 pub(crate) fn append(store: &Store, directory: &TaskDirectory) -> Result<(), StoreError> {
     let path = directory.history();
     let failed = |error: io::Error| StoreError::file("append to", &path, &error);
@@ -52,7 +52,7 @@ pub(crate) fn append(store: &Store, directory: &TaskDirectory) -> Result<(), Sto
     let append = |file: &mut File| {
         file.set_len(end.offset)?;
         file.seek(SeekFrom::Start(end.offset))?;
-        // In two parts, so that the tests can die in the middle of a line.
+        // In two writes, so that the tests can kill the process in the middle of a line.
         let (head, tail) = text.as_bytes().split_at(text.len() / 2);
         file.write_all(head)?;
         reached("half of the new lines are written");
@@ -64,12 +64,12 @@ pub(crate) fn append(store: &Store, directory: &TaskDirectory) -> Result<(), Sto
 }
 
 impl Store {
-    /// Refuses to go on when the history of a task knows events that the database has lost.
+    /// Fails when the history of a task has events that the database has lost.
     ///
-    /// A database whose last commits are gone, because its log was deleted or an old copy was put
-    /// back, would record other events under the same versions. The file is read before the
+    /// A database that lost its last commits, because its log was deleted or an old copy was
+    /// restored, would record other events under the same versions. The file is read before the
     /// database: a line is written only after its event was committed, so a commit in between does
-    /// no harm. A file that cannot be read says nothing; the next projection reports it.
+    /// no harm. An unreadable file proves nothing; the next projection reports it.
     pub fn require_same_history(&self, task: &Task) -> Result<(), StoreError> {
         let directory = TaskDirectory::new(&self.home, &task.project, &task.id)?;
         let file = File::open(directory.history());
@@ -81,7 +81,7 @@ impl Store {
     }
 }
 
-/// Compares the last event of a history with the one of that version in the database.
+/// Compares the last event of a history with the database's event of that version.
 fn require_recorded(store: &Store, directory: &TaskDirectory, end: &End) -> Result<(), StoreError> {
     let Some(event) = &end.event else {
         return Ok(());
@@ -103,7 +103,7 @@ fn require_recorded(store: &Store, directory: &TaskDirectory, end: &End) -> Resu
     }
 }
 
-/// Writes the whole file again; the damaged one is kept beside it.
+/// Rewrites the whole file; the damaged one is kept beside it.
 fn rewrite(store: &Store, directory: &TaskDirectory) -> Result<(), StoreError> {
     let path = directory.history();
     whole_file::rename(&path, &path.with_extension("jsonl.damaged"))?;
@@ -127,7 +127,7 @@ fn lines(task: &TaskId, events: Vec<RecordedEvent>) -> Result<String, StoreError
 
 /// Where a history ends.
 struct End {
-    /// The event of its last whole line.
+    /// The event of its last complete line.
     event: Option<Event>,
     /// Where that line ends.
     offset: u64,
@@ -142,7 +142,7 @@ impl End {
     }
 }
 
-/// Finds the last whole line; `None` when it is not an event.
+/// Finds the last complete line; `None` when it is not an event.
 fn find_end(file: &mut File) -> io::Result<Option<End>> {
     let length = file.seek(SeekFrom::End(0))?;
     let mut window = 64 * 1024;
@@ -178,10 +178,10 @@ fn find_end(file: &mut File) -> io::Result<Option<End>> {
     }
 }
 
-/// A history as it is read back.
+/// A history read from its file.
 pub(crate) struct History {
     pub(crate) lines: Vec<Line>,
-    /// Whether the last line was cut short and left out.
+    /// Whether the last line was incomplete and left out.
     pub(crate) torn: bool,
 }
 
@@ -197,7 +197,7 @@ pub(crate) fn read(path: &Path) -> Result<History, String> {
     while let Some(line) = rest.next() {
         number += 1;
         match serde_json::from_slice(line) {
-            // A line without its end was still being written, even if what is there reads well.
+            // A line without its newline was still being written, even if it parses.
             Ok(line_read) if line.ends_with(b"\n") => history.lines.push(line_read),
             _ if rest.peek().is_none() => history.torn = true,
             Ok(_) => {}

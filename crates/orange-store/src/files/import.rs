@@ -1,4 +1,4 @@
-//! Imports TASK.md: what was said, and what was wished by hand.
+//! Imports TASK.md: its text, and a status edited by hand.
 
 use std::fs;
 
@@ -18,11 +18,11 @@ use crate::error::StoreError;
 use crate::steps::reached;
 use crate::tables::imports::Import;
 
-/// What reading TASK.md gave.
+/// The result of reading TASK.md.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     Read(Box<Imported>),
-    /// Nobody can tell what it says, so nothing may follow from it.
+    /// Its content could not be determined, so nothing may be derived from it.
     Unknown(Unknown),
 }
 
@@ -30,19 +30,19 @@ pub enum Reading {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     pub document: Document,
-    /// A status that somebody wrote into it; the engine decides what it is worth.
+    /// A status edited into it by hand; the engine decides whether to accept it.
     pub wish: Option<Wish>,
-    /// Whether it was gone and came back from the last import.
+    /// Whether it was missing and was restored from the last import.
     pub restored: bool,
-    /// How many texts were found in replaced files and kept as imports of their own.
+    /// How many texts were found in replaced files and kept as separate imports.
     pub strays: usize,
 }
 
-/// A status written by hand, with the version that stood beside it.
+/// A status edited by hand, with the version beside it in the frontmatter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wish {
     pub to: Status,
-    /// The version that stood beside it.
+    /// The version beside it in the frontmatter.
     pub version: u64,
     /// Whether it was written in a task's worktree.
     pub in_worktree: bool,
@@ -50,8 +50,8 @@ pub struct Wish {
 
 /// Reads TASK.md for a decision.
 ///
-/// What agents appended to files that were replaced is brought over first, and a file that was
-/// deleted is restored. The text itself is recorded with the decision it is read for.
+/// First copies over what agents appended to replaced files, and restores a deleted file. The text
+/// itself is recorded with the decision that it is read for.
 pub fn import(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Reading, StoreError> {
     let stored = store.require(task)?.task;
     let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
@@ -84,7 +84,7 @@ pub fn import(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Readin
     }
 }
 
-/// Reads TASK.md for somebody who only looks; nothing is brought over, restored or locked.
+/// Reads TASK.md without side effects: copies, restores and locks nothing.
 pub fn peek(store: &Store, task: &TaskId) -> Result<Reading, StoreError> {
     let stored = store.require(task)?.task;
     let directory = TaskDirectory::new(&store.home, &stored.project, task)?;
@@ -101,7 +101,7 @@ pub fn peek(store: &Store, task: &TaskId) -> Result<Reading, StoreError> {
     })
 }
 
-/// A status in the frontmatter that is not the task's.
+/// A status in the frontmatter that differs from the task's.
 pub(crate) fn wish(document: &Document, task: &Task, in_worktree: bool) -> Option<Wish> {
     let Frontmatter::Present(fields) = document.frontmatter() else {
         return None;
@@ -115,7 +115,7 @@ pub(crate) fn wish(document: &Document, task: &Task, in_worktree: bool) -> Optio
     })
 }
 
-/// Remembers a text that was found where it can no longer be brought over from.
+/// Keeps a text that can no longer be merged into the file it was found in.
 pub(crate) fn keep_stray(
     store: &mut Store,
     task: &Task,
@@ -135,7 +135,7 @@ pub(crate) fn keep_stray(
     )
 }
 
-/// Puts the last imported text where the file was; a file that came back meanwhile stays.
+/// Restores the file with the last imported text; a file that reappeared meanwhile stays.
 pub(crate) fn restore(store: &Store, file: &TaskFile) -> Result<(), StoreError> {
     let text = last_text(store, &file.directory)?;
     let mode = if file.bound { 0o644 } else { 0o600 };
@@ -152,7 +152,7 @@ pub(crate) fn last_text(store: &Store, directory: &TaskDirectory) -> Result<Stri
     Ok(fs::read_to_string(directory.imported()).unwrap_or_else(|_| blank(directory.task())))
 }
 
-/// The least that is not empty, for a task that began without a text; an empty file is unknown.
+/// A minimal text for a task created without one; an empty file would count as unknown.
 fn blank(task: &TaskId) -> String {
     let id = FieldValue::Text(task.to_string());
     let document = Document::parse(b"").map(|empty| empty.with_fields(&[("id", id)]));

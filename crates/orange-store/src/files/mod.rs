@@ -1,4 +1,4 @@
-//! The files of a task: TASK.md, history, what agents told.
+//! The files of a task: TASK.md, history, agents' events.
 
 pub(crate) mod agent_events;
 pub(crate) mod exchange;

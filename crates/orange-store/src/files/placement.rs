@@ -16,21 +16,21 @@ use crate::Store;
 use crate::error::StoreError;
 use crate::steps::reached;
 
-/// What came of taking TASK.md out of a worktree.
+/// The result of taking TASK.md out of a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Released {
     /// It was in no worktree.
     NotBound,
     /// It was copied back, byte for byte.
     CopiedBack,
-    /// It was gone from the worktree; the last import took its place.
+    /// It was missing from the worktree; the last import replaced it.
     Restored,
 }
 
 /// Moves TASK.md to a path in a worktree and leaves a link in the task directory.
 ///
-/// Repeating it is safe, also after it was killed. A file that is there already and is not ours
-/// is refused: the repository may have a TASK.md of its own.
+/// Safe to repeat, even after a kill. A file at that path that is not ours is refused: the
+/// repository may have its own TASK.md.
 pub fn bind(
     store: &mut Store,
     task: &TaskId,
@@ -49,7 +49,7 @@ pub fn bind(
         });
     }
     let binding = file.directory.binding();
-    // The mark is made while the place is empty, so what is found there later is our own copy.
+    // The mark is written while the path is empty, so a file found there later is our own copy.
     let begun = fs::read_link(&binding).is_ok_and(|target| target == path);
     if !begun {
         if fs::symlink_metadata(path).is_ok() || reading::is_behind_link(path) {
@@ -72,7 +72,7 @@ pub fn bind(
     };
     whole_file::write(path, text.as_bytes(), 0o644)?;
     reached("the copy is in the worktree");
-    // From here on the file in the worktree is the one that counts.
+    // From here on the file in the worktree is authoritative.
     whole_file::rename(&binding, &file.directory.bound())?;
     whole_file::sync_directory_of(&binding)?;
     path.clone_into(&mut file.live);
@@ -80,22 +80,21 @@ pub fn bind(
     file.recover()
 }
 
-/// Moves TASK.md back into the task directory and takes it out of the worktree.
+/// Moves TASK.md back into the task directory and removes it from the worktree.
 ///
-/// Repeating it is safe, also after it was killed. Only when it has returned may the workspace be
-/// given to another task.
+/// Safe to repeat, even after a kill. The workspace may go to another task only after this returns.
 pub fn release(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Released, StoreError> {
     let mut file = open(store, task, now, "take TASK.md out of the worktree")?;
     let directory = file.directory.clone();
     if !file.bound {
-        // A bind that was killed may have left its copy behind.
+        // A killed bind may have left its copy behind.
         if fs::symlink_metadata(directory.binding()).is_ok() {
             whole_file::rename(&directory.binding(), &directory.releasing())?;
             file.recover()?;
         }
         return Ok(Released::NotBound);
     }
-    // Whoever wrote it is gone by now, so whatever it holds is what it holds.
+    // The agents that wrote it have ended, so its content is final.
     let found = reading::read(&file.live);
     let content = match found {
         Ok(Some(content)) if !content.is_empty() => Some(content),
@@ -116,7 +115,7 @@ pub fn release(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Relea
     };
     whole_file::write(&directory.task_file(), &content, 0o600)?;
     whole_file::write_link(&directory.releasing(), &file.live)?;
-    // From here on the file in the task directory is the one that counts.
+    // From here on the file in the task directory is authoritative.
     whole_file::remove(&directory.bound())?;
     whole_file::sync_directory_of(&directory.bound())?;
     reached("the file is back");

@@ -1,4 +1,4 @@
-//! Reads TASK.md, or says why what it says is unknown.
+//! Reads TASK.md, or reports why its content is unknown.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
@@ -11,23 +11,23 @@ use orange_config::reason;
 use orange_engine::document::{Document, DocumentError, Frontmatter, MAX_DOCUMENT_BYTES};
 use rustix::fs::{Mode, OFlags};
 
-/// An agent that writes is through within this time; a file that stays as it is, is as it is.
+/// An agent finishes a write within this time; a file that stays the same is final.
 const TRIES: u32 = 10;
 const REST: Duration = Duration::from_millis(3);
 
-/// Why nobody can tell what a document says. It never changes anything.
+/// Why the content of a document is unknown. It never changes anything.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
-    /// It has no text; somebody is about to write.
+    /// It is empty; an agent is probably about to write.
     #[error("it is empty")]
     Empty,
-    /// It changed while it was read.
+    /// It changed while we read it.
     #[error("it is being written")]
     Changing,
-    /// Its frontmatter begins and does not end; somebody is still writing.
+    /// Its frontmatter is not closed; an agent is probably still writing.
     #[error("its frontmatter is not closed: write `---` on a line of its own below the keys")]
     Unclosed,
-    /// It is no text, or too long for one.
+    /// It is not text, or too long.
     #[error("{0}")]
     NotADocument(DocumentError),
     /// A directory, a link, a pipe.
@@ -37,17 +37,16 @@ pub enum Unknown {
     Failed(String),
 }
 
-/// What a look at a file found.
+/// The result of looking at a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     Text(Document),
-    /// No file, in a directory that is there.
+    /// No file, in an existing directory.
     Missing,
-    /// Nobody can tell.
     Unknown(Unknown),
 }
 
-/// Looks at a file, a few times while it seems to be in the making.
+/// Reads a file, with a few retries while it seems to be half written.
 pub(crate) fn look(path: &Path) -> Look {
     let mut tries = 0;
     loop {
@@ -71,7 +70,7 @@ pub(crate) fn look(path: &Path) -> Look {
 }
 
 fn look_once(path: &Path) -> Look {
-    // One byte more than a document may have, so that a file without end is refused.
+    // One byte more than a document may have, so that an endless file is refused.
     let limit = u64::try_from(MAX_DOCUMENT_BYTES).map_or(u64::MAX, |most| most + 1);
     let bytes = match read_up_to(path, limit) {
         Ok(Some(bytes)) => bytes,
@@ -92,7 +91,7 @@ fn look_once(path: &Path) -> Look {
     judge(&bytes)
 }
 
-/// What a content amounts to.
+/// Classifies the content of a file.
 pub(crate) fn judge(bytes: &[u8]) -> Look {
     match Document::parse(bytes) {
         Err(error) => Look::Unknown(Unknown::NotADocument(error)),
@@ -102,20 +101,20 @@ pub(crate) fn judge(bytes: &[u8]) -> Look {
     }
 }
 
-/// A frontmatter that is never closed is its first line only.
+/// An unclosed frontmatter consists of its first line only.
 fn is_unclosed(document: &Document) -> bool {
     let opening = document.text().len() - document.body().len();
     let opening = document.text().get(..opening).unwrap_or_default();
     matches!(document.frontmatter(), Frontmatter::Damaged(_)) && opening.lines().count() <= 1
 }
 
-/// The bytes of a regular file; nothing when it changed meanwhile, `InvalidInput` for other kinds.
+/// The bytes of a regular file; `None` when it changed meanwhile, `InvalidInput` for other kinds.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     read_up_to(path, u64::MAX)
 }
 
-/// Whether the directory of a file is a link, so that the file is somebody else's. An agent can put
-/// one in the place of its worktree.
+/// Whether the directory of a file is a link, so that the file may not be ours. An agent can
+/// replace its worktree with one.
 pub(crate) fn is_behind_link(path: &Path) -> bool {
     path.parent().is_some_and(Path::is_symlink)
 }
@@ -124,7 +123,7 @@ fn read_up_to(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     if is_behind_link(path) {
         return Err(io::Error::other("a link is in the place of its directory"));
     }
-    // A link is not followed, and a pipe does not make the reader wait for a writer.
+    // Links are not followed, and opening a pipe does not wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = match rustix::fs::open(path, flags, Mode::empty()) {
         Err(rustix::io::Errno::LOOP) => return Err(io::ErrorKind::InvalidInput.into()),
@@ -142,7 +141,7 @@ fn read_up_to(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(unchanged.then_some(bytes))
 }
 
-/// What differs when a file is written to or replaced, but for two writes within one tick.
+/// Changes when a file is written to or replaced, except for two writes within one clock tick.
 type Stamp = (u64, u64, u64, i64, i64);
 
 fn state(found: &Metadata) -> Stamp {
@@ -150,7 +149,7 @@ fn state(found: &Metadata) -> Stamp {
     (found.dev(), found.ino(), found.size(), seconds, nanoseconds)
 }
 
-/// The stamp of a file; nothing when there is none.
+/// The stamp of a file; `None` when there is none.
 pub(crate) fn stamp(path: &Path) -> Option<impl PartialEq + use<>> {
     fs::symlink_metadata(path).ok().map(|found| state(&found))
 }

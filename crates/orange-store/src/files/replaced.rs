@@ -1,7 +1,7 @@
-//! Files that were replaced, named by what they held at that moment.
+//! Replaced files, named after their content when they were replaced.
 //!
-//! The name carries everything that is needed to tell what was written since, so a process can
-//! die between any two steps: there is no second record that could disagree.
+//! The name contains everything needed to tell what was written since, so a process can die between
+//! any two steps: there is no second record that could disagree.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,7 +16,7 @@ use super::whole_file;
 use crate::error::StoreError;
 use crate::tables::texts;
 
-/// Stands for a hash that is not known.
+/// Stands for an unknown hash.
 const NONE: &str = "-";
 
 /// A file that was replaced and may still be written to.
@@ -26,48 +26,49 @@ pub(crate) struct Replaced {
     pub(crate) mark: Mark,
 }
 
-/// What the name of a replaced file says.
+/// The information in the name of a replaced file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) number: u64,
-    /// By how many imports it was read again.
+    /// How many imports have read it again.
     pub(crate) reads: u64,
     /// When it was replaced, in seconds since the epoch.
     pub(crate) at: i64,
-    /// What is known of it already: so many bytes.
+    /// How many of its bytes are already known.
     pub(crate) length: usize,
-    /// The fingerprint of those bytes; nothing when none are known.
+    /// The fingerprint of those bytes; `None` when none are known.
     pub(crate) known: Option<String>,
-    /// The fingerprint of the text that took its place.
+    /// The fingerprint of the text that replaced it.
     pub(crate) ours: Option<String>,
-    /// The fingerprint of the body of that text; while the live one has it, nobody wrote to it.
+    /// The fingerprint of that text's body; while the live body matches it, the live file is
+    /// unchanged.
     pub(crate) body: Option<String>,
-    /// More of it is being brought over; nothing at most times.
+    /// Set while more of it is being copied over.
     pub(crate) over: Option<Over>,
 }
 
-/// What is being brought over to the live file.
+/// What is being copied over to the live file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Over {
-    /// The number under which the live file is replaced for it.
+    /// The number under which the live file is replaced by this copy.
     pub(crate) number: u64,
-    /// How many bytes are known once that has happened.
+    /// How many bytes are known afterwards.
     pub(crate) length: usize,
 }
 
-/// Where replaced files are kept, and how their names begin there.
+/// The directory of replaced files, and the prefix of their names there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shelf {
     pub(crate) directory: PathBuf,
     pub(crate) prefix: String,
 }
 
-/// A short hash, long enough to tell two texts of a task apart.
+/// A short hash, long enough to distinguish the texts of one task.
 pub(crate) fn fingerprint(content: &[u8]) -> String {
     Print::of(content).digits()
 }
 
-/// A fingerprint in the making, so that a longer text costs only what was added.
+/// An incremental fingerprint, so that a longer text costs only what was added.
 #[derive(Clone, Debug)]
 pub(crate) struct Print(Sha256);
 
@@ -76,12 +77,11 @@ impl Print {
         Print(Sha256::new_with_prefix(content))
     }
 
-    /// And what follows it.
+    /// Adds the bytes that follow.
     pub(crate) fn extend(&mut self, content: &[u8]) {
         self.0.update(content);
     }
 
-    /// The fingerprint.
     pub(crate) fn digits(&self) -> String {
         let hash = self.0.clone().finalize();
         let (short, _) = hash.split_at(8);
@@ -90,7 +90,7 @@ impl Print {
 }
 
 impl Mark {
-    /// The mark of a file of which nothing is known.
+    /// The mark of a file whose content is unknown.
     pub(crate) fn new(number: u64, now: Timestamp) -> Mark {
         Mark {
             number,
@@ -164,7 +164,7 @@ impl Mark {
 }
 
 impl Shelf {
-    /// The replaced files on it, in order.
+    /// Its replaced files, in order.
     pub(crate) fn files(&self) -> Result<Vec<Replaced>, StoreError> {
         let failed = |error: io::Error| StoreError::file("list", &self.directory, &error);
         let entries = match fs::read_dir(&self.directory) {
@@ -183,7 +183,7 @@ impl Shelf {
         Ok(files)
     }
 
-    /// Where a file with this mark is kept.
+    /// The path of a file with this mark.
     pub(crate) fn place(&self, mark: &Mark) -> PathBuf {
         self.directory
             .join(format!("{}{}", self.prefix, mark.name()))
@@ -191,7 +191,7 @@ impl Shelf {
 }
 
 impl Replaced {
-    /// The file with another mark.
+    /// Renames the file to carry another mark.
     pub(crate) fn remark(&self, shelf: &Shelf, mark: Mark) -> Result<Replaced, StoreError> {
         let path = shelf.place(&mark);
         whole_file::rename(&self.path, &path)?;
@@ -199,13 +199,13 @@ impl Replaced {
     }
 }
 
-/// What a replaced file says that is not known yet.
+/// The content of a replaced file that is not known yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     Nothing,
-    /// This stands behind what was known.
+    /// These bytes follow the known ones.
     Appended(Vec<u8>),
-    /// Somebody wrote it anew.
+    /// The file was rewritten.
     Rewritten(Vec<u8>),
 }
 
@@ -213,7 +213,7 @@ pub(crate) enum News {
 pub(crate) fn news(path: &Path, mark: &Mark) -> Option<News> {
     let content = super::reading::read(path).ok().flatten()?;
     let print = Some(fingerprint(&content));
-    // A process that died before the exchange left its own new text under this name.
+    // A process that died before the swap left its own new text under this name.
     if print == mark.known || print == mark.ours {
         return Some(News::Nothing);
     }

@@ -1,8 +1,8 @@
-//! Brings over what agents wrote to files that were replaced.
+//! Copies over what agents wrote to replaced files.
 //!
-//! An agent that had TASK.md open when it was replaced goes on writing to the old file. What was
-//! appended there is appended to the live one; a text that was written anew takes its place when
-//! nobody has written to it since. Everything else is kept as an import of its own.
+//! An agent that had TASK.md open when it was replaced keeps writing to the old file. What it
+//! appends there is appended to the live file; a text that it rewrites replaces the live one if
+//! that is unchanged since. Everything else is kept as a separate import.
 
 use std::fs;
 use std::path::Path;
@@ -16,20 +16,20 @@ use super::whole_file;
 use crate::error::StoreError;
 use crate::steps::reached;
 
-/// A replaced file is read again by so many imports.
+/// How many imports read a replaced file again.
 const READS: u64 = 2;
 
-/// And kept for so many seconds at the least: some agents have a file open for long.
+/// The least number of seconds to keep it as well: some agents keep a file open for long.
 const REST: i64 = 60;
 
-/// How often settling starts over when agents keep writing.
+/// How often settling restarts when agents keep writing.
 const ROUNDS: usize = 4;
 
-/// Remembers a text that cannot be brought into the file.
+/// Keeps a text that cannot be merged into the file.
 pub(crate) type Keep<'a> = dyn FnMut(&str) -> Result<(), StoreError> + 'a;
 
 impl TaskFile {
-    /// Brings over what was written to replaced files, until there is no more of it.
+    /// Copies over what was written to replaced files, until there is no more of it.
     ///
     /// When agents keep writing to them, the rest is left for the next time.
     pub(crate) fn settle(&self, keep: &mut Keep<'_>) -> Result<(), StoreError> {
@@ -41,7 +41,7 @@ impl TaskFile {
         Ok(())
     }
 
-    /// Brings over what was written to these files; answers whether there was anything.
+    /// Copies over what was written to these files; returns whether there was anything.
     pub(crate) fn bring_over(
         &self,
         files: Vec<Replaced>,
@@ -57,7 +57,7 @@ impl TaskFile {
                     changed |= self.adopt(&file, &content, last_chance, keep)?;
                 }
                 Some(News::Appended(mut tail)) => {
-                    // A line in the making is left for the next time, if there is one.
+                    // An incomplete line is left for the next time, if there is one.
                     if !last_chance {
                         tail.truncate(whole_lines(&tail));
                     }
@@ -71,7 +71,7 @@ impl TaskFile {
         Ok(changed)
     }
 
-    /// Appends to the live file what was appended to those it replaced.
+    /// Appends to the live file what was appended to the files that it replaced.
     fn append(
         &self,
         appended: &[(Replaced, Vec<u8>)],
@@ -101,7 +101,7 @@ impl TaskFile {
             }
             _ => false,
         };
-        // Another replacement may get the number that was announced, and would answer for this one.
+        // Another replacement may get the announced number and would be mistaken for this one.
         if !brought_over {
             announced = announced
                 .into_iter()
@@ -115,7 +115,7 @@ impl TaskFile {
         };
         for (file, tail) in appended {
             if !brought_over {
-                // Kept as it is, unless it will be looked at once more.
+                // Kept as a stray text, unless the file will be read once more.
                 if file.mark.reads + 1 < READS {
                     continue;
                 }
@@ -130,8 +130,8 @@ impl TaskFile {
         Ok(brought_over)
     }
 
-    /// Says in the names of the files what is about to be brought over: the same words may stand
-    /// in the live file already, so its text cannot tell whether that has happened.
+    /// Records in the names of the files what is about to be copied over: the live file may already
+    /// contain the same text, so its content cannot tell whether the copy was made.
     fn announce(
         &self,
         appended: &[(Replaced, Vec<u8>)],
@@ -150,9 +150,9 @@ impl TaskFile {
         Ok(announced)
     }
 
-    /// Finds out what became of everything that a process announced before it died.
+    /// Determines what became of everything that a process announced before it died.
     ///
-    /// This comes before anything else that replaces a file and could take the announced number.
+    /// This must run before anything else that replaces a file and could take the announced number.
     pub(crate) fn resolve_announced(&self) -> Result<(), StoreError> {
         let all = self.replaced_files()?;
         for file in all.iter().filter(|file| file.mark.over.is_some()) {
@@ -161,7 +161,7 @@ impl TaskFile {
         Ok(())
     }
 
-    /// Lets a text take the place of the one we wrote, when nobody has changed that since.
+    /// Replaces the text that we wrote with this one, if ours is unchanged since.
     fn adopt(
         &self,
         file: &Replaced,
@@ -176,7 +176,7 @@ impl TaskFile {
                 let text = Text::from(&new);
                 known || unchanged && self.replace(live.text(), &text)?.is_some()
             }
-            // A text in the making is left for the next time, if there is one.
+            // An incomplete text is left for the next time, if there is one.
             _ if !last_chance => return Ok(false),
             _ => false,
         };
@@ -188,9 +188,9 @@ impl TaskFile {
         Ok(true)
     }
 
-    /// Counts an import, and forgets the replaced files that were read often enough.
+    /// Counts an import, and removes the replaced files that were read often enough.
     ///
-    /// Files that were replaced during this import are not counted.
+    /// Files replaced during this import are not counted.
     pub(crate) fn count_import(&self, before: u64) -> Result<(), StoreError> {
         for file in self.replaced_files()? {
             if file.mark.number >= before {
@@ -210,13 +210,13 @@ impl TaskFile {
     }
 }
 
-/// Finds out what became of what a process announced in the name of a file.
+/// Determines what became of the copy announced in the name of a file.
 fn resolve(file: &Replaced, all: &[Replaced]) -> Result<(), StoreError> {
     let Some(over) = file.mark.over else {
         return Ok(());
     };
     let mut made = all.iter().filter(|it| it.mark.number == over.number);
-    // Before the exchange it holds the new text, afterwards the old one.
+    // Before the swap it holds the new text, afterwards the old one.
     let is_new = |it: &Replaced| {
         let content = fs::read(&it.path).unwrap_or_default();
         it.mark.ours == Some(fingerprint(&content))
@@ -233,7 +233,7 @@ fn resolve(file: &Replaced, all: &[Replaced]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The file without an announcement.
+/// Removes the announcement from the file's name.
 fn called_off(file: &Replaced) -> Result<Replaced, StoreError> {
     let mark = Mark {
         over: None,
@@ -242,7 +242,7 @@ fn called_off(file: &Replaced) -> Result<Replaced, StoreError> {
     file.remark(&shelf_of(file), mark)
 }
 
-/// The shelf on which a replaced file is.
+/// The shelf of a replaced file.
 fn shelf_of(file: &Replaced) -> Shelf {
     let name = file.path.file_name().unwrap_or_default().to_string_lossy();
     let prefix = name.rfind(".orange-").map_or(0, |at| at + ".orange-".len());
@@ -252,7 +252,7 @@ fn shelf_of(file: &Replaced) -> Shelf {
     }
 }
 
-/// How many bytes of a text are whole lines.
+/// How many bytes of a text are complete lines.
 fn whole_lines(text: &[u8]) -> usize {
     let last = text.iter().rposition(|byte| *byte == b'\n');
     last.map_or(0, |at| at + 1)

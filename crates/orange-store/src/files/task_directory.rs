@@ -1,4 +1,4 @@
-//! The directory of a task, what is in it, and its lock.
+//! The directory of a task, its files and its lock.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -13,7 +13,7 @@ use orange_engine::names::{ProjectName, RunId, TaskId};
 use crate::error::StoreError;
 use crate::open::make_private;
 
-/// How long somebody else may have the files; nobody needs longer than a few file operations.
+/// How long to wait for the lock; no process holds it for longer than a few file operations.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,14 +23,14 @@ pub struct TaskDirectory {
     below_home: PathBuf,
 }
 
-/// The right to change the files of a task; it ends with its holder, however that ends.
+/// The lock on the files of a task; it is released when its holder exits, however that happens.
 #[derive(Debug)]
 pub(crate) struct FileLock {
     _file: File,
 }
 
 impl TaskDirectory {
-    /// The directory of a task; names that would lead elsewhere are refused.
+    /// The directory of a task; names that would escape it are refused.
     pub fn new(
         home: &Home,
         project: &ProjectName,
@@ -50,12 +50,11 @@ impl TaskDirectory {
         &self.task
     }
 
-    /// The directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The directory as seen from the home.
+    /// The path relative to the home.
     pub(crate) fn below_home(&self) -> &Path {
         &self.below_home
     }
@@ -65,7 +64,7 @@ impl TaskDirectory {
         self.path.join("TASK.md")
     }
 
-    /// What happened, one event per line.
+    /// The history: one event per line.
     pub fn history(&self) -> PathBuf {
         self.path.join("history.jsonl")
     }
@@ -80,33 +79,30 @@ impl TaskDirectory {
         self.path.join("imported.md")
     }
 
-    /// The messages.
     pub fn inbox(&self) -> PathBuf {
         self.path.join("inbox.json")
     }
 
-    /// The directories of the runs.
     pub fn runs(&self) -> PathBuf {
         self.path.join("runs")
     }
 
-    /// The directory of a run.
     pub fn run(&self, run: &RunId) -> Result<PathBuf, StoreError> {
         require_plain("run", run.as_str())?;
         Ok(self.runs().join(run.as_str()))
     }
 
-    /// Files that were replaced and may still be written to.
+    /// Replaced files that may still be written to.
     pub(crate) fn replaced(&self) -> PathBuf {
         self.path.join("replaced")
     }
 
-    /// The link that says where the file is while a workspace is bound.
+    /// The link to the file while a workspace is bound.
     pub(crate) fn bound(&self) -> PathBuf {
         self.path.join(".bound")
     }
 
-    /// Where TASK.md is while a workspace is bound.
+    /// The path of TASK.md while a workspace is bound.
     pub fn bound_file(&self) -> Result<Option<PathBuf>, StoreError> {
         let link = self.bound();
         match fs::read_link(&link) {
@@ -116,24 +112,24 @@ impl TaskDirectory {
         }
     }
 
-    /// A status that was written by hand and is not decided yet.
+    /// A status edited by hand that is not decided yet.
     pub(crate) fn wish(&self) -> PathBuf {
         self.path.join(".wish")
     }
 
-    /// The link that says where the file is going.
+    /// The link to the path that the file is moving to.
     pub(crate) fn binding(&self) -> PathBuf {
         self.path.join(".binding")
     }
 
-    /// The link that says which file is to be taken out of a worktree.
+    /// The link to the file that is being taken out of a worktree.
     pub(crate) fn releasing(&self) -> PathBuf {
         self.path.join(".releasing")
     }
 
-    /// Makes the directory, and waits for the right to change what is in it.
+    /// Creates the directory, and waits for the lock on its files.
     ///
-    /// Nobody holds it for longer than a few file operations take.
+    /// No process holds it for longer than a few file operations.
     pub(crate) fn lock(&self, attempt: &'static str) -> Result<FileLock, StoreError> {
         make_private(&self.path)?;
         let path = self.path.join(".lock");
@@ -157,7 +153,7 @@ impl TaskDirectory {
     }
 }
 
-/// A name that is one visible part of a path.
+/// Requires a name that is a single visible path component.
 fn require_plain(what: &'static str, name: &str) -> Result<(), StoreError> {
     let plain = !name.is_empty()
         && name.len() <= 255

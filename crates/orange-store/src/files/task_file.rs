@@ -1,9 +1,9 @@
-//! The one TASK.md of a task: its place and its text.
+//! The one TASK.md of a task: its path and its text.
 //!
-//! Invariants. There is one physical file: in the worktree while `.bound` says so, else in the
-//! task directory. A text is only ever put in the place of one that was read before, the old file
-//! is kept, and what was written to it meanwhile is brought over. Everything here holds the lock
-//! of the task's files, and every step can be the last one: `recover` goes on from there.
+//! Invariants. There is one physical file: in the worktree while `.bound` exists, else in the task
+//! directory. A new text only ever replaces one that was read before, the old file is kept, and
+//! what was written to it meanwhile is copied over. All code here holds the lock of the task's
+//! files, and the process may die after any step: `recover` continues from there.
 
 use std::fs;
 use std::io;
@@ -22,10 +22,11 @@ use crate::error::StoreError;
 use crate::open::make_private;
 use crate::steps::reached;
 
-/// How often a moment is looked for in which nobody writes; one takes a fraction of a millisecond.
+/// How often a replacement is retried until no agent writes; one try takes a fraction of a
+/// millisecond.
 const ATTEMPTS: usize = 50;
 
-/// The file of a task, with the right to change it.
+/// The file of a task, with the lock on it.
 #[derive(Debug)]
 pub(crate) struct TaskFile {
     pub(crate) directory: TaskDirectory,
@@ -33,13 +34,12 @@ pub(crate) struct TaskFile {
     pub(crate) live: PathBuf,
     /// Whether it is in a worktree.
     pub(crate) bound: bool,
-    /// The time.
     pub(crate) now: Timestamp,
     _lock: FileLock,
 }
 
 impl TaskFile {
-    /// Locks the files of a task and finishes what a killed process left half done.
+    /// Locks the files of a task and completes what a killed process left half done.
     pub(crate) fn open(
         directory: &TaskDirectory,
         now: Timestamp,
@@ -60,13 +60,13 @@ impl TaskFile {
         Ok(file)
     }
 
-    /// Finishes a release that was begun, and repairs the link of a bound file.
+    /// Completes a release that was begun, and repairs the link to a bound file.
     pub(crate) fn recover(&mut self) -> Result<(), StoreError> {
         if !reading::is_behind_link(&self.live) {
             whole_file::remove(&whole_file::temporary(&self.live))?;
         }
         if self.bound {
-            // Left by a release that was killed before it counted.
+            // Left by a release that was killed before it took effect.
             whole_file::remove(&self.directory.releasing())?;
             return self.repair_link();
         }
@@ -79,8 +79,8 @@ impl TaskFile {
 
     /// Makes TASK.md in the task directory a link to the file in the worktree.
     ///
-    /// A regular file there is what a bind left, or what an editor saved over the link; either way
-    /// it is kept and read again like any replaced file.
+    /// A regular file there was left by a bind, or an editor saved it over the link; either way it
+    /// is kept and read again like any replaced file.
     fn repair_link(&self) -> Result<(), StoreError> {
         let link = self.directory.task_file();
         if fs::read_link(&link).is_ok_and(|target| target == self.live) {
@@ -92,25 +92,25 @@ impl TaskFile {
             if text_of(&self.live).as_ref() == Some(&content) {
                 mark = mark.knowing(&content);
             }
-            // It may take the place of a text that was imported, never of one that was not.
+            // It may replace a text that was imported, never one that was not.
             let imported = text_of(&self.directory.imported());
             mark.body = imported.and_then(|text| body_print(&text));
             let kept = self.shelf().place(&mark);
-            // A second name first, so that the link takes the place of the file in one step.
+            // Keep it under a second name first, so that the link replaces the file atomically.
             fs::hard_link(&link, &kept).map_err(|error| StoreError::file("keep", &link, &error))?;
             reached("the file beside the link is kept");
         }
         whole_file::write_link(&link, &self.live)
     }
 
-    /// Takes a file out of a worktree; what it says beyond the live one is read again later.
+    /// Takes a file out of a worktree; what it has beyond the live one is read again later.
     fn take_out(&self, left_behind: &Path) -> Result<(), StoreError> {
         if reading::is_behind_link(left_behind) {
             return Ok(());
         }
         whole_file::remove(&whole_file::temporary(left_behind))?;
         for beside in shelf_beside(left_behind).files()? {
-            // Brought over twice is better than never.
+            // Copying it over twice is better than never.
             let mark = Mark {
                 over: None,
                 ..beside.mark
@@ -118,8 +118,8 @@ impl TaskFile {
             self.shelve(&beside.path, &mark)?;
         }
         let Ok(Some(content)) = reading::read(left_behind) else {
-            // A file that is not there is out already. A link holds nothing; anything else is not
-            // ours to remove.
+            // A missing file is already out. A link holds no text; anything else is not ours to
+            // remove.
             return if left_behind.is_symlink() {
                 whole_file::remove(left_behind)
             } else {
@@ -136,7 +136,7 @@ impl TaskFile {
         self.shelve(left_behind, &mark)
     }
 
-    /// Moves a file onto the shelf of the task directory, over the border of a file system too.
+    /// Moves a file onto the shelf of the task directory, also across file systems.
     fn shelve(&self, path: &Path, mark: &Mark) -> Result<(), StoreError> {
         let place = self.shelf().place(mark);
         match fs::rename(path, &place) {
@@ -152,10 +152,10 @@ impl TaskFile {
         Ok(())
     }
 
-    /// Puts a new text in the place of one that was just read.
+    /// Replaces a text that was just read with a new one.
     ///
-    /// What is appended to the old one until the last moment is appended to the new one too.
-    /// `None` when the old one is no longer there; then nothing happened.
+    /// What is appended to the old one up to the last moment is appended to the new one too. `None`
+    /// when the old one is no longer there; then nothing was changed.
     pub(crate) fn replace(
         &self,
         old: &str,
@@ -166,7 +166,7 @@ impl TaskFile {
             return Ok(None);
         };
         let mut shelf = self.shelf();
-        // Names can be exchanged within one file system only.
+        // Names can be swapped only within one file system.
         let same = fs::metadata(&shelf.directory).is_ok_and(|shelf| shelf.dev() == found.dev());
         if !same {
             shelf = shelf_beside(&self.live);
@@ -214,7 +214,7 @@ impl TaskFile {
                 }
                 exchanged => exchanged.map_err(|error| failed(&error))?,
             }
-            // What was written at once is on the disk; what was appended since may not be.
+            // What was written in one go is on disk; what was appended since may not be.
             if known.len() > old.len() {
                 whole_file::sync(&self.live)?;
             }
@@ -235,7 +235,7 @@ impl TaskFile {
         Ok(files)
     }
 
-    /// A number that no replaced file has.
+    /// A number that no replaced file uses.
     pub(crate) fn next_number(&self) -> Result<u64, StoreError> {
         let last = self.replaced_files()?.last().map(|file| file.mark.number);
         Ok(last.map_or(1, |last| last + 1))
@@ -249,10 +249,10 @@ impl TaskFile {
     }
 }
 
-/// Where the physical file of a task is, and whether that is in a worktree.
+/// The path of the physical file of a task, and whether it is in a worktree.
 ///
-/// Only our own link counts: one that somebody put in the place of TASK.md could lead anywhere,
-/// and what it leads to would be written to.
+/// Only our own link counts: one that an agent put in place of TASK.md could point anywhere, and we
+/// would write to its target.
 pub(crate) fn whereabouts(directory: &TaskDirectory) -> (PathBuf, bool) {
     let own = directory.task_file();
     match fs::read_link(directory.bound()) {
@@ -261,7 +261,7 @@ pub(crate) fn whereabouts(directory: &TaskDirectory) -> (PathBuf, bool) {
     }
 }
 
-/// The shelf beside a file in a worktree on another file system; git ignores it with the file.
+/// The shelf beside a file in a worktree on another file system; git ignores both.
 fn shelf_beside(live: &Path) -> Shelf {
     let name = live.file_name().unwrap_or_default().to_string_lossy();
     Shelf {
@@ -270,13 +270,13 @@ fn shelf_beside(live: &Path) -> Shelf {
     }
 }
 
-/// The fingerprint of what a document says below its frontmatter.
+/// The fingerprint of a document's body.
 fn body_print(content: &[u8]) -> Option<String> {
     let document = Document::parse(content).ok()?;
     Some(fingerprint(document.body().as_bytes()))
 }
 
-/// A text to put in the place of another, and where its body begins.
+/// A replacement text, and where its body begins.
 #[derive(Debug)]
 pub(crate) struct Text<'a> {
     pub(crate) text: &'a str,

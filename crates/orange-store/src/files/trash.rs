@@ -1,7 +1,7 @@
-//! Moves the directory of a deleted task away, and back.
+//! Moves the directory of a deleted task to the trash and back.
 //!
-//! Nothing is removed. Both ways may be repeated, also after they were killed: what is there
-//! already stays there, and a name that is taken gets a number.
+//! Nothing is deleted. Both directions are safe to repeat, even after a kill: what was already
+//! moved stays, and a name that is taken gets a number.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::Store;
 use crate::error::StoreError;
 use crate::open::make_private;
 
-/// How many directories of one task there may be.
+/// How many trashed directories one task may have.
 const MOST: u32 = 1000;
 
-/// Moves the directory of a task into the trash; answers with where it is.
+/// Moves the directory of a task into the trash; returns its path there.
 pub fn put_away(store: &Store, task: &TaskId) -> Result<Option<PathBuf>, StoreError> {
     let (directory, folder) = places(store, task)?;
     if !directory.path().exists() {
@@ -33,7 +33,7 @@ pub fn put_away(store: &Store, task: &TaskId) -> Result<Option<PathBuf>, StoreEr
     Ok(Some(free))
 }
 
-/// Moves the directory of a task back out of the trash, unless there is one already.
+/// Moves the directory of a task out of the trash, unless it exists already.
 pub fn take_back(store: &Store, task: &TaskId) -> Result<(), StoreError> {
     let (directory, folder) = places(store, task)?;
     if directory.path().exists() {

@@ -1,4 +1,4 @@
-//! Writes files and links whole or not at all.
+//! Writes files and links atomically.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::error::StoreError;
 use crate::steps::reached;
 
-/// Puts a text under a name: whoever looks sees what was there before, or all of it.
+/// Writes a file: a reader sees either the old content or all of the new.
 pub(crate) fn write(path: &Path, content: &[u8], mode: u32) -> Result<(), StoreError> {
     let new = temporary(path);
     write_synced(&new, content, mode)?;
@@ -18,8 +18,8 @@ pub(crate) fn write(path: &Path, content: &[u8], mode: u32) -> Result<(), StoreE
     sync_directory_of(path)
 }
 
-/// Brings a copy of what the database has up to date; whether there was something to do. After a
-/// loss of power the one before may be back, whole, until the next time.
+/// Updates a copy of what the database has; returns whether it had changed. After a power loss the
+/// previous version may be back, complete, until the next update.
 pub(crate) fn write_if_changed(path: &Path, content: &[u8]) -> Result<bool, StoreError> {
     if fs::read(path).is_ok_and(|found| found == content) {
         return Ok(false);
@@ -31,12 +31,12 @@ pub(crate) fn write_if_changed(path: &Path, content: &[u8]) -> Result<bool, Stor
     Ok(true)
 }
 
-/// Puts a text under a name that is not taken; answers with `false` when it is.
+/// Writes a file whose path must not exist; returns `false` when it does.
 pub(crate) fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<bool, StoreError> {
     let new = temporary(path);
     write_synced(&new, content, mode)?;
     reached("a new file is written");
-    // A link, unlike a rename, never takes the place of what is there.
+    // A hard link, unlike a rename, never replaces an existing file.
     let linked = fs::hard_link(&new, path);
     reached("a new file has its name");
     remove(&new)?;
@@ -47,9 +47,9 @@ pub(crate) fn write_new(path: &Path, content: &[u8], mode: u32) -> Result<bool, 
     }
 }
 
-/// Writes a file that nobody looks at yet, down to the disk.
+/// Writes a file that no other process reads yet, and syncs it.
 pub(crate) fn write_synced(path: &Path, content: &[u8], mode: u32) -> Result<(), StoreError> {
-    // What a killed process left under the name is of no use to anybody.
+    // A leftover from a killed process is of no use.
     remove(path)?;
     OpenOptions::new()
         .write(true)
@@ -63,7 +63,7 @@ pub(crate) fn write_synced(path: &Path, content: &[u8], mode: u32) -> Result<(),
         .map_err(|error| StoreError::file("write", path, &error))
 }
 
-/// Adds to a file that nobody looks at yet.
+/// Appends to a file that no other process reads yet.
 pub(crate) fn append(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     OpenOptions::new()
         .append(true)
@@ -72,7 +72,7 @@ pub(crate) fn append(path: &Path, content: &[u8]) -> Result<(), StoreError> {
         .map_err(|error| StoreError::file("write", path, &error))
 }
 
-/// Brings a file down to the disk; one that is gone by now needs no more.
+/// Syncs a file to disk; one that is gone by now needs no sync.
 pub(crate) fn sync(path: &Path) -> Result<(), StoreError> {
     match File::open(path).and_then(|file| file.sync_all()) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -82,7 +82,7 @@ pub(crate) fn sync(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Makes a name a link to a target, whatever it was before.
+/// Makes a path a link to a target, whatever it was before.
 pub(crate) fn write_link(path: &Path, target: &Path) -> Result<(), StoreError> {
     let new = temporary(path);
     remove(&new)?;
@@ -92,14 +92,13 @@ pub(crate) fn write_link(path: &Path, target: &Path) -> Result<(), StoreError> {
     sync_directory_of(path)
 }
 
-/// Gives a file another name.
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     fs::rename(from, to).map_err(|error| StoreError::file("rename", from, &error))?;
     reached("a file has another name");
     Ok(())
 }
 
-/// Removes a name; one that is not there is removed already.
+/// Removes a path; not an error when it is already gone.
 pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -109,7 +108,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Makes the names in the directory of a file durable.
+/// Syncs the directory of a file, so that its names are durable.
 pub(crate) fn sync_directory_of(path: &Path) -> Result<(), StoreError> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     File::open(directory)
@@ -117,7 +116,7 @@ pub(crate) fn sync_directory_of(path: &Path) -> Result<(), StoreError> {
         .map_err(|error| StoreError::file("sync", directory, &error))
 }
 
-/// The name under which a file is written before it gets its own.
+/// The temporary name of a file while it is being written.
 pub(crate) fn temporary(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

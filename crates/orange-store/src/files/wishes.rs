@@ -1,7 +1,7 @@
-//! A status written by hand, kept until it is decided.
+//! A status edited by hand, kept until it is decided.
 //!
-//! A projection takes it out of TASK.md. It is in a file of its own from before that moment until
-//! whoever decides has recorded the answer, so that no death in between makes it vanish.
+//! A projection overwrites it in TASK.md. It is in its own file from before that moment until the
+//! decision on it is recorded, so that a killed process in between cannot lose it.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use crate::Store;
 use crate::error::StoreError;
 use crate::steps::reached;
 
-/// Keeps a wish that is about to be overwritten; whoever calls holds the lock of the task's files.
+/// Keeps a wish that is about to be overwritten; the caller holds the lock of the task's files.
 pub(crate) fn keep(directory: &TaskDirectory, wish: &Wish) -> Result<(), StoreError> {
     let json = serde_json::to_vec(wish);
     let json = json.map_err(|error| StoreError::json("a wish", directory.task(), &error))?;
@@ -26,12 +26,12 @@ pub(crate) fn keep(directory: &TaskDirectory, wish: &Wish) -> Result<(), StoreEr
 }
 
 impl Store {
-    /// The wish that was taken out of TASK.md and that nobody has decided yet.
+    /// The wish that was taken out of TASK.md and is not decided yet.
     pub fn kept_wish(&self, task: &TaskId) -> Result<Option<Wish>, StoreError> {
         read(&self.directory_of(task)?)
     }
 
-    /// Forgets a wish that was decided; another one that was kept meanwhile stays.
+    /// Removes a wish that was decided; another one that was kept meanwhile stays.
     pub fn forget_wish(&self, task: &TaskId, decided: &Wish) -> Result<(), StoreError> {
         let directory = self.directory_of(task)?;
         let _lock = directory.lock("forget a status that was written by hand")?;
@@ -41,7 +41,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a wish was refused before: its author would see another version since then.
+    /// Whether a wish was already rejected: its author would have seen a newer version since then.
     pub fn is_rejected(&self, task: &TaskId, wish: &Wish) -> Result<bool, StoreError> {
         let since = self.events(task, wish.version)?;
         Ok(since.iter().any(|recorded| {

@@ -8,13 +8,11 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use crate::Store;
 use crate::error::{StoreError, failed};
 
-/// An event with whose it is and which commit brought it.
+/// An event with its task and the commit that recorded it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEvent {
     pub task: TaskId,
-    /// The number of the commit.
     pub sequence: u64,
-    /// What happened.
     pub event: Event,
 }
 
@@ -35,7 +33,7 @@ impl Store {
         Ok(found.map(recorded).transpose()?.map(|found| found.event))
     }
 
-    /// When something happened to a task last.
+    /// The time of a task's last event.
     pub fn last_event_at(&self, task: &TaskId) -> Result<Option<Timestamp>, StoreError> {
         let sql = "SELECT task, sequence, event FROM events WHERE task = ?1
                    ORDER BY version DESC LIMIT 1";
@@ -63,20 +61,19 @@ impl Store {
     }
 }
 
-/// Something because of which a person should look.
+/// An event that needs the user's attention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raised {
     pub task: TaskId,
-    /// When it happened.
     pub at: Timestamp,
-    /// What; the reason of the task ends with it.
+    /// Its message; the task's reason ends with it.
     pub told: String,
-    /// Whether it is an effect that was given up.
+    /// Whether it is a failed effect.
     pub is_given_up: bool,
 }
 
 impl Store {
-    /// What happened to the tasks that a person should look at, the latest first.
+    /// The events of the tasks that need the user's attention, the latest first.
     pub fn raised(&self) -> Result<Vec<Raised>, StoreError> {
         let attempt = "read why somebody should look";
         let sql = "SELECT task, sequence, event FROM events
@@ -103,7 +100,7 @@ impl Store {
         Ok(raised)
     }
 
-    /// The status that a task had at a version; nothing for a version it never had.
+    /// The status of a task at a version; `None` for a version it never had.
     pub(crate) fn status_at(
         &self,
         task: &TaskId,
@@ -159,7 +156,7 @@ fn recorded((task, sequence, event): (String, u64, String)) -> Result<RecordedEv
     })
 }
 
-/// Appends an event; its version is taken once.
+/// Appends an event; each version can be used once.
 pub(crate) fn append(
     connection: &Connection,
     task: &TaskId,

@@ -1,7 +1,7 @@
-//! Commands of gates: wanted, answered, and used once.
+//! Gate commands: requested, answered, and used once.
 //!
-//! An answer counts for the status it was wanted in and for what the worktree held when the command
-//! had ended. Who uses it takes it away, because the next one who asks wants to know it anew.
+//! A result is valid for the status it was requested in and for the content of the worktree when
+//! the command exited. Using a result removes it, because the next request needs a fresh one.
 
 use orange_engine::input::CommandResult;
 use orange_engine::names::TaskId;
@@ -11,28 +11,28 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use crate::Store;
 use crate::error::{StoreError, failed};
 
-/// A command that a gate wants to know the end of.
+/// A command whose result a gate needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateCommand {
     pub command: Vec<String>,
-    /// The version at which the task entered the status that asks.
+    /// The version at which the task entered the status with the gate.
     pub entered: u64,
-    /// Seconds it may take.
+    /// The timeout in seconds.
     pub timeout: u64,
-    /// How it ended; nothing while it has not.
+    /// The result; `None` until it has exited.
     pub answer: Option<GateAnswer>,
 }
 
-/// How a command of a gate ended.
+/// The result of a gate command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateAnswer {
     pub result: CommandResult,
-    /// What the worktree held then.
+    /// The state of the worktree at that time.
     pub state: String,
 }
 
 impl Store {
-    /// The commands of a task that somebody wants or wanted, in the order of wanting.
+    /// The requested commands of a task, ordered by request time.
     pub fn gate_commands(&self, task: &TaskId) -> Result<Vec<GateCommand>, StoreError> {
         let mut statement = self
             .connection
@@ -49,7 +49,7 @@ impl Store {
         rows.into_iter().map(|row| row.read(task)).collect()
     }
 
-    /// Notes that somebody wants to know how a command ends, unless that is noted already.
+    /// Requests the result of a command, unless it is already requested.
     pub fn want_gate_command(
         &mut self,
         task: &TaskId,
@@ -80,7 +80,7 @@ impl Store {
         Ok(())
     }
 
-    /// Notes how a command ended, if it is still wanted for the same status.
+    /// Records the result of a command, if it is still requested for the same status.
     pub fn answer_gate_command(
         &mut self,
         task: &TaskId,
@@ -102,7 +102,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes a command and its answer away; nothing when somebody else was faster.
+    /// Removes a command and returns it with its result; `None` when another process was faster.
     pub fn take_gate_command(
         &mut self,
         task: &TaskId,
@@ -132,7 +132,7 @@ fn take(
         .map_err(failed("take a gate's command"))
 }
 
-/// A row as it is kept.
+/// A row as stored.
 struct Texts {
     command: String,
     entered: u64,

@@ -1,4 +1,4 @@
-//! Imported documents: who brought which text, whole.
+//! Imported documents: the full text, and who imported it.
 
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;
@@ -9,36 +9,34 @@ use super::texts;
 use crate::Store;
 use crate::error::{StoreError, failed};
 
-/// A text to remember.
+/// A text to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import<'a> {
-    /// The version of the task with it.
+    /// The task's version with this import.
     pub version: u64,
-    /// On whose call it was read.
+    /// The role whose call imported it.
     pub by: Role,
-    /// Whether the call asked for a status.
+    /// Whether the call requested a status.
     pub asked: bool,
-    /// Whether it was found in a file that had been replaced.
+    /// Whether it was found in a replaced file.
     pub stray: bool,
-    /// The whole text.
     pub text: &'a str,
     pub at: Timestamp,
 }
 
-/// A text that is remembered.
+/// A stored text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredImport {
-    /// The version of the task with it.
+    /// The task's version with this import.
     pub version: u64,
-    /// On whose call it was read.
+    /// The role whose call imported it.
     pub by: Role,
-    /// Whether the call asked for a status.
+    /// Whether the call requested a status.
     pub asked: bool,
-    /// Whether it was found in a file that had been replaced.
+    /// Whether it was found in a replaced file.
     pub stray: bool,
     /// The hash of the whole text.
     pub hash: String,
-    /// The whole text.
     pub text: String,
     pub at: Timestamp,
 }
@@ -58,7 +56,7 @@ impl Store {
         rows.map(|row| row.map_err(failed(attempt))).collect()
     }
 
-    /// The latest import of the task's own file: what it is restored from.
+    /// The latest import of the task's own file, from which the file is restored.
     pub fn last_import(&self, task: &TaskId) -> Result<Option<StoredImport>, StoreError> {
         let sql = format!("{SELECT} AND stray = 0 ORDER BY imports.id DESC LIMIT 1");
         self.connection
@@ -67,7 +65,7 @@ impl Store {
             .map_err(failed("read the last import"))
     }
 
-    /// Remembers a text that belongs to no decision, so that it is not lost.
+    /// Stores a text that belongs to no decision, so that it is not lost.
     pub fn keep_import(&mut self, task: &TaskId, import: &Import<'_>) -> Result<(), StoreError> {
         let writing = self.write("keep a text")?;
         insert(&writing.transaction, task, import)?;
@@ -91,7 +89,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredImport> {
     })
 }
 
-/// Writes an import, also of a text that is known already.
+/// Writes an import, even of a text that is already stored.
 pub(crate) fn insert(
     connection: &Connection,
     task: &TaskId,

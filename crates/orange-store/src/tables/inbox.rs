@@ -1,4 +1,4 @@
-//! Messages that wait for an agent until it reads them.
+//! Messages for agents, kept until they are read.
 
 use orange_engine::effect::EffectId;
 use orange_engine::names::{RunId, TaskId};
@@ -63,7 +63,7 @@ pub struct Delivery {
     pub problem: Option<String>,
 }
 
-/// A message that nobody has read, and whose it is.
+/// An unread message and its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreadMessage {
     pub task: TaskId,
@@ -74,7 +74,7 @@ const COLUMNS: &str = "id, to_role, from_role, text, effect, written_at, read_at
     typed_at, told_at, confirmed_at, problem";
 
 impl Store {
-    /// Writes a message and answers with its number.
+    /// Writes a message and returns its number.
     pub fn write_message(
         &mut self,
         task: &TaskId,
@@ -102,7 +102,7 @@ impl Store {
         Ok(id)
     }
 
-    /// The messages of a task in order, read ones included.
+    /// The messages of a task in order, including read ones.
     pub fn inbox(&self, task: &TaskId) -> Result<Vec<InboxEntry>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM inbox WHERE task = ?1 ORDER BY id");
         let attempt = "read the inbox";
@@ -113,7 +113,7 @@ impl Store {
         rows.map(|row| row.map_err(failed(attempt))).collect()
     }
 
-    /// What nobody has read, of all tasks that are there.
+    /// The unread messages of all existing tasks.
     pub fn all_unread(&self) -> Result<Vec<UnreadMessage>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS}, task FROM inbox WHERE read_at IS NULL
@@ -130,7 +130,7 @@ impl Store {
         rows.map(|row| row.map_err(failed(attempt))).collect()
     }
 
-    /// Notes how far a message has come.
+    /// Records a message's delivery progress.
     pub fn set_delivery(&mut self, id: u64, delivery: &Delivery) -> Result<(), StoreError> {
         let writing = self.write_note("note how far a message has come")?;
         let at = |at: Option<Timestamp>| at.map(|at| at.to_string());
@@ -153,7 +153,7 @@ impl Store {
         Ok(())
     }
 
-    /// Notes that a role has read everything up to a message; answers with how many were new.
+    /// Marks everything up to a message as read by a role; returns how many were unread.
     pub fn mark_read(
         &mut self,
         task: &TaskId,
@@ -175,8 +175,8 @@ impl Store {
     }
 }
 
-/// Writes an entry back as it was; it gets another number only if its own is taken, as by what was
-/// written while its directory was away.
+/// Restores an entry; it gets another number only if its own is taken, for example by a message
+/// written while its directory was in the trash.
 pub(crate) fn restore(
     connection: &Connection,
     task: &TaskId,

@@ -1,4 +1,4 @@
-//! Of what a person was notified.
+//! Which notifications the user has received.
 
 use orange_engine::time::Timestamp;
 use rusqlite::params;
@@ -7,16 +7,17 @@ use crate::Store;
 use crate::error::{StoreError, failed};
 
 impl Store {
-    /// Whether a person was notified of something, or somebody has taken that upon himself.
+    /// Whether the user was notified of something, or a process has claimed that notification.
     pub fn is_notified(&self, item: &str) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM notified WHERE item = ?1)";
         let found = self.connection.query_row(sql, [item], |row| row.get(0));
         found.map_err(failed("read of what a person was notified"))
     }
 
-    /// Takes it upon the caller to notify a person of something; whether nobody did before.
+    /// Claims a notification for the caller; returns whether it was unclaimed.
     ///
-    /// Taken before it is done: who is killed in between has told nobody, and nobody is told twice.
+    /// It is claimed before it is sent: a process that is killed in between sends nothing, and no
+    /// notification is sent twice.
     pub fn take_notification(&mut self, item: &str, now: Timestamp) -> Result<bool, StoreError> {
         let writing = self.write("note that a person is notified")?;
         let new = writing

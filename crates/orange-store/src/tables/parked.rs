@@ -1,8 +1,8 @@
-//! Harnesses on which nothing is started for now.
+//! Harnesses on which nothing may start for now.
 //!
-//! A row is written in the transaction that records the death which tells, and looked at in the one
-//! that begins a start: a start is either before the death, or it waits. Rows say something about
-//! the world, not about a task, so that a rebuild forgets them; the next death tells again.
+//! A row is written in the transaction that records the death which causes it, and checked in the
+//! one that begins a start: a start either comes before the death, or it waits. Rows describe the
+//! outside world, not a task, so a rebuild drops them; the next death parks the harness again.
 
 use orange_engine::event::{Event, Fact};
 use orange_engine::names::{HarnessName, TaskId};
@@ -14,13 +14,13 @@ use crate::Store;
 use crate::error::{StoreError, failed};
 
 impl Store {
-    /// Every harness on which nothing is started at this instant.
+    /// Every harness that is parked at this time.
     pub fn parked(&self, now: Timestamp) -> Result<Vec<Parking>, StoreError> {
         parked(&self.connection, now)
     }
 
-    /// Ends the parking of a harness; what it was, if it was parked. Every task with something
-    /// pending counts as changed, so that who watches looks at it again.
+    /// Unparks a harness and returns its parking, if it was parked. Every task with pending effects
+    /// counts as changed, so that watchers check it again.
     pub fn unpark(
         &mut self,
         harness: &HarnessName,
@@ -35,7 +35,7 @@ impl Store {
         connection
             .execute("DELETE FROM parked WHERE harness = ?1", [harness.as_str()])
             .map_err(attempt())?;
-        // What was put off without having failed is looked at now.
+        // Effects that were deferred without a failure are due now.
         connection
             .execute(
                 "UPDATE pending SET next_try_at = NULL WHERE attempts = 0 AND state = 'waiting'",
@@ -54,7 +54,7 @@ impl Store {
     }
 }
 
-/// Every harness on which nothing is started at this instant.
+/// Every harness that is parked at this time.
 pub(crate) fn parked(connection: &Connection, now: Timestamp) -> Result<Vec<Parking>, StoreError> {
     let attempt = || failed("look for parked harnesses");
     let sql = "SELECT harness, reason, since, until, said FROM parked ORDER BY harness";
@@ -66,7 +66,7 @@ pub(crate) fn parked(connection: &Connection, now: Timestamp) -> Result<Vec<Park
     Ok(found)
 }
 
-/// What keeps a harness from being used at this instant.
+/// The parking that keeps a harness from being used at this time.
 pub(crate) fn holding(
     connection: &Connection,
     harness: &HarnessName,
@@ -76,7 +76,7 @@ pub(crate) fn holding(
     Ok(all.into_iter().find(|parking| parking.harness == *harness))
 }
 
-/// Parks the harness of a run whose death tells so; the parking, if it is a new one.
+/// Parks the harness of a run if the run's death calls for it; returns the parking if it is new.
 pub(crate) fn note(
     connection: &Connection,
     task: &TaskId,
@@ -113,7 +113,7 @@ pub(crate) fn note(
         Some(before) => before.and(told),
         None => told,
     };
-    // One that has ended before it was recorded keeps nobody from anything.
+    // One that expired before it was recorded holds nothing back.
     if !parking.holds(event.at) {
         return Ok(None);
     }
@@ -138,7 +138,7 @@ fn write(connection: &Connection, parking: &Parking) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// One that does not read back holds for a person to end: nothing is started by mistake.
+/// An unreadable row stays parked until the user unparks it: nothing is started by mistake.
 fn read(row: &Row<'_>) -> rusqlite::Result<Parking> {
     let reason: String = row.get(1)?;
     let mut reasons = Reason::ALL.into_iter();

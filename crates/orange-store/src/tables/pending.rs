@@ -1,8 +1,8 @@
-//! Effects that are not done, with what performers note about them.
+//! Effects that are not done, with the performers' notes.
 //!
-//! Whether an effect waits, was given up or was stopped follows from the events. That it was
-//! started, how often it was tried and when to try again are notes: losing them repeats a look at
-//! the world, except for an effect of the class *at most once*, which is marked before it starts.
+//! Whether an effect waits, failed or was stopped follows from the events. That it was started, how
+//! often it was tried and when to retry are notes: losing them means that the world is checked
+//! again, except for an effect of the class *at most once*, which is marked before it starts.
 
 use std::collections::BTreeMap;
 
@@ -24,49 +24,47 @@ use crate::error::{StoreError, failed};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
     pub task: TaskId,
-    /// What is to be done.
     pub planned: PlannedEffect,
-    /// How far it has come.
+    /// Its progress.
     pub mark: PendingMark,
     /// How often it failed since it was planned or retried.
     pub attempts: u32,
-    /// Not to be tried before.
+    /// The earliest time of the next try.
     pub next_try_at: Option<Timestamp>,
     /// The latest error.
     pub error: Option<String>,
 }
 
-/// How far an effect has come.
+/// The progress of an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PendingMark {
     /// It waits for its turn.
     Waiting,
-    /// A performer began.
+    /// A performer started it.
     Started {
-        /// Who, in the performer's own words.
+        /// The performer, as it identifies itself.
         by: String,
         at: Timestamp,
     },
     /// It failed for good.
     GivenUp,
-    /// An earlier one of its plan failed.
+    /// An earlier effect of its plan failed.
     Stopped,
 }
 
-/// The answer to a performer that wants to begin.
+/// The answer to a performer that wants to start an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// Go on.
     Go,
-    /// It began before and its end is not known; it happens at most once, so show it.
+    /// It was started before with an unknown result; it must happen at most once, so report it.
     Interrupted {
-        /// Who began.
+        /// The performer that started it.
         by: String,
         at: Timestamp,
     },
-    /// It starts an agent, and nothing is started on that harness for now.
+    /// It starts an agent on a harness that is parked.
     Parked(Parking),
-    /// It is done, cancelled, given up or stopped: nothing is to be performed.
+    /// It is done, cancelled, failed or stopped: there is nothing to perform.
     NotWaiting,
 }
 
@@ -81,8 +79,8 @@ impl Store {
 
     /// The effects of all tasks that can be performed now, in order within each task.
     ///
-    /// One that waits for its next try holds back the later ones of its task, unless its failure
-    /// would not stop them either.
+    /// An effect that waits for its next try holds back the later ones of its task, unless its
+    /// failure would not stop them either.
     pub fn due(&self, now: Timestamp) -> Result<Vec<Pending>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM pending WHERE state IN ('waiting', 'started')
@@ -104,7 +102,7 @@ impl Store {
         Ok(due)
     }
 
-    /// Notes that a performer begins; `by` says which one.
+    /// Records that a performer starts an effect; `by` identifies the performer.
     pub fn start_effect(
         &mut self,
         task: &TaskId,
@@ -134,7 +132,7 @@ impl Store {
             }
             PendingMark::Waiting | PendingMark::Started { .. } => {}
         }
-        // A start that somebody began may have happened, which must be found out.
+        // A start that was already begun may have happened, which has to be checked.
         if let (Effect::Spawn(spawn), PendingMark::Waiting) =
             (&pending.planned.effect, &pending.mark)
             && let Some(parking) = parked::holding(connection, &spawn.harness, now)?
@@ -152,7 +150,7 @@ impl Store {
         Ok(Start::Go)
     }
 
-    /// Lets an effect wait until then, although nothing about it has failed.
+    /// Defers an effect that has not failed.
     pub fn put_off(
         &mut self,
         task: &TaskId,
@@ -174,7 +172,7 @@ impl Store {
         Ok(())
     }
 
-    /// Notes a failed try and when the next one is; answers with how many have failed.
+    /// Records a failed try and the time of the next one; returns how many have failed.
     ///
     /// `None` when the effect no longer waits.
     pub fn note_failed_try(
@@ -215,7 +213,7 @@ pub(crate) fn planned(
         .collect())
 }
 
-/// Makes the rows of a task agree with what its events made of it.
+/// Updates the rows of a task to match its events.
 pub(crate) fn keep(
     connection: &Connection,
     task: &Task,
@@ -250,7 +248,7 @@ pub(crate) fn keep(
             EffectClass::Convergent => "convergent",
             EffectClass::AtMostOnce => "at_most_once",
         };
-        // A performer's mark survives a commit that says nothing about the effect.
+        // A performer's mark survives a commit that does not concern the effect.
         connection
             .execute(
                 "INSERT INTO pending (task, effect, planned, class, state, error)
@@ -273,7 +271,8 @@ pub(crate) fn keep(
     Ok(())
 }
 
-/// Takes what must not happen twice for begun: whether it was is known to the lost database alone.
+/// Marks effects that must not happen twice as started: only the lost database knew whether they
+/// were.
 pub(crate) fn suspect(
     connection: &Connection,
     task: &TaskId,

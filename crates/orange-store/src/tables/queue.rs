@@ -1,4 +1,4 @@
-//! Who waits and who is under way, for the order of starts.
+//! Which tasks wait and which are active, to order starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +14,11 @@ use super::{parked, tasks, texts};
 use crate::Store;
 use crate::error::{StoreError, failed};
 
-/// Reads where tasks stand, thousands of them in a row.
+/// Reads the standing of tasks, thousands of them in a row.
 struct Reader<'a> {
     connection: &'a Connection,
     load: Statement<'a>,
-    /// By the hash of their text; one that cannot be read is nothing.
+    /// By the hash of their text; `None` for one that cannot be read.
     workflows: BTreeMap<String, Option<Workflow>>,
 }
 
@@ -30,7 +30,7 @@ impl Store {
         standings(&snapshot)
     }
 
-    /// Where a task stands, with what it comes after; nothing for one that is not there, or whose
+    /// The standing of a task and of those it comes after; `None` if it does not exist or its
     /// workflow cannot be read.
     pub fn standing(&self, task: &TaskId) -> Result<Option<(Standing, Vec<Standing>)>, StoreError> {
         let snapshot = self.connection.unchecked_transaction();
@@ -46,8 +46,8 @@ impl Store {
         Ok(Some((own, dependencies)))
     }
 
-    /// Every task that may take up a place of a limit: all but those that only wait in a queue, or
-    /// have ended and left nothing behind.
+    /// Every task that may count towards a limit: all but those that only wait in a queue, or have
+    /// ended and left nothing behind.
     pub fn holders(&self) -> Result<Vec<Standing>, StoreError> {
         let attempt = || failed("look at the queue");
         let snapshot = self.connection.unchecked_transaction();
@@ -91,12 +91,12 @@ impl Store {
         self.standings_found(sql, task)
     }
 
-    /// The harnesses that any task names.
+    /// The harnesses that any task uses.
     pub fn harnesses_in_use(&self) -> Result<BTreeSet<HarnessName>, StoreError> {
         let attempt = || failed("look which harnesses are in use");
         let mut found = BTreeSet::new();
         for field in ["$.harness", "$.review_harness"] {
-            // From one name to the next by the index, however many tasks have the same.
+            // Jumps from one name to the next by the index, however many tasks share a name.
             let sql = format!(
                 "WITH RECURSIVE names (name) AS (
                      SELECT min(json_extract(snapshot, '{field}')) FROM tasks
@@ -115,7 +115,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The tasks that are a part of this one.
+    /// The subtasks of this task.
     pub fn children(&self, parent: &TaskId) -> Result<Vec<Standing>, StoreError> {
         let sql = "SELECT id FROM tasks WHERE parent = ?1 ORDER BY id";
         self.standings_found(sql, parent)
@@ -137,8 +137,8 @@ impl Store {
     }
 }
 
-/// The statuses that tasks are in, each with its workflow; from one to the next by the index,
-/// however many tasks are in the same.
+/// The statuses that tasks are in, each with its workflow; jumps from one to the next by the index,
+/// however many tasks share a status.
 fn statuses(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
     let sql = "SELECT status, workflow_hash FROM task_rows
                WHERE (status, workflow_hash) > (?1, ?2)
@@ -163,7 +163,7 @@ fn id(row: &Row<'_>) -> rusqlite::Result<TaskId> {
     Ok(TaskId::new(row.get::<_, String>(0)?))
 }
 
-/// What keeps a start of this task back, as of the transaction that would record it.
+/// What holds back a start of this task, as of the transaction that would record it.
 pub(crate) fn obstacles(
     connection: &Connection,
     task: &Task,
@@ -204,7 +204,7 @@ fn under_way(reader: &mut Reader<'_>) -> Result<Vec<TaskId>, StoreError> {
     Ok(wanted)
 }
 
-/// The same, with all that they wait for.
+/// The same, with every task that they wait for.
 fn standings(connection: &Connection) -> Result<Vec<Standing>, StoreError> {
     let mut reader = Reader::new(connection)?;
     let mut wanted = under_way(&mut reader)?;

@@ -1,6 +1,6 @@
-//! What a list shows of each task: small rows beside the snapshots.
+//! What a task list shows: small rows beside the snapshots.
 //!
-//! A row is written with the snapshot it belongs to, in the same transaction.
+//! A row is written in the same transaction as its snapshot.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ use crate::error::{StoreError, failed};
 /// The field in which the shipped workflows count their reviews.
 pub const ROUND: &str = "review_round";
 
-/// What is said of a task whose row does not read back.
+/// Shown for a task whose row cannot be read.
 const DAMAGED: &str = "its row in the database is damaged; `orange task show` tells what is known";
 
 /// What a list shows of a task.
@@ -32,37 +32,33 @@ pub struct TaskRow {
     pub id: TaskId,
     pub project: ProjectName,
     pub status: Status,
-    /// What kind of state that is; nothing when its workflow is no workflow any more.
+    /// The kind of the status; `None` when its workflow is no longer valid.
     pub kind: Option<Kind>,
-    /// What a person is asked for there.
+    /// What the user is asked for there.
     pub need: Option<Need>,
-    /// Where the work is done.
     pub branch: String,
-    /// What is to be done.
     pub summary: String,
-    /// How often it was reviewed.
+    /// The number of reviews so far.
     pub round: i64,
-    /// Since when it is there; nothing when nobody knows.
+    /// Since when it is in this status; `None` when unknown.
     pub entered_at: Option<Timestamp>,
-    /// Why a person should look.
+    /// Why it needs the user's attention.
     pub attention: Vec<String>,
     /// The latest run of each role.
     pub runs: BTreeMap<Role, Run>,
-    /// The parts it waits for; none where it does not wait.
+    /// The subtasks it waits for; zero where it does not wait.
     pub children: ChildCount,
 }
 
-/// How many parts a task has.
+/// How many subtasks a task has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChildCount {
-    /// How many have ended.
     pub ended: usize,
-    /// How many there are.
     pub all: usize,
 }
 
 impl TaskRow {
-    /// The status, and for a task that waits for its parts how many have ended.
+    /// The status, and for a task that waits for its subtasks how many have ended.
     pub fn status_text(&self) -> String {
         let ChildCount { ended, all } = self.children;
         match all {
@@ -72,48 +68,45 @@ impl TaskRow {
     }
 }
 
-/// Which rows are wanted; nothing given means all.
+/// Which rows to return; the default is all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowFilter {
-    /// Only those of this project.
     pub project: Option<ProjectName>,
-    /// Only those in this status.
     pub status: Option<Status>,
-    /// Not those that have ended, unless a person should look.
+    /// Leaves out those that have ended, unless they need the user's attention.
     pub without_ended: bool,
-    /// Those that should be looked at for another reason, also when they have ended.
+    /// Tasks to include for another reason, even when they have ended.
     pub also: BTreeSet<TaskId>,
 }
 
 /// Rows as of one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRows {
-    /// The last commit that is seen in it.
+    /// The last commit it includes.
     pub sequence: u64,
-    /// The rows, in the order of their ids.
+    /// The rows, ordered by id.
     pub rows: Vec<TaskRow>,
 }
 
-/// Rows that a commit after an earlier one has written.
+/// The rows written since an earlier commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedRows {
-    /// The last commit that is seen in it.
+    /// The last commit it includes.
     pub sequence: u64,
-    /// The rows that are new or different.
     pub rows: Vec<TaskRow>,
-    /// The tasks that have no row any more.
+    /// The tasks that no longer have a row.
     pub gone: Vec<TaskId>,
 }
 
-/// A status, its kind, and what a person is asked for there.
+/// A status, its kind, and what the user is asked for there.
 type Known = (Status, Option<Kind>, Option<Need>);
 
-/// What is known of each status of a workflow, by the hash of its text; both are few.
+/// The statuses of each workflow, by the hash of its text; both are few.
 #[derive(Debug, Default)]
 pub struct Kinds(Vec<(String, Vec<Known>)>);
 
 impl Store {
-    /// The rows that the filter lets through, all as of one commit.
+    /// The rows that match the filter, all as of one commit.
     pub fn rows(&self, filter: &RowFilter) -> Result<TaskRows, StoreError> {
         let attempt = || failed("list tasks");
         let snapshot = self.connection.unchecked_transaction();
@@ -122,7 +115,7 @@ impl Store {
         let mut kinds = Kinds::default();
         let project = filter.project.as_ref().map(ProjectName::as_str);
         let status = filter.status.as_ref().map(Status::as_str);
-        // An index on these few columns would cost every commit more than it saves a list.
+        // An index on these few columns would cost each commit more than it saves a list.
         let sql = "SELECT task, project, status, workflow_hash, branch, summary, round,
                    entered_at, attention, runs FROM task_rows
                    WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR status = ?2)";
@@ -149,14 +142,14 @@ impl Store {
 }
 
 impl Store {
-    /// A number that differs when somebody else has written since it was asked for last.
+    /// A number that changes when another connection has written since the last call.
     pub fn data_version(&self) -> Result<i64, StoreError> {
         self.connection
             .query_row("PRAGMA data_version", [], |row| row.get(0))
             .map_err(failed("look for changes"))
     }
 
-    /// What has changed after an earlier commit, all as of one commit.
+    /// The changes since an earlier commit, all as of one commit.
     pub fn rows_since(&self, sequence: u64, kinds: &mut Kinds) -> Result<ChangedRows, StoreError> {
         let attempt = || failed("list changed tasks");
         let snapshot = self.connection.unchecked_transaction();
@@ -205,7 +198,7 @@ fn read(
     let (mut attention, attention_reads) = parsed::<Vec<String>>(text(row, 8), "[]");
     let (runs, runs_read) = parsed(text(row, 9), "{}");
     if !(attention_reads && runs_read) {
-        // A task that nobody can tell about must not look as if it needed nobody.
+        // A task with unreadable data must not look as if it needed no attention.
         attention.push(String::from(DAMAGED));
     }
     Ok(TaskRow {
@@ -224,7 +217,7 @@ fn read(
     })
 }
 
-/// Few tasks wait, so only theirs are looked up.
+/// Few tasks wait, so the counts are looked up only for those.
 fn children(connection: &Connection, row: &TaskRow) -> Result<ChildCount, StoreError> {
     if row.kind != Some(Kind::Waiting) {
         return Ok(ChildCount::default());
@@ -236,7 +229,7 @@ fn children(connection: &Connection, row: &TaskRow) -> Result<ChildCount, StoreE
     }))
 }
 
-/// What a column holds, and whether it could be read; most are empty, which is quick to see.
+/// The value of a column, and whether it could be parsed; most are empty, which is quick to check.
 fn parsed<T: DeserializeOwned + Default>(json: &str, empty: &str) -> (T, bool) {
     if json == empty {
         return (T::default(), true);
@@ -247,7 +240,7 @@ fn parsed<T: DeserializeOwned + Default>(json: &str, empty: &str) -> (T, bool) {
 }
 
 impl Kinds {
-    /// A status and its kind; a workflow that is met for the first time is read.
+    /// A status and its kind; reads a workflow on its first use.
     fn find(
         &mut self,
         connection: &Connection,
@@ -274,7 +267,7 @@ impl Kinds {
     }
 }
 
-/// Writes the row of a task whose snapshot is being written; a deleted one has none.
+/// Writes the row of a task whose snapshot is being written; removes that of a deleted task.
 pub(crate) fn keep(connection: &Connection, task: &Task) -> Result<(), StoreError> {
     if task.is_deleted {
         let sql = "DELETE FROM task_rows WHERE task = ?1";
@@ -306,7 +299,7 @@ pub(crate) fn keep(connection: &Connection, task: &Task) -> Result<(), StoreErro
             ],
         )
         .map_err(failed("write a task's row"))?;
-    // Apart, because naming the column would write its index anew with every commit.
+    // Separately, because naming the column would rewrite its index with every commit.
     let sql = "UPDATE task_rows SET branch = ?2 WHERE task = ?1 AND branch <> ?2";
     connection
         .execute(sql, params![task.id.as_str(), task.branch.as_str()])

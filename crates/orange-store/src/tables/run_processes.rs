@@ -1,4 +1,4 @@
-//! Runs found by the number of a process.
+//! Finds runs by pid.
 
 use rusqlite::params_from_iter;
 
@@ -7,13 +7,13 @@ use crate::Store;
 use crate::error::{StoreError, failed};
 
 impl Store {
-    /// The runs that were started in a process of one of these numbers, now or long ago.
+    /// The runs started in a process with one of these pids, now or long ago.
     pub fn runs_of_processes(&self, pids: &[u32]) -> Result<Vec<RunRecord>, StoreError> {
         let sql = format!("{SELECT} WHERE pid IN ({})", placeholders(pids));
         self.select_by_pid(&sql, pids)
     }
 
-    /// One place for each tmux server of one of these numbers that a run was started on.
+    /// One place for each tmux server with one of these pids that a run was started on.
     pub fn places_of_servers(&self, pids: &[u32]) -> Result<Vec<RunPlace>, StoreError> {
         let sql = format!(
             "{SELECT} WHERE tmux_pid IN ({}) GROUP BY tmux_socket, tmux_pid, tmux_started, boot_id",

@@ -1,4 +1,4 @@
-//! Runs: how each was started, where it is, how it ended.
+//! Runs: how each was started, where it runs, how it ended.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -88,17 +88,17 @@ pub(crate) const SELECT: &str = "SELECT task, id, role, harness, headless, creat
     tmux_socket, tmux_pid, tmux_started, session, window, pane, pid, process_started, boot_id,
     evidence, ended_at FROM runs";
 
-/// What was attempted when it fails.
+/// What was attempted, for errors.
 pub(crate) const READ: &str = "read runs";
 
 impl Store {
-    /// The runs of a task, in the order in which they were planned.
+    /// The runs of a task, in the order they were planned.
     pub fn runs(&self, task: &TaskId) -> Result<Vec<RunRecord>, StoreError> {
         let mut runs = self.runs_of([task])?;
         Ok(runs.remove(task).unwrap_or_default())
     }
 
-    /// The same for many tasks, by one statement.
+    /// The same for many tasks, with one statement.
     pub fn runs_of<'a>(
         &self,
         tasks: impl IntoIterator<Item = &'a TaskId>,
@@ -111,14 +111,14 @@ impl Store {
             .collect()
     }
 
-    /// The runs of this id; ids are fresh, so of all tasks there is at most one.
+    /// The runs with this id; ids are unique, so there is at most one in all tasks.
     pub fn runs_named(&self, run: &RunId) -> Result<Vec<RunRecord>, StoreError> {
         let sql = format!("{SELECT} WHERE id = ?1 ORDER BY task");
         let mut statement = self.connection.prepare(&sql).map_err(failed(READ))?;
         select(&mut statement, run.as_str())
     }
 
-    /// Notes how a run is about to be started.
+    /// Records how a run is about to be started.
     pub fn set_run_setup(
         &mut self,
         task: &TaskId,
@@ -131,7 +131,7 @@ impl Store {
         Ok(())
     }
 
-    /// Notes where a run is.
+    /// Records where a run is.
     pub fn set_run_place(
         &mut self,
         task: &TaskId,
@@ -216,7 +216,7 @@ fn text_of(path: &std::path::Path) -> Result<&str, StoreError> {
         .ok_or_else(|| StoreError::PathNotText(path.to_owned()))
 }
 
-/// Writes what performers had noted about a run that the events tell of.
+/// Writes the performers' notes about a run that the events mention.
 pub(crate) fn restore(connection: &Connection, record: &RunRecord) -> Result<(), StoreError> {
     if let Some(setup) = &record.setup {
         write_setup(connection, &record.task, &record.id, setup)?;
@@ -269,7 +269,7 @@ pub(crate) fn derive<'effect>(
     }
 }
 
-/// The start that an effect may bring about.
+/// The run that an effect may start.
 fn started_by(effect: &Effect) -> Option<&Spawn> {
     match effect {
         Effect::Spawn(spawn) => Some(spawn),
@@ -318,7 +318,7 @@ fn forget_unstarted(
     Ok(())
 }
 
-/// The first word on a run's end stands.
+/// The first recorded end of a run stands.
 fn end(
     connection: &Connection,
     task: &TaskId,

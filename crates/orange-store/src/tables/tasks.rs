@@ -12,10 +12,10 @@ use super::{events, rows, texts};
 use crate::Store;
 use crate::error::{StoreError, failed};
 
-/// A task with what it is pinned to.
+/// A task with its pinned workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredTask {
-    /// What was decided about it.
+    /// Its state.
     pub task: Task,
     /// The text of its workflow, byte for byte as it was when the task was created.
     pub workflow_text: String,
@@ -24,30 +24,28 @@ pub struct StoredTask {
     pub sequence: u64,
 }
 
-/// What a list shows of a task.
+/// A task as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskSummary {
-    /// What was decided about it.
+    /// Its state.
     pub task: Task,
     /// The commit that changed it last.
     pub sequence: u64,
 }
 
-/// Which tasks are listed; nothing given means all.
+/// Which tasks to list; the default is all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskFilter {
-    /// Only those of this project.
     pub project: Option<ProjectName>,
-    /// Only those in this status.
     pub status: Option<Status>,
 }
 
 /// Tasks as of one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// The last commit that is seen in it.
+    /// The last commit it includes.
     pub sequence: u64,
-    /// The tasks, in the order of their project and id.
+    /// The tasks, ordered by project and id.
     pub tasks: Vec<TaskSummary>,
 }
 
@@ -75,24 +73,23 @@ impl Store {
         }))
     }
 
-    /// The task of this id, which must exist.
+    /// The task with this id, which must exist.
     pub fn require(&self, task: &TaskId) -> Result<StoredTask, StoreError> {
         self.load(task)?
             .ok_or_else(|| StoreError::UnknownTask { task: task.clone() })
     }
 
-    /// The tasks that have this branch, in the order of their project and id; deleted ones are not
-    /// shown.
+    /// The tasks on this branch, ordered by project and id; deleted ones are left out.
     pub fn tasks_on_branch(&self, branch: &str) -> Result<Vec<Task>, StoreError> {
         let sql = "SELECT id FROM task_rows JOIN tasks ON tasks.id = task_rows.task
                    WHERE branch = ?1 ORDER BY tasks.project, id";
         self.tasks_found(sql, &[&branch])
     }
 
-    /// The tasks whose id begins like this, in the order of their project and id; deleted ones are
-    /// not shown.
+    /// The tasks whose id starts with this prefix, ordered by project and id; deleted ones are left
+    /// out.
     pub fn tasks_beginning_with(&self, prefix: &str) -> Result<Vec<Task>, StoreError> {
-        // No character sorts after this one, so the range holds every id that begins so.
+        // No character sorts after this one, so the range covers every id with this prefix.
         let end = format!("{prefix}\u{10FFFF}");
         let sql = "SELECT id FROM tasks WHERE id >= ?1 AND id < ?2 ORDER BY project, id";
         self.tasks_found(sql, &[&prefix, &end])
@@ -110,7 +107,7 @@ impl Store {
         Ok(tasks)
     }
 
-    /// The last commit, and the tasks that were changed after an earlier one.
+    /// The last commit, and the tasks that changed after an earlier one.
     pub fn changed_since(&self, sequence: u64) -> Result<(u64, Vec<TaskId>), StoreError> {
         let failed = || failed("look for changed tasks");
         let snapshot = self.connection.unchecked_transaction().map_err(failed())?;
@@ -124,7 +121,7 @@ impl Store {
         Ok((last, ids.map_err(failed())?))
     }
 
-    /// The tasks that the filter lets through, all as of one commit; deleted ones are not shown.
+    /// The tasks that match the filter, all as of one commit; deleted ones are left out.
     pub fn list(&self, filter: &TaskFilter) -> Result<Listing, StoreError> {
         // A deferred transaction is a snapshot: everything in it is as of one commit.
         let snapshot = self
@@ -161,7 +158,7 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<(String, u64)> {
     Ok((row.get(0)?, row.get(1)?))
 }
 
-/// The task behind a snapshot; one of another shape is folded anew from the events.
+/// The task of a snapshot; a snapshot in another format is rebuilt from the events.
 pub(crate) fn unfold(
     connection: &Connection,
     id: &TaskId,
@@ -192,7 +189,7 @@ pub(crate) fn find(connection: &Connection, id: &TaskId) -> Result<Option<Task>,
 
 /// Another task of the same project that has this branch and has not ended.
 ///
-/// One whose workflow cannot be read may go on, as far as anybody can tell.
+/// One with an unreadable workflow counts as not ended.
 pub(crate) fn on_branch(
     connection: &Connection,
     task: &Task,
@@ -221,7 +218,7 @@ pub(crate) fn on_branch(
     Ok(None)
 }
 
-/// Writes the row of a task that begins.
+/// Writes the row of a new task.
 pub(crate) fn insert(
     connection: &Connection,
     task: &Task,
@@ -261,7 +258,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Writes the row of a task that went on.
+/// Updates the row of a task.
 pub(crate) fn update(
     connection: &Connection,
     task: &Task,
@@ -285,7 +282,7 @@ pub(crate) fn update(
     rows::keep(connection, task)
 }
 
-/// Pins a task to the workflow of this hash.
+/// Pins a task to the workflow with this hash.
 pub(crate) fn pin(connection: &Connection, id: &TaskId, hash: &str) -> Result<(), StoreError> {
     let sql = "UPDATE tasks SET workflow_hash = ?2 WHERE id = ?1";
     connection

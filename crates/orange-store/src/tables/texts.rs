@@ -1,4 +1,4 @@
-//! Texts by the hash of their content: pinned workflows, imported documents.
+//! Texts by content hash: pinned workflows, imported documents.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{StoreError, failed};
 
-/// The hash of a content, as 64 digits.
+/// The hash of a content, as 64 hexadecimal digits.
 pub(crate) fn hash(content: &[u8]) -> String {
     digits(&Sha256::digest(content))
 }
@@ -21,7 +21,7 @@ pub(crate) fn digits(bytes: &[u8]) -> String {
     digits
 }
 
-/// Keeps a text; a known one is kept once.
+/// Stores a text; a text that is already stored is stored once.
 pub(crate) fn keep(connection: &Connection, text: &str) -> Result<String, StoreError> {
     let hash = hash(text.as_bytes());
     connection
@@ -33,7 +33,7 @@ pub(crate) fn keep(connection: &Connection, text: &str) -> Result<String, StoreE
     Ok(hash)
 }
 
-/// The text of a hash.
+/// The text with this hash.
 pub(crate) fn find(connection: &Connection, hash: &str) -> Result<Option<String>, StoreError> {
     let found: Option<Vec<u8>> = connection
         .query_row("SELECT text FROM texts WHERE hash = ?1", [hash], |row| {

@@ -1,7 +1,7 @@
 //! The pool: which workspace is bound to which task.
 //!
-//! Invariant: a workspace has at most one task and a task at most one workspace. Two unique
-//! indexes hold it, and a reservation is part of the commit that needs it.
+//! Invariant: a workspace has at most one task and a task at most one workspace. Two unique indexes
+//! enforce it, and a reservation is part of the commit that needs it.
 
 use std::path::PathBuf;
 
@@ -21,30 +21,27 @@ pub struct WorkspaceRecord {
     /// Its number within the project.
     pub number: u32,
     pub path: PathBuf,
-    /// What it is used for.
     pub state: WorkspaceState,
 }
 
-/// What a workspace is used for.
+/// The state of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkspaceState {
-    /// Nothing.
     Free,
-    /// It is kept for this task.
+    /// It is reserved for this task.
     Reserved(TaskId),
     Bound(TaskId),
-    /// It is left as it is and used no more.
+    /// It is left as it is and no longer used.
     Retired,
 }
 
-/// The answer to who wants a workspace.
+/// The answer to a reservation request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reservation {
-    /// It is kept for the task.
     Reserved,
     /// It is not free; choose another.
     Taken {
-        /// Who holds it; nobody when it is retired.
+        /// The task that holds it; `None` when it is retired.
         by: Option<TaskId>,
     },
 }
@@ -52,7 +49,7 @@ pub enum Reservation {
 const SELECT: &str = "SELECT name, project, number, path, task, state FROM workspaces";
 
 impl Store {
-    /// The workspaces of a project, in the order of their numbers.
+    /// The workspaces of a project, ordered by number.
     pub fn workspaces(&self, project: &ProjectName) -> Result<Vec<WorkspaceRecord>, StoreError> {
         let sql = format!("{SELECT} WHERE project = ?1 ORDER BY number");
         let attempt = "read workspaces";
@@ -72,7 +69,7 @@ impl Store {
             .map_err(failed("read a workspace"))
     }
 
-    /// Every workspace that is bound to a task, of all projects.
+    /// Every workspace that is bound to a task, in all projects.
     pub fn bound_workspaces(&self) -> Result<Vec<(TaskId, WorkspaceRecord)>, StoreError> {
         let sql = format!("{SELECT} WHERE state = 'bound' ORDER BY name");
         let attempt = "read workspaces";
@@ -88,7 +85,7 @@ impl Store {
         Ok(bound)
     }
 
-    /// Adds a workspace to the pool; one that is there stays as it is.
+    /// Adds a workspace to the pool; an existing one is unchanged.
     pub fn add_workspace(
         &mut self,
         name: &WorkspaceName,
@@ -102,7 +99,7 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps a free workspace for a task; a commit can do the same within its own transaction.
+    /// Reserves a free workspace for a task; a commit can do the same in its own transaction.
     pub fn reserve_workspace(
         &mut self,
         name: &WorkspaceName,
@@ -116,7 +113,7 @@ impl Store {
         Ok(answer)
     }
 
-    /// Takes a workspace that must stay as it is out of the pool.
+    /// Takes a workspace that must not be changed out of the pool.
     pub fn retire_workspace(&mut self, name: &WorkspaceName) -> Result<(), StoreError> {
         let attempt = "retire a workspace";
         let writing = self.write(attempt)?;
@@ -135,8 +132,8 @@ impl Store {
         Ok(())
     }
 
-    /// Gives back a workspace that was reserved in vain, or retired and put in order; not one that
-    /// has become something else since it was looked at, which is the answer.
+    /// Releases a workspace that was reserved but not used, or was retired and cleaned up. Returns
+    /// `false`, without a change, if its state has changed since it was read.
     pub fn free_workspace(&mut self, found: &WorkspaceRecord) -> Result<bool, StoreError> {
         let attempt = "free a workspace";
         let (state, task) = match &found.state {
@@ -159,7 +156,7 @@ impl Store {
     }
 }
 
-/// Writes a workspace that is free.
+/// Writes a free workspace.
 pub(crate) fn insert(
     connection: &Connection,
     name: &WorkspaceName,
@@ -180,7 +177,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Keeps a workspace for a task that has none; answers with who is in the way.
+/// Reserves a workspace for a task that has none; if it is taken, returns by which task.
 pub(crate) fn reserve(
     connection: &Connection,
     name: &WorkspaceName,
@@ -201,7 +198,7 @@ pub(crate) fn reserve(
         }
         WorkspaceState::Reserved(_) | WorkspaceState::Bound(_) => Ok(Reservation::Reserved),
         WorkspaceState::Free => {
-            // Another one may have been reserved for it before a crash.
+            // Another workspace may have been reserved for it before a crash.
             connection
                 .execute(
                     "UPDATE workspaces SET state = 'free', task = NULL
@@ -231,7 +228,7 @@ fn set_task(
     Ok(())
 }
 
-/// Writes what an event says about workspaces.
+/// Applies an event to the workspaces.
 pub(crate) fn derive<'effect>(
     connection: &Connection,
     task: &TaskId,
@@ -261,7 +258,7 @@ pub(crate) fn derive<'effect>(
     }
 }
 
-/// Binds a workspace again that the task holds by its events.
+/// Binds a workspace again that the task holds according to its events.
 pub(crate) fn restore(
     connection: &Connection,
     name: &WorkspaceName,

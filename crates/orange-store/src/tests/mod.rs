@@ -1,8 +1,9 @@
-//! Death between any two steps, and the second try.
+//! Kills a process between any two steps, and retries.
 //!
-//! Each test starts itself again as a process of its own, which ends itself with SIGKILL at the
-//! n-th mark of `steps`. Then the same operation is repeated here, and everything must be as it is
-//! after a process that lived. The marks are counted by the process that reaches none of them.
+//! Each test starts itself again as a separate process, which kills itself with SIGKILL at the n-th
+//! mark of `steps`. Then the same operation is repeated here, and the result must be the same as
+//! after an uninterrupted run. The first process that survives has passed all marks, so their
+//! number is known.
 
 #![expect(
     clippy::disallowed_methods,
@@ -18,12 +19,12 @@ use stage::Stage;
 
 use crate::steps;
 
-/// What is killed, and how many marks it has at the least.
+/// An operation to kill, or the preparation for it.
 type Operation = fn(&Stage);
 
-/// Lets an operation die at every mark, and repeats it.
+/// Kills an operation at every mark, and repeats it.
 ///
-/// Called by a test of this module, whose name the child is started with.
+/// Called by a test of this module, with the name of the test for the child process.
 fn survive(test: &str, least: usize, prepare: Operation, operation: Operation) {
     if let Some((home, at)) = stage::orders() {
         let stage = Stage::at(&home);
@@ -191,7 +192,7 @@ fn another_projection_after_a_death_loses_nothing() {
             .stdout(Stdio::null())
             .status()
             .unwrap();
-        // A performer records and projects before anybody imports again.
+        // A performer records and projects before the next import.
         stage.record(3);
         stage.project();
         let state = format!("{:?}", stage.state());

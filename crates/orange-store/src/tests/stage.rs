@@ -24,7 +24,7 @@ pub(super) struct Stage {
     _directory: Option<TempDir>,
 }
 
-/// What must be the same after a death and a second try as after a life.
+/// What must be the same after a crash and a retry as after an uninterrupted run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct State {
     task: String,
@@ -37,7 +37,7 @@ pub(super) struct State {
     strays: usize,
 }
 
-/// What the process that is to die was told: its home, and at which mark.
+/// The arguments of the process to kill: its home, and the mark.
 pub(super) fn orders() -> Option<(PathBuf, usize)> {
     let word =
         |key: &str| std::env::args().find_map(|word| word.strip_prefix(key).map(str::to_owned));
@@ -117,7 +117,7 @@ impl Stage {
         }
     }
 
-    /// Records the event that follows a version, unless it is recorded.
+    /// Records the event that follows a version, unless it is already recorded.
     pub(super) fn record(&self, version: u64) {
         let reason = String::from("look");
         let events = [event(version + 1, Fact::AttentionRaised { reason })];
@@ -158,7 +158,7 @@ impl Stage {
         assert_eq!((report.tasks.len(), report.skipped.len()), (1, 0));
     }
 
-    /// The file as an agent has it open.
+    /// The file as an agent opens it.
     pub(super) fn open_file(&self) -> File {
         OpenOptions::new().append(true).open(self.inside()).unwrap()
     }
@@ -167,7 +167,7 @@ impl Stage {
         self.open_file().write_all(line.as_bytes()).unwrap();
     }
 
-    /// Whatever happened, what was said is in a file of the task, or known to the database.
+    /// Checks that no text is lost: it is in a file of the task, or in the database.
     pub(super) fn hold_words(&self) {
         let mut files = vec![self.inside(), self.directory().join("TASK.md")];
         let replaced = fs::read_dir(self.directory().join("replaced"));
@@ -192,7 +192,7 @@ impl Stage {
     }
 
     pub(super) fn state(&self) -> State {
-        // After imports, and time, nothing is left that could still be brought over.
+        // After imports, and time, nothing is left to copy over.
         for seconds in [1, 100, 200, 300] {
             let now = Timestamp::from_millis(seconds * 1000);
             import(&mut self.store(), &Stage::task(), now).unwrap();
@@ -214,7 +214,7 @@ impl Stage {
         State {
             task: serde_json::to_string(&store.require(&task).unwrap().task).unwrap(),
             versions: versions.iter().map(|event| event.event.version).collect(),
-            // The number of a commit differs when a process died between two of them.
+            // The number of a commit differs when a process died between two commits.
             history: history
                 .lines()
                 .map(|line| line.split_once(',').unwrap().1)
