@@ -1,4 +1,4 @@
-//! The command that shows an agent to a person.
+//! Builds the command that shows an agent to the user.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,20 +9,20 @@ use orange_config::Environment;
 use super::{Pane, Tmux};
 use crate::command::Invocation;
 
-/// How a person gets to see an agent.
+/// How to show an agent to the user.
 #[derive(Clone, Debug)]
 pub struct Attach {
-    /// What to become, or to run when the terminal stays where it is.
+    /// The command to exec, or to run as a child when `is_switch` is set.
     pub command: Invocation,
-    /// Whether the person's own client is only turned to another session.
+    /// Whether the user's own client only switches to another session.
     pub is_switch: bool,
     /// Whether one tmux will run inside another.
     pub is_nested: bool,
 }
 
 impl Tmux {
-    /// The command that shows a run. From inside the same server the client is switched; from
-    /// inside another one it is attached within, since a client cannot change its server.
+    /// The command that shows a run. Inside the same server it switches the client; inside another
+    /// server it attaches a nested client, since a client cannot change its server.
     pub fn attach(&self, pane: &Pane, environment: &Environment) -> Attach {
         let inside = environment.variable("TMUX").filter(|it| !it.is_empty());
         let is_switch = inside.is_some_and(|inside| self.is_inside(pane, inside));
@@ -33,7 +33,8 @@ impl Tmux {
         } else {
             "attach-session"
         };
-        // The person's own terminal, so its own variables; tmux refuses to run within itself.
+        // It is the user's own terminal, so it gets the user's variables; tmux refuses to run
+        // inside itself.
         let mut variables = environment.variables().clone();
         if !is_switch {
             variables.remove(OsStr::new("TMUX"));

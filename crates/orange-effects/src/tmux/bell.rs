@@ -1,4 +1,4 @@
-//! Rings the bell of the terminals that people look through.
+//! Rings the bell of the attached terminals.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -10,9 +10,9 @@ use super::call::Call;
 use super::{Tmux, TmuxError};
 
 impl Tmux {
-    /// Rings in every terminal that is attached; how many there are.
+    /// Rings in every attached terminal; returns in how many.
     pub fn ring(&self) -> Result<usize, TmuxError> {
-        // A program that watches the server is a client too, but nobody hears it.
+        // A program that watches the server is a client too, but has no bell.
         let format = "#{?client_control_mode,,#{client_tty}}";
         let said = match self.call(&[Call::new(["list-clients", "-F", format])]) {
             Err(TmuxError::NoServer(_)) => return Ok(0),
@@ -20,7 +20,7 @@ impl Tmux {
         };
         let terminals = said.lines().filter(|line| line.starts_with("/dev/"));
         let rung = terminals.filter(|terminal| {
-            // Without waiting: a terminal that takes nothing in keeps nobody.
+            // Non-blocking: a terminal that accepts no output must not hold us up.
             let flags = (OFlags::NOCTTY | OFlags::NONBLOCK).bits().cast_signed();
             let mut options = OpenOptions::new();
             let opened = options.write(true).custom_flags(flags).open(terminal);

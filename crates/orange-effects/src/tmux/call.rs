@@ -1,4 +1,4 @@
-//! Asks the server, and reads what it says about itself.
+//! Calls the server, and parses its answers.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -9,13 +9,13 @@ use crate::command::{CommandError, Ending, Finished, Invocation};
 use crate::private_file;
 use crate::version::numbers;
 
-/// The first version that says by which signal a pane's process ended.
+/// The first version that reports which signal ended a pane's process.
 const NEEDED: &str = "3.3";
 
-/// How long the path of a socket may be on every system.
+/// The longest socket path that every system accepts.
 const LONGEST_SOCKET: usize = 103;
 
-/// One command of tmux with its arguments.
+/// One tmux command with its arguments.
 pub(super) struct Call(Vec<OsString>);
 
 impl Call {
@@ -35,7 +35,7 @@ impl Call {
     }
 }
 
-/// An argument that ends in `;` would end the command, and lose the `;`.
+/// An argument that ends in `;` would end the command and lose the `;`.
 fn escaped(word: &OsStr) -> OsString {
     let bytes = word.as_bytes();
     match bytes.strip_suffix(b";") {
@@ -45,15 +45,15 @@ fn escaped(word: &OsStr) -> OsString {
 }
 
 impl Tmux {
-    /// The program with the arguments that name the server.
+    /// The program with the arguments that select the server.
     pub(super) fn invocation(&self) -> Invocation {
         self.invocation_with(self.environment.clone())
     }
 
-    /// The same, with other variables.
+    /// The same, with another environment.
     pub(super) fn invocation_with(&self, environment: BTreeMap<OsString, OsString>) -> Invocation {
         let tmux = Invocation::new(&self.program, environment).timeout(self.timeout);
-        // Without `-u`, what is no ASCII would come back as `_`.
+        // Without `-u`, non-ASCII characters would come back as `_`.
         let tmux = tmux.arguments(["-u", "-S"]).arguments([self.socket()]);
         match self.socket {
             Socket::Private(_) => tmux.arguments(["-f", "/dev/null"]),
@@ -61,7 +61,7 @@ impl Tmux {
         }
     }
 
-    /// Runs commands one after the other; the first that fails ends it. What was printed.
+    /// Runs commands in sequence and stops at the first that fails; returns the output.
     pub(super) fn call(&self, calls: &[Call]) -> Result<String, TmuxError> {
         let (finished, tmux) = self.run(calls)?;
         match finished.ending {
@@ -70,7 +70,7 @@ impl Tmux {
         }
     }
 
-    /// Runs commands one after the other, whatever comes of it.
+    /// Runs commands in sequence, whatever the result.
     pub(super) fn run(&self, calls: &[Call]) -> Result<(Finished, Invocation), CommandError> {
         let mut tmux = self.invocation();
         for (index, call) in calls.iter().enumerate() {
@@ -82,7 +82,7 @@ impl Tmux {
         Ok((tmux.run()?, tmux))
     }
 
-    /// What a failure means. Only these words are from a client that found nobody to talk to.
+    /// Interprets a failure. Only these messages come from a client that found no server.
     pub(super) fn failed(&self, finished: Finished, tmux: &Invocation) -> TmuxError {
         let said = String::from_utf8_lossy(&finished.stderr.bytes);
         let is_nobody = said.starts_with("no server running on")
@@ -94,7 +94,7 @@ impl Tmux {
         TmuxError::Command(tmux.failed(finished))
     }
 
-    /// Fails when the socket cannot be.
+    /// Fails when the socket path is not possible.
     pub(super) fn require_place(&self) -> Result<(), TmuxError> {
         let path = self.socket();
         if path.as_os_str().len() > LONGEST_SOCKET {
@@ -116,14 +116,14 @@ impl Tmux {
     }
 }
 
-/// Fails when a tmux of this version lacks what is needed.
+/// Fails when this tmux version is too old.
 pub(super) fn require_version(found: String) -> Result<(), TmuxError> {
     match numbers(&found) {
         Some(version) if Some(version) < numbers(NEEDED) => Err(TmuxError::TooOld {
             found,
             needed: NEEDED,
         }),
-        // One that is built from its sources calls itself `master`.
+        // A build from source reports its version as `master`.
         _ => Ok(()),
     }
 }

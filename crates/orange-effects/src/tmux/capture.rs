@@ -1,4 +1,4 @@
-//! What a pane has shown.
+//! The output of a pane.
 
 use orange_engine::names::RunId;
 
@@ -6,17 +6,16 @@ use super::guard::Meant;
 use super::listing::PaneState;
 use super::{Tmux, TmuxError};
 
-/// What the pane of a run has shown so far.
+/// The output of a run's pane so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
-    /// Its lines, without colours; the last one is ended.
+    /// Its lines, without colours; the last one ends with a newline.
     pub text: String,
-    /// Whether its process runs.
     pub is_running: bool,
 }
 
 impl Tmux {
-    /// What the pane of a run shows and has shown; nothing when there is no such pane.
+    /// The output of a run's pane, including the scrollback; `None` when there is no such pane.
     pub fn captured(&self, run: &RunId) -> Result<Option<Captured>, TmuxError> {
         let listing = match self.list() {
             Ok(listing) => listing,

@@ -1,7 +1,7 @@
-//! One lasting client that asks the server without starting programs.
+//! One long-lived client that queries the server without starting programs.
 //!
-//! A connection is to one life of a server: when that ends, so does the connection, and what was
-//! said on it is about no other. The client gets no output of panes and has no size.
+//! A connection is to one server process: when that exits, the connection ends, and its data
+//! applies to no other server. The client receives no pane output and has no size.
 
 use std::io;
 use std::thread;
@@ -11,7 +11,7 @@ use super::roll::{FORMAT, parse};
 use super::{Roll, ServerIdentity, Tmux, TmuxError};
 use crate::command::{Conversation, Lines};
 
-/// What the server says of itself that means windows came or went.
+/// The server's notifications that windows were opened or closed.
 const CHANGES: [&str; 4] = [
     "%sessions-changed",
     "%session-changed",
@@ -19,31 +19,31 @@ const CHANGES: [&str; 4] = [
     "%unlinked-window-close",
 ];
 
-/// What is heard on a connection.
+/// What a connection reports.
 #[derive(Debug)]
 pub enum Heard {
-    /// Everybody, as it was asked for; or why the answer is none.
+    /// The requested list of panes, or why there is none.
     Roll(Result<Roll, TmuxError>),
-    /// Windows or sessions came or went.
+    /// Windows or sessions were opened or closed.
     Changed,
-    /// The connection is over.
+    /// The connection has ended.
     Ended,
 }
 
-/// A connection to a server. It ends when it is dropped.
+/// A connection to a server. Dropping it ends it.
 #[derive(Debug)]
 pub struct Control {
     conversation: Conversation,
 }
 
 impl Tmux {
-    /// Connects; whatever is heard is told to `tell`, from a thread of its own.
+    /// Connects; a separate thread passes every event to `tell`.
     ///
-    /// A client has to have a session, so that there is nothing to connect to without one.
+    /// A client needs a session, so without one there is nothing to connect to.
     pub fn control(&self, tell: impl Fn(Heard) + Send + 'static) -> Result<Control, TmuxError> {
         let mut conversation = self.lasting_client()?.converse()?;
         let failed = |error: io::Error| TmuxError::Disconnected(error.to_string());
-        // A client that has ended already tells so to who listens.
+        // If the client has already exited, the reading thread reports that.
         let _ended = conversation.say(&format!("display-message -p '{SERVER}'"));
         let lines = conversation.lines();
         let tmux = self.clone();
@@ -61,17 +61,16 @@ impl Tmux {
 }
 
 impl Control {
-    /// Ends the connection without waiting for its end.
+    /// Closes the connection without waiting for the client to exit.
     pub fn leave(&mut self) {
         self.conversation.fall_silent();
     }
 
-    /// Whether the client has ended.
     pub fn has_ended(&mut self) -> bool {
         self.conversation.has_ended()
     }
 
-    /// Asks who is in which pane; the answer is heard.
+    /// Requests the list of panes; the answer arrives as an event.
     pub fn call_the_roll(&mut self) -> Result<(), TmuxError> {
         let said = self
             .conversation
@@ -101,7 +100,7 @@ fn changes(notice: &str) -> bool {
     name.is_some_and(|name| CHANGES.contains(&name))
 }
 
-/// What an answer is about is seen by its first line; attaching is answered with nothing.
+/// The first line tells what an answer is about; the answer to attaching is empty.
 fn answered(tmux: &Tmux, lines: &[String], server: &mut Option<ServerIdentity>) -> Option<Heard> {
     let first = lines.first()?;
     let roll = if first.starts_with("server:") {
@@ -124,7 +123,7 @@ fn answered(tmux: &Tmux, lines: &[String], server: &mut Option<ServerIdentity>) 
     Some(Heard::Roll(roll))
 }
 
-/// What a client in control mode says.
+/// A message from a client in control mode.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Said {
     Answer(Vec<String>),
@@ -132,8 +131,8 @@ pub(super) enum Said {
     Notice(String),
 }
 
-/// Puts lines together: an answer stands between two lines with the same mark, and may itself
-/// hold lines that look like anything.
+/// Assembles lines: an answer is enclosed by two lines with the same mark, and may itself contain
+/// lines that look like anything.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     answer: Option<(String, Vec<String>)>,

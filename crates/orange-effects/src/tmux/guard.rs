@@ -1,4 +1,4 @@
-//! Acts on a pane only if it still is the one meant.
+//! Acts on a pane only if it is still the expected one.
 
 use orange_engine::names::RunId;
 
@@ -10,7 +10,7 @@ use super::{PaneId, ServerIdentity, Tmux, TmuxError};
 /// What the server prints when it refuses.
 const REFUSED: &str = "refused";
 
-/// The pane that is meant.
+/// The expected pane.
 #[derive(Clone, Copy)]
 pub(super) struct Meant<'a> {
     pub server: &'a ServerIdentity,
@@ -19,15 +19,15 @@ pub(super) struct Meant<'a> {
 }
 
 impl Tmux {
-    /// Has the server run a command if it is the expected server and the pane has the run's mark.
+    /// Makes the server run a command if it is the expected server and the pane has the run's mark.
     ///
-    /// Looking and acting are one step of the server, so nothing can come between. `command` is
-    /// parsed by tmux: it is made of our own words and ids.
+    /// The server checks and acts in one step, so nothing can happen in between. tmux parses
+    /// `command`, so it consists of our own words and ids only.
     pub(super) fn guarded(&self, meant: Meant<'_>, command: &str) -> Result<String, TmuxError> {
         self.guarded_after(None, meant, "1", command)
     }
 
-    /// As [`Tmux::guarded`], and only if the pane takes input.
+    /// Like [`Tmux::guarded`], and only if the pane accepts input.
     pub(super) fn guarded_input(
         &self,
         before: Option<Call>,

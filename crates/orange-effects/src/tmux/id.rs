@@ -1,16 +1,16 @@
-//! The ids that tmux gives: `$3`, `@7`, `%12`.
+//! tmux's ids: `$3`, `@7`, `%12`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A text that is no id of tmux.
+/// A text that is not a tmux id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no id of tmux: a session is `$3`, a window `@7`, a pane `%12`")]
 pub struct IdError(String);
 
-/// Declares an id that is a sign and a number.
+/// Declares an id that consists of a sign and a number.
 macro_rules! id {
     ($(#[$meta:meta] $name:ident $sign:literal),+ $(,)?) => {$(
         #[$meta]

@@ -1,4 +1,4 @@
-//! Ends a run: its pane, and whatever it left running.
+//! Ends a run: its pane, and any processes it left running.
 
 use std::path::Path;
 
@@ -11,22 +11,21 @@ use super::{Pane, Tmux, TmuxError};
 use crate::private_file;
 use crate::process::{Ended, Patience, ProcessError, ProcessIdentity, end, members};
 
-/// A run that is to be ended.
+/// A run to end.
 #[derive(Clone, Copy, Debug)]
 pub struct Kill<'a> {
     pub run: &'a RunId,
-    /// Where it lived when that was recorded; its process is of the run although it may not carry
-    /// the id yet.
+    /// Its recorded pane; the process there belongs to the run although it may not carry the id
+    /// yet.
     pub recorded: Option<&'a Pane>,
-    /// Where what its pane shows is kept.
+    /// Where to save the pane's scrollback.
     pub scrollback: Option<&'a Path>,
-    /// Processes that are left alone, besides this one and the server: the supervisor.
+    /// Processes to leave alone, apart from this one and the server: the supervisor.
     pub spared: &'a [u32],
-    /// How long its processes may take to end.
+    /// How long its processes may take to exit.
     pub patience: Patience,
 }
 
-/// What was ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Killed {
     /// How many panes were closed.
@@ -42,16 +41,18 @@ pub struct Killed {
 pub enum Leftovers {
     /// None is left; these were ended, the agent's own among them.
     Ended(Vec<ProcessIdentity>),
-    /// This system does not tell; they were not looked for.
+    /// This system cannot list them, so they were not searched for.
     NotLookedFor(String),
 }
 
 impl Tmux {
-    /// Ends a run, and answers only when nothing of it is left. One that is gone already is fine.
+    /// Ends a run, and returns only when nothing of it is left. A run that is already gone is not
+    /// an error.
     ///
-    /// The pane is found by the run's mark on whatever server listens now, so that a pane nobody
-    /// recorded is found too. Its scrollback is kept first. Processes are then ended by the run's
-    /// id and by what was tied to them before the pane was closed, even if tmux does not answer.
+    /// The pane is found by the run's mark on whatever server is listening now, so that an
+    /// unrecorded pane is found too. Its scrollback is saved first. The processes are then ended by
+    /// the run's id and by what was tied to them before the pane was closed, even if tmux does not
+    /// answer.
     pub fn kill(&self, kill: &Kill<'_>) -> Result<Killed, TmuxError> {
         let run = kill.run;
         require_plain("run", run.as_str())?;
@@ -68,7 +69,7 @@ impl Tmux {
         let recorded = kill.recorded.and_then(|pane| pane.process.clone());
         let roots = panes.iter().filter_map(|it| root(it)).chain(recorded);
         let roots: Vec<ProcessIdentity> = roots.collect();
-        // What hangs together is seen only while the pane is there.
+        // Which processes are related can be seen only while the pane exists.
         let known = members(run, &roots, &spared);
         let closed = match &listing {
             Some(listing) => self.close(run, listing, &panes, kill.scrollback),
@@ -78,7 +79,8 @@ impl Tmux {
         if let Some(error) = blind {
             return Err(error);
         }
-        // A server may end with its last pane, in the middle of an answer: only the look counts.
+        // A server may exit with its last pane in the middle of an answer, so only this check
+        // counts.
         let is_closed = self.require_closed(run);
         let scrollback = match (closed, is_closed) {
             (Ok(unsaved), Ok(())) => unsaved,
@@ -92,7 +94,7 @@ impl Tmux {
         })
     }
 
-    /// Closes panes; why the scrollback could not be saved, if it could not.
+    /// Closes panes; returns why the scrollback could not be saved, if it could not.
     fn close(
         &self,
         run: &RunId,
@@ -117,7 +119,7 @@ impl Tmux {
         Ok(unsaved)
     }
 
-    /// Writes everything a pane has shown to a file.
+    /// Writes a pane's whole scrollback to a file.
     fn save_scrollback(&self, meant: Meant<'_>, path: &Path) -> Result<(), TmuxError> {
         let text = self.capture(meant)?;
         Ok(private_file::write(path, text.as_bytes())?)

@@ -1,7 +1,7 @@
-//! The client that lasts, and how one without a listener goes.
+//! The long-lived client, and how an abandoned one is ended.
 //!
-//! A server that is asked to end waits for its clients. One whose listener was killed at the same
-//! moment does not go by itself, and until it has gone the server refuses everybody.
+//! A server that is asked to exit waits for its clients. A client whose listener was killed at the
+//! same moment does not exit on its own, and until it does the server refuses every connection.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use super::{Tmux, TmuxError};
 use crate::command::Invocation;
 use crate::process::{Life, ProcessIdentity, ask_to_end, with_variable};
 
-/// What a lasting client says of itself in its variables.
+/// What a long-lived client records about its listener in its environment.
 #[derive(Serialize, Deserialize)]
 struct Listener {
     process: ProcessIdentity,
@@ -20,7 +20,7 @@ struct Listener {
 }
 
 impl Tmux {
-    /// The program that connects and stays; it has a listener for as long as this process lives.
+    /// The client that connects and stays; its listener is this process.
     pub(super) fn lasting_client(&self) -> Result<Invocation, TmuxError> {
         let listener = Listener {
             process: ProcessIdentity::of(std::process::id())?,
@@ -28,15 +28,17 @@ impl Tmux {
         };
         let listener = serde_json::to_string(&listener);
         let listener = listener.map_err(|error| TmuxError::Disconnected(error.to_string()))?;
-        // Without `-N` attaching would start a server where none is, beside one that is starting.
+        // Without `-N`, attaching would start a server when none runs, possibly beside one that is
+        // starting.
         let client = self.invocation().arguments(["-N", "-C"]);
         let client = client.arguments(["attach-session", "-f", "no-output,ignore-size"]);
         Ok(client.variable(ORANGE_LISTENER, listener))
     }
 
-    /// Asks the lasting clients of this server to end whose listener is provably gone; how many.
+    /// Asks the long-lived clients of this server to exit if their listener is provably gone;
+    /// returns how many.
     ///
-    /// They are asked, never killed: a client that is killed has taken its server along.
+    /// They get SIGTERM, never SIGKILL: killing a client has taken the server down with it.
     pub fn end_abandoned_clients(&self) -> Result<usize, TmuxError> {
         let mut ended = 0;
         for (client, said) in with_variable(ORANGE_LISTENER)? {

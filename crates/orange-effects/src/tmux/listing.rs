@@ -1,4 +1,4 @@
-//! Every pane of a server, by one call.
+//! Lists every pane of a server with one call.
 
 use orange_engine::evidence::Evidence;
 use orange_engine::names::{RunId, TaskId};
@@ -9,28 +9,28 @@ use super::{PaneId, ServerIdentity, SessionId, Tmux, TmuxError, WindowId};
 use crate::command::Ending;
 use crate::process::ProcessIdentity;
 
-/// The marks that a pane carries.
+/// The options that mark a pane as ours.
 pub(super) const RUN: &str = "@orange_run";
 pub(super) const TASK: &str = "@orange_task";
 pub(super) const ROLE: &str = "@orange_role";
 
-/// The fields are divided by a sign that none before the last can hold: ids and numbers have none,
-/// our own ids are plain, and tmux turns it into `_` in the name of a session. A name may hold the
-/// end of a line, so tmux replaces that too.
+/// The separator cannot occur in any field but the last: ids and numbers do not contain it, our own
+/// ids are plain, and tmux replaces it with `_` in session names. A name may contain a newline, so
+/// tmux replaces that too.
 pub(super) const FORMAT: &str = "pane:#{session_id}:#{window_id}:#{pane_id}:#{pane_pid}:#{pane_dead}:\
                       #{pane_dead_status}:#{pane_dead_signal}:#{@orange_run}:#{@orange_task}:\
                       #{@orange_role}:#{s/[\x01-\x1f]/_/:session_name}:\
                       #{s/[\x01-\x1f]/_/:window_name}";
 const FIELDS: usize = 13;
 
-/// What the server says about itself.
+/// The server's description of itself.
 pub(super) const SERVER: &str = "server:#{pid}:#{start_time}:#{version}";
 
-/// What a server shows at one moment.
+/// A server's panes at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     pub server: ServerIdentity,
-    /// Which tmux it is.
+    /// Its tmux version.
     pub version: String,
     /// Every pane, ours or not.
     pub panes: Vec<Listed>,
@@ -44,31 +44,27 @@ pub struct Listed {
     pub pane: PaneId,
     /// The process that was started in it.
     pub pid: u32,
-    /// Whether that process runs.
     pub state: PaneState,
-    /// The run it was made for; a person's own pane has none.
+    /// The run it was created for; a user's own pane has none.
     pub run: Option<RunId>,
-    /// The task that its session is for.
+    /// The task of its session.
     pub task: Option<TaskId>,
-    /// As what its agent runs.
+    /// The role of its agent.
     pub role: Option<Role>,
-    /// What people call the session.
     pub session_name: String,
-    /// What people call the window.
     pub window_name: String,
 }
 
 /// Whether a pane's process runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PaneState {
-    /// It does.
     Running,
-    /// It ended, and how, unless tmux has not noticed yet.
+    /// It ended; with the evidence, unless tmux has not noticed yet.
     Ended(Option<Evidence>),
 }
 
 impl Listing {
-    /// The pane that carries the mark of a run.
+    /// The pane with the mark of a run.
     pub fn of_run(&self, run: &RunId) -> Option<&Listed> {
         self.panes
             .iter()
@@ -77,12 +73,12 @@ impl Listing {
 }
 
 impl Tmux {
-    /// Looks at the whole server.
+    /// Lists the whole server.
     pub fn list(&self) -> Result<Listing, TmuxError> {
         self.list_after(Vec::new())
     }
 
-    /// The same, after other commands that print nothing; one that fails ends it.
+    /// The same, after other commands that print nothing; stops at the first that fails.
     pub(super) fn list_after(&self, mut calls: Vec<Call>) -> Result<Listing, TmuxError> {
         calls.extend([
             Call::new(["display-message", "-p", SERVER]),
@@ -95,7 +91,7 @@ impl Tmux {
         let server = lines.next().map(|line| self.server(line));
         let is_complete = match finished.ending {
             Ending::Code(0) => !finished.stdout.is_cut,
-            // A server without sessions has no panes to list, and calls that a failure.
+            // A server without sessions has no panes to list, and reports that as a failure.
             Ending::Code(1) => said.lines().count() == 1,
             _ => false,
         };
@@ -113,7 +109,7 @@ impl Tmux {
         })
     }
 
-    /// Reads the line in which a server says who it is, and its version.
+    /// Parses the line with a server's identity and version.
     pub(super) fn server(&self, line: &str) -> Result<(ServerIdentity, String), TmuxError> {
         let garbled = || TmuxError::Garbled(line.to_owned());
         let fields: Vec<&str> = line.splitn(4, ':').collect();
@@ -129,7 +125,7 @@ impl Tmux {
     }
 }
 
-/// Reads one line of a listing; nothing when it makes no sense.
+/// Parses one line of a listing; `None` when it is malformed.
 pub(super) fn parse(line: &str) -> Option<Listed> {
     let fields: Vec<&str> = line.splitn(FIELDS, ':').collect();
     let [
@@ -174,7 +170,7 @@ pub(super) fn parse(line: &str) -> Option<Listed> {
     })
 }
 
-/// How a process ended; nothing when the answer makes no sense.
+/// How a process ended; `None` when the answer is malformed.
 fn ended(status: &str, signal: &str) -> Option<PaneState> {
     let evidence = match (status, signal) {
         ("", "") => None,

@@ -1,9 +1,9 @@
 //! One tmux server, and the runs in its panes.
 //!
-//! Panes are meant by their id together with the server that gave it, and everything that ends or
-//! writes to one is done by the server itself under the condition that the server and the pane's own
-//! mark are the expected ones. A restarted server hands out the same ids again, and names match more
-//! than they say, so neither is ever enough.
+//! A pane is identified by its id together with the server that assigned it, and every command that
+//! closes a pane or writes to it is run by the server on the condition that both the server and the
+//! pane's own mark are the expected ones. A restarted server assigns the same ids again, and a name
+//! can match more than one target, so neither is ever enough.
 
 mod attach;
 mod bell;
@@ -53,18 +53,18 @@ use super::process::{ProcessError, ProcessIdentity};
 /// How long tmux may take to answer.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Which server is meant.
+/// Which server to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Socket {
-    /// One of our own, at this path; the person's settings do not reach it.
+    /// Our own, at this path; the user's settings do not affect it.
     Private(PathBuf),
-    /// The person's own, at this path; its options are left as they are.
+    /// The user's own, at this path; its options are left unchanged.
     Own(PathBuf),
 }
 
 impl Socket {
-    /// The server that a person gets who types `tmux`. A `TMUX` variable is not asked: whoever
-    /// performs must find the same server from wherever it was started.
+    /// The server that the user reaches with a plain `tmux`. The `TMUX` variable is ignored: a
+    /// performer must find the same server wherever it was started.
     pub fn own(environment: &Environment) -> Self {
         let folder = environment
             .variable("TMUX_TMPDIR")
@@ -84,58 +84,55 @@ pub struct Tmux {
     timeout: Duration,
 }
 
-/// One life of a server.
+/// One server process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerIdentity {
-    /// Where it listens.
+    /// The socket it listens on.
     pub socket: PathBuf,
     pub process: ProcessIdentity,
-    /// When it started, in seconds since the epoch, by its own account.
+    /// When it started, in seconds since the epoch, as it reports itself.
     pub started: i64,
 }
 
-/// Where a run lives.
+/// The pane of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pane {
-    /// The run, which the pane carries as its mark.
+    /// The run; the pane carries its id as its mark.
     pub run: RunId,
-    /// What it was started from.
+    /// The run file it was started from.
     pub run_file: PathBuf,
-    /// The server that gave the ids.
+    /// The server that assigned the ids.
     pub server: ServerIdentity,
     pub session: SessionId,
     pub window: WindowId,
     pub pane: PaneId,
-    /// The agent's process, unless it ended before it was looked at.
+    /// The agent's process, unless it exited before we looked.
     pub process: Option<ProcessIdentity>,
-    /// What people call the session.
     pub session_name: String,
-    /// What people call the window.
     pub window_name: String,
 }
 
-/// Why tmux did not do what it was asked.
+/// Why a tmux operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TmuxError {
-    /// Nobody listens.
+    /// No server is listening.
     #[error("no tmux server listens on `{}`", .0.display())]
     NoServer(PathBuf),
-    /// It could not be asked, or said no.
+    /// The call failed, or tmux refused.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// Its answer makes no sense.
+    /// Its answer is malformed.
     #[error("cannot understand tmux: it answered `{0}`")]
     Garbled(String),
-    /// It lacks what is needed.
     #[error("tmux {found} is too old: orange needs {needed} or newer; install a newer tmux")]
     TooOld {
-        /// What is installed.
+        /// The installed version.
         found: String,
         needed: &'static str,
     },
-    /// A socket's path may be only so long.
+    /// The path of the socket is too long.
     #[error(
         "cannot listen on `{}`: the path of a socket has at most {limit} bytes; choose a shorter \
          ORANGE_HOME",
@@ -143,36 +140,34 @@ pub enum TmuxError {
     )]
     SocketTooLong {
         path: PathBuf,
-        /// How long it may be.
+        /// The longest allowed path.
         limit: usize,
     },
-    /// It would mean something to tmux.
+    /// It has a special meaning to tmux.
     #[error("cannot give tmux the {what} `{value}`: an id has letters, digits, `-` and `_` only")]
     NotPlain {
-        /// Which value.
+        /// The kind of value.
         what: &'static str,
         value: String,
     },
-    /// The watching client has lost its server.
+    /// The watching client lost its server.
     #[error("the connection to tmux has ended: {0}")]
     Disconnected(String),
-    /// The pane is gone, or somebody else's.
+    /// The pane is gone, or is not ours.
     #[error("pane {pane} is not that of run `{run}` any more: nothing was done")]
     NotOurs {
         pane: PaneId,
-        /// The run that was expected in it.
+        /// The expected run.
         run: RunId,
     },
-    /// Somebody scrolls in it, or its agent has ended.
+    /// The user is scrolling in it, or its agent has ended.
     #[error("pane {0} takes no input now: somebody scrolls in it, or its agent has ended")]
     NoInput(PaneId),
-    /// A nudge is one short line.
+    /// A nudge must be one short line.
     #[error("cannot nudge with `{0}`: write one line of at most {limit} characters", limit = nudge::LONGEST)]
     NotALine(String),
-    /// A file could not be written.
     #[error(transparent)]
     File(#[from] PrivateFileError),
-    /// A process could not be looked at or ended.
     #[error(transparent)]
     Process(#[from] ProcessError),
 }
@@ -188,14 +183,14 @@ impl Tmux {
         }
     }
 
-    /// With this much time for each answer.
+    /// Sets the timeout for each answer.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// With a variable that the server sees too, when a call starts it.
+    /// Sets a variable, also for the server if a call starts it.
     #[must_use]
     pub fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.environment
@@ -203,7 +198,6 @@ impl Tmux {
         self
     }
 
-    /// Where it listens.
     pub fn socket(&self) -> &Path {
         match &self.socket {
             Socket::Private(path) | Socket::Own(path) => path,

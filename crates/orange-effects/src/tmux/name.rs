@@ -1,21 +1,21 @@
-//! What tmux is told in words: names for people, ids of ours.
+//! Names and ids that are safe to pass to tmux.
 //!
-//! tmux expands `#(…)` in a name by running it, so a branch of that name would be a program. Names
-//! are made of letters, digits and a few signs, and nothing is ever found by one.
+//! tmux executes `#(…)` in a name, so a branch with such a name would run a program. Names consist
+//! of letters, digits and a few signs, and nothing is ever looked up by name.
 
 use orange_engine::names::{BranchName, ProjectName};
 
 use super::TmuxError;
 
-/// Longer names are of no use in a status line.
+/// A longer name is of no use in a status line.
 const LONGEST: usize = 80;
 
-/// What people call the session of a task.
+/// The display name of a task's session.
 pub fn session_name(project: &ProjectName, branch: &BranchName) -> String {
     plain(&format!("{project}/{branch}"))
 }
 
-/// What people call a window.
+/// The display name of a window.
 pub fn window_name(window: &str) -> String {
     plain(window)
 }
@@ -26,7 +26,7 @@ fn plain(text: &str) -> String {
     let name: String = letters
         .map(|it| if is_plain(it) { it } else { '_' })
         .collect();
-    // Such a name would be taken for a flag, an id or a way of matching.
+    // Such a name would be parsed as a flag, an id or a match pattern.
     match name.chars().next() {
         None => "_".to_owned(),
         Some('-' | '@' | '=' | '+') => format!("_{name}"),
@@ -34,7 +34,7 @@ fn plain(text: &str) -> String {
     }
 }
 
-/// An id of ours, if it means nothing to tmux.
+/// Requires one of our ids to have no special meaning to tmux.
 pub(super) fn require_plain<'a>(what: &'static str, value: &'a str) -> Result<&'a str, TmuxError> {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_".contains(it);
     let starts = value.starts_with(|it: char| it.is_ascii_alphanumeric());

@@ -1,7 +1,7 @@
-//! Tells an agent in its pane that a message waits.
+//! Tells an agent in its pane that a message is waiting.
 //!
-//! The message itself is in the inbox. What is typed is one short line, as a paste, and Enter is a
-//! call of its own: sent together, some agents lose the Enter or the line.
+//! The message itself is in the inbox. We paste one short line, and Enter is a separate call: sent
+//! together, some agents lose the Enter or the line.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,17 +17,17 @@ use super::{Pane, Tmux, TmuxError};
 /// The longest nudge.
 pub(super) const LONGEST: usize = 200;
 
-/// A person who typed this recently may be typing still.
+/// A user who typed this recently may still be typing.
 const TYPING: Duration = Duration::from_secs(5);
 
 /// Why nothing may be typed into a pane now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// Somebody scrolls in it, which keys would disturb.
+    /// The user is scrolling in it, which keys would disturb.
     Scrolled,
-    /// Somebody types.
+    /// The user is typing.
     Typing,
-    /// It shows this question, which would take the keys.
+    /// It shows this question, which would receive the keys.
     Dialog(String),
 }
 
@@ -44,12 +44,10 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// What a pane shows to who wants to type into it.
+/// The state of a pane before typing into it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ground {
-    /// Why nothing may be typed.
     pub obstacle: Option<Obstacle>,
-    /// What is shown.
     pub screen: Screen,
 }
 
@@ -68,7 +66,7 @@ impl Tmux {
         let paste = format!("paste-buffer -p -r -d -b {buffer} -t {}", pane.pane);
         let pasted = self.guarded_input(Some(set), pane.meant(), &paste);
         if pasted.is_err() {
-            // The line must not wait in a person's list of buffers.
+            // The line must not stay in the user's list of buffers.
             let _absent = self.call(&[Call::new(["delete-buffer", "-b", &buffer])]);
         }
         pasted
@@ -79,7 +77,7 @@ impl Tmux {
         self.guarded_input(None, pane.meant(), &press)
     }
 
-    /// What stands in the way of typing, and what the pane shows.
+    /// What prevents typing, and what the pane shows.
     pub fn ground(&self, pane: &Pane, line: &str) -> Result<Ground, TmuxError> {
         let target = pane.pane;
         let look = format!(
@@ -102,7 +100,7 @@ impl Tmux {
 
     fn somebody_types(&self, pane: &Pane) -> Result<bool, TmuxError> {
         let session = pane.session.to_string();
-        // A program that watches the server is a client too, but nobody types in it.
+        // A program that watches the server is a client too, but nothing is typed in it.
         let format = "#{?client_control_mode,,#{client_activity}}";
         let said = self.call(&[Call::new(["list-clients", "-t", &session, "-F", format])])?;
         let now = clock::now().millis() / 1000;

@@ -1,7 +1,8 @@
-//! Whether a run is alive, from hard evidence only.
+//! Determines whether a run is alive, from hard evidence only.
 //!
-//! tmux 3.3a now and then misses the end of a process that ends at once: the pane is dead, and how
-//! it ended is never said. The process then waits for tmux as a zombie, which still tells.
+//! tmux 3.3a sometimes misses the exit of a process that exits immediately: the pane is dead, and
+//! tmux never reports how. The process is then a zombie waiting for tmux, and its status can still
+//! be read.
 
 use orange_engine::evidence::Evidence;
 
@@ -10,31 +11,30 @@ use super::{Pane, Tmux, TmuxError};
 use crate::process::{Life, carrying, unnoticed_end};
 use crate::run::exec_failure;
 
-/// What a look at a run shows.
+/// The observed state of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Observation {
-    /// Its agent runs.
     Alive,
-    /// Its agent has provably ended.
+    /// Its agent has provably exited.
     Dead(Evidence),
-    /// Nobody can tell, and why; this changes nothing.
+    /// It could not be determined, and why; this changes nothing.
     Unknown(String),
 }
 
 impl Tmux {
-    /// Looks at one run. For many, [`Tmux::list`] once and [`observe`] each.
+    /// Checks one run. For many, call [`Tmux::list`] once and [`observe`] for each.
     pub fn observe(&self, pane: &Pane) -> Observation {
         observe(pane, &self.list())
     }
 }
 
-/// What one look at the server says about a run.
+/// What a listing of the server says about a run.
 pub fn observe(pane: &Pane, look: &Result<Listing, TmuxError>) -> Observation {
     match look {
         Ok(listing) if listing.server == pane.server => on_its_server(pane, listing),
         Ok(_) => without_its_server(pane, "its tmux server was replaced by another"),
         Err(TmuxError::NoServer(_)) => without_its_server(pane, "its tmux server does not answer"),
-        // A server that is only slow still knows how the agent ended.
+        // A server that is only slow still knows how the agent exited.
         Err(error) => match pane.server.process.life() {
             Life::Gone => without_its_server(pane, &error.to_string()),
             _ => Observation::Unknown(error.to_string()),
@@ -68,15 +68,15 @@ fn in_its_pane(pane: &Pane, listed: &Listed) -> Observation {
     };
     match process.life() {
         Life::Gone if process.pid == listed.pid => unnoticed(pane, listed),
-        // Somebody started something else in the pane.
+        // Another process was started in the pane.
         Life::Gone => Observation::Dead(Evidence::Closed),
         _ if process.pid != listed.pid => still_there(pane, "its pane runs something else"),
-        // Where the system does not tell, tmux does.
+        // Where the system cannot tell, trust tmux.
         Life::Alive | Life::Unknown(_) => Observation::Alive,
     }
 }
 
-/// What is known when tmux does not say how the agent ended.
+/// The evidence when tmux does not report how the agent exited.
 fn unnoticed(pane: &Pane, listed: &Listed) -> Observation {
     match unnoticed_end(listed.pid, pane.server.process.pid) {
         Some(evidence) => Observation::Dead(refined(pane, &evidence)),
@@ -99,7 +99,7 @@ fn still_there(pane: &Pane, why: &str) -> Observation {
     Observation::Unknown(format!("{why}, but processes of run `{}` remain", pane.run))
 }
 
-/// Whether the agent's process runs. Where it was never looked at, its mark is looked for.
+/// Whether the agent's process runs. If its process was never recorded, its mark is searched for.
 fn life(pane: &Pane) -> Life {
     if let Some(process) = &pane.process {
         return process.life();
@@ -114,7 +114,7 @@ fn life(pane: &Pane) -> Life {
     }
 }
 
-/// An exit before the agent began says more than its code.
+/// If the agent could not be started, that says more than the exit code.
 fn refined(pane: &Pane, evidence: &Evidence) -> Evidence {
     let is_missing = || exec_failure(&pane.run_file).is_some_and(|failure| failure.is_missing);
     match evidence {

@@ -1,17 +1,17 @@
-//! Who is in which pane, without what only people read.
+//! Which run is in which pane, without names for display.
 //!
-//! It is asked for every other second, and tmux spends more time on the names of a pane than on all
-//! the rest.
+//! It is queried every other second, and tmux spends more time on a pane's names than on everything
+//! else.
 
 use orange_engine::names::RunId;
 
 use super::{PaneId, ServerIdentity};
 
-/// Ids and numbers have no colon in them; the pane's mark is the last.
+/// Ids and numbers contain no colon; the pane's mark comes last.
 pub(super) const FORMAT: &str = "pane:#{pane_id}:#{pane_pid}:#{pane_dead}:#{@orange_run}";
 const FIELDS: usize = 5;
 
-/// Everybody in a pane of a server at one moment.
+/// The panes of a server at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roll {
     pub server: ServerIdentity,
@@ -19,19 +19,18 @@ pub struct Roll {
     pub panes: Vec<Called>,
 }
 
-/// A pane, as far as its agent is concerned.
+/// A pane, reduced to what concerns its agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Called {
     pub pane: PaneId,
     /// The process that was started in it.
     pub pid: u32,
-    /// Whether that process runs.
     pub is_running: bool,
-    /// The run it was made for; a person's own pane has none.
+    /// The run it was created for; a user's own pane has none.
     pub run: Option<RunId>,
 }
 
-/// Reads one line of a roll; nothing when it makes no sense.
+/// Parses one line of the list; `None` when it is malformed.
 pub(super) fn parse(line: &str) -> Option<Called> {
     let fields: Vec<&str> = line.splitn(FIELDS, ':').collect();
     let ["pane", pane, pid, dead, run] = fields[..] else {

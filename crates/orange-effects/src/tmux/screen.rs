@@ -1,18 +1,18 @@
-//! Reads a screen: a place to type, or a question.
+//! Recognizes an input box or a question on a screen.
 //!
-//! What a screen shows is never certain, so that every answer here is only a reason to press no
-//! key. Nothing else is decided by it.
+//! Reading a screen is never certain, so every result here is only a reason not to press a key.
+//! Nothing else depends on it.
 
-/// How many of the last lines with something on them may hold the input box.
+/// How many of the last non-empty lines may contain the input box.
 const LAST_LINES: usize = 12;
 
-/// How many lines an agent may show below a box that has no edge.
+/// How many lines an agent may show below a box without a border.
 const FOOTER_LINES: usize = 3;
 
-/// What agents draw before the place where a person types.
+/// What agents draw before the input.
 const PROMPTS: [char; 8] = ['>', '❯', '›', '»', '$', '%', '#', '*'];
 
-/// What a question that is no message to the agent says, in small letters.
+/// Words in a question that does not take a message to the agent, in lower case.
 const QUESTIONS: [&str; 11] = [
     "[y/n]",
     "(y/n)",
@@ -27,35 +27,35 @@ const QUESTIONS: [&str; 11] = [
     "use arrow keys",
 ];
 
-/// What the screen of an agent shows, as far as typing into it goes.
+/// What an agent's screen shows, as far as it matters for typing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Screen {
     input: Input,
     is_at_end: bool,
-    /// How often the line is shown at all.
+    /// How often the line appears on the screen.
     pub times_shown: usize,
-    /// The question that takes what is typed, if one is shown.
+    /// The question that would receive the input, if one is shown.
     pub dialog: Option<String>,
 }
 
-/// What is in the input box.
+/// The content of the input box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
-    /// No box is known as one.
+    /// No box was recognized.
     Unknown,
     /// The line is not in it.
     Other,
     /// The line is in it, and nothing else.
     Ours,
-    /// The line is in it beside something else.
+    /// The line is in it together with other text.
     Mixed,
 }
 
 impl Screen {
-    /// Reads what is shown, row by row; `line` is what was typed, or will be.
+    /// Reads the screen row by row; `line` is what was typed, or will be.
     ///
-    /// A line at the very end with the cursor below it was sent, however long the agent takes to say
-    /// something.
+    /// A line at the very end with the cursor below it was sent, however long the agent takes to
+    /// respond.
     pub fn read(shown: &str, cursor_row: Option<usize>, line: &str) -> Screen {
         let last = last_lines(shown);
         let wanted = squeezed(line);
@@ -90,23 +90,23 @@ impl Screen {
         self.input == Input::Ours
     }
 
-    /// Whether the line is in the input box beside something else.
+    /// Whether the line is in the input box together with other text.
     pub fn is_mixed(&self) -> bool {
         self.input == Input::Mixed
     }
 
-    /// Whether there is an input box that is known as one.
+    /// Whether an input box was recognized.
     pub fn has_box(&self) -> bool {
         self.input != Input::Unknown && self.dialog.is_none()
     }
 
-    /// Whether the line provably waits to be sent: in its box, or right before the cursor.
+    /// Whether the line is certainly waiting to be sent: in its box, or right before the cursor.
     pub fn waits(&self) -> bool {
         self.is_unsent() || self.is_at_end && !self.is_mixed()
     }
 }
 
-/// The last lines with something on them, without what is drawn around them.
+/// The last non-empty lines, without the box drawing around them.
 fn last_lines(shown: &str) -> Vec<&str> {
     let filled: Vec<&str> = shown.lines().filter(|it| !it.trim().is_empty()).collect();
     let last = filled.get(filled.len().saturating_sub(LAST_LINES)..);
@@ -116,12 +116,12 @@ fn last_lines(shown: &str) -> Vec<&str> {
         .collect()
 }
 
-/// How many lines say something below a box without an edge: the cursor is in it, an empty row ends
-/// it, and what follows is little.
+/// How many lines of text are below a box without a border: the cursor is in the box, an empty row
+/// ends it, and little follows.
 fn footer(rows: &[&str], cursor_row: Option<usize>) -> usize {
     let is_filled = |row: &&str| !row.trim().is_empty();
     let is_prompt = |row: &&str| undrawn(row).starts_with(PROMPTS);
-    // Some draw a cursor of their own, and leave the real one on the row below.
+    // Some agents draw their own cursor, and leave the real one on the row below.
     let row = match cursor_row {
         Some(row) if rows.get(row).is_some_and(is_filled) => row,
         Some(row) if row > 0 => row - 1,
@@ -138,8 +138,8 @@ fn footer(rows: &[&str], cursor_row: Option<usize>) -> usize {
     }
 }
 
-/// What stands in the frame around the cursor: some draw no prompt in their box, and what they show
-/// above it may begin like one.
+/// The text in the frame around the cursor: some agents draw no prompt in their box, and the output
+/// above it may start like one.
 fn framed(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
     let cursor_row = cursor_row?;
     let is_text = |row: &&str| !undrawn(row).is_empty();
@@ -153,7 +153,7 @@ fn framed(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
     let (first, end) = (cursor_row - above.count(), cursor_row + below.count());
     rows.get(first.checked_sub(1)?).filter(|row| is_edge(row))?;
     let (edge, below) = rows.get(end..)?.split_first()?;
-    // Far below it something else would be the box, and this one of the messages above it.
+    // With more than a footer below, the box is further down, and this is a message above it.
     let is_last = below.iter().filter(|row| is_text(row)).count() <= FOOTER_LINES;
     if !is_edge(edge) || !is_last {
         return None;
@@ -164,12 +164,13 @@ fn framed(rows: &[&str], cursor_row: Option<usize>) -> Option<String> {
     Some(unprompted.unwrap_or(&text).to_owned())
 }
 
-/// What is typed behind the last prompt: up to the edge of a box or the end of the screen.
+/// The input after the last prompt: up to the border of a box or the end of the screen.
 ///
-/// A sent message has an empty input box, a placeholder, a dialog or the agent's words below.
+/// After a message was sent, an empty input box, a placeholder, a dialog or the agent's output is
+/// below it.
 fn typed(last: &[&str], is_left: bool) -> Option<String> {
     let start = last.iter().rposition(|it| it.starts_with(PROMPTS))?;
-    // The edge of a box has nothing left when what is drawn is taken away.
+    // The border of a box is empty once the box drawing is removed.
     let typed = last.iter().skip(start).take_while(|it| !it.is_empty());
     let typed: Vec<&str> = typed.copied().collect();
     if is_left && start + typed.len() == last.len() {
@@ -179,7 +180,7 @@ fn typed(last: &[&str], is_left: bool) -> Option<String> {
     Some(typed.trim_start_matches(PROMPTS).to_owned())
 }
 
-/// The question below the last place to type, if there is one.
+/// The question below the last input box, if there is one.
 fn dialog(last: &[&str]) -> Option<String> {
     let is_box = |it: &&str| it.starts_with(PROMPTS) && choice(it).is_none();
     let below = last.iter().rposition(is_box).map_or(0, |at| at + 1);
@@ -201,7 +202,7 @@ fn dialog(last: &[&str]) -> Option<String> {
     question.map(|question| (**question).to_string())
 }
 
-/// The number of a choice, such as that of `❯ 2. Skip`.
+/// The number of a choice, such as 2 in `❯ 2. Skip`.
 fn choice(line: &str) -> Option<u32> {
     let line = line.trim_start_matches(PROMPTS).trim_start();
     let (number, _) = line.split_once(['.', ')'])?;
@@ -214,7 +215,7 @@ fn undrawn(line: &str) -> &str {
     line.trim_matches(|it: char| it.is_whitespace() || is_drawn(it))
 }
 
-/// A text without its spaces: where a line is broken depends on the width.
+/// A text without whitespace: where a line wraps depends on the width.
 fn squeezed(text: &str) -> String {
     text.chars().filter(|it| !it.is_whitespace()).collect()
 }
@@ -234,14 +235,14 @@ mod tests {
         let plain = format!("> {NUDGE}\n\n\n");
         assert!(Screen::read(&plain, Some(0), NUDGE).is_unsent());
         assert!(!Screen::read(&plain, Some(1), NUDGE).is_unsent());
-        // Without a box, the cursor behind it shows that it waits.
+        // Without a box, the cursor after the line shows that it is waiting.
         let echoed = format!("ready\n{NUDGE}\n\n");
         assert!(Screen::read(&echoed, Some(1), NUDGE).waits());
         assert!(!Screen::read(&echoed, Some(2), NUDGE).waits());
         assert!(!Screen::read(&echoed, None, NUDGE).waits());
         let mixed = format!("> half a thought {NUDGE}\n");
         assert!(!Screen::read(&mixed, Some(0), NUDGE).waits());
-        // Where a box is drawn, the cursor is wherever the agent left it.
+        // With a box, the cursor is wherever the agent left it.
         let boxed = format!("╭───╮\n│ > {NUDGE} │\n╰───╯\n  ? for shortcuts\n\n");
         assert!(Screen::read(&boxed, Some(4), NUDGE).is_unsent());
     }
@@ -252,7 +253,7 @@ mod tests {
         let waits = format!("• I wait.\n\n› {NUDGE}\n\n{footer}\n");
         assert!(Screen::read(&waits, Some(2), NUDGE).is_unsent());
         assert!(Screen::read(&waits, Some(3), NUDGE).is_unsent());
-        // Without the cursor in it, nobody can tell.
+        // Without the cursor in it, it cannot be determined.
         assert!(!Screen::read(&waits, Some(0), NUDGE).is_unsent());
         assert!(!Screen::read(&waits, None, NUDGE).is_unsent());
         let more = format!("› {NUDGE} And more.\n\n{footer}\n");
@@ -271,7 +272,7 @@ mod tests {
             "❯ Message from orange: run orange inbox and do what it says.\n──────\n  ⏵⏵ accept edits on",
             "▄▄▄▄\n * Message from orange: run orange inbox and do what it says.\n▀▀▀▀\n workspace  branch\n ~/repo  main",
             "$ Message from orange: run orange inbox and do what it says.",
-            // Typed once more after a death, it is still nothing but ours.
+            // Typed once more after a crash, it is still only our line.
             "> Message from orange: run orange inbox and do what it says.Message from orange: run orange inbox and do what it says.",
         ] {
             let read = read(screen);
@@ -282,7 +283,7 @@ mod tests {
 
     #[test]
     fn lesson_25_a_box_without_a_prompt_is_the_frame_around_the_cursor() {
-        // What a command printed above begins like a prompt.
+        // The output of a command above starts like a prompt.
         let ruled = format!(" $ orange task update\n\n Took 0.1s\n\n────\n{NUDGE}\n────\n~/repo\n");
         let barred = format!(
             "  ┃  $ orange task update\n  ┃\n     I wait.\n\n  ┃\n  ┃  {NUDGE}\n  ┃\n  ┃  Build\n  ╹▀▀▀\n"
@@ -294,12 +295,12 @@ mod tests {
             assert!(Screen::read(&mixed, Some(5), NUDGE).is_mixed(), "{mixed}");
             let begun = screen.replace(NUDGE, &format!("#{NUDGE}"));
             assert!(Screen::read(&begun, Some(5), NUDGE).is_mixed(), "{begun}");
-            // One that was sent, and the cursor left on it.
+            // A sent line, with the cursor left on it.
             let sent = format!("{screen}I read.\nI work.\n┃\n┃  Ask anything\n┃\n");
             assert!(!Screen::read(&sent, Some(5), NUDGE).waits(), "{sent}");
             let broken = screen.replace("run orange inbox", "run\norange inbox");
             assert!(Screen::read(&broken, Some(6), NUDGE).waits(), "{broken}");
-            // The cursor is elsewhere when it was sent, or nobody knows where it is.
+            // The cursor is elsewhere once it was sent, or its position is unknown.
             for row in [None, Some(0), Some(7), Some(90)] {
                 assert!(
                     !Screen::read(screen, row, NUDGE).waits(),
@@ -348,7 +349,7 @@ mod tests {
             "? Which one? (Use arrow keys)\n❯ this\n  that",
         ] {
             let read = read(screen);
-            // The last one cannot be told from a box; what is typed there does not show.
+            // The last one cannot be told from a box; what is typed there is not echoed.
             assert!(
                 read.dialog.is_some() || screen.contains("❯ this"),
                 "{screen}"

@@ -1,7 +1,7 @@
-//! What panes show now, with colours, asked through one lasting client.
+//! Reads what panes show, with colours, through one long-lived client.
 //!
-//! A connection is to one life of a server, so that a pane's id means one pane for as long as it
-//! lasts; the pane's own mark is compared all the same.
+//! A connection is to one server process, so a pane's id stays unique while it lasts; the pane's
+//! own mark is checked all the same.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use super::{Pane, ServerIdentity, Tmux, TmuxError};
 use crate::command::{Conversation, Lines};
 use crate::process::Life;
 
-/// The first word of what is asked about a pane.
+/// The first word of a query about a pane.
 const MARK: &str = "screen";
 
-/// A lasting client that asks for what panes show. It ends when it is dropped.
+/// A long-lived client that reads what panes show. Dropping it ends it.
 #[derive(Debug)]
 pub struct Screens {
     conversation: Conversation,
@@ -26,16 +26,15 @@ pub struct Screens {
 /// What a pane shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// Its lines, from the top, with the sequences that set colours.
+    /// Its lines, from the top, with colour escape sequences.
     pub lines: Vec<String>,
-    /// Whether its process runs.
     pub is_running: bool,
-    /// Column and line of the cursor, if it is shown.
+    /// Column and line of the cursor, if it is visible.
     pub cursor: Option<(u16, u16)>,
 }
 
 impl Tmux {
-    /// Connects; there is nothing to connect to without a session.
+    /// Connects; without a session there is nothing to connect to.
     pub fn screens(&self) -> Result<Screens, TmuxError> {
         let mut conversation = self.lasting_client()?.converse()?;
         let asked = conversation.say(&format!("display-message -p '{SERVER}'"));
@@ -46,7 +45,7 @@ impl Tmux {
         loop {
             match next(&mut lines, &mut reader)? {
                 Said::Answer(said) => {
-                    // Attaching is answered too, with nothing.
+                    // Attaching is answered too, with an empty answer.
                     if let Some(first) = said.first() {
                         let (server, _) = self.server(first)?;
                         return Ok(Screens {
@@ -65,11 +64,11 @@ impl Tmux {
 }
 
 impl Screens {
-    /// What a pane shows, with so many lines of what it showed before; nothing when it is gone, or
-    /// of another life of the server.
+    /// What a pane shows, with this many lines of scrollback; `None` when the pane is gone or
+    /// belongs to another server process.
     pub fn screen(&mut self, pane: &Pane, before: usize) -> Result<Option<Shown>, TmuxError> {
         if pane.server.process != self.server.process {
-            // A connection to a server that has gone shows nothing of the next one.
+            // A connection to a server that has exited shows nothing of its successor.
             return match self.server.process.life() {
                 Life::Gone => Err(TmuxError::Disconnected(String::from("its server has gone"))),
                 _ => Ok(None),
@@ -84,7 +83,7 @@ impl Screens {
         asked.map_err(|error| disconnected(&error))?;
         let about = match self.answer()? {
             Ok(about) => about.concat(),
-            // The pane is gone, and the other command was not tried.
+            // The pane is gone, and tmux did not run the second command.
             Err(_) => return Ok(None),
         };
         let Ok(lines) = self.answer()? else {

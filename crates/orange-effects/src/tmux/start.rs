@@ -1,4 +1,4 @@
-//! Starts a run in a pane of its own.
+//! Starts a run in its own pane.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -14,14 +14,14 @@ use super::{Pane, Socket, Tmux, TmuxError};
 use crate::command::Ending;
 use crate::process::{ProcessError, ProcessIdentity};
 
-/// What panes of our own server say that they are; not every macOS knows the better name.
+/// The `TERM` of panes on our own server; not every macOS knows the better name.
 const TERMINAL: &str = if cfg!(target_os = "macos") {
     "screen-256color"
 } else {
     "tmux-256color"
 };
 
-/// A run that is to live in a pane.
+/// A run to start in a pane.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     pub run: &'a RunId,
@@ -32,25 +32,24 @@ pub struct Start<'a> {
     pub project: &'a ProjectName,
     /// The branch, for the session's name.
     pub branch: &'a BranchName,
-    /// What people call the window.
+    /// The display name of the window.
     pub window: &'a str,
-    /// This program.
+    /// The path of this program.
     pub orange: &'a Path,
-    /// What the pane reads.
+    /// The file that the pane reads.
     pub run_file: &'a Path,
 }
 
 /// A run in its pane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Started {
-    /// Where it lives.
     pub pane: Pane,
-    /// Whether it was there before.
+    /// Whether it already existed.
     pub was_there: bool,
 }
 
 impl Tmux {
-    /// Makes sure that the run has a pane. One that is there, dead or alive, is not made again.
+    /// Makes sure that the run has a pane. An existing one, dead or alive, is not created again.
     pub fn start(&self, start: &Start<'_>) -> Result<Started, TmuxError> {
         self.require_place()?;
         let before = match self.list() {
@@ -58,7 +57,7 @@ impl Tmux {
             Err(TmuxError::NoServer(_)) => None,
             Err(error) => return Err(error),
         };
-        // The server that is there will do it, or the installed one will be it.
+        // Either the running server does it, or the installed tmux becomes the server.
         require_version(match &before {
             Some(listing) => listing.version.clone(),
             None => self.installed_version()?,
@@ -71,7 +70,7 @@ impl Tmux {
         let after = self.add(start, before.as_ref())?;
         let listed = require_made(start, &after)?;
         if let Some(before) = before.filter(|it| it.server != after.server) {
-            // The server was replaced in between, so the session may be anybody's.
+            // The server was replaced in between, so the session may belong to another task.
             let meant = Meant {
                 server: &after.server,
                 pane: listed.pane,
@@ -87,7 +86,7 @@ impl Tmux {
         })
     }
 
-    /// The run in its pane, if a look at the server shows it: dead or alive, it was started.
+    /// The run in its pane, if the listing contains it: dead or alive, it was started.
     pub fn started(
         &self,
         start: &Start<'_>,
@@ -101,7 +100,7 @@ impl Tmux {
         Ok(Some(Started { pane, was_there }))
     }
 
-    /// Where a run lives that was made; who made it may have died before it had its name.
+    /// The pane of a run; the process that created it may have died before it named the session.
     fn place(
         &self,
         start: &Start<'_>,
@@ -122,7 +121,7 @@ impl Tmux {
         })
     }
 
-    /// Makes the pane and looks at the server, by one call.
+    /// Creates the pane and lists the server, with one call.
     fn add(&self, start: &Start<'_>, before: Option<&Listing>) -> Result<Listing, TmuxError> {
         let panes = before.map_or(&[][..], |it| &it.panes);
         let of_task = |it: &&Listed| it.task.as_ref() == Some(start.task);
@@ -137,7 +136,7 @@ impl Tmux {
             calls
         };
         self.list_after(calls).or_else(|error| {
-            // Somebody may have taken the name just now; then all the rest has happened.
+            // The name may have just been taken; then everything else has been done.
             let after = self.list().ok();
             after
                 .filter(|it| it.of_run(start.run).is_some())
@@ -145,15 +144,16 @@ impl Tmux {
         })
     }
 
-    /// The session is called by the run's id until it has its mark, so that the mark cannot meet
-    /// another one; all of it is one step of the server.
+    /// The session is named after the run's id until it has its mark, so that the mark cannot be
+    /// set on another session; the server does all of it in one step.
     fn add_session(&self, start: &Start<'_>) -> Result<Vec<Call>, TmuxError> {
         let run = require_plain("run", start.run.as_str())?;
         let task = require_plain("task", start.task.as_str())?;
         let target = format!("={run}:");
         let mut calls = Vec::new();
         if matches!(self.socket, Socket::Private(_)) {
-            // A server that stays when its last window is closed can say that it was closed.
+            // A server that keeps running after its last window closes can report that it was
+            // closed.
             calls.push(Call::new(["set-option", "-s", "exit-empty", "off"]));
             calls.push(Call::new(["set-option", "-g", "history-limit", "50000"]));
             calls.push(Call::new([
@@ -172,7 +172,7 @@ impl Tmux {
         Ok(calls)
     }
 
-    /// Gives a new session its name for people; another session may have it already.
+    /// Gives a new session its display name, plus the task's id if another session has that name.
     fn named(&self, start: &Start<'_>, listed: &Listed) -> Result<Listed, TmuxError> {
         if listed.session_name != start.run.as_str() {
             return Ok(listed.clone());
@@ -191,7 +191,7 @@ impl Tmux {
 }
 
 impl Tmux {
-    /// Names the session of a task after its branch, where it has another name.
+    /// Renames the session of a task after its branch, if the name differs.
     pub fn rename_session(
         &self,
         task: &TaskId,
@@ -219,7 +219,7 @@ impl Tmux {
     }
 }
 
-/// The window is called by the run's id until it has its mark, for the same reason.
+/// The window is named after the run's id until it has its mark, for the same reason.
 fn add_window(start: &Start<'_>, sibling: &Listed) -> Result<Vec<Call>, TmuxError> {
     let run = require_plain("run", start.run.as_str())?;
     let session = sibling.session;
@@ -241,7 +241,7 @@ fn require_made<'a>(start: &Start<'_>, listing: &'a Listing) -> Result<&'a Liste
     made.ok_or_else(|| TmuxError::Garbled(format!("no pane for run {}", start.run)))
 }
 
-/// What runs in the pane: words of their own, so that no shell reads them.
+/// The command in the pane: separate arguments, so that no shell parses them.
 fn command<'a>(start: &Start<'a>) -> [&'a OsStr; 3] {
     let (orange, run_file) = (start.orange.as_os_str(), start.run_file.as_os_str());
     [orange, "exec-run".as_ref(), run_file]
@@ -261,12 +261,12 @@ fn marks(start: &Start<'_>, target: &str) -> Result<Vec<Call>, TmuxError> {
         on_window("allow-rename", "off"),
         on_pane(TASK, task),
         on_pane(ROLE, role),
-        // Last, so that a pane with this mark has everything.
+        // Last, so that a pane with this mark is complete.
         on_pane(RUN, run),
     ])
 }
 
-/// The agent's process, unless it has ended already.
+/// The agent's process, unless it has already exited.
 fn process(listed: &Listed) -> Result<Option<ProcessIdentity>, TmuxError> {
     if listed.state != PaneState::Running {
         return Ok(None);
