@@ -1,4 +1,4 @@
-//! Why git, or a file near it, did not obey.
+//! Why a git or file operation failed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use orange_config::reason;
 use crate::command::CommandError;
 use crate::private_file::PrivateFileError;
 
-/// Why something could not be done. Whatever was not proved to be saved is still in its place.
+/// Why an operation failed. Anything not proved to be saved is still in its place.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// Git could not be asked, or said no, in its own words.
+    /// git could not be run, or refused, in its own words.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// Git said more than is read, so that nothing can be concluded from it.
+    /// git's output exceeds the read limit, so nothing can be concluded from it.
     #[error("cannot use the answer of {0}: it is too long")]
     TooLong(String),
-    /// Git's answer makes no sense.
+    /// git's output is malformed.
     #[error("cannot understand {call}: it answered `{answer}`")]
     Garbled {
-        /// What was asked.
+        /// The command.
         call: String,
-        /// What it said.
+        /// Its output.
         answer: String,
     },
-    /// The repository's configuration makes no sense.
+    /// The repository's configuration is malformed.
     #[error(
         "cannot read `{}`: line {line} makes no sense; correct it, for example with `git config \
          --edit`",
@@ -39,14 +39,14 @@ pub enum GitError {
          `git remote set-url`"
     )]
     RemoteChanged {
-        /// What the configuration says now.
+        /// The configured address.
         configured: String,
-        /// What was recorded.
+        /// The registered address.
         registered: String,
-        /// The command that accepts it.
+        /// The command that accepts the change.
         accept: String,
     },
-    /// Something that git would wait for is where it expects a file.
+    /// A pipe, socket or device is where git expects a file, and would block it.
     #[error(
         "cannot let git read `{}`: it is a pipe, a socket or a device, and git would wait for it; \
          remove it",
@@ -60,32 +60,32 @@ pub enum GitError {
         .path.display()
     )]
     NotARepository {
-        /// Where it was looked for.
+        /// The directory that was searched.
         path: PathBuf,
-        /// What git said.
+        /// git's message.
         reason: String,
     },
-    /// The directory is not what git has on record.
+    /// The directory does not match git's record.
     #[error(
         "cannot use `{}` as a worktree: {reason}; look with `git worktree list`",
         .path.display()
     )]
     NotThatWorktree {
         path: PathBuf,
-        /// What does not fit.
+        /// What does not match.
         reason: String,
     },
-    /// A name that git or the file system would take for something else.
+    /// A name that git or the file system would interpret as something else.
     #[error("cannot use `{value}` as {what}: {reason}; choose another")]
     BadName {
-        /// What kind of name.
+        /// The kind of name.
         what: &'static str,
         /// The name, shortened.
         value: String,
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// Nobody says which branch the others start from.
+    /// Neither the configuration nor the repository names a default branch.
     #[error(
         "cannot tell the default branch of `{}`: there is neither `main` nor `master` nor \
          `origin/HEAD`; run `git remote set-head origin --auto` there, or create `main`",
@@ -95,42 +95,42 @@ pub enum GitError {
     /// A repository without a commit has nothing to start from.
     #[error("cannot start from `{branch}`: it has no commit yet; make one with `git commit`")]
     NoCommit { branch: String },
-    /// Another git is at work, as far as anybody can tell.
+    /// Another git process may be running.
     #[error(
         "cannot change `{}`: another git holds `{}`; wait for it, or remove that file if none runs",
         .worktree.display(), .lock.display()
     )]
     Locked { worktree: PathBuf, lock: PathBuf },
-    /// The remote does not answer.
+    /// The remote cannot be reached.
     #[error("cannot ask `{remote}`: {reason}")]
     Unreachable {
         remote: String,
-        /// What git said.
+        /// git's message.
         reason: String,
     },
-    /// Somebody else merges into the same repository.
+    /// Another merge into the same repository is in progress.
     #[error("cannot merge in `{}`: another merge is on its way there; repeat it", .0.display())]
     Merging(PathBuf),
-    /// Nobody's name can stand under a commit.
+    /// git has no user name for a commit.
     #[error(
         "cannot make a commit in `{}`: git does not know your name; run `git config --global \
          user.name NAME` and `git config --global user.email ADDRESS`",
         .0.display()
     )]
     NoIdentity(PathBuf),
-    /// Git cannot merge without a worktree.
+    /// This git cannot merge without a worktree.
     #[error("cannot merge: {version} is older than 2.38; install a newer git")]
     TooOld {
-        /// What git says it is.
+        /// The version that git reports.
         version: String,
     },
-    /// The files do not hold still long enough to be saved.
+    /// The files keep changing, so they cannot be saved.
     #[error(
         "cannot save `{}`: its files keep changing; end what writes there, then repeat",
         .0.display()
     )]
     Changing(PathBuf),
-    /// What was written is not what was to be written.
+    /// What was written differs from what should have been.
     #[error("cannot trust rescue `{reference}`: {reason}; nothing was removed, so repeat it")]
     NotSaved {
         /// The ref or commit.
@@ -138,10 +138,8 @@ pub enum GitError {
         /// What is missing.
         reason: String,
     },
-    /// There is no such rescue.
     #[error("there is no rescue {number} of task `{task}`")]
     NoRescue { task: String, number: u32 },
-    /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] PrivateFileError),
     #[error("cannot {verb} `{}`: {reason}", .path.display())]
@@ -153,7 +151,7 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// Turns what the system says into an error about a path.
+    /// Turns an I/O error into an error about a path.
     pub(super) fn system(verb: &'static str, path: &Path) -> impl Fn(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |error| Self::System {

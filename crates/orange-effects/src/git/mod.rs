@@ -1,10 +1,10 @@
 //! Git that never destroys: workspaces, facts, rescue, restore, release, merge.
 //!
-//! Three rules hold everywhere. A directory is acted on only after git and our own marker agree
-//! that it is our worktree of that repository. A file leaves its place only by being moved aside,
-//! and what was moved is deleted only when its hash is one that a commit holds. A branch is created
-//! when it is missing; only a merge moves one, forward, and only the default branch; and one is
-//! deleted only when the default branch contains it.
+//! Three rules hold everywhere. A directory is changed only after git and our own marker agree that
+//! it is our worktree of that repository. A file is removed only by moving it aside, and a moved
+//! file is deleted only when a commit contains its hash. A branch is created when it is missing;
+//! only a merge moves one, by a fast-forward, and only the default branch; and one is deleted only
+//! when the default branch contains it.
 
 mod error;
 mod merge;

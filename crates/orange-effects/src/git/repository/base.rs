@@ -1,4 +1,4 @@
-//! Where work starts: the freshest commit of the default branch.
+//! Where work starts: the newest commit of the default branch.
 
 use orange_engine::names::{BranchName, CommitId};
 
@@ -6,41 +6,41 @@ use super::name::branch_ref;
 use super::refs::Refs;
 use crate::git::{Git, GitError};
 
-/// What asking the remote came to.
+/// The result of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Freshness {
     /// There is no remote to ask.
     NoRemote,
-    /// It was asked just now.
+    /// It was just fetched.
     Fresh,
-    /// It could not be asked, and why; what was known before is used.
+    /// The fetch failed, and why; the last known state is used.
     Stale(String),
 }
 
-/// The commit that work starts from.
+/// The commit that new work starts from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
     /// The default branch.
     pub branch: BranchName,
-    /// Its commit: that of the remote, or of this repository if it contains the remote's.
+    /// Its commit: the remote's, or this repository's if that contains the remote's.
     pub commit: CommitId,
-    /// Whether both have commits that the other lacks; the remote's is taken then.
+    /// Whether each has commits that the other lacks; then the remote's is used.
     pub is_diverged: bool,
 }
 
-/// What the default branch is, here and at the remote.
+/// The default branch, here and on the remote.
 #[derive(Debug)]
 pub(crate) struct Tips {
-    /// The freshest.
+    /// The newest.
     pub base: Base,
-    /// The commit of this repository's branch.
+    /// The commit of the local branch.
     pub local: Option<CommitId>,
-    /// The commit of the remote's branch, as it was last known.
+    /// The commit of the remote's branch, as last fetched.
     pub theirs: Option<CommitId>,
 }
 
 impl Tips {
-    /// The commit that a merge adds to: what this repository has, or what it can be forwarded to.
+    /// The commit that a merge builds on: the local one, or what it can be fast-forwarded to.
     pub fn target(&self) -> &CommitId {
         let own = self.local.as_ref().filter(|_| self.base.is_diverged);
         own.unwrap_or(&self.base.commit)
@@ -48,7 +48,7 @@ impl Tips {
 }
 
 impl Git {
-    /// The default branch: as configured, as the remote says, or the usual one that exists.
+    /// The default branch: as configured, as the remote reports, or the usual one that exists.
     pub fn default_branch(&self, configured: Option<&BranchName>) -> Result<BranchName, GitError> {
         if let Some(configured) = configured {
             branch_ref(configured)?;
@@ -84,8 +84,8 @@ impl Git {
         Err(GitError::NoDefaultBranch(self.directory().to_owned()))
     }
 
-    /// Asks the remote about these branches, within the bound for the network. No branch of this
-    /// repository moves: whatever the configuration says, only what is known of the remote does.
+    /// Fetches these branches from the remote, within the network timeout. No local branch moves:
+    /// whatever the configuration says, only remote-tracking refs do.
     pub fn fetch(&self, branches: &[&BranchName]) -> Result<Freshness, GitError> {
         let remote = match self.remote() {
             Ok(Some(remote)) => remote,
@@ -96,7 +96,7 @@ impl Git {
         let mut refspecs = Vec::new();
         for branch in branches {
             branch_ref(branch)?;
-            // A pattern, because it may fit nothing: the branch need not exist there.
+            // A pattern, because it may match nothing: the branch need not exist there.
             refspecs.push(format!(
                 "+refs/heads/{branch}*:refs/remotes/{name}/{branch}*"
             ));
@@ -118,17 +118,17 @@ impl Git {
         })
     }
 
-    /// The commit to start from, of what is known now.
+    /// The commit to start from, as last fetched.
     pub fn base(&self, default: &BranchName) -> Result<Base, GitError> {
         Ok(self.tips(default)?.base)
     }
 
-    /// The same, and what it is in each place.
+    /// The same, with the commit in each place.
     pub(crate) fn tips(&self, default: &BranchName) -> Result<Tips, GitError> {
         self.tips_in(&self.refs(&self.names_of(default)?)?, default)
     }
 
-    /// The commit of a branch of this repository.
+    /// The commit of a local branch.
     pub fn branch(&self, branch: &BranchName) -> Result<Option<CommitId>, GitError> {
         let name = branch_ref(branch)?;
         Ok(self
@@ -137,8 +137,8 @@ impl Git {
             .remove(&name))
     }
 
-    /// The commit to start from; and the commit of a branch, first of this repository and then as
-    /// the remote was last known to have it.
+    /// The commit to start from; and the commit of a branch, first the local one and then the
+    /// remote's as last fetched.
     pub(crate) fn base_and_branch(
         &self,
         default: &BranchName,
@@ -152,7 +152,7 @@ impl Git {
         Ok((base, [local, found.next().flatten()]))
     }
 
-    /// A branch's refs: that of this repository, then that of the remote.
+    /// A branch's refs: the local one, then the remote-tracking one.
     fn names_of(&self, branch: &BranchName) -> Result<Vec<String>, GitError> {
         let mut names = vec![branch_ref(branch)?];
         let remote = self.remote_name();
@@ -194,7 +194,7 @@ impl Git {
         })
     }
 
-    /// Whether a commit has another one among its ancestors, or is it.
+    /// Whether a commit is another one or has it among its ancestors.
     pub(crate) fn contains(&self, newer: &CommitId, older: &CommitId) -> Result<bool, GitError> {
         let words = [
             "merge-base",

@@ -1,4 +1,4 @@
-//! Calls git with a known environment and none of the repository's settings.
+//! Calls git with a known environment, without the repository's settings.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -13,20 +13,20 @@ use super::settings::{Remote, Setting};
 use crate::command::{Ending, Finished, Invocation};
 use crate::git::{Git, GitError};
 
-/// One call of git.
+/// One git command.
 pub(crate) struct Call {
     invocation: Invocation,
-    /// How long it may take if it is known to be long.
+    /// The timeout for a command that is known to take long.
     work: Duration,
 }
 
 impl Git {
-    /// A call about the repository as a whole; no attributes apply.
+    /// A command about the repository as a whole; no attributes apply.
     pub(crate) fn call<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
         self.call_as_of(self.no_attributes(), words)
     }
 
-    /// The tree to take attributes from so that there are none.
+    /// The tree to read attributes from so that none apply.
     pub(crate) fn no_attributes(&self) -> &'static str {
         if self.id_digits() == 64 {
             "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
@@ -35,7 +35,7 @@ impl Git {
         }
     }
 
-    /// The same, with the attributes of a commit; a git before 2.41 finds none.
+    /// The same, with the attributes of a commit; git before 2.41 finds none.
     pub(crate) fn call_as_of<A: AsRef<OsStr>>(
         &self,
         commit: &str,
@@ -44,12 +44,12 @@ impl Git {
         let mut variables = self.caller.variables(&[]);
         self.place(&mut variables, self.directory());
         variables.insert("GIT_ATTR_SOURCE".into(), commit.into());
-        // Without a worktree git looks for files where it is called: here are none.
+        // Without a worktree, git looks for files in the directory it runs in: this one has none.
         self.caller.invoke(variables, self.own.path()).and(words)
     }
 
-    /// The same, in the name of the user, as their own configuration has it unless another name
-    /// is given, at a given time.
+    /// The same, in the user's name as their own configuration has it, unless another name is
+    /// given, at a given time.
     pub(crate) fn call_by_person<A: AsRef<OsStr>>(
         &self,
         at: Timestamp,
@@ -65,7 +65,7 @@ impl Git {
         for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
             variables.insert(name.into(), date.clone().into());
         }
-        // A name that is made up of the machine's is nobody's.
+        // A name that git derives from the machine identifies no user.
         let known = ["-c", "user.useConfigOnly=true"];
         self.caller
             .invoke(variables, self.own.path())
@@ -73,8 +73,8 @@ impl Git {
             .and(words)
     }
 
-    /// A call about git's records of worktrees, whose places follow from the repository's own
-    /// directory. It reads the repository's configuration, and runs nothing that is named there.
+    /// A command about git's records of worktrees, whose paths follow from the repository's own
+    /// directory. It reads the repository's configuration, but runs no program named there.
     pub(crate) fn call_recording<A: AsRef<OsStr>>(
         &self,
         words: impl IntoIterator<Item = A>,
@@ -84,13 +84,13 @@ impl Git {
         self.caller.invoke(variables, self.directory()).and(words)
     }
 
-    /// Lets git work in a directory of the repository's, and share ours with all others.
+    /// Makes git use a directory of the repository, with ours as the shared (common) directory.
     pub(in crate::git) fn place(&self, variables: &mut Variables, directory: &Path) {
         variables.insert("GIT_DIR".into(), directory.into());
         variables.insert("GIT_COMMON_DIR".into(), self.own.path().into());
     }
 
-    /// The names for which the user's own configuration has something in a section.
+    /// The names that the user's own configuration defines in a section.
     pub(crate) fn users_names(&self, section: &str) -> Result<BTreeSet<String>, GitError> {
         let pattern = format!("^{section}\\..*\\.");
         let call = self.call(["config", "--name-only", "-z", "--get-regexp", &pattern]);
@@ -103,7 +103,7 @@ impl Git {
         Ok(parts(&said).filter_map(name).collect())
     }
 
-    /// A call that talks to the remote, within the bound for the network.
+    /// A command that contacts the remote, with the network timeout.
     pub(crate) fn call_remote<A: AsRef<OsStr>>(
         &self,
         words: impl IntoIterator<Item = A>,
@@ -116,7 +116,7 @@ impl Git {
         }
         let mut variables = self.caller.variables(&settings);
         self.place(&mut variables, self.directory());
-        // A remote may be a path, which is meant as seen from the checkout.
+        // A remote may be a path relative to the checkout.
         let above = self.directory().parent();
         let above = above.filter(|_| self.directory().ends_with(".git"));
         let call = self
@@ -131,7 +131,6 @@ impl Git {
         matches!(call.answer(), Ok(Some(_)))
     }
 
-    /// How long the network may take.
     pub(crate) fn network_timeout(&self) -> Duration {
         self.caller.timeouts.network
     }
@@ -158,7 +157,7 @@ impl Call {
         self.with(|it| it.timeout(timeout))
     }
 
-    /// For what reads or writes many files: it may take longer than a look.
+    /// For a command that reads or writes many files: a longer timeout.
     pub fn working(self) -> Self {
         let work = self.work;
         self.timeout(work)
@@ -172,12 +171,12 @@ impl Call {
         }
     }
 
-    /// What it printed, if it succeeded.
+    /// Its output, if it succeeded.
     pub fn bytes(&self) -> Result<Vec<u8>, GitError> {
         self.whole(self.invocation.require_success()?)
     }
 
-    /// How it ended, whatever that is.
+    /// Its result, whatever the exit status.
     pub fn finish(&self) -> Result<Finished, GitError> {
         let finished = self.invocation.run()?;
         if finished.stdout.is_cut {
@@ -186,12 +185,12 @@ impl Call {
         Ok(finished)
     }
 
-    /// The error for an ending that the caller does not accept.
+    /// The error for a result that the caller does not accept.
     pub fn failed(&self, finished: Finished) -> GitError {
         self.invocation.failed(finished).into()
     }
 
-    /// What it printed, or nothing if it said no with code 1.
+    /// Its output, or `None` if it exited with code 1.
     pub fn answer(&self) -> Result<Option<Vec<u8>>, GitError> {
         let finished = self.invocation.run()?;
         match finished.ending {
@@ -201,7 +200,7 @@ impl Call {
         }
     }
 
-    /// Nothing if it succeeded, or its words if it said no with code 1.
+    /// `None` if it succeeded, or its error output if it exited with code 1.
     pub fn objection(&self) -> Result<Option<String>, GitError> {
         let finished = self.invocation.run()?;
         match finished.ending {
@@ -214,19 +213,18 @@ impl Call {
         }
     }
 
-    /// Succeeds or fails.
     pub fn succeed(&self) -> Result<(), GitError> {
         self.bytes().map(drop)
     }
 
-    /// The one line it printed.
+    /// The one line of its output.
     pub fn text(&self) -> Result<String, GitError> {
         let bytes = self.bytes()?;
         let text = String::from_utf8(bytes).map_err(|error| self.garbled(error.as_bytes()))?;
         Ok(text.trim_end_matches('\n').to_owned())
     }
 
-    /// The path it printed.
+    /// The path in its output.
     pub fn path(&self) -> Result<PathBuf, GitError> {
         let mut bytes = self.bytes()?;
         if bytes.pop() != Some(b'\n') || bytes.is_empty() {
@@ -235,7 +233,7 @@ impl Call {
         Ok(OsString::from_vec(bytes).into())
     }
 
-    /// An answer that makes no sense.
+    /// The error for malformed output.
     pub fn garbled(&self, answer: &[u8]) -> GitError {
         let answer = String::from_utf8_lossy(answer);
         GitError::Garbled {
@@ -252,7 +250,7 @@ impl Call {
     }
 }
 
-/// The parts of an answer in which every part is ended by a zero byte.
+/// The parts of an output in which every part ends with a zero byte.
 pub(crate) fn parts(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes
         .strip_suffix(b"\0")
@@ -260,7 +258,7 @@ pub(crate) fn parts(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
         .flat_map(|bytes| bytes.split(|byte| *byte == 0))
 }
 
-/// A path as git gives it with `-z`.
+/// A path as git prints it with `-z`.
 pub(crate) fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
@@ -275,7 +273,7 @@ pub(crate) fn zero_ended<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<u
     bytes
 }
 
-/// A path in quotes, for the calls that read one path per line.
+/// A quoted path, for commands that read one path per line.
 pub(crate) fn quoted(path: &Path) -> Vec<u8> {
     let mut quoted = vec![b'"'];
     for byte in path.as_os_str().as_bytes() {

@@ -1,4 +1,4 @@
-//! How git is started: which program, with what environment, for how long.
+//! How git is started: program, environment, timeouts.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,12 +11,12 @@ use super::call::Call;
 use super::settings::Setting;
 use crate::command::Invocation;
 
-/// How much of an answer is read: a listing of some million files.
+/// How much output is read: a listing of several million files.
 const LIMIT: usize = 1024 * 1024 * 1024;
 
-/// What every call is told, whatever the user says.
+/// Settings for every command, whatever the user's configuration says.
 const SETTINGS: &[(&str, &str)] = &[
-    // No program of the repository runs, and none asks anybody anything.
+    // No program of the repository runs, and none prompts the user.
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.askPass", ""),
@@ -24,17 +24,17 @@ const SETTINGS: &[(&str, &str)] = &[
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("submodule.recurse", "false"),
-    // A change must not stay unseen, and history is what commits say it is.
+    // A change must not go unnoticed, and history is what the commits say.
     ("core.commitGraph", "false"),
     ("core.untrackedCache", "false"),
     ("core.trustctime", "true"),
     ("core.checkStat", "default"),
     ("core.ignoreStat", "false"),
-    // What is said to be saved survives a loss of power.
+    // What we report as saved survives a power loss.
     ("core.fsync", "all"),
 ];
 
-/// Who makes rescues; a person's name must not stand under what no person wrote.
+/// The author of rescues; a user's name must not be on commits that no user made.
 pub(crate) const IDENTITY: &[(&str, &str)] = &[
     ("GIT_AUTHOR_NAME", "orange"),
     ("GIT_AUTHOR_EMAIL", "orange@localhost"),
@@ -42,31 +42,31 @@ pub(crate) const IDENTITY: &[(&str, &str)] = &[
     ("GIT_COMMITTER_EMAIL", "orange@localhost"),
 ];
 
-/// How long each kind of call may take.
+/// The timeouts for each kind of command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
-    /// A look at what is on this machine.
+    /// Reading local state.
     pub look: Duration,
-    /// What reads or writes many files.
+    /// Reading or writing many files.
     pub work: Duration,
-    /// What uses the network.
+    /// Using the network.
     pub network: Duration,
-    /// A lock on the index, before it is looked at closely.
+    /// Waiting for a lock on the index, before its owner is checked.
     pub lock: Duration,
 }
 
-/// Variables by their names.
+/// Environment variables.
 pub(crate) type Variables = BTreeMap<OsString, OsString>;
 
-/// Everything that calls of git have in common.
+/// Everything that all git commands share.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     program: OsString,
     environment: Variables,
-    /// What git is told of a repository's settings.
+    /// The repository's settings that are passed to git.
     pub told: Vec<Setting>,
     pub timeouts: Timeouts,
-    /// Where directories of our own may be made, the best first.
+    /// Where we may create our own directories, in order of preference.
     pub folders: Vec<PathBuf>,
 }
 
@@ -93,7 +93,7 @@ impl Caller {
         }
     }
 
-    /// A call that finds out which repository a directory belongs to.
+    /// A command that finds out which repository a directory belongs to.
     pub fn discovering(&self, directory: &Path) -> Call {
         self.invoke(self.variables(&[]), directory)
     }

@@ -1,4 +1,4 @@
-//! Which repository a directory belongs to.
+//! Finds the repository that a directory belongs to.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::caller::Caller;
 use crate::git::GitError;
 
-/// Git's directory of a checkout, where that is plain to see: it is in the checkout itself, shared
-/// with nobody above it, and both are the person's own. Nothing where git has to be asked.
+/// The git directory of a checkout, in the simple case: it is inside the checkout itself, is not
+/// shared with a directory above it, and both belong to the user. `None` where git has to be asked.
 pub(crate) fn git_directory(checkout: &Path) -> Option<PathBuf> {
     let found = checkout.join(".git");
     let user = rustix::process::geteuid().as_raw();

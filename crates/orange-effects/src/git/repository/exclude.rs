@@ -1,4 +1,4 @@
-//! Files that no worktree of a repository is to track.
+//! Files that no worktree of a repository should track.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -8,8 +8,8 @@ use super::own::{LIMIT, read_file};
 use crate::git::{Git, GitError};
 
 impl Git {
-    /// Makes sure that files are ignored, each named by its path. The list is shared by all worktrees, and
-    /// people write in it: lines are only added, at its end.
+    /// Makes sure that files are ignored, each named by its path. All worktrees share the list, and
+    /// users edit it: lines are only appended.
     pub fn exclude(&self, files: &[&str]) -> Result<(), GitError> {
         let path = self.directory().join("info").join("exclude");
         let failed = GitError::system("write", &path);
@@ -32,7 +32,7 @@ impl Git {
         }
         let folder = self.directory().join("info");
         fs::create_dir_all(folder).map_err(&failed)?;
-        // Added in one piece, so that what others write meanwhile stays.
+        // Appended in one write, so that concurrent edits are kept.
         let file = OpenOptions::new().append(true).create(true).open(&path);
         let mut file = file.map_err(&failed)?;
         file.write_all(&more).map_err(&failed)?;

@@ -1,4 +1,4 @@
-//! A repository: found, called, its refs, its remote.
+//! A repository: how it is found and called, refs, remote.
 
 pub(crate) mod base;
 pub(crate) mod call;
@@ -27,9 +27,9 @@ use super::GitError;
 
 /// A repository.
 ///
-/// Git is called with a directory of our own in the place of the one that worktrees share, so that
-/// it reads none of the files there that agents can write; see `own.rs`. Open it anew for each
-/// effect: what is known of the configuration is what it was then.
+/// git is called with our own directory in place of the common directory, so that it reads none of
+/// the files there that agents can write; see `own.rs`. Open it again for each effect: the
+/// configuration is read only once, when it is opened.
 #[derive(Clone, Debug)]
 pub struct Git {
     pub(in crate::git) caller: Caller,
@@ -54,7 +54,7 @@ impl Git {
         Self::open_at(caller, directory)
     }
 
-    /// The repository with this directory of git's.
+    /// The repository with this git directory.
     pub(in crate::git) fn open_at(caller: Caller, directory: PathBuf) -> Result<Self, GitError> {
         let settings = Settings::read(&directory.join("config"))?;
         let own = OwnDirectory::make(&caller.folders, &directory, &settings.format())?;
@@ -67,7 +67,7 @@ impl Git {
             registered: None,
         };
         git.caller.told = git.settings.carried();
-        // A clone that lacks objects asks for them while it is looked at.
+        // A partial clone fetches missing objects while it is read.
         if let Some(remote) = git.settings.remote().filter(|it| it.promised.is_some()) {
             git.caller.told.extend(remote.settings());
         }
@@ -75,8 +75,8 @@ impl Git {
         Ok(git)
     }
 
-    /// Where the repository names a merge driver that the user does not have, both sides' changes
-    /// conflict: merging such a file as text is not what its attributes ask for.
+    /// Where the repository names a merge driver that the user does not have, changes on both sides
+    /// conflict: merging such a file as text is not what its attributes request.
     fn switch_off_merge_drivers(&mut self) -> Result<(), GitError> {
         let named = self.settings.names("merge", &[".driver"]);
         if named.is_empty() {
@@ -89,7 +89,7 @@ impl Git {
         Ok(())
     }
 
-    /// With these bounds: for local calls, for the network, for a lock that somebody holds.
+    /// Sets the timeouts: for local commands, for the network, for a lock held by another process.
     #[must_use]
     pub fn patience(mut self, local: Duration, network: Duration, lock: Duration) -> Self {
         self.caller.timeouts = Timeouts {
@@ -105,12 +105,12 @@ impl Git {
         self.settings.id_digits()
     }
 
-    /// The id that stands for nothing.
+    /// The null object id.
     pub(in crate::git) fn no_id(&self) -> String {
         "0".repeat(self.id_digits())
     }
 
-    /// The directory that all worktrees of the repository share.
+    /// The common directory that all worktrees of the repository share.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

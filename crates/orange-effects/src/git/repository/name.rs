@@ -4,26 +4,26 @@ use orange_engine::names::{BranchName, TaskId, WorkspaceName};
 
 use crate::git::GitError;
 
-/// How long a name may be; the file that holds a ref has this limit less some room for locks.
+/// The longest name; the file that holds a ref has this limit, minus some room for locks.
 const LONGEST: usize = 200;
 
-/// The branch of a task for which nobody named one.
+/// The branch of a task when the user named none.
 pub fn usual_branch(task: &TaskId) -> BranchName {
     BranchName::new(format!("orange-tasks/{task}"))
 }
 
-/// Whether git and the file system would take a branch's name for what it is.
+/// Checks that git and the file system accept a branch name as such.
 pub fn require_branch(branch: &BranchName) -> Result<(), GitError> {
     branch_ref(branch).map(drop)
 }
 
-/// The full ref of a branch, if git would take the name for nothing else.
+/// The full ref of a branch, if git cannot interpret the name as anything else.
 pub(crate) fn branch_ref(branch: &BranchName) -> Result<String, GitError> {
     require("a branch", branch.as_str(), is_ref)?;
     Ok(format!("refs/heads/{branch}"))
 }
 
-/// The task's part of a ref.
+/// A task id as a component of a ref.
 pub(crate) fn task_part(task: &TaskId) -> Result<&str, GitError> {
     let is_part = |text: &str| !text.contains('/') && is_ref(text);
     require("a task id", task.as_str(), is_part)?;
@@ -43,7 +43,7 @@ pub(crate) fn root_file(name: &str) -> Result<&str, GitError> {
     Ok(name)
 }
 
-/// A file anywhere in the repository that a line of ignored files can name as it is.
+/// A file anywhere in the repository whose path an exclude line can contain literally.
 pub(crate) fn tree_file(path: &str) -> Result<&str, GitError> {
     let is_path = |text: &str| text.split('/').all(|it| !it.is_empty() && is_plain(it));
     require("a file in the worktree", path, is_path)?;
@@ -78,7 +78,7 @@ fn require(
     })
 }
 
-/// Git's own rules for refs, and no name that an option or `HEAD` could be.
+/// git's own rules for refs, and no name that could be an option or `HEAD`.
 fn is_ref(text: &str) -> bool {
     let is_forbidden =
         |it: char| it.is_control() || matches!(it, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\');

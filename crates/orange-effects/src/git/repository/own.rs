@@ -1,10 +1,10 @@
-//! A git directory of orange's own, beside the repository's.
+//! orange's own git directory, used instead of the repository's.
 //!
 //! Agents can write all of `.git`: its configuration, `info/attributes`, `info/grafts`, the
-//! `commondir` of a worktree. Git finds those files in the directory that worktrees share, so it
-//! is told to take this one instead: objects, refs and reflogs are links to the repository's, the
-//! configuration is ours, and the rest is not there. It lives as long as the [`crate::git::Git`] that
-//! made it; what a killed process left is removed by a later one.
+//! `commondir` of a worktree. git reads those files from the common directory, so we make it use
+//! this one instead: objects, refs and reflogs are links to the repository's, the configuration is
+//! ours, and the rest does not exist. It lives as long as the [`crate::git::Git`] that created it;
+//! a later process removes what a killed one left.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -16,20 +16,20 @@ use rustix::fs::OFlags;
 
 use crate::git::GitError;
 
-/// What is the repository's: files, which may appear later, and folders.
+/// The links to the repository: files, which may appear later, and directories.
 const FILES: [&str; 3] = ["packed-refs", "shallow", "worktrees"];
 const FOLDERS: [&str; 4] = ["objects", "refs", "logs", "reftable"];
 
-/// No list of ignored files is larger.
+/// Upper bound on a list of ignored files.
 pub(crate) const LIMIT: u64 = 16 * 1024 * 1024;
 
-/// Makes the names of one process differ.
+/// Makes the names of one process unique.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// Whether this process has looked for what others left.
+/// Whether this process has cleaned up after killed ones.
 static HAS_TIDIED: AtomicBool = AtomicBool::new(false);
 
-/// The directory; it goes with its owner.
+/// The directory; it is removed with its owner.
 #[derive(Debug)]
 pub(crate) struct OwnDirectory {
     path: PathBuf,
@@ -39,7 +39,7 @@ pub(crate) struct OwnDirectory {
 }
 
 impl OwnDirectory {
-    /// Makes one for a repository in the first of these folders that can be written.
+    /// Creates one for a repository in the first writable of these directories.
     pub fn make(folders: &[PathBuf], repository: &Path, format: &str) -> Result<Self, GitError> {
         let mut failed = None;
         for folder in folders {
@@ -69,7 +69,7 @@ impl OwnDirectory {
             let lock = folder.join(name);
             let mut options = OpenOptions::new();
             match options.write(true).create_new(true).mode(0o600).open(&lock) {
-                // A process of this number was killed; its directory waits to be tidied.
+                // A process with this pid was killed; its directory is yet to be cleaned up.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 held => {
                     let held = held?;
@@ -112,12 +112,12 @@ impl OwnDirectory {
     pub fn take_excludes(&self, repository: &Path) -> Result<(), GitError> {
         let theirs = repository.join("info").join("exclude");
         let ours = self.path.join("info").join("exclude");
-        // One that is no file excludes nothing; git would wait for a pipe.
+        // An entry that is not a regular file excludes nothing; git would block on a pipe.
         let text = read_file(&theirs, LIMIT).unwrap_or_default();
         fs::write(&ours, text.unwrap_or_default()).map_err(GitError::system("write", &ours))
     }
 
-    /// A folder for what nobody needs afterwards.
+    /// A directory for temporary files.
     pub fn scratch(&self) -> Result<PathBuf, GitError> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = self.path.join(format!("scratch-{number}"));
@@ -133,7 +133,7 @@ impl Drop for OwnDirectory {
     }
 }
 
-/// Removes what killed processes left: nobody holds their locks.
+/// Removes what killed processes left: their locks are free.
 fn tidy(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
@@ -149,7 +149,7 @@ fn tidy(folder: &Path) {
     }
 }
 
-/// What a file holds, if it is one: nothing is waited for. Nothing when there is none.
+/// The content of a regular file, without blocking; `None` when there is none.
 pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut options = OpenOptions::new();
     let flags = OFlags::NONBLOCK.bits().cast_signed();

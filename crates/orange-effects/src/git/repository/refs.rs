@@ -1,4 +1,4 @@
-//! What refs say: from git's files where they tell, else from git.
+//! Reads refs from git's files where possible, else from git.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,13 +10,13 @@ use orange_engine::names::{BranchName, CommitId};
 use super::own::read_file;
 use crate::git::{Git, GitError};
 
-/// Where refs are that have no file of their own.
+/// Where git stores refs that have no file.
 const PACKED: &str = "packed-refs";
 
-/// Neither that nor the file of a ref is larger.
+/// Upper bound on that file and on the file of a ref.
 const LIMIT: u64 = 1024 * 1024 * 1024;
 
-/// What is known of some refs.
+/// The values of some refs.
 #[derive(Debug, Default)]
 pub(crate) struct Refs {
     pub commits: BTreeMap<String, CommitId>,
@@ -24,7 +24,7 @@ pub(crate) struct Refs {
 }
 
 impl Git {
-    /// Looks at refs by their full names; those that do not exist are not in the answer.
+    /// Reads refs by their full names; the result omits those that do not exist.
     pub(crate) fn refs(&self, names: &[String]) -> Result<Refs, GitError> {
         match self.refs_in_files(names) {
             Some(refs) => Ok(refs),
@@ -42,7 +42,7 @@ impl Git {
             let [name, commit, target] = row else {
                 continue;
             };
-            // A name also stands for everything below it.
+            // A name also matches everything below it.
             if names.iter().any(|wanted| wanted == name) {
                 refs.commits
                     .insert((*name).to_owned(), CommitId::new(commit));
@@ -55,8 +55,8 @@ impl Git {
         Ok(refs)
     }
 
-    /// The same in git's own order: a ref's file, and then the packed ones, which are written
-    /// before such a file goes away. Nothing where they leave a doubt.
+    /// The same from files, in git's own order: a ref's file, and then the packed refs, which git
+    /// writes before it removes such a file. `None` when in doubt.
     fn refs_in_files(&self, names: &[String]) -> Option<Refs> {
         if !self.settings.has_plain_files() {
             return None;
@@ -87,7 +87,7 @@ impl Git {
         Some(refs)
     }
 
-    /// Whether there is certainly no ref below a name that ends in `/`.
+    /// Whether there is certainly no ref below a prefix that ends in `/`.
     pub(crate) fn has_no_ref_below(&self, prefix: &str) -> bool {
         let is_empty = || {
             let folder = self.directory().join(prefix);
@@ -105,7 +105,7 @@ impl Git {
         String::from_utf8(packed.unwrap_or_default()).ok()
     }
 
-    /// The branch and the commit that a HEAD names, of which it has one; nothing in doubt.
+    /// The branch or the commit that a HEAD names; `None` when in doubt.
     pub(crate) fn head_in_file(
         &self,
         directory: &Path,
@@ -129,7 +129,7 @@ impl Git {
     }
 }
 
-/// What a file holds; nothing when there is none, or a folder with refs of longer names.
+/// The content of a file; `None` when there is none, or a directory with refs of longer names.
 fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
     if path.is_dir() {
         return Ok(None);

@@ -1,20 +1,20 @@
-//! The remote, used only at the address that was registered.
+//! The remote, used only at its registered address.
 //!
-//! Agents can write the configuration that says where a remote is. What it said when the project
-//! was registered is recorded, without passwords; while it says anything else, the remote is
-//! neither asked nor given anything.
+//! Agents can write the configuration that says where a remote is. Its address at the time the
+//! project was registered is recorded, without passwords; while the configuration says anything
+//! else, we neither fetch from the remote nor push to it.
 
 use std::fmt;
 
 use super::settings::Remote;
 use crate::git::{Git, GitError};
 
-/// Where a remote is; no password is part of it.
+/// The address of a remote, without passwords.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteAddress {
-    /// Where it is asked.
+    /// The address to fetch from.
     pub fetch: String,
-    /// Where pushes go, if that is elsewhere.
+    /// The address to push to, if it differs.
     pub push: Option<String>,
 }
 
@@ -45,30 +45,30 @@ impl RemoteAddress {
 }
 
 impl Git {
-    /// With what is recorded about the remote of a project, which may be that there is none.
+    /// Sets the recorded remote of a project, which may be none.
     #[must_use]
     pub fn with_registered_remote(mut self, project: &str, address: Option<RemoteAddress>) -> Self {
         let project = project.to_owned();
         self.registered = Some(Registered { project, address });
         if self.remote().is_err() {
-            // Objects that are missing here are not looked for elsewhere either.
+            // Objects that are missing here are not fetched from elsewhere either.
             let told = &mut self.caller.told;
             told.retain(|(key, _)| !key.starts_with("remote."));
         }
         self
     }
 
-    /// Where the repository's configuration says that the remote is, without passwords.
+    /// The address of the remote in the repository's configuration, without passwords.
     pub fn remote_address(&self) -> Option<RemoteAddress> {
         self.settings.remote().as_ref().map(RemoteAddress::of)
     }
 
-    /// The name under which what is known of the remote is kept.
+    /// The name of the remote, under which its tracking refs are stored.
     pub(crate) fn remote_name(&self) -> Option<String> {
         self.settings.remote().map(|remote| remote.name)
     }
 
-    /// The remote, if there is one; an error while it is another than the registered one.
+    /// The remote, if there is one; an error while it differs from the registered one.
     pub(crate) fn remote(&self) -> Result<Option<Remote>, GitError> {
         let remote = self.settings.remote();
         let now = remote.as_ref().map(RemoteAddress::of);
@@ -94,7 +94,7 @@ impl Git {
     }
 }
 
-/// An address without the password in it; a name that goes with a password goes too, because many
+/// An address without its password; a user name beside a password is removed too, because many
 /// tokens are given as names.
 pub fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else {

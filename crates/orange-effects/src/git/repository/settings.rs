@@ -1,8 +1,8 @@
-//! What a repository's configuration says that git may be told.
+//! Which settings of a repository's configuration are passed to git.
 //!
 //! Agents can write that configuration, so git itself never reads it (see `own.rs`). It is read
 //! here, as data: one file, no includes, and of it only settings that describe the repository.
-//! Nothing that names a program, an address to rewrite or another file is passed on.
+//! Nothing that names a program, a URL rewrite or another file is passed on.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,10 +13,10 @@ use super::remote::without_password;
 use super::settings_text::parse;
 use crate::git::GitError;
 
-/// No configuration is larger.
+/// Upper bound on a configuration's size.
 const LIMIT: u64 = 4 * 1024 * 1024;
 
-/// Settings that say how files are on this disk, and nothing else.
+/// Settings that describe how files are stored on this disk, and nothing else.
 const CARRIED: &[&str] = &[
     "core.autocrlf",
     "core.eol",
@@ -30,7 +30,7 @@ const CARRIED: &[&str] = &[
     "core.symlinks",
 ];
 
-/// Settings that say whose commits these are.
+/// Settings for the author and committer.
 const IDENTITY: &[&str] = &[
     "author.email",
     "author.name",
@@ -43,25 +43,25 @@ const IDENTITY: &[&str] = &[
 /// A setting: `section.key` or `section.subsection.key`, and its value.
 pub(crate) type Setting = (String, String);
 
-/// What a repository's configuration says.
+/// The content of a repository's configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     all: Vec<Setting>,
 }
 
-/// A remote, as the repository's configuration has it.
+/// A remote, as the repository's configuration defines it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Remote {
     pub name: String,
     pub url: String,
-    /// Where pushes go, if that is another address.
+    /// The address to push to, if it differs.
     pub push_url: Option<String>,
-    /// Whether objects that are missing here can be had there, and which were left out.
+    /// For a partial clone, the filter: missing objects can be fetched from this remote.
     pub promised: Option<String>,
 }
 
 impl Remote {
-    /// What git is told about it, and nothing else.
+    /// The settings that are passed to git about it, and nothing else.
     pub fn settings(&self) -> Vec<Setting> {
         let name = &self.name;
         let tracked = format!("+refs/heads/*:refs/remotes/{name}/*");
@@ -77,13 +77,13 @@ impl Remote {
             .collect()
     }
 
-    /// What it is called, and where pushes go.
+    /// Its name and the address to push to.
     pub fn told(&self) -> String {
         let address = self.push_url.as_ref().unwrap_or(&self.url);
         format!("{} ({})", self.name, without_password(address))
     }
 
-    /// Whether a program other than git itself may be asked for the way there.
+    /// Whether git may use ssh to reach it.
     pub fn uses_ssh(&self) -> bool {
         let is_ssh = |url: &str| {
             let is_known = ["http://", "https://", "file://", "git://", "/", "."]
@@ -96,7 +96,7 @@ impl Remote {
 }
 
 impl Settings {
-    /// Reads a configuration file; nothing is set where there is none.
+    /// Reads a configuration file; a missing one is empty.
     pub fn read(path: &Path) -> Result<Self, GitError> {
         let bytes = read_file(path, LIMIT).map_err(GitError::system("read", path))?;
         let text = bytes.unwrap_or_default();
@@ -108,7 +108,7 @@ impl Settings {
         Ok(Self { all })
     }
 
-    /// With what another file says, which wins.
+    /// Adds the settings of another file, which take precedence.
     pub fn and(mut self, other: Self) -> Self {
         self.all.extend(other.all);
         self
@@ -126,23 +126,23 @@ impl Settings {
             .collect()
     }
 
-    /// What git is told about the files of the repository.
+    /// The settings about the repository's files that are passed to git.
     pub fn carried(&self) -> Vec<Setting> {
         self.listed(CARRIED)
     }
 
-    /// Whose name stands under commits, if the repository says so.
+    /// The author of commits, if the repository sets one.
     pub fn identity(&self) -> Vec<Setting> {
         self.listed(IDENTITY)
     }
 
-    /// Whether each worktree may have settings of its own.
+    /// Whether each worktree may have its own settings.
     pub fn has_worktree_settings(&self) -> bool {
         self.last("extensions.worktreeconfig")
             .is_some_and(|it| it != "false")
     }
 
-    /// Whether only a part of the files is wanted.
+    /// Whether it is a sparse checkout.
     pub fn is_sparse(&self) -> bool {
         let said = self.last("core.sparsecheckout");
         said.is_some_and(|it| {
@@ -153,7 +153,7 @@ impl Settings {
         })
     }
 
-    /// How many digits an id has; it depends on the repository's hash.
+    /// The length of an object id, which depends on the repository's hash.
     pub fn id_digits(&self) -> usize {
         match self.last("extensions.objectformat") {
             Some("sha256") => 64,
@@ -161,7 +161,7 @@ impl Settings {
         }
     }
 
-    /// The configuration of a directory of our own: only what says how the repository is stored.
+    /// The configuration for our own directory: only what describes how the repository is stored.
     pub fn format(&self) -> String {
         let version = self.last("core.repositoryformatversion").unwrap_or("0");
         let version: u32 = version.parse().unwrap_or(u32::MAX);
@@ -171,7 +171,7 @@ impl Settings {
                 continue;
             };
             let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
-            // Where a worktree's own settings are is no part of how the repository is stored.
+            // A worktree's own settings are not part of how the repository is stored.
             if name == "worktreeconfig" || !value.chars().all(is_plain) {
                 continue;
             }
@@ -180,8 +180,8 @@ impl Settings {
         text
     }
 
-    /// Whether the repository keeps its refs and worktrees in the files that every git knows:
-    /// nothing about it is newer than they are, and no setting leads elsewhere.
+    /// Whether the repository stores its refs and worktrees in the files that every git knows: it
+    /// uses no newer format, and no setting points elsewhere.
     pub fn has_plain_files(&self) -> bool {
         let is_plain = |(key, value): &Setting| match key.as_str() {
             "core.repositoryformatversion" => matches!(value.as_str(), "0" | "1"),
@@ -198,7 +198,7 @@ impl Settings {
         self.last("core.repositoryformatversion").is_some() && self.all.iter().all(is_plain)
     }
 
-    /// The remote that is asked: `origin`, or the only one.
+    /// The remote to use: `origin`, or the only one.
     pub fn remote(&self) -> Option<Remote> {
         let name = |(key, _): &Setting| {
             let name = key.strip_prefix("remote.")?.strip_suffix(".url")?;
@@ -223,7 +223,7 @@ impl Settings {
         })
     }
 
-    /// The names for which the repository defines something of a section, by the keys' ends.
+    /// The names that the repository defines in a section, for keys with these endings.
     pub fn names(&self, section: &str, ends: &[&str]) -> BTreeSet<String> {
         let name = |(key, _): &Setting| {
             let rest = key.strip_prefix(section)?.strip_prefix('.')?;

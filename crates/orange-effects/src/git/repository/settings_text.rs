@@ -1,12 +1,12 @@
-//! Reads the text of a git configuration file.
+//! Parses a git configuration file.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use super::settings::Setting;
 
-/// Every setting in the order of the file, sections and keys in lower case; or the line that git
-/// would not understand either.
+/// Every setting in file order, sections and keys in lower case; or the number of the line that git
+/// would reject too.
 pub(crate) fn parse(text: &str) -> Result<Vec<Setting>, usize> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let text = text.replace("\r\n", "\n");
@@ -17,7 +17,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Setting>, usize> {
     reader.settings().map_err(|Garbled| reader.line)
 }
 
-/// The text makes no sense here.
+/// The text is malformed here.
 struct Garbled;
 
 struct Reader<'a> {
@@ -67,7 +67,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Letters, digits and some others.
+    /// Letters, digits and these other characters.
     fn word(&mut self, others: &str) -> String {
         let mut word = String::new();
         while let Some(next) = self.rest.peek().copied() {
@@ -80,7 +80,7 @@ impl Reader<'_> {
         word
     }
 
-    /// What stands between brackets; a name in quotes keeps its case.
+    /// The name between brackets; a quoted part keeps its case.
     fn section(&mut self) -> Result<String, Garbled> {
         let mut section = self.word("-.").to_ascii_lowercase();
         if section.is_empty() {
@@ -108,7 +108,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a key is set to; one without a value is true.
+    /// The value of a key; one without a value is true.
     fn value(&mut self) -> Result<String, Garbled> {
         self.skip_blanks();
         match self.rest.peek() {
@@ -121,7 +121,7 @@ impl Reader<'_> {
         };
         self.skip_blanks();
         let mut value = String::new();
-        // Blanks at the end do not count, unless they are in quotes.
+        // Trailing blanks do not count, unless they are quoted.
         let mut length = 0;
         let mut is_quoted = false;
         loop {

@@ -1,4 +1,4 @@
-//! Calls of git in a worktree.
+//! git commands in a worktree.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,12 +7,12 @@ use super::Worktree;
 use crate::git::repository::call::Call;
 
 impl Worktree<'_> {
-    /// A call in the worktree, which cannot mean any other.
+    /// A command in the worktree, which cannot act on any other.
     pub(crate) fn call<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
         self.invoke(&[], words)
     }
 
-    /// The same, allowed to note in the index what it has found out, if nobody else has it locked.
+    /// The same, allowed to update the index with its findings, if no other process has it locked.
     pub(crate) fn call_noting<A: AsRef<OsStr>>(&self, words: impl IntoIterator<Item = A>) -> Call {
         self.invoke(&[("GIT_OPTIONAL_LOCKS", "1".as_ref())], words)
     }
@@ -26,7 +26,7 @@ impl Worktree<'_> {
         self.invoke(&[("GIT_INDEX_FILE", index.as_os_str())], words)
     }
 
-    /// The same, with the attributes of a commit; a git before 2.41 takes those of the worktree.
+    /// The same, with the attributes of a commit; git before 2.41 uses the worktree's.
     pub(crate) fn call_as_of<A: AsRef<OsStr>>(
         &self,
         commit: &str,

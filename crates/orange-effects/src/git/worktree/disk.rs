@@ -1,4 +1,4 @@
-//! What the files of a worktree are, by their hashes.
+//! The files of a worktree, by their hashes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use crate::git::repository::call::{Call, quoted};
 use crate::git::{GitError, Worktree};
 use crate::place::{Kind, Place};
 
-/// How often files that change under our hands are looked at again.
+/// How often files that change meanwhile are read again.
 const LOOKS: usize = 3;
 
-/// What is on the disk at a path.
+/// What is on disk at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Absent,
@@ -20,7 +20,7 @@ pub(crate) enum Found {
     Other,
 }
 
-/// Whether contents are also put into the repository.
+/// Whether contents are also written to the repository.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
     Hash,
@@ -28,7 +28,7 @@ pub(crate) enum Keep {
 }
 
 impl Worktree<'_> {
-    /// What is on the disk at these paths, byte for byte: no filter changes anything.
+    /// What is on disk at these paths, byte for byte: no filter applies.
     pub(crate) fn on_disk(
         &self,
         paths: &BTreeSet<PathBuf>,
@@ -38,7 +38,7 @@ impl Worktree<'_> {
         let mut looks = 1;
         loop {
             match self.look_at(&place, paths, keep) {
-                // A file that went between two looks is none that cannot be read.
+                // A file that vanished meanwhile is not unreadable, so look again.
                 Err(_) if looks < LOOKS => looks += 1,
                 found => return found,
             }
@@ -84,8 +84,8 @@ impl Worktree<'_> {
         Ok(found)
     }
 
-    /// What git would make of these files if they were added: filters and line ends are undone.
-    /// Which of them apply is what the worktree says, or what a commit said that it was on.
+    /// The hashes that `git add` would give these files: filters and line endings are normalized.
+    /// The attributes are the worktree's, or those of a commit that it was on.
     pub(crate) fn as_added(
         &self,
         files: &[&Path],
@@ -99,7 +99,7 @@ impl Worktree<'_> {
         hashes(call, files.iter().copied())
     }
 
-    /// Puts files from anywhere into the repository.
+    /// Writes files from anywhere into the repository.
     pub(crate) fn write_files(&self, files: &[PathBuf]) -> Result<Vec<String>, GitError> {
         let call = self.call(["hash-object", "-w", "--no-filters", "--stdin-paths"]);
         hashes(call, files.iter().map(PathBuf::as_path))

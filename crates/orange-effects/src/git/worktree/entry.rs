@@ -8,10 +8,10 @@ use crate::git::{Git, GitError};
 
 pub(crate) use crate::place::{EXECUTABLE, FILE, LINK};
 
-/// A repository inside, of which only the commit is known.
+/// A nested repository, of which only the commit is known.
 pub(crate) const REPOSITORY: u32 = 0o160_000;
 
-/// Kind and content, the content by its hash.
+/// Mode and content, the content by its hash.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub mode: u32,
@@ -28,9 +28,9 @@ pub(crate) struct Indexed {
     pub entry: Entry,
     /// 0, or 1 to 3 while a merge is not resolved.
     pub stage: u8,
-    /// Whether somebody told git not to look at the file.
+    /// Whether git was told to assume that the file is unchanged.
     pub is_hidden: bool,
-    /// Whether the file is not expected on the disk.
+    /// Whether the file is not expected on disk.
     pub is_skipped: bool,
 }
 
@@ -85,7 +85,7 @@ fn split<'a>(call: &Call, part: &'a [u8]) -> Result<(Vec<&'a str>, PathBuf), Git
 
 fn entry(call: &Call, mode: &str, id: &str) -> Result<Entry, GitError> {
     let mode = u32::from_str_radix(mode, 8).map_err(|_| call.garbled(mode.as_bytes()))?;
-    // Old repositories have files that a group may write; the disk never says so.
+    // Old repositories have group-writable files; on disk that mode never occurs.
     let mode = match mode {
         0o100_664 => FILE,
         mode => mode,

@@ -1,4 +1,4 @@
-//! What gates and people ask about a branch and its worktree.
+//! Facts about a branch and its worktree, for gates and users.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,35 +10,35 @@ use orange_engine::names::{BranchName, CommitId};
 use crate::git::repository::name::root_file;
 use crate::git::{Git, GitError, Head, Operation, Worktree};
 
-/// About what facts are wanted.
+/// What to gather facts about.
 #[derive(Clone, Copy, Debug)]
 pub struct AskFacts<'a> {
     /// The task's branch.
     pub branch: &'a BranchName,
     pub default: &'a BranchName,
-    /// What the task's file is called.
+    /// The name of the task's file.
     pub task_file: &'a str,
-    /// A commit whose place is wanted too.
+    /// A commit whose relation to the branch is also requested.
     pub named: Option<&'a CommitId>,
 }
 
-/// How a worktree stands.
+/// The state of a worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     pub head: Head,
-    /// What somebody began and did not end.
+    /// Operations that were begun and not finished.
     pub operations: Vec<Operation>,
-    /// The branch that an operation in progress is about.
+    /// The branch of an operation in progress.
     pub operation_branch: Option<BranchName>,
     /// Files that differ from HEAD, untracked ones included, ignored ones not.
     pub changes: Vec<PathBuf>,
-    /// Submodules with work of their own.
+    /// Submodules with uncommitted work.
     pub dirty_submodules: Vec<PathBuf>,
-    /// Repositories inside that are no submodules.
+    /// Nested repositories that are not submodules.
     pub repositories: Vec<PathBuf>,
-    /// Whether only a part of the files is wanted here.
+    /// Whether it is a sparse checkout.
     pub is_sparse: bool,
-    /// Whether history is cut off somewhere, so that counts may be too small.
+    /// Whether history is shallow, so that counts may be too small.
     pub is_shallow: bool,
 }
 
@@ -51,7 +51,7 @@ impl Condition {
             && self.repositories.is_empty()
     }
 
-    /// What the worktree has besides a branch's commit.
+    /// What the worktree has beyond a branch's commit.
     fn unclean(&self, branch: &BranchName, commit: &CommitId) -> Unclean {
         let shown = |path: &PathBuf| path.to_string_lossy().escape_debug().to_string();
         let operations = self.operations.iter();
@@ -63,7 +63,7 @@ impl Condition {
             let path = shown(it);
             format!("`{path}` is a repository of its own, which no commit of the branch has")
         });
-        // Another name for the same commit has nothing of its own.
+        // Another branch at the same commit has no work of its own.
         let elsewhere = (self.head.commit() != Some(commit)).then(|| {
             let on = match self.head.branch() {
                 Some(found) => format!("`{found}`"),
@@ -80,7 +80,7 @@ impl Condition {
 }
 
 impl Worktree<'_> {
-    /// Looks how it stands.
+    /// Reads its state.
     pub fn condition(&self) -> Result<Condition, GitError> {
         let look = self.look()?;
         Ok(Condition {
@@ -95,7 +95,7 @@ impl Worktree<'_> {
         })
     }
 
-    /// Gathers what the gates ask, all for the branch's present commit.
+    /// Gathers the facts that gates need, all for the branch's current commit.
     pub fn facts(&self, ask: &AskFacts<'_>) -> Result<GitFacts, GitError> {
         let condition = self.condition()?;
         let is_staged = self.is_staged(root_file(ask.task_file)?)?;
@@ -116,7 +116,7 @@ impl Worktree<'_> {
 }
 
 impl Git {
-    /// What the gates ask about a branch that no worktree is on: nothing is uncommitted then.
+    /// The facts for a branch that no worktree is on: nothing is uncommitted then.
     pub fn facts(&self, ask: &AskFacts<'_>) -> Result<GitFacts, GitError> {
         self.facts_of(ask, None, false)
     }
@@ -162,7 +162,7 @@ impl Git {
         })
     }
 
-    /// How a commit relates to the branch's and to the default branch's; one that is gone is part
+    /// How a commit relates to the branch's and to the default branch's; a missing commit is part
     /// of neither.
     fn named(
         &self,
@@ -186,7 +186,7 @@ impl Git {
     }
 
     pub fn commit_named(&self, text: &str) -> Result<Option<CommitId>, GitError> {
-        // A text that begins like an option names nothing.
+        // A text that starts like an option names no commit.
         if text.is_empty() || text.starts_with('-') {
             return Ok(None);
         }
@@ -208,7 +208,7 @@ impl Git {
         Ok(!call.bytes()?.is_empty())
     }
 
-    /// Whether a range has a commit, or one that touches a file.
+    /// Whether a range has any commit, or one that changes a file.
     pub(crate) fn commits_between(
         &self,
         from: &CommitId,

@@ -1,4 +1,4 @@
-//! Files that an agent is given in its worktree.
+//! Writes files for an agent into its worktree.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -9,16 +9,16 @@ use super::entry::FILE;
 use crate::git::{Git, GitError};
 use crate::place::{Kind, Place};
 
-/// What each such file says first. One that does not is somebody else's, and stays.
+/// The first line of each such file. A file without it is not ours, and stays.
 const MARK: &str = "Written by orange. What is changed here is lost.\n";
 
-/// No such file is larger.
+/// Upper bound on such a file's size.
 const LARGEST: u64 = 256 * 1024;
 
 impl Git {
-    /// Makes sure that the worktree holds these files, and that git ignores them. A file of that
-    /// name which orange did not write is not touched, and stands in the way of one that is needed.
-    /// Whether all of them are there.
+    /// Makes sure that the worktree has these files, and that git ignores them. A file with such a
+    /// name that orange did not write is not changed; for a required file that is an error. Returns
+    /// whether all of them are there.
     pub fn give(&self, worktree: &Path, files: &[HarnessFile]) -> Result<bool, GitError> {
         if files.is_empty() {
             return Ok(true);
@@ -38,7 +38,7 @@ impl Git {
     }
 }
 
-/// The text below the mark, as a comment of its kind of file.
+/// The text below the mark, which is a comment in the file's format.
 fn marked(path: &Path, text: &str) -> String {
     let is_json = path.extension().is_some_and(|it| it == "json");
     let sign = if is_json { "//" } else { "#" };
@@ -53,7 +53,7 @@ fn give(place: &Place, path: &Path, text: &str) -> io::Result<()> {
         if found == text {
             return Ok(());
         }
-        // A life that ended while it wrote leaves the beginning of one of ours.
+        // A process that died while writing leaves the beginning of one of our files.
         let mark = marked(path, "");
         if !found.starts_with(&mark) && !mark.starts_with(&found) {
             return Err(in_the_way());

@@ -1,7 +1,7 @@
-//! Ignored files of a worktree: counted, and set aside.
+//! Ignored files of a worktree: counted, and moved aside.
 //!
-//! No commit holds them, so nothing here deletes: they are moved, whole, to a directory of their
-//! own on the same disk.
+//! No commit contains them, so nothing here deletes: they are moved, whole, to a separate directory
+//! on the same disk.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,16 @@ use crate::git::repository::call::{parts, path};
 use crate::git::{GitError, Worktree};
 use crate::place::{Kind, Place};
 
-/// A file that git ignores, or a directory of which it ignores everything.
+/// A file that git ignores, or a directory that it ignores completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
-    /// Where it is, below the worktree.
+    /// Its path relative to the worktree.
     pub path: PathBuf,
-    /// How much it holds.
     pub bytes: u64,
 }
 
 impl Worktree<'_> {
-    /// What git ignores here, directories as one.
+    /// The entries that git ignores here; a fully ignored directory is one entry.
     pub fn ignored_entries(&self) -> Result<Vec<Ignored>, GitError> {
         let words = ["ls-files", "-z", "--others", "--ignored", "--directory"];
         let said = self.call(words).and(["--exclude-standard"]).bytes()?;
@@ -41,7 +40,7 @@ impl Worktree<'_> {
             Kind::Absent => Vec::new(),
             Kind::Entry(_) | Kind::Other => vec![path.to_owned()],
         };
-        // What goes while it is counted counts nothing.
+        // A file that vanishes while it is counted counts as nothing.
         let sizes = files.iter().filter_map(|file| {
             let found = fs::symlink_metadata(self.path().join(file));
             found.ok().map(|found| found.len())
@@ -49,9 +48,9 @@ impl Worktree<'_> {
         Ok(sizes.sum())
     }
 
-    /// Moves what git ignores into a directory that nobody else uses; those that were moved.
+    /// Moves ignored entries into a directory that no other process uses; returns those that moved.
     ///
-    /// Whoever is killed leaves some here and some there, and every byte in one of the two.
+    /// If this is killed midway, every file is in one of the two places.
     pub fn set_aside(&self, entries: &[Ignored], folder: &Path) -> Result<Vec<PathBuf>, GitError> {
         fs::create_dir_all(folder).map_err(GitError::system("make", folder))?;
         let from = self.place()?;

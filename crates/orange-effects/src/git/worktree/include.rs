@@ -1,4 +1,4 @@
-//! Copies what `.worktreeinclude` names from the person's checkout into a worktree.
+//! Copies files listed in `.worktreeinclude` from the user's checkout.
 //!
 //! Only files that git ignores on both sides are copied, so that no secret can be committed by
 //! accident. Nothing is replaced, and no link is followed on either side.
@@ -16,28 +16,28 @@ use crate::git::repository::call::{parts, path, zero_ended};
 use crate::git::{GitError, Worktree};
 use crate::place::{Kind, Place};
 
-/// The file that names them, in the syntax of `.gitignore`, at the root of the checkout.
+/// The list, in the syntax of `.gitignore`, at the root of the checkout.
 const FILE: &str = ".worktreeinclude";
 
-/// Under which name a copy is made before it is moved to its place.
+/// The temporary name of a copy before it is moved into place.
 const COPY: &str = "copy";
 
-/// What was copied.
+/// The result of copying.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Included {
     /// The files that are new in the worktree.
     pub copied: Vec<PathBuf>,
-    /// What is named and was not copied: not ignored in the worktree, behind a link, a link that
-    /// leads outside, or no file.
+    /// Listed but not copied: not ignored in the worktree, behind a link, a link that points
+    /// outside, or not a file.
     pub left_out: Vec<PathBuf>,
 }
 
 impl Worktree<'_> {
-    /// Copies what the checkout's `.worktreeinclude` names; `incoming` is a directory on the
-    /// worktree's disk that nobody else uses.
+    /// Copies what the checkout's `.worktreeinclude` lists; `incoming` is a directory on the
+    /// worktree's disk that no other process uses.
     ///
-    /// Repeating it is safe: what is there stays as it is, and a copy that was cut short by a
-    /// death never reached its place.
+    /// Safe to repeat: existing files are not changed, and an incomplete copy of a killed process
+    /// never reached its place.
     pub fn include(&self, checkout: &Worktree<'_>, incoming: &Path) -> Result<Included, GitError> {
         let from = checkout.place()?;
         let list = Path::new(FILE);
@@ -80,12 +80,12 @@ impl Worktree<'_> {
         Ok(included)
     }
 
-    /// Those of the paths that git ignores here.
+    /// The paths among these that git ignores here.
     fn ignored(&self, paths: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, GitError> {
         if paths.is_empty() {
             return Ok(BTreeSet::new());
         }
-        // This command takes no literal paths; none is taken for a pattern if it begins like this.
+        // This command does not accept literal paths; with this prefix none is parsed as a pattern.
         let dotted: Vec<PathBuf> = paths.iter().map(|it| Path::new(".").join(it)).collect();
         let input = zero_ended(dotted.iter().map(PathBuf::as_path));
         let call = self.call(["--no-literal-pathspecs", "check-ignore", "-z", "--stdin"]);
@@ -96,7 +96,7 @@ impl Worktree<'_> {
     }
 }
 
-/// The directory through which copies arrive whole.
+/// The directory in which copies are completed before they are moved into place.
 struct Incoming {
     path: PathBuf,
     place: Place,
@@ -107,7 +107,7 @@ impl Incoming {
         let failed = GitError::system("make", path);
         fs::create_dir_all(path).map_err(&failed)?;
         let place = Place::open(path).map_err(&failed)?;
-        // Whoever was killed left the beginning of a copy; the file itself is in the checkout.
+        // A killed process left an incomplete copy; the file itself is in the checkout.
         place.remove(Path::new(COPY)).map_err(&failed)?;
         Ok(Self {
             path: path.to_owned(),
@@ -115,7 +115,7 @@ impl Incoming {
         })
     }
 
-    /// Copies one file or link; whether it could be.
+    /// Copies one file or link; returns whether that was possible.
     fn copy(&self, from: &Place, to: &Place, path: &Path) -> io::Result<bool> {
         match from.kind(path)? {
             Kind::Entry(LINK) => {
@@ -151,7 +151,7 @@ impl Incoming {
     }
 }
 
-/// Lets both files share their blocks, where the file system can.
+/// Makes both files share their blocks, where the file system supports it.
 #[cfg(target_os = "linux")]
 fn is_cloned(source: &File, copy: &File) -> bool {
     rustix::fs::ioctl_ficlone(copy, source).is_ok()
@@ -162,7 +162,7 @@ fn is_cloned(_source: &File, _copy: &File) -> bool {
     false
 }
 
-/// Whether something that is no directory stands on the way to a path.
+/// Whether a parent of a path exists and is not a directory.
 fn is_behind_something(place: &Place, path: &Path) -> io::Result<bool> {
     for above in path.ancestors().skip(1) {
         if above.as_os_str().is_empty() {
@@ -175,7 +175,7 @@ fn is_behind_something(place: &Place, path: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Whether a link at a path leads to somewhere below the same root, read as it is written.
+/// Whether a link's target, taken literally, is below the same root.
 fn stays_inside(path: &Path, target: &Path) -> bool {
     let mut depth = path.components().count().saturating_sub(1);
     for component in target.components() {

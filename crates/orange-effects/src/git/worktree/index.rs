@@ -1,4 +1,4 @@
-//! The index as a file: copied to try, replaced only if unchanged.
+//! The index as a file: copied for trials, replaced only if unchanged.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -10,7 +10,7 @@ use crate::git::{GitError, Worktree};
 /// The copy, in git's directory for the worktree.
 const SCRATCH: &str = "orange-scratch-index";
 
-/// No index is larger.
+/// Upper bound on an index's size.
 const LIMIT: u64 = 4 * 1024 * 1024 * 1024;
 
 impl Worktree<'_> {
@@ -25,12 +25,12 @@ impl Worktree<'_> {
         self.copy_of_index(SCRATCH)
     }
 
-    /// A copy of the index under a name that nobody else uses now.
+    /// A copy of the index under a name that no other process uses now.
     pub(crate) fn copy_of_index(&self, name: &str) -> Result<PathBuf, GitError> {
         let scratch = self.directory().join(name);
         let locked = self.directory().join(format!("{name}.lock"));
         for leftover in [&scratch, &locked] {
-            // Nobody else uses the name; whoever did was killed.
+            // No other process uses the name; this is left from one that was killed.
             let _absent = fs::remove_file(leftover);
         }
         if let Some(bytes) = self.index_bytes()? {
@@ -40,8 +40,8 @@ impl Worktree<'_> {
         Ok(scratch)
     }
 
-    /// Puts another index in the place of one that has not changed since it was read; whether it
-    /// did. What somebody stages meanwhile stays staged: git's own lock is held for the comparison.
+    /// Replaces the index if it has not changed since it was read; returns whether it did. What is
+    /// staged meanwhile stays staged: git's own lock is held for the comparison.
     pub(crate) fn swap_index(
         &self,
         expected: Option<&[u8]>,

@@ -1,4 +1,4 @@
-//! Locks on the index: held by somebody, or left by the dead.
+//! Locks on the index: held by a process, or left behind.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,17 +8,16 @@ use orange_config::clock::Deadline;
 use crate::git::{GitError, Worktree};
 use crate::process;
 
-/// What a lock that nobody holds any more is called afterwards.
+/// The new name of a lock that no process holds any more.
 const LEFT: &str = "orange-left-index.lock";
 
 impl Worktree<'_> {
-    /// Whether somebody has the index locked.
     pub(crate) fn is_locked(&self) -> bool {
         fs::symlink_metadata(self.directory().join("index.lock")).is_ok()
     }
 
-    /// Waits for a lock on the index of somebody's own checkout, where it may be held by a program
-    /// that nobody knows, and is never touched.
+    /// Waits for a lock on the index of the user's own checkout, where any program may hold it, so
+    /// it is never touched.
     pub(crate) fn await_unlocked(&self) -> Result<(), GitError> {
         let lock = self.directory().join("index.lock");
         let is_gone = || !self.is_locked();
@@ -29,8 +28,8 @@ impl Worktree<'_> {
         Err(GitError::Locked { worktree, lock })
     }
 
-    /// Waits for a lock on the index. One that is still there although no git runs in the worktree
-    /// is set aside, not deleted; if that cannot be known, it is respected.
+    /// Waits for a lock on the index. If it is still there although no git runs in the worktree, it
+    /// is moved aside, not deleted; if that cannot be determined, it is respected.
     pub(crate) fn require_unlocked(&self) -> Result<(), GitError> {
         let Err(GitError::Locked { worktree, lock }) = self.await_unlocked() else {
             return Ok(());

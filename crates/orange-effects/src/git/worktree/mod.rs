@@ -1,4 +1,4 @@
-//! The worktrees of a repository, and one that is proved to be.
+//! The worktrees of a repository, and proof that one belongs to it.
 
 pub(crate) mod call;
 pub(crate) mod disk;
@@ -28,44 +28,44 @@ use super::repository::settings::{Setting, Settings};
 use super::{Git, GitError, Operation};
 use crate::place::Place;
 
-/// No record of a place is larger.
+/// Upper bound on the record of a path.
 const LIMIT: u64 = 64 * 1024;
 
-/// A worktree, as git has it on record.
+/// A worktree in git's records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     pub path: PathBuf,
-    /// The branch it is on, or which a rebase in it is about.
+    /// The branch it is on, or that a rebase in it is about.
     pub branch: Option<BranchName>,
     /// Why it is locked, if it is.
     pub locked: Option<String>,
 }
 
-/// A directory that is a worktree of that repository: both sides say so.
+/// A directory proved to be a worktree of that repository: both sides say so.
 #[derive(Clone, Debug)]
 pub struct Worktree<'a> {
     git: &'a Git,
     path: PathBuf,
     directory: PathBuf,
-    /// What it says in addition to the repository's settings.
+    /// Its settings in addition to the repository's.
     settings: Settings,
     told: Vec<Setting>,
 }
 
 impl Git {
-    /// The root of the worktree that a directory is in, whose ever it is.
+    /// The root of the worktree that contains a directory, whichever repository it belongs to.
     pub fn top(&self, directory: &Path) -> Result<PathBuf, GitError> {
         let ask = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
         self.caller.discovering(directory).and(ask).path()
     }
 
-    /// Every worktree on record, the main one first.
+    /// Every recorded worktree, the main one first.
     pub fn worktrees(&self) -> Result<Vec<Listed>, GitError> {
         let mut found = match self.worktrees_in_files() {
             Some(found) => found,
             None => self.worktrees_by_git()?,
         };
-        // While it is rebased or bisected, a branch is checked out although HEAD is detached.
+        // During a rebase or bisect, a branch is checked out although HEAD is detached.
         for listed in found.iter_mut().filter(|it| it.branch.is_none()) {
             if let Ok(directory) = self.record_of(&listed.path) {
                 listed.branch = Operation::branch_in(&directory);
@@ -74,7 +74,7 @@ impl Git {
         Ok(found)
     }
 
-    /// The same as git reads its records; nothing where they leave a doubt.
+    /// The same from git's record files; `None` when in doubt.
     fn worktrees_in_files(&self) -> Option<Vec<Listed>> {
         let main = self.directory.parent();
         let main = main.filter(|_| self.directory.ends_with(".git"))?;
@@ -85,7 +85,7 @@ impl Git {
         };
         for entry in entries.into_iter().flatten() {
             let record = entry.ok()?.path();
-            // One that says no place is being made, or is broken, and git does not list it.
+            // A record without a path is being created, or is broken, and git does not list it.
             let Some(place) = read_file(&record.join("gitdir"), LIMIT).ok()? else {
                 continue;
             };
@@ -141,14 +141,14 @@ impl Git {
         Ok(found)
     }
 
-    /// Where a branch is checked out, if anywhere.
+    /// The worktree in which a branch is checked out, if any.
     pub fn checked_out(&self, branch: &BranchName) -> Result<Option<PathBuf>, GitError> {
         let found = self.worktrees()?.into_iter();
         let mut found = found.filter(|listed| listed.branch.as_ref() == Some(branch));
         Ok(found.next().map(|listed| listed.path))
     }
 
-    /// The worktree at a directory, if the directory and git's record name each other.
+    /// The worktree at a directory, if the directory and git's record refer to each other.
     pub fn worktree(&self, path: &Path) -> Result<Worktree<'_>, GitError> {
         let wrong = |reason: &str| GitError::NotThatWorktree {
             path: path.to_owned(),
@@ -172,7 +172,7 @@ impl Git {
         })
     }
 
-    /// A directory that was proved to be this repository's in another way.
+    /// A directory that was proved in another way to belong to this repository.
     pub(super) fn assumed_worktree(&self, path: &Path) -> Worktree<'_> {
         Worktree {
             git: self,
@@ -183,7 +183,7 @@ impl Git {
         }
     }
 
-    /// Git's own directory for the worktree at a path.
+    /// git's own directory for the worktree at a path.
     fn record_of(&self, path: &Path) -> Result<PathBuf, GitError> {
         let wrong = |reason: &str| GitError::NotThatWorktree {
             path: path.to_owned(),
@@ -227,7 +227,7 @@ impl<'a> Worktree<'a> {
         &self.path
     }
 
-    /// Git's own directory for it.
+    /// git's own directory for it.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -236,18 +236,18 @@ impl<'a> Worktree<'a> {
         self.git
     }
 
-    /// What its configuration and the repository's say.
+    /// The combined settings of the worktree and the repository.
     pub(super) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Gives a branch that this worktree is on another name, which no branch has.
+    /// Renames a branch that this worktree is on; no branch may have the new name.
     pub fn rename_branch(&self, from: &BranchName, to: &BranchName) -> Result<(), GitError> {
         let rename = ["branch", "-m", "--", from.as_str(), to.as_str()];
         self.call(rename).succeed()
     }
 
-    /// What git is told of its own configuration.
+    /// The settings of its own configuration that are passed to git.
     pub(super) fn told(&self) -> &[Setting] {
         &self.told
     }
@@ -257,7 +257,7 @@ impl<'a> Worktree<'a> {
         Place::open(&self.path).map_err(GitError::system("open", &self.path))
     }
 
-    /// Turns what the system says about one of its files into an error.
+    /// Turns an I/O error about one of its files into a `GitError`.
     pub(super) fn failed(
         &self,
         verb: &'static str,
@@ -267,11 +267,11 @@ impl<'a> Worktree<'a> {
     }
 }
 
-/// Whether two paths are the same place, as far as they exist.
+/// Whether two paths are the same location, as far as they exist.
 pub(super) fn is_same_place(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| match path.canonicalize() {
         Ok(real) => real,
-        // The directory may be gone; the one it was in tells.
+        // The directory may be gone; its parent still resolves.
         Err(_) => match (path.parent().map(Path::canonicalize), path.file_name()) {
             (Some(Ok(parent)), Some(name)) => parent.join(name),
             _ => path.to_owned(),

@@ -1,4 +1,4 @@
-//! Repositories inside a worktree, of which a snapshot would save nothing.
+//! Repositories inside a worktree, which a snapshot cannot save.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +10,12 @@ use crate::place::Kind;
 const DEEPEST: usize = 8;
 
 impl Worktree<'_> {
-    /// The submodules with work of their own in them; what cannot be looked at counts as one.
+    /// The submodules with uncommitted work; one that cannot be read counts as dirty.
     pub(crate) fn dirty_submodules(&self, look: &Look) -> Result<Vec<PathBuf>, GitError> {
         self.dirty_below(look, DEEPEST)
     }
 
-    /// The submodules that nobody has filled.
+    /// The submodules that are not checked out.
     pub(crate) fn empty_submodules(&self, look: &Look) -> Result<Vec<PathBuf>, GitError> {
         let place = self.place()?;
         let mut empty = Vec::new();
@@ -69,7 +69,7 @@ impl Worktree<'_> {
 }
 
 impl Git {
-    /// The repository of a submodule, with its own programs switched off.
+    /// The repository of a submodule, with its own programs disabled.
     fn inside(&self, path: &Path) -> Result<Git, GitError> {
         let ask = ["--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
         let ask = ["rev-parse", "--path-format=absolute"]
@@ -82,7 +82,7 @@ impl Git {
             .map(crate::git::repository::call::path);
         let mut line = || lines.next().ok_or_else(|| call.garbled(&said));
         let (top, directory, common) = (line()?, line()?, line()?);
-        // One that shares its settings with others is none that a clone would have made.
+        // A clone would not create one that shares its settings with others.
         let is_own = path.canonicalize().is_ok_and(|real| real == top) && directory == common;
         if !is_own {
             return Err(GitError::NotThatWorktree {

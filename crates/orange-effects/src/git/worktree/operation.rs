@@ -1,4 +1,4 @@
-//! Rebases, merges and the like that somebody began and did not end.
+//! Rebases, merges and the like that are still in progress.
 
 use std::fmt;
 use std::fs;
@@ -29,7 +29,7 @@ pub enum Operation {
     Bisect,
 }
 
-/// Files and folders that tell that an operation is in progress, first the more particular.
+/// Files and directories that show an operation in progress, the more specific first.
 const SIGNS: &[(Operation, &str)] = &[
     (Operation::Rebase, "rebase-merge"),
     (Operation::Am, "rebase-apply/applying"),
@@ -42,7 +42,7 @@ const SIGNS: &[(Operation, &str)] = &[
     (Operation::Bisect, "BISECT_START"),
 ];
 
-/// Everything that operations leave in git's directory; a name that ends in `/` is a folder.
+/// Everything that operations leave in git's directory; a name that ends in `/` is a directory.
 const STATE: &[&str] = &[
     "rebase-merge/",
     "rebase-apply/",
@@ -66,7 +66,6 @@ const STATE: &[&str] = &[
     "BISECT_FIRST_PARENT",
 ];
 
-/// What people call it.
 impl fmt::Display for Operation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -81,7 +80,7 @@ impl fmt::Display for Operation {
 }
 
 impl Operation {
-    /// The operations that are in progress in the worktree with this directory of git's.
+    /// The operations in progress in the worktree with this git directory.
     pub(crate) fn found_in(directory: &Path) -> Vec<Operation> {
         let mut found = Vec::new();
         for (operation, sign) in SIGNS {
@@ -95,7 +94,7 @@ impl Operation {
         found
     }
 
-    /// The branch that an operation there is about; HEAD itself does not tell meanwhile.
+    /// The branch that an operation there is about; meanwhile HEAD does not name it.
     pub(crate) fn branch_in(directory: &Path) -> Option<BranchName> {
         let read = |name: &str| fs::read_to_string(directory.join(name)).ok();
         let head = read("rebase-merge/head-name").or_else(|| read("rebase-apply/head-name"));
@@ -146,14 +145,14 @@ impl Operation {
             Operation::Merge => &["merge", "--quit"],
             Operation::CherryPick => &["cherry-pick", "--quit"],
             Operation::Revert => &["revert", "--quit"],
-            // Back to where HEAD is, so that nothing moves.
+            // Resets to the current HEAD, so that nothing moves.
             Operation::Bisect => &["bisect", "reset", "HEAD"],
         }
     }
 }
 
 impl Worktree<'_> {
-    /// Forgets the operations in progress, leaving HEAD, index and files as they are.
+    /// Quits the operations in progress, leaving HEAD, index and files as they are.
     pub(crate) fn quit_operations(&self) -> Result<(), GitError> {
         for operation in Operation::found_in(self.directory()) {
             self.call(operation.quit()).succeed()?;

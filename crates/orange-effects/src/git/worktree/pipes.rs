@@ -1,4 +1,4 @@
-//! Pipes and devices where git expects files: it would wait for them.
+//! Detects pipes and devices where git expects files, which would block it.
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
@@ -8,15 +8,15 @@ use crate::command::{CommandError, Ending};
 use crate::git::{GitError, Worktree};
 use crate::place::Kind;
 
-/// Files that git reads by itself, wherever they are in a worktree.
+/// Files that git reads on its own, anywhere in a worktree.
 const READ: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules"];
 
 /// Files that it reads in its own directory for a worktree.
 const OWN: [&str; 3] = ["HEAD", "index", "info/sparse-checkout"];
 
 impl Worktree<'_> {
-    /// Refuses to ask git where it would wait, as far as that is quick to see: at the root, and in
-    /// git's own directory.
+    /// Refuses to run git where it would block, as far as that is quick to check: at the root, and
+    /// in git's own directory.
     pub(crate) fn require_files(&self) -> Result<(), GitError> {
         let ours = READ.iter().map(|name| self.path().join(name));
         let gits = OWN.iter().map(|name| self.directory().join(name));
@@ -26,7 +26,7 @@ impl Worktree<'_> {
         }
     }
 
-    /// Names the file that a call has waited for, if it is one that git reads by itself.
+    /// Names the file that a command blocked on, if it is one that git reads on its own.
     pub(crate) fn held_by(&self, error: GitError) -> GitError {
         let GitError::Command(CommandError::Failed {
             ending: Ending::TimedOut(_),
@@ -58,8 +58,8 @@ impl Worktree<'_> {
     }
 }
 
-/// Whether opening a path could last for ever. Git does not follow links to the files that it
-/// reads in a worktree.
+/// Whether opening a path could block forever. git does not follow links to the files that it reads
+/// in a worktree.
 fn would_wait(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| {
         let kind = found.file_type();

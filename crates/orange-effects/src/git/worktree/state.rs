@@ -1,4 +1,4 @@
-//! One word for everything that a worktree holds.
+//! A hash over everything in a worktree.
 
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,8 +9,8 @@ use super::disk::{Found, Keep};
 use crate::git::{GitError, Worktree};
 
 impl Worktree<'_> {
-    /// A word that is another one as soon as a commit, the index or a file is another; ignored
-    /// files do not count.
+    /// A hash that changes whenever a commit, the index or a file changes; ignored files do not
+    /// count.
     pub fn state(&self) -> Result<String, GitError> {
         let look = self.look()?;
         let found = self.on_disk(&look.paths(), Keep::Hash)?;

@@ -1,4 +1,4 @@
-//! One look at a worktree: HEAD, index, and everything that is unsaved.
+//! Reads a worktree once: HEAD, index, and all unsaved work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,10 +12,10 @@ use crate::git::repository::call::{Call, parts, path};
 use crate::git::{GitError, Operation, Worktree};
 use crate::place::Kind;
 
-/// Where files are on their way out, below the root: a move must stay on one file system.
+/// Where files are moved before removal, below the root: a move must stay on one file system.
 pub(crate) const HELD: &str = ".orange-held";
 
-/// How git is asked for everything that differs.
+/// The command that lists everything that differs.
 const STATUS: &[&str] = &[
     "status",
     "--porcelain=v2",
@@ -24,7 +24,7 @@ const STATUS: &[&str] = &[
     "--untracked-files=all",
     "--ignored=no",
     "--no-renames",
-    // What is inside a submodule is looked at with its own configuration.
+    // A submodule's content is read with its own configuration.
     "--ignore-submodules=dirty",
 ];
 
@@ -35,7 +35,7 @@ pub enum Head {
         name: BranchName,
         commit: Option<CommitId>,
     },
-    /// On a commit, and no branch follows.
+    /// On a commit without a branch.
     Detached(CommitId),
 }
 
@@ -67,14 +67,14 @@ pub(crate) struct Change {
     pub is_unmerged: bool,
 }
 
-/// What one look shows.
+/// The result of one look at a worktree.
 #[derive(Clone, Debug)]
 pub(crate) struct Look {
     pub head: Head,
     pub index: Vec<Indexed>,
     /// Files that differ; ignored ones do not count.
     pub changes: BTreeMap<PathBuf, Change>,
-    /// Repositories inside that the index does not know.
+    /// Nested repositories that the index does not know.
     pub repositories: Vec<PathBuf>,
     /// Submodules whose commit differs.
     pub moved_submodules: Vec<PathBuf>,
@@ -82,12 +82,12 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    /// Whether every file is as HEAD has it, ignored ones aside.
+    /// Whether every file except ignored ones is as in HEAD.
     pub fn is_clean(&self) -> bool {
         self.changes.is_empty() && self.repositories.is_empty() && self.moved_submodules.is_empty()
     }
 
-    /// Whether HEAD is at a commit, on no branch, and all is as that commit has it.
+    /// Whether HEAD is detached at this commit, and everything is as in that commit.
     pub fn is_at(&self, commit: &CommitId) -> bool {
         self.is_clean() && self.operations.is_empty() && self.head == Head::Detached(commit.clone())
     }
@@ -126,7 +126,7 @@ impl Worktree<'_> {
                 None => Head::Detached(commit),
             });
         }
-        // A branch without a commit has no answer to that; that it has none must be said too.
+        // `rev-parse` fails for a branch without a commit; that it has none has to be confirmed.
         let ask = self.call(["symbolic-ref", "HEAD"]);
         let full = ask.text()?;
         let is_there = self
@@ -142,8 +142,8 @@ impl Worktree<'_> {
         }
     }
 
-    /// What HEAD is after it was put on a branch at a commit; git is asked only where the file
-    /// does not tell.
+    /// HEAD after it was put on a branch at a commit; asks git only where the file is not
+    /// conclusive.
     pub(crate) fn head_at(
         &self,
         reference: &str,
@@ -160,7 +160,7 @@ impl Worktree<'_> {
         })
     }
 
-    /// Whether HEAD is still what a look showed; what cannot be told is not.
+    /// Whether HEAD is still the same as in an earlier look; `false` when in doubt.
     pub(crate) fn is_head(&self, head: &Head) -> bool {
         match (self.git().head_in_file(self.directory()), head) {
             (Some((None, Some(now))), Head::Detached(then)) => now == *then,
@@ -172,13 +172,13 @@ impl Worktree<'_> {
         indexed(&self.call(["ls-files", "-z", "--stage", "-v"]))
     }
 
-    /// Looks at everything; nothing is written, not even the index.
+    /// Reads everything; writes nothing, not even the index.
     pub(crate) fn look(&self) -> Result<Look, GitError> {
         self.look_by(|words| self.call(words))
     }
 
-    /// The same in a worktree in which nobody else works: git may note in the index which files it
-    /// has found unchanged, so that the next look need not read them.
+    /// The same in a worktree that no one else uses: git may record in the index which files are
+    /// unchanged, so that the next look need not read them.
     pub(crate) fn look_at_rest(&self) -> Result<Look, GitError> {
         self.look_by(|words| self.call_noting(words))
     }
@@ -211,7 +211,8 @@ impl Worktree<'_> {
     fn read_status(&self, look: &mut Look, call: &Call, bytes: &[u8]) -> Result<(), GitError> {
         look.head = match head_in(bytes) {
             Some(head) => head,
-            // A branch may be called like the word for none, so the file itself must say it.
+            // A branch may have the same name as the word for a detached HEAD, so check the file
+            // itself.
             None => match self.detached_in(bytes) {
                 Some(commit) => Head::Detached(commit),
                 None => self.head()?,
@@ -248,7 +249,7 @@ impl Worktree<'_> {
         Ok(())
     }
 
-    /// The commit of a detached HEAD, if git's status and HEAD itself say the same.
+    /// The commit of a detached HEAD, if git's status and HEAD itself agree.
     fn detached_in(&self, status: &[u8]) -> Option<CommitId> {
         let mut lines = parts(status).filter_map(|part| part.strip_prefix(b"# branch.oid "));
         let said = std::str::from_utf8(lines.next()?).ok()?;
@@ -256,7 +257,7 @@ impl Worktree<'_> {
         (text.trim_ascii_end() == said.as_bytes()).then(|| CommitId::new(said))
     }
 
-    /// Finds changes of files that git was told not to look at.
+    /// Finds changes of files that git was told not to check (assume-unchanged, skip-worktree).
     fn find_hidden(&self, look: &mut Look) -> Result<(), GitError> {
         let place = self.place()?;
         let mut files = Vec::new();
@@ -285,7 +286,7 @@ impl Worktree<'_> {
         Ok(())
     }
 
-    /// What was moved aside is unsaved work, even if some pattern ignores its place.
+    /// Files that were moved aside are unsaved work, even if a pattern ignores their directory.
     fn find_held(&self, look: &mut Look) -> Result<(), GitError> {
         let held = Path::new(HELD);
         let files = self.place()?.files(held);
@@ -295,7 +296,7 @@ impl Worktree<'_> {
         Ok(())
     }
 
-    /// Whether HEAD's commit is in no branch, no tag and no rescue.
+    /// Whether no branch, tag or rescue contains HEAD's commit.
     pub(crate) fn is_adrift(&self, head: &Head) -> Result<bool, GitError> {
         let Head::Detached(commit) = head else {
             return Ok(false);
@@ -316,7 +317,7 @@ pub(crate) fn is_file(mode: u32) -> bool {
     matches!(mode, FILE | EXECUTABLE | LINK)
 }
 
-/// What the header of `git status` says about HEAD, if that is certain.
+/// HEAD according to the header of `git status`, if that is certain.
 fn head_in(status: &[u8]) -> Option<Head> {
     let line = |word: &str| {
         let mut lines = parts(status).filter_map(|part| part.strip_prefix(word.as_bytes()));
