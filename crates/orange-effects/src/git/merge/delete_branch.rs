@@ -1,4 +1,4 @@
-//! Deletes a branch that is contained elsewhere, and no other.
+//! Deletes a branch only if its commits are contained elsewhere.
 
 use std::path::PathBuf;
 
@@ -7,24 +7,24 @@ use orange_engine::names::{BranchName, CommitId};
 use crate::git::repository::name::branch_ref;
 use crate::git::{Git, GitError};
 
-/// What asking for a branch's deletion came to.
+/// The result of deleting a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deletion {
     Deleted(CommitId),
-    /// There is none.
+    /// There is no such branch.
     Absent,
     /// It is the default branch.
     IsDefault,
-    /// A worktree is on it.
+    /// A worktree has it checked out.
     CheckedOut(PathBuf),
-    /// It has commits that nothing else has.
+    /// It has commits that are nowhere else.
     NotContained(CommitId),
-    /// The remote says no, in its words.
+    /// The remote rejected it, in its own words.
     Rejected(String),
 }
 
 impl Git {
-    /// Deletes a branch of this repository that the default branch contains.
+    /// Deletes a local branch that the default branch contains.
     pub fn delete_branch(
         &self,
         branch: &BranchName,
@@ -71,7 +71,7 @@ impl Git {
         if branch == default || is_their_default {
             return Ok(Deletion::IsDefault);
         }
-        // A pattern also fits names that end like it.
+        // A pattern also matches longer names with the same ending.
         let Some((commit, _)) = rows().find(|(_, found)| *found == name) else {
             return Ok(Deletion::Absent);
         };
@@ -83,7 +83,7 @@ impl Git {
         Ok(words.map_or(Deletion::Deleted(commit), Deletion::Rejected))
     }
 
-    /// Whether a branch or a tag of this repository, or the remote's default branch, has a commit.
+    /// Whether a local branch or tag, or the remote's default branch, contains a commit.
     fn is_kept(&self, commit: &CommitId, default: &BranchName) -> Result<bool, GitError> {
         let object = format!("{commit}^{{commit}}");
         let known = self.call(["rev-parse", "--verify", "--quiet", &object]);

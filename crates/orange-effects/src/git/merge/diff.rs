@@ -1,8 +1,8 @@
-//! What a branch has changed since it left the default branch.
+//! The changes of a branch since it forked from the default branch.
 //!
-//! Everything is compared as objects and without attributes, so that whoever writes a branch
-//! cannot say how, or whether, its changes are shown. What is committed and what is not are two
-//! parts: a merge takes the first only.
+//! Objects are compared without attributes, so that the author of a branch cannot control how, or
+//! whether, its changes are shown. Committed and uncommitted changes are two parts: a merge takes
+//! only the first.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,63 +16,62 @@ use crate::git::worktree::status::Look;
 use crate::git::{Git, GitError, Worktree};
 use crate::place::Kind;
 
-/// How many new files that nobody committed are shown.
+/// How many uncommitted new files are shown.
 const NEW_SHOWN: usize = 1000;
 
-/// How large such a file may be.
+/// The largest such file that is shown.
 const NEW_LARGEST: u64 = 8 * 1024 * 1024;
 
-/// Which difference is wanted.
+/// Which diff to make.
 #[derive(Clone, Copy, Debug)]
 pub struct AskDiff<'a> {
     /// The task's branch.
     pub branch: &'a BranchName,
     pub default: &'a BranchName,
-    /// The commits of the default branch and of the task's when they were last merged.
+    /// The commits of the default branch and of the task's branch at the last merge.
     pub merged: Option<(&'a CommitId, &'a CommitId)>,
-    /// Whether only the sizes of the changes are told.
+    /// Whether to show only the diffstat.
     pub stat: bool,
-    /// Whether a terminal shows it in colour.
+    /// Whether to use terminal colours.
     pub colour: bool,
 }
 
-/// What differs.
+/// A diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Where the branch left the default branch.
+    /// Where the branch forked from the default branch.
     pub base: CommitId,
-    /// The branch's commit.
     pub head: CommitId,
     /// How many commits the branch has since.
     pub commits: u64,
-    /// What they have changed.
+    /// The changes in those commits.
     pub committed: Part,
-    /// What is not committed; nothing when there is no such work.
+    /// Uncommitted changes; `None` when there are none.
     pub uncommitted: Option<Part>,
 }
 
-/// One part of what differs.
+/// One part of a diff.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The files, in the order of their paths.
+    /// The files, ordered by path.
     pub files: Vec<FileDifference>,
-    /// The difference as git shows it.
+    /// The diff as git prints it.
     pub text: Vec<u8>,
-    /// What is there and not shown: new files that are large or many, repositories, pipes.
+    /// What exists but is not shown: new files that are large or too many, repositories, pipes.
     pub left_out: Vec<PathBuf>,
 }
 
-/// How much a file differs.
+/// The size of a file's changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDifference {
     pub path: PathBuf,
-    /// Lines that are new; nothing for a file that has no lines.
+    /// Added lines; `None` for a binary file.
     pub added: Option<u64>,
-    /// Lines that are gone; nothing for a file that has no lines.
+    /// Removed lines; `None` for a binary file.
     pub removed: Option<u64>,
 }
 
-/// No program that a configuration names runs, and no preference changes what a program reads.
+/// No program from a configuration runs, and no preference changes output that is parsed.
 const PLAIN: [&str; 8] = [
     "diff",
     "--no-ext-diff",
@@ -85,10 +84,10 @@ const PLAIN: [&str; 8] = [
 ];
 
 impl Git {
-    /// What the branch's commits have changed.
+    /// The changes in the branch's commits.
     pub fn diff(&self, ask: &AskDiff<'_>) -> Result<Difference, GitError> {
         let there = self.branch(ask.branch)?;
-        // A branch that was deleted once it was merged.
+        // The branch was deleted after it was merged.
         let merged = || ask.merged.map(|(_, head)| head.clone());
         let head = there.or_else(merged).ok_or_else(|| GitError::NoCommit {
             branch: ask.branch.to_string(),
@@ -109,7 +108,7 @@ impl Git {
         })
     }
 
-    /// How many commits a range has.
+    /// The number of commits in a range.
     pub(crate) fn count(&self, base: &CommitId, head: &CommitId) -> Result<u64, GitError> {
         let range = format!("{base}..{head}");
         let call = self.call(["rev-list", "--count", &range]);
@@ -117,8 +116,8 @@ impl Git {
         said.parse().map_err(|_| call.garbled(said.as_bytes()))
     }
 
-    /// The commit at which a branch left the default branch. Once that has all of it, this is
-    /// known from when it was merged.
+    /// The commit at which a branch forked from the default branch. Once the default branch
+    /// contains all of it, this is known from the merge.
     pub(crate) fn fork(&self, ask: &AskDiff<'_>, head: &CommitId) -> Result<CommitId, GitError> {
         let default = self.base(ask.default)?.commit;
         let found = self.meeting(&default, head)?;
@@ -139,8 +138,8 @@ impl Git {
 }
 
 impl Worktree<'_> {
-    /// What the branch's commits have changed, and beside it the work that nobody committed, new
-    /// files included.
+    /// The changes in the branch's commits, and separately the uncommitted work, including new
+    /// files.
     pub fn diff(&self, ask: &AskDiff<'_>) -> Result<Difference, GitError> {
         let look = self.look()?;
         let head = look.head.commit().ok_or_else(|| GitError::NoCommit {
@@ -156,7 +155,7 @@ impl Worktree<'_> {
         Ok(difference)
     }
 
-    /// Compares the files with HEAD by an index and objects that exist only meanwhile.
+    /// Compares the files with HEAD through a temporary index and temporary objects.
     fn uncommitted(
         &self,
         ask: &AskDiff<'_>,
@@ -172,7 +171,7 @@ impl Worktree<'_> {
         self.show_hidden(&index, look)?;
         let objects = folder.join("objects");
         fs::create_dir(&objects).map_err(GitError::system("make", &objects))?;
-        // In quotes, because a colon would end the path.
+        // Quoted, because a colon would end the path.
         let mut theirs =
             crate::git::repository::call::quoted(&self.git().own.path().join("objects"));
         theirs.pop();
@@ -197,7 +196,7 @@ impl Worktree<'_> {
         Ok(part)
     }
 
-    /// The paths that are compared, and what is not shown.
+    /// The paths to compare, and those that are not shown.
     fn chosen<'l>(&self, look: &'l Look) -> Result<(Vec<&'l Path>, Vec<PathBuf>), GitError> {
         let known: BTreeSet<&Path> = look.index.iter().map(|it| it.path.as_path()).collect();
         let place = self.place()?;

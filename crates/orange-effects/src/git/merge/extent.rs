@@ -1,4 +1,4 @@
-//! How much a branch has changed, in three numbers.
+//! The size of a branch's changes, in three numbers.
 
 use orange_engine::names::CommitId;
 
@@ -6,16 +6,14 @@ use super::diff::AskDiff;
 use crate::git::repository::call::parts;
 use crate::git::{Git, GitError, Worktree};
 
-/// How much a branch has changed since it left the default branch.
+/// The size of a branch's changes since it forked from the default branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
-    /// Its own commits.
     pub commits: u64,
-    /// Lines that are new.
+    /// Added lines.
     pub added: u64,
-    /// Lines that are gone.
+    /// Removed lines.
     pub removed: u64,
-    /// The branch's commit.
     pub head: Option<CommitId>,
 }
 
@@ -29,7 +27,7 @@ const NUMBERS: [&str; 6] = [
 ];
 
 impl Git {
-    /// What the branch's commits have changed; a branch that is not there has changed nothing.
+    /// The size of the changes in the branch's commits; zero if the branch does not exist.
     pub fn extent(&self, ask: &AskDiff<'_>) -> Result<Extent, GitError> {
         let Some(head) = self.branch(ask.branch)? else {
             return Ok(Extent::default());
@@ -42,7 +40,7 @@ impl Git {
 }
 
 impl Worktree<'_> {
-    /// What the commits and the uncommitted work have changed in files that git knows.
+    /// The size of the committed and uncommitted changes in tracked files.
     pub fn extent(&self, ask: &AskDiff<'_>) -> Result<Extent, GitError> {
         let git = self.git();
         let Some(head) = git.branch(ask.branch)? else {
@@ -64,7 +62,7 @@ fn counted(commits: u64, head: CommitId, numbers: &[u8]) -> Extent {
         let part = String::from_utf8_lossy(part);
         let mut fields = part.split('\t');
         let mut count = || fields.next()?.parse::<u64>().ok();
-        // A file without lines has neither.
+        // A binary file has neither.
         let (added, removed) = (count().unwrap_or(0), count().unwrap_or(0));
         extent.added += added;
         extent.removed += removed;

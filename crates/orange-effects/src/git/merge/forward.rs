@@ -1,8 +1,8 @@
-//! Moves the default branch, together with the checkouts that are on it.
+//! Fast-forwards the default branch, and the checkouts that are on it.
 //!
-//! A checkout is a person's. Its files change only while it is clean, by a call of git that
-//! replaces nothing but what the old commit has, before the branch moves. A note in git's
-//! directory tells a repeat what an interrupted one was about.
+//! A checkout belongs to the user. Its files change only while it is clean, by a git command that
+//! replaces only files that are as in the old commit, before the branch moves. A note in git's
+//! directory tells a retry what an interrupted run was doing.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use crate::git::worktree::status::Look;
 use crate::git::{Git, GitError, MergeObstacle, Worktree};
 use crate::place::Kind;
 
-/// A branch on its way from one commit to a later one.
+/// A fast-forward of a branch from one commit to a later one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Forward<'a> {
     pub branch: &'a BranchName,
-    /// Where it is; nothing when it does not exist yet.
+    /// Its current commit; `None` when it does not exist yet.
     pub from: Option<&'a CommitId>,
     pub to: &'a CommitId,
 }
 
 impl Git {
-    /// The worktrees that are on a branch, or in the midst of an operation about it.
+    /// The worktrees that are on a branch, or in the middle of an operation on it.
     pub(crate) fn checkouts<'a>(
         &'a self,
         branch: &BranchName,
@@ -35,7 +35,7 @@ impl Git {
         Ok(listed.map(|it| self.worktree(&it.path)).collect())
     }
 
-    /// What would stand in the way of moving the branch now.
+    /// What would prevent moving the branch now.
     pub(crate) fn in_the_way(
         &self,
         forward: &Forward<'_>,
@@ -67,7 +67,7 @@ impl Git {
         if forward.from == Some(forward.to) {
             return Ok(Ok(()));
         }
-        // What was clean before a push may not be so any more.
+        // What was clean before a push may no longer be.
         if let Some(obstacle) = self.in_the_way(forward)? {
             return Ok(Err(obstacle));
         }
@@ -105,7 +105,7 @@ impl Git {
     }
 }
 
-/// Gives checkouts the files of what they are on.
+/// Restores checkouts to the files of their HEAD.
 fn back_out(moved: &[Worktree<'_>], obstacle: MergeObstacle) -> Result<MergeObstacle, GitError> {
     for worktree in moved {
         worktree.recover()?;
@@ -114,7 +114,7 @@ fn back_out(moved: &[Worktree<'_>], obstacle: MergeObstacle) -> Result<MergeObst
 }
 
 impl Worktree<'_> {
-    /// Why this checkout of a branch cannot be brought from one commit to another.
+    /// Why this checkout of a branch cannot be moved from one commit to another.
     fn resists(
         &self,
         branch: &BranchName,
@@ -164,7 +164,7 @@ impl Worktree<'_> {
         }))
     }
 
-    /// Files that nobody tracks, ignored ones included, where the new commit has files.
+    /// Untracked files, including ignored ones, where the new commit has files.
     fn occupied(
         &self,
         look: &Look,
@@ -191,7 +191,7 @@ impl Worktree<'_> {
                 Kind::Entry(_) | Kind::Other => {
                     occupied.insert(path);
                 }
-                // What is tracked in there goes; git tells whether anything else is.
+                // Tracked files in it will be removed; git checks whether there are others.
                 Kind::Folder if look.index.iter().any(|it| it.path.starts_with(&path)) => {}
                 Kind::Folder => {
                     let inside = place.files(&path);
@@ -202,8 +202,8 @@ impl Worktree<'_> {
         Ok(occupied.into_iter().collect())
     }
 
-    /// Files that the new commit has differently, and that a filter writes which is switched off:
-    /// without it they would be what nobody wants in a checkout.
+    /// Files that the new commit changes and that are written by a filter which is disabled:
+    /// without it their content in the checkout would be wrong.
     fn filtered(&self, from: &CommitId, to: &CommitId) -> Result<Vec<PathBuf>, GitError> {
         let named = self.settings().names("filter", &[".smudge", ".process"]);
         if named.is_empty() {
@@ -229,7 +229,7 @@ impl Worktree<'_> {
         Ok(files)
     }
 
-    /// Gives index and files what the new commit has; the branch follows later.
+    /// Updates index and files to the new commit; the branch follows later.
     fn bring_along(
         &self,
         from: &CommitId,

@@ -1,4 +1,4 @@
-//! A checkout whose move to another commit was interrupted, made whole.
+//! Repairs a checkout whose move to another commit was interrupted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,10 +21,10 @@ use crate::private_file;
 /// The note, in git's directory for the worktree.
 const NOTE: &str = "orange-forward.json";
 
-/// No note is larger.
+/// Upper bound on a note's size.
 const LIMIT: u64 = 4096;
 
-/// Between which commits a checkout was on its way.
+/// The commits between which a checkout was moving.
 #[derive(Serialize, Deserialize)]
 struct Note {
     from: CommitId,
@@ -32,7 +32,7 @@ struct Note {
 }
 
 impl Git {
-    /// The paths that two commits do not have alike.
+    /// The paths that differ between two commits.
     pub(crate) fn changed_paths(
         &self,
         from: &CommitId,
@@ -45,7 +45,7 @@ impl Git {
 }
 
 impl Worktree<'_> {
-    /// Remembers what the files are about to become.
+    /// Records what the files are about to become.
     pub(crate) fn note_forward(&self, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
         let path = self.directory().join(NOTE);
         let (from, to) = (from.clone(), to.clone());
@@ -54,7 +54,7 @@ impl Worktree<'_> {
         Ok(private_file::write(&path, &bytes)?)
     }
 
-    /// The files are what the branch says.
+    /// Removes the note once the files match the branch.
     pub(crate) fn forget_forward(&self) -> Result<(), GitError> {
         let path = self.directory().join(NOTE);
         match fs::remove_file(&path) {
@@ -65,20 +65,20 @@ impl Worktree<'_> {
         }
     }
 
-    /// Gives the files that an interrupted move was about what HEAD has, if all that is there in
-    /// their place is what one of the commits has. Anything else is somebody's, and stays.
+    /// Restores the files that an interrupted move was changing to those of HEAD, if everything in
+    /// their place is as in one of the commits. Anything else may be the user's work, and stays.
     pub(crate) fn recover(&self) -> Result<Option<MergeObstacle>, GitError> {
         let path = self.directory().join(NOTE);
         if fs::symlink_metadata(&path).is_err() {
             return Ok(None);
         }
         let note = serde_json::from_slice::<Note>(&private_file::read(&path, LIMIT)?);
-        // A note that was not written whole was never acted upon.
+        // A note that was not completely written was never acted on.
         let (Ok(Note { from, to }), Some(head)) = (note, self.head()?.commit().cloned()) else {
             self.forget_forward()?;
             return Ok(None);
         };
-        // It may be the person's own checkout, and the lock that of a program nobody knows.
+        // It may be the user's own checkout, and any program may hold the lock.
         self.await_unlocked()?;
         let git = self.git();
         let held = || {
@@ -108,8 +108,8 @@ impl Worktree<'_> {
         }))
     }
 
-    /// Gives files that are saved, and their places in the index, what a commit has; the paths
-    /// that somebody has changed meanwhile.
+    /// Restores saved files, and their index entries, to those of a commit; returns the paths that
+    /// were changed meanwhile.
     fn rewrite(
         &self,
         commit: &CommitId,
@@ -149,7 +149,7 @@ impl Worktree<'_> {
         let write = self
             .call(["checkout-index", "-u", "-q", "-z", "--stdin"])
             .working();
-        // A file that appeared meanwhile is not replaced, and git says so by its code.
+        // A file that appeared meanwhile is not replaced, and git reports that by its exit code.
         let _replaced_nothing = write.input(zero_ended(absent)).answer()?;
         Ok(BTreeSet::new())
     }

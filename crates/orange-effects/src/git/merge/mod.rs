@@ -1,9 +1,9 @@
-//! Merges a branch without a worktree, and moves the default branch along.
+//! Merges a branch without a worktree, and fast-forwards the default branch.
 //!
-//! The result is made of objects alone, so that nothing moves before it is known. Then the remote
-//! moves, if it is to, because it is the one that may say no; then this repository's branch,
-//! together with the checkouts that are on it. Whoever is killed in between leaves a remote or a
-//! branch that has the result already, which is what a repeat looks for first.
+//! The result is built from objects alone, so that nothing moves before it is known. Then the
+//! remote is pushed, if requested, because it is the one that may reject it; then the local branch
+//! moves, together with the checkouts that are on it. A process that is killed in between leaves a
+//! remote or a branch that already has the result, which is what a retry checks first.
 
 pub(crate) mod delete_branch;
 pub(crate) mod diff;
@@ -27,47 +27,47 @@ use super::repository::settings::Remote;
 use super::{Freshness, Git, GitError, MergeObstacle, MergeRefusal};
 use crate::git::merge::forward::Forward;
 
-/// The lock that merges into one repository take turns with; it ends with its holder.
+/// The lock that serializes merges into one repository; it is released when its holder exits.
 const LOCK: &str = "orange-merge.lock";
 
-/// What is merged, how, and what was true when that was decided.
+/// What to merge, how, and the state that the decision was based on.
 #[derive(Clone, Copy)]
 pub struct MergeBranch<'a> {
     pub task: &'a TaskId,
-    /// What the task is about, for the commit's message.
+    /// The task's summary, for the commit message.
     pub summary: &'a str,
     pub strategy: MergeStrategy,
     /// The task's branch.
     pub branch: &'a BranchName,
     /// The commit that is merged.
     pub head: &'a CommitId,
-    /// The branch's commit when it was decided.
+    /// The branch's commit at the time of the decision.
     pub tip: &'a CommitId,
     pub default: &'a BranchName,
-    /// Its commit when it was decided.
+    /// Its commit at the time of the decision.
     pub base: &'a CommitId,
-    /// What the task's file is called, which no merge may bring in.
+    /// The name of the task's file, which no merge may bring in.
     pub task_file: &'a str,
-    /// When it was decided; a repeat makes the same commit.
+    /// When it was decided; a retry creates the same commit.
     pub at: Timestamp,
-    /// Whether the remote, if there is one, gets the result first.
+    /// Whether to push to the remote first, if there is one.
     pub push: bool,
-    /// Whether nobody wants it any more; asked before the first thing moves.
+    /// Whether the merge was cancelled; checked before anything moves.
     pub is_called_off: &'a dyn Fn() -> bool,
 }
 
-/// What a merge came to.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merging {
-    /// The default branch has it.
+    /// The default branch contains it.
     Merged {
         /// The default branch's commit.
         commit: CommitId,
-        /// Whether it had it before.
+        /// Whether it already contained it.
         was_there: bool,
-        /// The remote that has it too.
+        /// The remote that contains it too.
         pushed_to: Option<String>,
-        /// The checkouts that are on the default branch, and have its files.
+        /// The checkouts of the default branch, which have its files.
         forwarded: Vec<PathBuf>,
     },
     /// Nothing moved in this repository.
@@ -75,7 +75,7 @@ pub enum Merging {
 }
 
 impl Git {
-    /// Makes sure that the default branch has what a branch has.
+    /// Makes sure that the default branch contains a branch.
     pub fn merge(&self, merge: &MergeBranch<'_>) -> Result<Merging, GitError> {
         let merged = self.try_merge(merge)?;
         Ok(merged.unwrap_or_else(|stopped| {
@@ -98,7 +98,7 @@ impl Git {
             let remote = remote.name.clone();
             return Err(GitError::Unreachable { remote, reason });
         }
-        // One that cannot be looked at is an obstacle only where files would have to move.
+        // A checkout that cannot be read is an obstacle only where files would have to change.
         for worktree in self.checkouts(merge.default)?.into_iter().flatten() {
             if let Some(obstacle) = worktree.recover()? {
                 return Ok(Err(obstacle.into()));
@@ -134,7 +134,7 @@ impl Git {
         }
     }
 
-    /// What the world looks like now. Whoever repeats what another has done sees the same.
+    /// The current state. A retry of a merge that another process completed sees the same.
     fn merged(
         &self,
         merge: &MergeBranch<'_>,
@@ -158,9 +158,9 @@ impl Git {
         Ok(Freshness::NoRemote)
     }
 
-    /// Moves the remote, then the branch of this repository with the checkouts that are on it.
+    /// Pushes to the remote, then moves the local branch with the checkouts that are on it.
     ///
-    /// What stands in the way of the second is looked for before the first.
+    /// Obstacles to the second step are checked before the first.
     fn bring(
         &self,
         merge: &MergeBranch<'_>,
@@ -194,7 +194,7 @@ impl Git {
         Ok(moved.map_err(|obstacle| stopped(obstacle, remote)))
     }
 
-    /// Waits for the merges that others have begun.
+    /// Waits for merges that are in progress.
     fn take_turn(&self) -> Result<File, GitError> {
         let path = self.directory().join(LOCK);
         let mut options = OpenOptions::new();
@@ -219,10 +219,10 @@ impl Git {
     }
 }
 
-/// What stands in the way, and how far the merge has come nevertheless.
+/// What prevents the merge, and how far it got.
 struct Stopped {
     obstacle: MergeObstacle,
-    /// The remote that has it.
+    /// The remote that already has it.
     has_it: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Gives the remote a branch; it may say no.
+//! Pushes a branch to the remote, which may reject it.
 
 use orange_engine::names::{BranchName, CommitId};
 
@@ -6,18 +6,18 @@ use crate::git::repository::name::branch_ref;
 use crate::git::repository::settings::Remote;
 use crate::git::{Git, GitError};
 
-/// What the remote said.
+/// The result of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
-    /// It has the branch's commit.
+    /// The remote has the branch's commit.
     There,
     /// There is no remote.
     NoRemote,
-    /// It does not take it, in its words.
+    /// The remote rejected it, in its own words.
     Rejected(String),
 }
 
-/// Options that switch off what a configuration may add to a push.
+/// Options that disable what a configuration may add to a push.
 const PLAIN: [&str; 6] = [
     "push",
     "--quiet",
@@ -28,8 +28,7 @@ const PLAIN: [&str; 6] = [
 ];
 
 impl Git {
-    /// Gives the remote what a branch has. Nothing that is there is replaced: it must be an
-    /// ancestor.
+    /// Pushes a branch to the remote. Never forces: the remote's commit must be an ancestor.
     pub fn push_branch(&self, branch: &BranchName) -> Result<Pushed, GitError> {
         let Some(remote) = self.remote()? else {
             return Ok(Pushed::NoRemote);
@@ -43,7 +42,7 @@ impl Git {
         })
     }
 
-    /// Gives the remote's branch a later commit, or says in its words why it does not take it.
+    /// Pushes a later commit to the remote's branch; returns the remote's message if it rejects it.
     pub(crate) fn push_commit(
         &self,
         remote: &Remote,
@@ -54,7 +53,7 @@ impl Git {
         self.push(&[], remote, &refspec)
     }
 
-    /// Removes the remote's branch if it still has this commit.
+    /// Deletes the remote's branch if it still has this commit.
     pub(crate) fn push_nothing(
         &self,
         remote: &Remote,

@@ -1,4 +1,4 @@
-//! Why a branch is not merged, and what to do about it.
+//! Why a branch is not merged, and how to fix it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use orange_engine::names::{BranchName, CommitId, TaskId};
 
 use crate::git::Operation;
 
-/// How many files a message names.
+/// How many files a message lists.
 const NAMED: usize = 8;
 
-/// A merge that did not happen here: no branch and no file of this repository changed.
+/// A merge that failed: no branch and no file of this repository changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeRefusal {
     pub task: TaskId,
@@ -19,62 +19,62 @@ pub struct MergeRefusal {
     pub default: BranchName,
     pub strategy: MergeStrategy,
     pub obstacle: MergeObstacle,
-    /// The remote that has it already.
+    /// The remote that already has the result.
     pub has_it: Option<String>,
 }
 
-/// What stands in the way of a merge.
+/// What prevents a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeObstacle {
-    /// The task's branch has another commit than the one that was to be merged.
+    /// The task's branch is no longer at the commit to merge.
     BranchMoved {
-        /// The commit that was to be merged.
+        /// The commit to merge.
         expected: CommitId,
-        /// What it has now.
+        /// Its current commit.
         found: Option<CommitId>,
     },
-    /// The default branch has another commit than when the merge was decided.
+    /// The default branch has moved since the merge was decided.
     DefaultMoved {
-        /// The commit it had.
+        /// Its commit at that time.
         expected: CommitId,
-        /// What it has now.
+        /// Its current commit.
         found: CommitId,
     },
-    /// The default branch and that of the remote each have commits that the other lacks.
+    /// The default branch and the remote's each have commits that the other lacks.
     Diverged,
     /// The default branch has commits that the branch lacks.
     NotFastForward,
-    /// Both sides changed the same.
+    /// Both sides changed the same lines or files.
     Conflicts(Vec<PathBuf>),
     /// The task's file would become part of the repository.
     TaskFile(String),
-    /// A checkout of the default branch has changes that nobody committed.
+    /// A checkout of the default branch has uncommitted changes.
     Uncommitted {
         checkout: PathBuf,
         files: Vec<PathBuf>,
     },
-    /// A checkout of the default branch has files of its own where the merge would write.
+    /// A checkout of the default branch has untracked files where the merge would write.
     InTheWay {
         checkout: PathBuf,
-        /// The files, ignored ones included.
+        /// The files, including ignored ones.
         files: Vec<PathBuf>,
     },
-    /// A checkout of the default branch needs a program for files that the merge would write, which
-    /// only the repository's own configuration names.
+    /// A checkout of the default branch needs a filter program for files that the merge would
+    /// write, but only the repository's own configuration names it.
     Filtered {
         checkout: PathBuf,
         files: Vec<PathBuf>,
     },
-    /// Somebody began something in a checkout of the default branch and did not end it.
+    /// A checkout of the default branch has an unfinished operation.
     HalfDone {
         checkout: PathBuf,
         operations: Vec<Operation>,
     },
-    /// A checkout of the default branch cannot be looked at.
+    /// A checkout of the default branch cannot be read.
     Unusable { checkout: PathBuf, reason: String },
-    /// The remote does not take it.
+    /// The remote rejected the push.
     Rejected { remote: String, words: String },
-    /// Nobody wants it any more.
+    /// The merge was cancelled.
     CalledOff,
 }
 

@@ -1,4 +1,4 @@
-//! The commit that a merge makes, from objects alone.
+//! Builds the commit of a merge, from objects alone.
 
 use std::path::PathBuf;
 
@@ -10,21 +10,21 @@ use crate::git::repository::call::{parts, path};
 use crate::git::repository::name::root_file;
 use crate::git::{Git, GitError, MergeBranch, MergeObstacle};
 
-/// What a commit of ours says about the branch's commit that it brought.
+/// The trailer in our commits that names the merged commit of the branch.
 const HEAD: &str = "Orange-Head";
 
-/// How many commits the message of a squash names.
+/// How many commits a squash message lists.
 const NAMED: usize = 50;
 
-/// How long the first line of a message may be.
+/// The longest first line of a message.
 const LONGEST: usize = 200;
 
-/// What git answers to an option that it does not know.
+/// git's exit code for an unknown option.
 const UNKNOWN_OPTION: i32 = 129;
 
 impl Git {
-    /// Whether a commit has what the merge is to bring: the branch's commit itself, or one that a
-    /// squash made of it since the merge was decided.
+    /// Whether a commit contains what the merge should bring: the branch's commit itself, or a
+    /// squash of it made since the merge was decided.
     pub(crate) fn is_merged(
         &self,
         tip: &CommitId,
@@ -44,7 +44,7 @@ impl Git {
             let Some((commit, head)) = line.split_once(' ') else {
                 continue;
             };
-            // Anybody can write the line; the content cannot be claimed.
+            // Anyone can write the trailer, but not fake the content.
             if head == merge.head.as_str() && self.is_squash(commit, merge.head)? {
                 return Ok(true);
             }
@@ -63,7 +63,7 @@ impl Git {
         Ok(self.merged_tree(&before, head)? == Ok(tree))
     }
 
-    /// The commit that the default branch is to have.
+    /// The commit that the default branch should have.
     pub(crate) fn result(
         &self,
         merge: &MergeBranch<'_>,
@@ -74,8 +74,8 @@ impl Git {
             return Ok(Err(MergeObstacle::BranchMoved { expected, found }));
         }
         let file = root_file(merge.task_file)?;
-        // A squash would not bring it in any more, and the gates refuse it all the same: the branch
-        // that was reviewed is not to hold it.
+        // A squash would no longer bring it in, but the gates refuse it all the same: the reviewed
+        // branch must not contain it.
         if self.commits_between(merge.base, merge.head, Some(file))?
             || self.has_file(merge.head.as_str(), file)?
         {
@@ -96,13 +96,13 @@ impl Git {
         let before = format!("{}^{{tree}}", merge.base);
         let before = self.call(["rev-parse", "--verify", &before]).text()?;
         if merge.strategy == MergeStrategy::Squash && tree == before {
-            // Everything is there already; a commit would say nothing.
+            // Everything is already there; the commit would be empty.
             return Ok(Ok(merge.base.clone()));
         }
         self.commit(merge, &tree).map(Ok)
     }
 
-    /// The tree that two commits make together, or the files that both have changed.
+    /// The merged tree of two commits, or the conflicting files.
     fn merged_tree(
         &self,
         base: &CommitId,
@@ -146,14 +146,14 @@ impl Git {
         }
         words.extend(["-F", "-"]);
         let message = self.message(merge)?;
-        // An agent can write the repository's settings, so the user's own name comes first.
+        // An agent can write the repository's settings, so the user's own name is tried first.
         for identity in [Vec::new(), self.settings.identity()] {
             let call = self.call_by_person(merge.at, &identity, &words);
             let error = match call.input(message.clone()).text() {
                 Ok(made) => return Ok(CommitId::new(made)),
                 Err(error) => error,
             };
-            // Git gives the same code for everything; whether it knows the user tells.
+            // git uses the same code for every failure; check whether it knows the user.
             let known = self.call_by_person(merge.at, &identity, ["var", "GIT_COMMITTER_IDENT"]);
             if known.text().is_ok() {
                 return Err(error);
@@ -162,7 +162,7 @@ impl Git {
         Err(GitError::NoIdentity(self.directory().to_owned()))
     }
 
-    /// What the commit says. The same merge says the same, so that a repeat makes the same commit.
+    /// The commit message. It is deterministic, so that a retry creates the same commit.
     fn message(&self, merge: &MergeBranch<'_>) -> Result<String, GitError> {
         let MergeBranch {
             task, branch, head, ..
@@ -195,7 +195,7 @@ impl Git {
     }
 }
 
-/// A text that cannot be taken for more than one line.
+/// A text reduced to one line.
 fn one_line(text: &str) -> String {
     let text = text.replace(char::is_control, " ");
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! Brings a workspace onto a task's branch.
+//! Puts a workspace on a task's branch.
 
 use std::path::PathBuf;
 use std::thread;
@@ -17,26 +17,26 @@ use crate::git::{
     Release, Released, Slot, SlotRefusal, Worktree,
 };
 
-/// For how long what was seen in a workspace that nobody has is taken for what it holds.
+/// How long a look at an unused workspace stays valid.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// A workspace that a task is to have.
+/// A workspace that a task should get.
 #[derive(Clone, Copy, Debug)]
 pub struct Acquire<'a> {
     /// The workspace; the store has bound it to the task.
     pub slot: Slot<'a>,
     pub task: &'a TaskId,
-    /// Its branch; see [`crate::git::usual_branch`] when nobody named one.
+    /// Its branch; see [`crate::git::usual_branch`] when the user named none.
     pub branch: &'a BranchName,
     /// The default branch, if configured.
     pub default: Option<&'a BranchName>,
-    /// What the task's file is called.
+    /// The name of the task's file.
     pub task_file: &'a str,
-    /// Other files at the root that orange writes and nobody is to commit.
+    /// Other files at the root that orange writes and that must not be committed.
     pub excluded: &'a [&'a str],
 }
 
-/// What came of it.
+/// The result of acquiring a workspace.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -45,7 +45,7 @@ pub struct Acquire<'a> {
 pub enum Acquisition<'a> {
     /// The workspace is on the branch.
     Acquired(Acquired<'a>),
-    /// It is not, and nothing that was in it has changed.
+    /// It is not, and nothing in it has changed.
     Refused(AcquireRefusal),
 }
 
@@ -53,30 +53,30 @@ pub enum Acquisition<'a> {
 #[derive(Debug)]
 pub struct Acquired<'a> {
     pub worktree: Worktree<'a>,
-    /// What HEAD is; detached while a rebase of the branch is in progress.
+    /// HEAD; detached while a rebase of the branch is in progress.
     pub head: Head,
     /// The commit that new work starts from.
     pub base: Base,
-    /// What asking the remote came to.
+    /// The result of the fetch.
     pub freshness: Freshness,
-    /// Whether all of this was so before.
+    /// Whether all of this was already the case.
     pub was_there: bool,
-    /// Whether the branch was made just now.
+    /// Whether the branch was just created.
     pub is_new_branch: bool,
-    /// What is in progress in it.
+    /// The operations in progress in it.
     pub operations: Vec<Operation>,
     /// Files that differ from the branch. In a workspace that was just acquired, they were ignored
-    /// on the branch that it was on before.
+    /// on its previous branch.
     pub changes: Vec<PathBuf>,
-    /// Submodules that are at another commit than the branch says.
+    /// Submodules that are not at the branch's commit.
     pub stale_submodules: Vec<PathBuf>,
-    /// Submodules without a file in them; git fills none by itself.
+    /// Submodules that are not checked out; git does not do that on its own.
     pub empty_submodules: Vec<PathBuf>,
     /// Whether the branch tracks the task's file, which must not be merged.
     pub is_task_file_tracked: bool,
 }
 
-/// What goes on between a goal and its workspace.
+/// What is known about the target before the workspace is changed.
 struct Aim {
     base: Base,
     freshness: Freshness,
@@ -84,12 +84,12 @@ struct Aim {
     is_new_branch: bool,
     /// Another worktree that has the branch checked out.
     elsewhere: Option<PathBuf>,
-    /// What was seen in the workspace while the remote was asked.
+    /// The state of the workspace, read during the fetch.
     ahead: Option<Look>,
 }
 
 impl Git {
-    /// Brings a workspace onto a task's branch; one that is there already is left as it is.
+    /// Puts a workspace on a task's branch; one that is already on it is left as it is.
     pub fn acquire(&self, acquire: &Acquire<'_>) -> Result<Acquisition<'_>, GitError> {
         let done = self.try_acquire(acquire)?;
         Ok(match done {
@@ -113,7 +113,7 @@ impl Git {
         let freshness = freshness?;
         let (base, [local, theirs]) = self.base_and_branch(&default, acquire.branch)?;
         let is_tracked = match &ahead {
-            // All that it has is what the commit has.
+            // It is exactly at that commit.
             Some(look) if look.is_at(&base.commit) => look.has(task_file),
             _ => self.has_file(base.commit.as_str(), task_file)?,
         };
@@ -141,8 +141,8 @@ impl Git {
         worktree.take(acquire, aim)
     }
 
-    /// Asks the remote, and looks at the workspace meanwhile, if nobody has it. What was seen counts
-    /// for a moment only: a remote may take long.
+    /// Fetches from the remote, and meanwhile reads the workspace, if it is free. That reading
+    /// expires quickly, because a fetch may take long.
     fn fetch_and_look(
         &self,
         default: &BranchName,
@@ -200,7 +200,7 @@ impl<'a> Worktree<'a> {
         self.arrived(acquire, aim, look, false).map(Ok)
     }
 
-    /// A workspace that the task has already. Nothing in it is changed.
+    /// A workspace that the task already has. Nothing in it is changed.
     fn keep(
         self,
         acquire: &Acquire<'_>,
@@ -226,8 +226,8 @@ impl<'a> Worktree<'a> {
         self.arrived(acquire, aim, look, true).map(Ok)
     }
 
-    /// Makes sure that nothing is in the way: what a killed try left is put right, anything else
-    /// is somebody's.
+    /// Makes sure that the workspace is clean: what a killed attempt left is repaired; anything
+    /// else may be unsaved work and is refused.
     fn require_rest(
         &self,
         marker: &Marker,
@@ -291,7 +291,7 @@ impl<'a> Worktree<'a> {
         }
     }
 
-    /// From a commit at rest to the branch.
+    /// Switches from a clean commit to the branch.
     fn go(
         &self,
         acquire: &Acquire<'_>,
@@ -317,9 +317,9 @@ impl<'a> Worktree<'a> {
                     self.set_phase(marker, Phase::Idle)?;
                     return Ok(Err(AcquireRefusal::InTheWay(words)));
                 }
-                // A switch leaves files alone that only their attributes make different; they are
-                // written anew. What else differs was ignored before, or has just appeared, and
-                // stays.
+                // A switch does not rewrite files that differ only by their attributes; they are
+                // written again here. Other differences were ignored before, or have just appeared,
+                // and stay.
                 look = self.settle(&aim.target, || self.on_the_way(marker))?.1;
             }
             if aim.is_new_branch {
@@ -343,9 +343,9 @@ impl<'a> Worktree<'a> {
         Ok(Ok(look))
     }
 
-    /// Makes the branch where HEAD is, and puts HEAD onto it.
+    /// Creates the branch at HEAD, and puts HEAD on it.
     ///
-    /// It fails unless there was none, so that the branch is where it should be.
+    /// Fails if the branch exists, so that it is certainly at the right commit.
     fn begin_branch(&self, name: &str, at: &CommitId) -> Result<(), GitError> {
         let update = ["update-ref", "-m", "orange: new branch"];
         let lines =
@@ -354,7 +354,7 @@ impl<'a> Worktree<'a> {
         let finished = both.finish()?;
         match finished.ending {
             Ending::Code(0) => Ok(()),
-            // A git before 2.46 cannot do both at once, and has done nothing.
+            // git before 2.46 cannot do both at once, and has done nothing.
             Ending::Code(_) if finished.stderr.has(b"unknown command") => {
                 let call = self.call(update).and([name, at.as_str()]);
                 call.and([self.git().no_id()]).succeed()?;

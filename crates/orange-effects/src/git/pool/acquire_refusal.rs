@@ -1,4 +1,4 @@
-//! Why a task cannot have a workspace, and what helps.
+//! Why a task cannot have a workspace, and how to fix it.
 
 use std::path::PathBuf;
 
@@ -11,35 +11,35 @@ use crate::git::{Head, Operation, Released, SlotRefusal};
 pub enum AcquireRefusal {
     /// The directory cannot be used.
     Slot(SlotRefusal),
-    /// Work does not happen on the default branch.
+    /// Tasks do not work on the default branch.
     DefaultBranch(BranchName),
-    /// The repository has a file of its own where the task's file would be.
+    /// The repository tracks a file where the task's file would be.
     TaskFileTracked {
         /// The file's name; another can be configured.
         file: String,
     },
-    /// The branch is checked out in another worktree, which was not touched.
+    /// The branch is checked out in another worktree, which was not changed.
     CheckedOutElsewhere(PathBuf),
-    /// It is another task's.
+    /// Another task has it.
     Taken(TaskId),
-    /// The task's agent has gone to another branch.
+    /// The task's agent switched to another branch.
     OnAnotherBranch { head: Head },
-    /// Something is in it that nobody saved.
+    /// It contains unsaved work.
     NotAtRest {
         head: Head,
         /// Files, submodules and repositories.
         paths: Vec<PathBuf>,
-        /// What is in progress.
+        /// The operations in progress.
         operations: Vec<Operation>,
     },
-    /// Git will not check the branch out, in its words: ignored files are in the way.
+    /// git refuses to check the branch out, in its own words: ignored files are in the way.
     InTheWay(String),
-    /// Giving it back first, which an earlier try began, did not succeed.
+    /// An earlier attempt began to release it, and completing that failed.
     NotReleased(Box<Released>),
 }
 
 impl AcquireRefusal {
-    /// What to do about it.
+    /// How to fix it.
     pub fn hint(&self) -> String {
         match self {
             Self::Slot(SlotRefusal::Occupied(path) | SlotRefusal::NotOurs(path)) => {

@@ -1,8 +1,8 @@
-//! Files on their way out: moved aside, compared, and only then deleted.
+//! Removes files safely: move aside, compare, and only then delete.
 //!
-//! Moving is one step of the system, so nothing can be written to a path between the comparison
-//! and the deletion: what arrives at the path afterwards is another file, and stays. Whoever is
-//! killed in between leaves the file where [`Worktree::put_back`] finds it.
+//! A move is atomic, so nothing can be written to a path between the comparison and the deletion:
+//! what arrives at the path afterwards is another file, and stays. A process that is killed in
+//! between leaves the file where [`Worktree::put_back`] finds it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::git::worktree::status::HELD;
 use crate::git::{GitError, Worktree};
 
 impl Worktree<'_> {
-    /// Removes files that are exactly these; the paths of those that turned out to be different.
+    /// Removes files that have exactly this content; returns the paths of those that differ.
     pub(crate) fn remove_proved(
         &self,
         proved: &BTreeMap<PathBuf, Entry>,
@@ -53,8 +53,9 @@ impl Worktree<'_> {
         Ok(different)
     }
 
-    /// Brings back what somebody who was killed had moved aside. Where something else is by now,
-    /// it goes if it is saved, and otherwise stays where it is and counts as a file like any other.
+    /// Restores files that a killed process had moved aside. If another file is in its place by
+    /// now, the moved file is removed if it is saved; otherwise it stays aside and counts like any
+    /// other file.
     pub(crate) fn put_back(
         &self,
         saved: impl FnOnce() -> Result<Saved, GitError>,

@@ -1,8 +1,8 @@
-//! What orange remembers about a workspace, in git's directory for it.
+//! orange's record of a workspace, in git's directory for it.
 //!
-//! The store says which task a workspace is bound to. This says how far git's part has come, so
-//! that whoever repeats an interrupted step knows what it finds, and it proves that the worktree
-//! is ours. It lies outside the tree, where no agent's `git clean` reaches it.
+//! The store records which task a workspace is bound to. The marker records how far the git side
+//! has come, so that a retry of an interrupted step knows what to expect, and it proves that the
+//! worktree is ours. It is outside the tree, where an agent's `git clean` cannot reach it.
 
 use std::fs;
 use std::io;
@@ -14,48 +14,46 @@ use serde::{Deserialize, Serialize};
 use crate::git::{GitError, Worktree};
 use crate::private_file;
 
-/// The file's name.
 const FILE: &str = "orange.json";
 
-/// No marker is larger.
+/// Upper bound on a marker's size.
 const LIMIT: u64 = 64 * 1024;
 
-/// What is known about a workspace.
+/// The state of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Marker {
-    /// Whose worktree it is.
+    /// The workspace that the worktree is for.
     pub workspace: WorkspaceName,
-    /// How far it has come.
     pub phase: Phase,
-    /// Whether its directory was gone, and is being filled from the index.
+    /// Whether its directory was deleted and is being restored from the index.
     pub is_refilling: bool,
 }
 
-/// How far a workspace has come.
+/// The phase of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Phase {
-    /// Nobody's.
+    /// No task has it.
     Idle,
-    /// On its way to a branch.
+    /// Switching to a branch.
     Acquiring {
         task: TaskId,
         branch: BranchName,
         from: CommitId,
-        /// Where it goes.
+        /// The target commit.
         to: CommitId,
     },
-    /// A task's.
+    /// Bound to a task.
     Bound {
         task: TaskId,
         /// The branch it was bound with.
         branch: BranchName,
     },
-    /// On its way back to nobody.
+    /// Being released.
     Releasing {
         task: TaskId,
-        /// The commit that holds everything that was unsaved.
+        /// The commit with everything that was unsaved.
         rescue: CommitId,
     },
 }
@@ -72,7 +70,7 @@ impl Phase {
 }
 
 impl Marker {
-    /// What is known about the worktree with this directory of git's.
+    /// Reads the marker of the worktree with this git directory.
     pub(crate) fn read(record: &Path) -> Result<Option<Self>, GitError> {
         let path = record.join(FILE);
         if fs::symlink_metadata(&path).is_err_and(|it| it.kind() == io::ErrorKind::NotFound) {
@@ -86,7 +84,7 @@ impl Marker {
         })
     }
 
-    /// Remembers this, whole or not at all.
+    /// Writes it atomically.
     pub(crate) fn write(&self, record: &Path) -> Result<(), GitError> {
         let path = record.join(FILE);
         let bytes = serde_json::to_vec(self);
@@ -96,12 +94,12 @@ impl Marker {
 }
 
 impl Worktree<'_> {
-    /// What is known about it; nothing when it is none of ours.
+    /// Its marker; `None` when the worktree is not ours.
     pub fn marker(&self) -> Result<Option<Marker>, GitError> {
         Marker::read(self.directory())
     }
 
-    /// Remembers how far it has come.
+    /// Records its phase.
     pub(crate) fn set_phase(&self, marker: &mut Marker, phase: Phase) -> Result<(), GitError> {
         marker.phase = phase;
         marker.write(self.directory())

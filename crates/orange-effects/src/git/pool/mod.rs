@@ -1,8 +1,8 @@
-//! Workspaces of the pool: made once, recognised afterwards, never guessed.
+//! Workspaces of the pool: created once, then verified, never guessed.
 //!
-//! A worktree is ours when git has it on record at that place, the lock on it says so from its
-//! first moment, and our marker is in git's directory for it. Without the marker it was not
-//! finished: it is finished if it holds nothing, and otherwise left alone.
+//! A worktree is ours when git has it on record at that path, its lock has our reason (set at
+//! creation), and our marker is in git's directory for it. Without the marker its creation was
+//! interrupted: it is completed if it is empty, and otherwise left alone.
 
 pub(crate) mod acquire;
 pub(crate) mod acquire_refusal;
@@ -27,31 +27,31 @@ use super::{Git, GitError, Listed, Marker, Phase, Worktree};
 use crate::git::pool::saved::Saved;
 use crate::private_file;
 
-/// The lock on our worktrees, so that neither git nor a person removes one by accident.
+/// The lock reason of our worktrees, so that neither git nor the user removes one by accident.
 const LOCK: &str = "a workspace of orange; look with `orange workspace list`";
 
-/// A place of the pool.
+/// A slot of the pool.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot<'a> {
     /// `<project>--<n>`.
     pub name: &'a WorkspaceName,
-    /// Its directory, which has that name.
+    /// Its directory, which has the same name.
     pub path: &'a Path,
 }
 
-/// Why a directory cannot be used as a workspace. Nothing was touched.
+/// Why a directory cannot be used as a workspace. Nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlotRefusal {
     /// Something else is there.
     Occupied(PathBuf),
-    /// It is a worktree that somebody else made, or the workspace of another name.
+    /// It is a worktree that orange did not create, or another workspace.
     NotOurs(PathBuf),
-    /// Something that git would wait for is where it expects a file.
+    /// A pipe, socket or device is where git expects a file, and would block it.
     NoFile(PathBuf),
-    /// It was ours, and is not a worktree of this repository any more.
+    /// It was ours, and is no longer a worktree of this repository.
     Broken {
         path: PathBuf,
-        /// What does not fit.
+        /// What does not match.
         reason: String,
     },
 }
@@ -84,7 +84,7 @@ impl fmt::Display for SlotRefusal {
     }
 }
 
-/// What is found at a place.
+/// What exists at a path.
 enum There {
     Nothing,
     Unfinished,
@@ -94,7 +94,7 @@ enum There {
 }
 
 impl Git {
-    /// The workspace at a place, made if there is none; its files are those of `at` then.
+    /// The workspace at a slot, created with the files of `at` if there is none.
     pub(super) fn workspace(
         &self,
         slot: &Slot<'_>,
@@ -117,8 +117,8 @@ impl Git {
         Ok(Ok(worktree))
     }
 
-    /// Looks at a workspace that is there, finished and nobody's. Whatever stands in the way of that
-    /// is found again, and told, by who takes it.
+    /// Reads a workspace that exists, is complete and is free. If that is not possible, the caller
+    /// that acquires it finds the same problem and reports it.
     pub(super) fn look_ahead(&self, slot: &Slot<'_>) -> Option<Look> {
         let path = slot.real_path().ok()?;
         let listed = self.worktrees().ok()?;
@@ -132,7 +132,7 @@ impl Git {
         is_idle.then(|| worktree.look_at_rest().ok())?
     }
 
-    /// Makes the workspace at a place ahead of its first use, if there is none.
+    /// Creates the workspace at a slot before its first use, if there is none.
     pub fn prepare(
         &self,
         slot: &Slot<'_>,
@@ -143,8 +143,8 @@ impl Git {
         Ok(made.map(drop))
     }
 
-    /// The workspace at a place, if it is there and finished; one whose directory somebody deleted
-    /// is brought back from its index.
+    /// The workspace at a slot, if it exists and is complete; a deleted directory is restored from
+    /// its index.
     pub fn existing_workspace(
         &self,
         slot: &Slot<'_>,
@@ -195,7 +195,7 @@ impl Git {
         }
     }
 
-    /// What a worktree is that git has on record, and whose directory is there.
+    /// Classifies a worktree that git has on record and whose directory exists.
     fn registered(
         &self,
         name: &WorkspaceName,
@@ -244,7 +244,7 @@ impl Git {
         marker.write(self.worktree(path)?.directory())
     }
 
-    /// Forgets a worktree that was not finished and holds nothing.
+    /// Removes an incomplete worktree that is empty.
     fn forget(&self, path: &Path) -> Result<(), GitError> {
         let failed = GitError::system("remove", path);
         let entry = path.join(".git");
@@ -253,14 +253,14 @@ impl Git {
         }
         match fs::remove_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            // Not empty: something appeared in it just now.
+            // Not empty: something has just appeared in it.
             removed => removed.map_err(&failed)?,
         }
         let call = self.call_recording(["worktree", "remove", "--force", "--force", "--"]);
         call.and([path]).succeed()
     }
 
-    /// Git's own directory for a worktree that should be at a path.
+    /// git's own directory for a worktree that should be at a path.
     fn record_at(&self, path: &Path) -> Result<Option<PathBuf>, GitError> {
         let records = self.directory().join("worktrees");
         let entries = match fs::read_dir(&records) {
@@ -286,7 +286,7 @@ impl Git {
 }
 
 impl Worktree<'_> {
-    /// Finishes filling the directory from the index, if that was begun.
+    /// Completes filling the directory from the index, if that was begun.
     fn refill(&self) -> Result<(), GitError> {
         let Some(mut marker) = self.marker()?.filter(|marker| marker.is_refilling) else {
             return Ok(());
@@ -296,7 +296,7 @@ impl Worktree<'_> {
             self.call(["read-tree", "--reset", "HEAD"]).succeed()?;
         }
         let look = self.look()?;
-        // Whoever was killed while filling left half a file; what is somebody's stays.
+        // A process killed while filling left an incomplete file; anything unsaved stays.
         let judged = Saved::default().and_index(&look).judge(self, &look)?;
         self.remove_proved(&judged.proved)?;
         self.fill()?;
@@ -306,7 +306,7 @@ impl Worktree<'_> {
 }
 
 impl Slot<'_> {
-    /// The directory, with the folder of the pool made and its links resolved.
+    /// The directory, with the pool's directory created and its links resolved.
     fn real_path(&self) -> Result<PathBuf, GitError> {
         let name = folder_name(self.name)?;
         if self.path.file_name() != Some(name.as_ref()) || self.path.is_relative() {
@@ -336,7 +336,7 @@ fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>, GitError> {
         .collect()
 }
 
-/// Makes the directory of a workspace again that somebody deleted by hand.
+/// Recreates the directory of a workspace that was deleted by hand.
 fn bring_back(path: &Path, record: &Path) -> Result<(), GitError> {
     let failed = GitError::system("make", path);
     if let Some(mut marker) = Marker::read(record)? {

@@ -1,4 +1,4 @@
-//! Gives a workspace back: saves what is unsaved, then makes it clean.
+//! Releases a workspace: saves unsaved work, then cleans it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,28 +12,27 @@ use crate::git::worktree::status::Look;
 use crate::git::{Git, GitError, Marker, Phase, Rescued, Slot, SlotRefusal, Worktree};
 use crate::place::Kind;
 
-/// How often a worktree that changes is saved and cleaned before it is left as it is.
+/// How often a worktree that keeps changing is saved and cleaned before we give up.
 const ROUNDS: usize = 3;
 
-/// A workspace that is to be given back.
+/// A workspace to release.
 #[derive(Clone, Copy, Debug)]
 pub struct Release<'a> {
-    /// The workspace.
     pub slot: Slot<'a>,
     pub task: &'a TaskId,
-    /// The default branch, if configured; only a branch without a commit makes it matter.
+    /// The default branch, if configured; it matters only for a branch without a commit.
     pub default: Option<&'a BranchName>,
 }
 
-/// What became of it.
+/// The result of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Released {
-    /// It is nobody's: HEAD is on no branch, every file is as HEAD has it, ignored ones aside.
+    /// It is free: HEAD is detached, and every file except ignored ones is as in HEAD.
     Free {
-        /// What was saved on the way.
+        /// What was saved in the process.
         rescues: Vec<Rescued>,
     },
-    /// It cannot be made clean without losing something, so it is left as it is.
+    /// It cannot be cleaned without losing something, so it is left as it is.
     Retired {
         obstacles: Vec<Obstacle>,
         /// What was saved nevertheless.
@@ -41,24 +40,24 @@ pub enum Released {
     },
     /// There is no such workspace.
     Absent,
-    /// It is another task's, or nobody's that was finished; it was not touched.
+    /// It belongs to another task; it was not changed.
     NotThatTasks { task: TaskId },
     /// The directory cannot be used.
     Refused(SlotRefusal),
 }
 
-/// Why a workspace cannot be made clean.
+/// Why a workspace cannot be cleaned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// A submodule with work of its own, of which a rescue would save a commit's id only.
+    /// A submodule with uncommitted work, of which a rescue would save only a commit id.
     DirtySubmodule(PathBuf),
-    /// A repository inside, of which a rescue would save nothing.
+    /// A nested repository, of which a rescue would save nothing.
     Repository(PathBuf),
     /// A pipe, a socket or a device.
     NoFile(PathBuf),
-    /// A file that stays different, say because an ignored one is in its way.
+    /// A file that still differs, for example because an ignored file is in its way.
     Stuck(PathBuf),
-    /// There is no commit that HEAD could stay on.
+    /// There is no commit for HEAD to stay on.
     NoCommit,
 }
 
@@ -77,7 +76,7 @@ impl fmt::Display for Obstacle {
 }
 
 impl Git {
-    /// Gives a workspace back. Whatever was unsaved is in a rescue, or still in its place.
+    /// Releases a workspace. Whatever was unsaved is in a rescue, or still in its place.
     pub fn release(&self, release: &Release<'_>) -> Result<Released, GitError> {
         let worktree = match self.existing_workspace(&release.slot)? {
             Ok(Some(worktree)) => worktree,
@@ -152,7 +151,7 @@ impl Worktree<'_> {
         Ok(Released::Retired { obstacles, rescues })
     }
 
-    /// Everything that an earlier try has saved, or that acquiring wrote.
+    /// Everything that an earlier attempt has saved, or that acquiring wrote.
     fn saved_so_far(&self, marker: &Marker) -> Result<Saved, GitError> {
         let git = self.git();
         match &marker.phase {
@@ -174,7 +173,7 @@ impl Worktree<'_> {
         }
     }
 
-    /// Whether an earlier try has saved all that is unsaved now.
+    /// Whether an earlier attempt has saved everything that is unsaved now.
     fn is_saved(&self, look: &Look, marker: &Marker) -> Result<bool, GitError> {
         if !self.is_unsaved(look)? {
             return Ok(true);

@@ -1,4 +1,4 @@
-//! What commits hold, so that a copy on the disk may go.
+//! What commits contain, so that a copy on disk may be deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,42 +12,42 @@ use crate::git::worktree::entry::{Entry, LINK, Tree};
 use crate::git::worktree::status::Look;
 use crate::git::{Git, GitError, Rescued, Worktree};
 
-/// What `git add --intent-to-add` puts into the index: a file without a byte.
+/// What `git add --intent-to-add` puts into the index: an empty file.
 const NOTHING: [&str; 2] = [
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 ];
 
-/// Contents that are kept elsewhere than in the worktree.
+/// Contents that are stored outside the worktree.
 #[derive(Default)]
 pub(crate) struct Saved {
-    /// Byte for byte, as a rescue keeps them.
+    /// Byte for byte, as a rescue stores them.
     exact: Vec<Tree>,
-    /// What a rescue keeps of the index.
+    /// The index as a rescue stores it.
     staged: Vec<Tree>,
     unmerged: BTreeSet<(PathBuf, u8, Entry)>,
-    /// As git writes them to the disk, filters and line ends applied; with the commit's id, if it
-    /// is one whose attributes may have been in force.
+    /// As git writes them to disk, with filters and line endings applied; with the commit's id, if
+    /// its attributes may have been in effect.
     commits: Vec<(Option<CommitId>, Tree)>,
 }
 
-/// What a look means, given what is saved.
+/// The changes in a worktree, divided by whether they are saved.
 pub(crate) struct Judged {
-    /// What is on the disk and saved, byte for byte as it was when it was judged.
+    /// On disk and saved, byte for byte as it was when it was checked.
     pub proved: BTreeMap<PathBuf, Entry>,
-    /// What nobody holds.
+    /// Saved nowhere else.
     pub unproved: BTreeSet<PathBuf>,
 }
 
 impl Saved {
-    /// With everything that a commit holds.
+    /// Adds everything in a commit.
     pub fn and_commit(mut self, git: &Git, commit: &CommitId) -> Result<Self, GitError> {
         let tree = git.tree(commit.as_str())?;
         self.commits.push((Some(commit.clone()), tree));
         Ok(self)
     }
 
-    /// With everything that the index holds; for a worktree that is filled from it.
+    /// Adds everything in the index; for a worktree that is filled from it.
     pub fn and_index(mut self, look: &Look) -> Self {
         let resolved = look.index.iter().filter(|it| it.stage == 0);
         let entries = resolved.map(|it| (it.path.clone(), it.entry.clone()));
@@ -55,7 +55,7 @@ impl Saved {
         self
     }
 
-    /// With everything that a rescue holds.
+    /// Adds everything in a rescue.
     pub fn and_rescue(mut self, rescued: &Rescued, content: &Content) -> Self {
         self.exact.push(content.work.clone());
         self.staged.push(content.index.clone());
@@ -85,7 +85,7 @@ impl Saved {
         trees.any(|tree| tree.get(path) == Some(entry))
     }
 
-    /// Judges everything that a look found to differ.
+    /// Checks everything that differs.
     pub fn judge(&self, worktree: &Worktree<'_>, look: &Look) -> Result<Judged, GitError> {
         let paths = look.paths();
         let found = worktree.on_disk(&paths, Keep::Hash)?;
@@ -99,7 +99,7 @@ impl Saved {
         Ok(judged)
     }
 
-    /// Judges what is on the disk; the beginning of a file counts as that file if one may have been
+    /// Checks what is on disk; a truncated file counts as that file if a process may have been
     /// killed while writing it.
     pub fn judge_found(
         &self,
@@ -114,7 +114,7 @@ impl Saved {
         let mut uncertain = Vec::new();
         for (path, found) in found {
             match found {
-                // The files in it are judged one by one.
+                // The files in it are checked one by one.
                 Found::Absent | Found::Folder => {}
                 Found::Other => {
                     judged.unproved.insert(path.clone());
@@ -151,7 +151,7 @@ impl Saved {
             return Ok(self.in_commits(path, entry));
         }
         let mode = entry.mode;
-        // A switch changes the attributes of files that it does not write.
+        // A switch changes the attributes of files that it does not rewrite.
         let earlier = self
             .commits
             .iter()
@@ -171,7 +171,7 @@ impl Saved {
         }
         let full = worktree.path().join(path);
         let bytes = fs::read(&full).map_err(GitError::system("read", &full))?;
-        // What was read must be what was hashed.
+        // The bytes read must be those that were hashed.
         let read = worktree
             .call(["hash-object", "--stdin"])
             .input(bytes.clone())
@@ -190,7 +190,7 @@ impl Saved {
         Ok(false)
     }
 
-    /// Whether something that was moved aside from a path is held.
+    /// Whether a file that was moved aside from a path is saved.
     pub fn holds_held(
         &self,
         worktree: &Worktree<'_>,

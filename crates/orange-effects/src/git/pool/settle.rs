@@ -1,4 +1,4 @@
-//! Makes a worktree what its HEAD says, removing only what is saved.
+//! Resets a worktree to its HEAD, removing only what is saved.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ use crate::git::worktree::status::{Head, Look, is_file};
 use crate::git::{GitError, Worktree};
 use crate::place::Kind;
 
-/// How it ended.
+/// The result of settling.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
-    /// Every file is as HEAD has it.
+    /// Every file is as in HEAD.
     Clean,
-    /// These are saved nowhere, and untouched.
+    /// These are saved nowhere, and were not changed.
     Unproved(BTreeSet<PathBuf>),
-    /// These could not be brought to what HEAD has, and are untouched.
+    /// These could not be reset to HEAD, and were not changed.
     Stuck(BTreeSet<PathBuf>),
 }
 
 impl Worktree<'_> {
-    /// Takes HEAD off its branch; the branch, the index and the files stay as they are.
+    /// Detaches HEAD from its branch; the branch, the index and the files stay as they are.
     pub(crate) fn detach(&self, head: &Head, otherwise: &CommitId) -> Result<CommitId, GitError> {
         let commit = match head {
             Head::Detached(commit) => return Ok(commit.clone()),
@@ -39,7 +39,7 @@ impl Worktree<'_> {
         }
     }
 
-    /// Makes index and files those of HEAD, which is at `commit`. Also what the last look showed.
+    /// Resets index and files to HEAD, which is at `commit`. Also returns the last look.
     pub(crate) fn settle(
         &self,
         commit: &CommitId,
@@ -71,7 +71,7 @@ impl Worktree<'_> {
         Ok((verdict(&look), look))
     }
 
-    /// Writes the files that the index has and the disk lacks; nothing that is there is replaced.
+    /// Writes the files that the index has and the disk lacks; replaces nothing.
     pub(crate) fn fill(&self) -> Result<(), GitError> {
         let index = self.index()?;
         let place = self.place()?;
@@ -85,7 +85,8 @@ impl Worktree<'_> {
             if is_file(indexed.entry.mode) {
                 missing.push(path);
             } else if indexed.entry.mode == REPOSITORY {
-                // A submodule that nobody has filled is an empty directory, else it counts as gone.
+                // A submodule that is not checked out is an empty directory, else it counts as
+                // deleted.
                 let made = place.make_folder(path);
                 made.map_err(self.failed("make", path))?;
             }
@@ -96,12 +97,12 @@ impl Worktree<'_> {
         let call = self
             .call(["checkout-index", "-u", "-q", "-z", "--stdin"])
             .working();
-        // A file that appeared meanwhile is not replaced, and git says so by its code.
+        // A file that appeared meanwhile is not replaced, and git reports that by its exit code.
         let _replaced_nothing = call.input(zero_ended(missing)).answer()?;
         Ok(())
     }
 
-    /// Lets git look again at files that somebody told it not to look at.
+    /// Makes git check files again that it was told not to check.
     pub(crate) fn show_hidden(&self, index: &Path, look: &Look) -> Result<(), GitError> {
         let hidden = look
             .index

@@ -1,8 +1,9 @@
-//! Saves everything that is unsaved in a worktree as one commit.
+//! Saves all unsaved work in a worktree as one commit.
 //!
 //! The commit's tree is the worktree, byte for byte and without filters. Its parents are HEAD, a
-//! commit of the index, and, while something is in progress, a commit of that state. Worktree and
-//! index are only read. The ref is written last, after a second look has found every byte in it.
+//! commit of the index, and, while an operation is in progress, a commit of its state. Worktree and
+//! index are only read. The ref is written last, after a second look has found every byte in the
+//! commit.
 
 pub(crate) mod rescued;
 pub(crate) mod restore;
@@ -22,24 +23,24 @@ use super::worktree::status::Look;
 use super::{About, GitError, Operation, Rescued, Worktree};
 use crate::git::rescue::rescued::{STAGES, STATE};
 
-/// How often a worktree that changes is looked at again before that is an error.
+/// How often a worktree that changes is read again before that is an error.
 const ROUNDS: usize = 3;
 
-/// The commits that a commit is on top of.
+/// The parents of a commit.
 type Parents = Vec<String>;
 
 impl Worktree<'_> {
-    /// Saves what is unsaved under `refs/orange/rescue/<task>/<n>`; nothing when all is saved.
+    /// Saves unsaved work under `refs/orange/rescue/<task>/<n>`; `None` when everything is saved.
     ///
-    /// Unsaved is what is uncommitted, staged or untracked, an operation in progress, and a commit
-    /// that nothing but HEAD holds. What the newest rescue of the task holds already is not saved
-    /// twice. Ignored files are not saved, and repositories inside cannot be: whoever removes
-    /// anything looks at [`Worktree::condition`] first, as [`super::Git::release`] does.
+    /// Unsaved means: uncommitted, staged or untracked changes, an operation in progress, and a
+    /// commit that only HEAD contains. What the task's newest rescue already has is not saved
+    /// twice. Ignored files are not saved, and nested repositories cannot be: a caller that removes
+    /// anything must check [`Worktree::condition`] first, as [`super::Git::release`] does.
     pub fn rescue(&self, task: &TaskId) -> Result<Option<Rescued>, GitError> {
         self.rescue_from(task, self.look()?)
     }
 
-    /// The same, beginning with a look that was just made.
+    /// The same, starting from a look that was just made.
     pub(super) fn rescue_from(
         &self,
         task: &TaskId,
@@ -80,7 +81,7 @@ impl Worktree<'_> {
         Err(GitError::Changing(self.path().to_owned()))
     }
 
-    /// Whether there is anything that only this worktree holds.
+    /// Whether anything exists only in this worktree.
     pub(super) fn is_unsaved(&self, look: &Look) -> Result<bool, GitError> {
         let is_unsaved = !look.changes.is_empty() || !look.operations.is_empty();
         Ok(is_unsaved || self.is_adrift(&look.head)?)
@@ -143,7 +144,7 @@ impl Worktree<'_> {
         self.commit_tree(&tree, &parents, "orange: what was in progress")
     }
 
-    /// The commits that files of git's name by their ids, and those that a bisection marked.
+    /// The commits that these git files name by id, and those that a bisect marked.
     fn commits_named_in(&self, files: &[PathBuf]) -> Result<Parents, GitError> {
         let mut words = BTreeSet::new();
         for file in files {
@@ -161,7 +162,7 @@ impl Worktree<'_> {
         Ok(commits.map(|(id, _)| id).collect())
     }
 
-    /// What the repository has under these ids; `missing` when it has nothing.
+    /// The kinds of the objects with these ids; `missing` for one that does not exist.
     fn kinds(&self, ids: &BTreeSet<String>) -> Result<Vec<(String, String)>, GitError> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -181,7 +182,7 @@ impl Worktree<'_> {
         Ok(ids.iter().cloned().zip(kinds).collect())
     }
 
-    /// Whether a second look finds what the first found, and all of it in the commit.
+    /// Whether a second look finds the same as the first, and all of it is in the commit.
     fn holds_everything(
         &self,
         first: &Look,
@@ -222,7 +223,7 @@ impl Worktree<'_> {
         }
     }
 
-    /// Sets or removes paths of an index that is not the worktree's.
+    /// Sets or removes paths of an index other than the worktree's.
     fn put<'p>(
         &self,
         index: &Path,

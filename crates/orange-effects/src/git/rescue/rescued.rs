@@ -1,4 +1,4 @@
-//! The rescues of a repository, and what each is made of.
+//! The rescues of a repository, and their content.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,45 +11,45 @@ use crate::git::repository::name::task_part;
 use crate::git::worktree::entry::{Entry, Tree};
 use crate::git::{Git, GitError, Operation};
 
-/// Where rescues are.
+/// Where the refs of rescues are.
 const REFS: &str = "refs/orange/rescue";
 
-/// Where the files of operations in progress are, in the commit of the state.
+/// The directory of the operations' files in the commit of the state.
 pub(crate) const STATE: &str = "state";
 
-/// Where the stages of unresolved paths are, in the commit of the state.
+/// The directory of unresolved stages in the commit of the state.
 pub(crate) const STAGES: &str = "stages";
 
-/// How often another number is tried when somebody else took one.
+/// How often another number is tried when one is taken.
 const TRIES: u32 = 100;
 
-/// To what a rescue belonged. It is the commit's message.
+/// What a rescue belongs to. It is the commit's message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     pub task: TaskId,
-    /// The branch that was checked out, or which an operation in progress was about.
+    /// The branch that was checked out, or that an operation in progress was about.
     pub branch: Option<BranchName>,
     /// The commit of HEAD; a branch without a commit has none.
     pub head: Option<CommitId>,
-    /// What was in progress.
+    /// The operations in progress.
     pub operations: Vec<Operation>,
 }
 
-/// Unsaved work, kept.
+/// Rescued work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rescued {
     /// Its number within the task.
     pub number: u32,
-    /// The commit that holds it.
+    /// The commit that contains it.
     pub commit: CommitId,
-    /// To what it belonged.
+    /// What it belongs to.
     pub about: About,
     parents: Vec<String>,
 }
 
-/// Everything that a rescue holds.
+/// Everything in a rescue.
 pub(crate) struct Content {
-    /// The commit that it belonged to, and its files.
+    /// The files of the commit that it is based on.
     pub before: Tree,
     /// The files, byte for byte.
     pub work: Tree,
@@ -59,7 +59,7 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// The paths that differ from the commit that it belonged to.
+    /// The paths that differ from the commit that it is based on.
     pub fn paths(&self) -> BTreeSet<PathBuf> {
         let trees = [&self.before, &self.work, &self.index];
         let all: BTreeSet<&PathBuf> = trees.into_iter().flat_map(Tree::keys).collect();
@@ -99,7 +99,7 @@ impl Rescued {
         }
     }
 
-    /// The commits of the index and of what was in progress.
+    /// The commits of the index and of the operations in progress.
     fn parts(&self) -> Option<(&str, Option<&str>)> {
         let mut parents = self.parents.iter().map(String::as_str);
         let head = self.about.head.as_ref().map(CommitId::as_str);
@@ -108,7 +108,7 @@ impl Rescued {
         Some((index, parents.next()))
     }
 
-    /// The ref that keeps it.
+    /// Its ref.
     pub fn reference(&self) -> String {
         format!("{REFS}/{}/{}", self.about.task, self.number)
     }
@@ -155,7 +155,7 @@ impl Git {
         })
     }
 
-    /// The paths that a rescue changes, compared with the commit it belonged to.
+    /// The paths that a rescue changes, compared with the commit it is based on.
     pub fn rescued_paths(&self, rescued: &Rescued) -> Result<Vec<PathBuf>, GitError> {
         Ok(self.content(rescued)?.paths().into_iter().collect())
     }
@@ -178,7 +178,7 @@ impl Git {
                 .rsplit('/')
                 .next()
                 .and_then(|number| number.parse().ok());
-            // A ref of somebody else's making is none of ours.
+            // A ref that orange did not create is not a rescue.
             let (Some(number), Ok(about)) = (number, serde_json::from_str::<About>(body)) else {
                 continue;
             };
@@ -199,7 +199,7 @@ impl Git {
         Ok(found)
     }
 
-    /// Gives a rescue its ref, unless the newest of the task is the same.
+    /// Creates the ref of a rescue, unless the task's newest rescue is the same.
     pub(crate) fn keep_rescue(&self, mut rescued: Rescued) -> Result<Rescued, GitError> {
         let known = self.rescues(&rescued.about.task)?;
         let mut number = known.iter().map(|it| it.number).max().unwrap_or(0) + 1;
@@ -218,7 +218,7 @@ impl Git {
             let ask = self.call(["rev-parse", "--verify", "--quiet", &name]);
             match (ask.text(), written) {
                 (Ok(now), _) if now == rescued.commit.as_str() => return Ok(rescued),
-                // Somebody else took the number.
+                // The number is already taken.
                 (Ok(_), _) => number += 1,
                 (Err(_), Err(error)) | (Err(error), Ok(())) => return Err(error),
             }
@@ -244,7 +244,7 @@ impl Git {
         Ok(one.len() == other.len() && trees.get(..one.len()) == trees.get(one.len()..))
     }
 
-    /// Everything that a rescue holds.
+    /// Everything in a rescue.
     pub(crate) fn content(&self, rescued: &Rescued) -> Result<Content, GitError> {
         let parts = rescued.parts();
         let (index, state) =
@@ -263,7 +263,7 @@ impl Git {
         })
     }
 
-    /// The stages of unresolved paths that a commit of the state keeps.
+    /// The stages of unresolved paths in a commit of the state.
     fn unmerged_in(&self, state: &str) -> Result<BTreeSet<(PathBuf, u8, Entry)>, GitError> {
         let mut found = BTreeSet::new();
         for (path, entry) in self.tree(state)? {

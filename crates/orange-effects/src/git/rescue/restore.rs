@@ -1,4 +1,4 @@
-//! Brings a rescue back, overwriting nothing that differs.
+//! Restores a rescue, overwriting nothing that differs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,27 +16,27 @@ use crate::git::worktree::entry::{Entry, Indexed, LINK, REPOSITORY, Tree};
 use crate::git::{Git, GitError, Rescued, Worktree};
 use crate::place::{Kind, Place};
 
-/// Where files are before they are in their place, below the root.
+/// Where files are written before they are moved into place, below the root.
 const NEW: &str = ".orange-new";
 
-/// What came of it.
+/// The result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restored {
-    /// Every byte of it is back.
+    /// Every byte of it is restored.
     Whole {
         /// The paths that it changes.
         paths: Vec<PathBuf>,
     },
-    /// It is not, and nothing has changed.
+    /// It was not restored, and nothing has changed.
     Refused(RestoreRefusal),
 }
 
-/// Why a rescue cannot come back there.
+/// Why a rescue cannot be restored there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoreRefusal {
-    /// These are neither what the rescue holds nor what it started from.
+    /// These are neither as in the rescue nor as in the commit it is based on.
     Different(Vec<PathBuf>),
-    /// The branch exists, and is something else.
+    /// The branch exists with different content.
     BranchExists(BranchName),
 }
 
@@ -58,20 +58,20 @@ impl fmt::Display for RestoreRefusal {
     }
 }
 
-/// What the index has at a path, by stage.
+/// The entries of the index at a path, by stage.
 type Stages<'a> = BTreeSet<(u8, &'a Entry)>;
 
-/// What is to be done at a path.
+/// The change to make at a path.
 struct Step {
     remove: Option<Entry>,
     write: Option<Entry>,
 }
 
 impl Worktree<'_> {
-    /// Brings a rescue back into the worktree: files, and what was staged or unresolved.
+    /// Restores a rescue into the worktree: files, and what was staged or unresolved.
     ///
-    /// A path changes only if it is what the rescue started from. What was in progress does not
-    /// come back; the rescue keeps its files.
+    /// A path changes only if it is as in the commit that the rescue is based on. Operations in
+    /// progress are not restored; the rescue keeps their files.
     pub fn restore(&self, rescued: &Rescued) -> Result<Restored, GitError> {
         let git = self.git();
         self.require_unlocked()?;
@@ -102,7 +102,7 @@ impl Worktree<'_> {
         let is_back = |(path, found): (&PathBuf, &Found)| match found {
             Found::Entry(entry) => work.get(path) == Some(entry),
             Found::Absent => !work.contains_key(path),
-            // A repository inside, or a directory where a file was.
+            // A nested repository, or a directory where a file was.
             Found::Folder => work.get(path).is_none_or(|it| it.mode == REPOSITORY),
             Found::Other => false,
         };
@@ -115,7 +115,7 @@ impl Worktree<'_> {
         }
     }
 
-    /// What is to be done on the disk, or the paths that differ.
+    /// The changes to make on disk, or the paths that differ.
     fn steps(
         &self,
         saved: &Saved,
@@ -165,7 +165,7 @@ impl Worktree<'_> {
         })
     }
 
-    /// First everything that goes, because a file may come where a directory was.
+    /// Removes first, because a file may replace a directory.
     fn perform(&self, steps: &BTreeMap<PathBuf, Step>) -> Result<(), GitError> {
         let place = self.place()?;
         let removed = steps.iter();
@@ -184,7 +184,7 @@ impl Worktree<'_> {
 }
 
 impl Git {
-    /// Makes a branch of a rescue: one commit on top of the commit that it belonged to.
+    /// Creates a branch from a rescue: one commit on top of the commit that it is based on.
     pub fn restore_to_branch(
         &self,
         rescued: &Rescued,
@@ -221,7 +221,7 @@ impl Git {
         Ok(Ok(commit))
     }
 
-    /// Writes the files that a rescue changes into a directory, where nothing is replaced.
+    /// Writes the files that a rescue changes into a directory, replacing nothing.
     pub fn restore_to_folder(
         &self,
         rescued: &Rescued,
@@ -265,7 +265,7 @@ impl Git {
         Ok(Restored::Whole { paths })
     }
 
-    /// Removes what somebody who was killed had not yet moved to its place, if it is of the rescue.
+    /// Removes files of the rescue that a killed process had not yet moved into place.
     fn tidy_new(&self, place: &Place, root: &Path, work: &Tree) -> Result<(), GitError> {
         let new = Path::new(NEW);
         let failed = GitError::system("tidy", &root.join(new));
@@ -289,10 +289,10 @@ impl Git {
         self.call(["cat-file", "blob", id]).bytes()
     }
 
-    /// Writes a file or link where nothing is, byte for byte as it was saved.
+    /// Writes a file or link to a free path, byte for byte as it was saved.
     fn write_entry(&self, place: &Place, path: &Path, entry: &Entry) -> Result<(), GitError> {
         let content = self.blob(&entry.id)?;
-        // Written aside and moved, so that whoever is killed leaves no half a file in its place.
+        // Written aside and then moved, so that a killed process leaves no partial file in place.
         let aside = Path::new(NEW).join(path);
         let failed = GitError::system("write", path);
         place
@@ -309,8 +309,8 @@ impl Git {
     }
 }
 
-/// Whether a path is in a directory of git's, which no worktree that was rescued can have held.
-/// Some file systems do not tell upper from lower case.
+/// Whether a path is in a git directory, which no rescued worktree can have contained. Some file
+/// systems are case-insensitive.
 fn is_gits(path: &Path) -> bool {
     let mut names = path.components().map(std::path::Component::as_os_str);
     names.any(|name| name.eq_ignore_ascii_case(".git"))
@@ -326,7 +326,7 @@ fn content_at(place: &Place, root: &Path, path: &Path, mode: u32) -> Result<Vec<
     read.map_err(GitError::system("read", &full))
 }
 
-/// What is to be said to the index, or the paths that differ in it.
+/// The input for updating the index, or the paths that differ in it.
 fn staged(index: &[Indexed], content: &Content) -> Result<Vec<u8>, Vec<PathBuf>> {
     let before = &content.before;
     let mut now: BTreeMap<&Path, Stages<'_>> = BTreeMap::new();

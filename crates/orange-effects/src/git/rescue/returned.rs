@@ -1,4 +1,4 @@
-//! Which rescues were brought back, and which nobody needs any more.
+//! Tracks which rescues were restored, and which are no longer needed.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,19 +9,19 @@ use crate::git::repository::name::task_part;
 use crate::git::worktree::entry::Entry;
 use crate::git::{Base, Git, GitError, Rescued};
 
-/// Where it is remembered that a rescue was brought back; the rescue itself stays.
+/// The refs that record restored rescues; the rescue itself stays.
 const REFS: &str = "refs/orange/restored";
 
 impl Git {
-    /// Remembers that a rescue was brought back into a worktree: it is not brought back again by
-    /// itself, which would undo what was done with it since.
+    /// Records that a rescue was restored into a worktree: it must not be restored again
+    /// automatically, which would undo later work.
     pub fn note_brought_back(&self, rescued: &Rescued) -> Result<(), GitError> {
         let name = reference(rescued);
         let call = self.call(["update-ref", "-m", "orange: brought back", &name]);
         call.and([rescued.commit.as_str()]).succeed()
     }
 
-    /// The numbers of a task's rescues that were brought back.
+    /// The numbers of a task's restored rescues.
     pub fn brought_back(&self, task: &TaskId) -> Result<BTreeSet<u32>, GitError> {
         let prefix = format!("{REFS}/{}/", task_part(task)?);
         let call = self.call(["for-each-ref", "--format=%(refname)", &prefix]);
@@ -30,7 +30,7 @@ impl Git {
         Ok(said.lines().filter_map(number).collect())
     }
 
-    /// Whether a commit contains the one that a rescue belonged to.
+    /// Whether a commit contains the one that a rescue is based on.
     pub fn is_based_on(&self, commit: &CommitId, rescued: &Rescued) -> Result<bool, GitError> {
         match &rescued.about.head {
             None => Ok(false),
@@ -38,9 +38,9 @@ impl Git {
         }
     }
 
-    /// Whether the default branch holds every byte of a rescue.
+    /// Whether the default branch contains every byte of a rescue.
     ///
-    /// What was in progress, and what only the rescue holds, is merged nowhere.
+    /// An operation in progress, and anything that only the rescue has, counts as not merged.
     pub fn holds_rescue(&self, rescued: &Rescued, base: &Base) -> Result<bool, GitError> {
         if !rescued.about.operations.is_empty() || !self.is_based_on(&base.commit, rescued)? {
             return Ok(false);
@@ -53,14 +53,14 @@ impl Git {
         let is_held = |path: &PathBuf| {
             let was = content.before.get(path);
             let now = merged.get(path);
-            // A deletion holds no byte, but it is work that somebody did.
+            // A deletion has no bytes, but it is work too.
             let is_there = |entry: Option<&Entry>| entry == was || entry == now;
             is_there(content.work.get(path)) && is_there(content.index.get(path))
         };
         Ok(content.paths().iter().all(is_held))
     }
 
-    /// Forgets a rescue that is merged; whether it was.
+    /// Deletes a rescue that is merged; returns whether it was.
     pub fn forget_if_merged(&self, rescued: &Rescued, base: &Base) -> Result<bool, GitError> {
         if !self.holds_rescue(rescued, base)? {
             return Ok(false);
