@@ -117,7 +117,7 @@ pub enum StoreError {
         what: &'static str,
         name: String,
     },
-    /// A path that cannot be written into the database.
+    /// A path that is not UTF-8, so that the database cannot store it.
     #[error("cannot store the path `{}`: it is not UTF-8", .0.display())]
     PathNotText(PathBuf),
     /// Another file is already where TASK.md belongs.
@@ -238,7 +238,7 @@ impl StoreError {
         }
     }
 
-    /// A history that does not replay.
+    /// A history that cannot be replayed.
     pub(super) fn replay(task: &TaskId, error: &ReplayError) -> StoreError {
         StoreError::Unreadable {
             what: "the history",

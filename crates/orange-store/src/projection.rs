@@ -52,7 +52,7 @@ pub fn project(store: &mut Store, task: &TaskId, now: Timestamp) -> Result<Proje
     rewrite(store, &file, task, &|old| old.with_fields(&fields(task)))
 }
 
-/// Writes what performers noted, for a rebuild.
+/// Writes the performers' notes, for a rebuild.
 fn write_notes(store: &Store, directory: &TaskDirectory) -> Result<(), StoreError> {
     let task = directory.task();
     let failed = |error| StoreError::json("a note", task, &error);

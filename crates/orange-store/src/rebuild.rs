@@ -259,7 +259,7 @@ fn last_import<'text, 'event>(
     })
 }
 
-/// Restores what performers had noted: runs, messages, the workspace.
+/// Restores the performers' notes: runs, messages, the workspace.
 fn restore_notes(
     connection: &Connection,
     directory: &TaskDirectory,

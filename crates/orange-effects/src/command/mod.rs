@@ -58,7 +58,7 @@ pub struct Finished {
     pub stderr: Captured,
 }
 
-/// What was kept of a stream.
+/// The captured part of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
     pub bytes: Vec<u8>,
@@ -218,7 +218,7 @@ impl Invocation {
         }
     }
 
-    /// The error for an ending that the caller does not accept.
+    /// The error for a result that the caller does not accept.
     pub fn failed(&self, finished: Finished) -> CommandError {
         CommandError::Failed {
             shown: self.to_string(),

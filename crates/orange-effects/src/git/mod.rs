@@ -1,4 +1,4 @@
-//! Git that never destroys: workspaces, facts, rescue, restore, release, merge.
+//! git operations that lose nothing: workspaces, facts, rescue, restore, release, merge.
 //!
 //! Three rules hold everywhere. A directory is changed only after git and our own marker agree that
 //! it is our worktree of that repository. A file is removed only by moving it aside, and a moved

@@ -56,7 +56,7 @@ pub struct ProcessIdentity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Life {
     Alive,
-    /// It has provably ended.
+    /// It has provably exited.
     Gone,
     /// It could not be determined, and why.
     Unknown(String),

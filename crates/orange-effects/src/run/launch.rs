@@ -38,7 +38,6 @@ pub struct Launch<'a> {
     pub manner: Manner,
     /// The file that its output is appended to, if not its pane.
     pub output: Option<&'a Path>,
-    /// What it may do.
     pub permissions: Permissions,
     pub prompt: &'a str,
     pub model: Option<&'a str>,

@@ -30,16 +30,16 @@ pub struct Kill<'a> {
 pub struct Killed {
     /// How many panes were closed.
     pub panes: usize,
-    /// What became of the run's processes.
+    /// The result for the run's processes.
     pub leftovers: Leftovers,
     /// Why the scrollback could not be saved, if it could not.
     pub scrollback: Option<String>,
 }
 
-/// What became of the processes that a run left behind.
+/// What happened to the processes that a run left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Leftovers {
-    /// None is left; these were ended, the agent's own among them.
+    /// None is left; these were ended, including the agent's own.
     Ended(Vec<ProcessIdentity>),
     /// This system cannot list them, so they were not searched for.
     NotLookedFor(String),

@@ -36,7 +36,7 @@ pub struct Listing {
     pub panes: Vec<Listed>,
 }
 
-/// A pane as the server shows it.
+/// A pane as the server lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     pub session: SessionId,

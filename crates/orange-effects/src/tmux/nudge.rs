@@ -17,7 +17,7 @@ use super::{Pane, Tmux, TmuxError};
 /// The longest nudge.
 pub(super) const LONGEST: usize = 200;
 
-/// A user who typed this recently may still be typing.
+/// If the user typed this recently, they may still be typing.
 const TYPING: Duration = Duration::from_secs(5);
 
 /// Why nothing may be typed into a pane now.

@@ -40,7 +40,6 @@ pub struct Start<'a> {
     pub run_file: &'a Path,
 }
 
-/// A run in its pane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Started {
     pub pane: Pane,

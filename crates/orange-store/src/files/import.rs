@@ -26,7 +26,6 @@ pub enum Reading {
     Unknown(Unknown),
 }
 
-/// A TASK.md that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Imported {
     pub document: Document,
@@ -115,7 +114,7 @@ pub(crate) fn wish(document: &Document, task: &Task, in_worktree: bool) -> Optio
     })
 }
 
-/// Keeps a text that can no longer be merged into the file it was found in.
+/// Keeps a text from a replaced file that can no longer be copied into TASK.md.
 pub(crate) fn keep_stray(
     store: &mut Store,
     task: &Task,

@@ -19,7 +19,7 @@ use crate::steps::reached;
 /// The result of taking TASK.md out of a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Released {
-    /// It was in no worktree.
+    /// It was not in a worktree.
     NotBound,
     /// It was copied back, byte for byte.
     CopiedBack,

@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 50;
 #[derive(Debug)]
 pub(crate) struct TaskFile {
     pub(crate) directory: TaskDirectory,
-    /// Where the physical file is.
+    /// The path of the physical file.
     pub(crate) live: PathBuf,
     /// Whether it is in a worktree.
     pub(crate) bound: bool,

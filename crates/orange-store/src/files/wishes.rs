@@ -41,7 +41,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether a wish was already rejected: its author would have seen a newer version since then.
+    /// Whether a wish was already rejected: a newer wish would carry a later version.
     pub fn is_rejected(&self, task: &TaskId, wish: &Wish) -> Result<bool, StoreError> {
         let since = self.events(task, wish.version)?;
         Ok(since.iter().any(|recorded| {

@@ -1,4 +1,4 @@
-//! Imported documents: the full text, and who imported it.
+//! Imported documents: the full text, and the role that imported it.
 
 use orange_engine::names::TaskId;
 use orange_engine::role::Role;

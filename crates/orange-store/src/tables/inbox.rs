@@ -176,7 +176,7 @@ impl Store {
 }
 
 /// Restores an entry; it gets another number only if its own is taken, for example by a message
-/// written while its directory was in the trash.
+/// written while the task's directory was missing.
 pub(crate) fn restore(
     connection: &Connection,
     task: &TaskId,

@@ -200,7 +200,7 @@ impl Store {
     }
 }
 
-/// What each pending effect of a task does.
+/// The planned effect of each pending id of a task.
 pub(crate) fn planned(
     connection: &Connection,
     task: &TaskId,

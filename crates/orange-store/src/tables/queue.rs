@@ -85,7 +85,7 @@ impl Store {
         Ok(holders)
     }
 
-    /// The tasks that come after this one.
+    /// The tasks that depend on this one.
     pub fn dependents(&self, task: &TaskId) -> Result<Vec<Standing>, StoreError> {
         let sql = "SELECT task FROM dependencies WHERE after = ?1 ORDER BY task";
         self.standings_found(sql, task)

@@ -227,7 +227,7 @@ pub(crate) fn restore(connection: &Connection, record: &RunRecord) -> Result<(),
     Ok(())
 }
 
-/// Writes what an event says about runs.
+/// Applies an event to the runs.
 pub(crate) fn derive<'effect>(
     connection: &Connection,
     task: &TaskId,

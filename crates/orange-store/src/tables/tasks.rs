@@ -172,7 +172,7 @@ pub(crate) fn unfold(
         .map_err(|error| StoreError::replay(id, &error))
 }
 
-/// The task inside a transaction.
+/// The task, read inside a transaction.
 pub(crate) fn find(connection: &Connection, id: &TaskId) -> Result<Option<Task>, StoreError> {
     let snapshot: Option<String> = connection
         .query_row(

@@ -35,7 +35,7 @@ pub enum Released {
     /// It cannot be cleaned without losing something, so it is left as it is.
     Retired {
         obstacles: Vec<Obstacle>,
-        /// What was saved nevertheless.
+        /// What was saved anyway.
         rescues: Vec<Rescued>,
     },
     /// There is no such workspace.

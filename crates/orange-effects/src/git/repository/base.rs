@@ -9,7 +9,7 @@ use crate::git::{Git, GitError};
 /// The result of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Freshness {
-    /// There is no remote to ask.
+    /// There is no remote.
     NoRemote,
     /// It was just fetched.
     Fresh,

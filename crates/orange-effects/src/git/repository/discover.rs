@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::caller::Caller;
 use crate::git::GitError;
 
-/// The git directory of a checkout, in the simple case: it is inside the checkout itself, is not
-/// shared with a directory above it, and both belong to the user. `None` where git has to be asked.
+/// The git directory of a checkout, in the simple case: it is inside the checkout itself, has no
+/// `commondir`, and both belong to the user. `None` where git has to be asked.
 pub(crate) fn git_directory(checkout: &Path) -> Option<PathBuf> {
     let found = checkout.join(".git");
     let user = rustix::process::geteuid().as_raw();

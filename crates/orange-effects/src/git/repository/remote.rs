@@ -28,7 +28,7 @@ impl fmt::Display for RemoteAddress {
     }
 }
 
-/// What was recorded about a project's remote.
+/// The recorded remote of a project.
 #[derive(Clone, Debug)]
 pub(crate) struct Registered {
     project: String,

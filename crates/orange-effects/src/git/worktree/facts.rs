@@ -30,7 +30,7 @@ pub struct Condition {
     pub operations: Vec<Operation>,
     /// The branch of an operation in progress.
     pub operation_branch: Option<BranchName>,
-    /// Files that differ from HEAD, untracked ones included, ignored ones not.
+    /// Files that differ from HEAD, including untracked but not ignored ones.
     pub changes: Vec<PathBuf>,
     /// Submodules with uncommitted work.
     pub dirty_submodules: Vec<PathBuf>,
@@ -43,7 +43,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Whether nothing is uncommitted, untracked or half done.
+    /// Whether nothing is uncommitted, untracked or in progress.
     pub fn is_clean(&self) -> bool {
         self.changes.is_empty()
             && self.operations.is_empty()

@@ -252,7 +252,6 @@ impl<'a> Worktree<'a> {
         &self.told
     }
 
-    /// Its files.
     pub(super) fn place(&self) -> Result<Place, GitError> {
         Place::open(&self.path).map_err(GitError::system("open", &self.path))
     }
