@@ -12,10 +12,10 @@ use orange_driver::Told;
 use super::request::driving::driver;
 use crate::cli::{Error, Exit};
 
-/// How much of the standard input is looked at.
+/// How much of stdin is kept.
 const LOOKED_AT: u64 = 1024 * 1024;
 
-/// How long somebody may take who said that there is something to read.
+/// How long to wait for the payload on stdin.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Tell what an agent is doing.
@@ -52,7 +52,7 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment) -> Exit {
     let Ok(driver) = driver(environment) else {
-        // Without a home there is nobody who could be told.
+        // Without a home there is no log in which to report this.
         return Exit::Ok;
     };
     let given = args.payload.clone().map(String::into_bytes);
@@ -66,15 +66,15 @@ pub fn run(args: &Args, environment: &Environment) -> Exit {
     Exit::Ok
 }
 
-/// Whether a command line that makes no sense is one of these: some agents stop at a hook that
-/// fails.
+/// Whether an invalid command line is a call of `orange agent-event`, which must not fail: some
+/// agents stop when a hook fails.
 pub fn is_meant(typed: &[OsString]) -> bool {
     let mut words = typed.iter().skip(1);
     let first = words.find(|word| !word.to_string_lossy().starts_with('-'));
     first.is_some_and(|word| word == "agent-event")
 }
 
-/// Notes a command line that makes no sense.
+/// Logs an invalid call of `orange agent-event`.
 pub fn drop(error: &Error, environment: &Environment) {
     if let Ok(driver) = driver(environment) {
         driver.agents.keep_agent_event(Told {
@@ -84,18 +84,18 @@ pub fn drop(error: &Error, environment: &Environment) {
     }
 }
 
-/// What was given on the standard input, if somebody gave it soon; a terminal gives nothing.
+/// The payload on stdin, if it arrives in time; a terminal is not read.
 fn standard_input() -> Option<Vec<u8>> {
     if io::stdin().is_terminal() {
         return None;
     }
     let (sender, read) = mpsc::channel();
-    // Whoever never closes the other end is not waited for: the thread ends with the process.
+    // A writer that never closes its end is not waited for: the thread ends with the process.
     let reader = move || {
         let mut bytes = Vec::new();
         let mut input = io::stdin().lock();
         let looked_at = input.by_ref().take(LOOKED_AT).read_to_end(&mut bytes);
-        // The rest is read too, so that no agent finds its pipe broken.
+        // Drain the rest too, so that the agent never gets a broken pipe.
         if looked_at.is_ok() && io::copy(&mut input, &mut io::sink()).is_ok() {
             let _late = sender.send(bytes);
         }

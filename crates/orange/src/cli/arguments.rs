@@ -1,4 +1,4 @@
-//! Turns what was typed into a command.
+//! Parses the command line.
 
 use std::ffi::OsString;
 
@@ -77,13 +77,13 @@ pub enum Command {
 
 #[derive(Debug)]
 pub enum Stopped {
-    /// Help or the version was asked for.
+    /// The user asked for help or the version.
     Help(Text),
     Usage(Error),
 }
 
 impl Command {
-    /// Runs it; `dashboard` is for those that open one.
+    /// Runs the command; `dashboard` is for commands that open one.
     pub fn run(
         &self,
         dashboard: Dashboard,
@@ -118,9 +118,9 @@ impl Command {
 }
 
 impl Arguments {
-    /// Reads a command line, the program's own name first.
+    /// Parses a command line that starts with the program's own name.
     pub fn parse(typed: &[OsString], output: &Output) -> Result<Self, Stopped> {
-        // Made anew where it is needed a second time: a copy would cost every command.
+        // Built again on a second use: cloning it would slow down every command.
         let command = || help::command(output.answer_width());
         let typed = &json_behind(typed, command);
         let matches = command().try_get_matches_from(typed);
@@ -134,7 +134,7 @@ impl Arguments {
         });
         parsed.map_err(|error| match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Stopped::Help(rendered(&error)),
-            // Somebody who typed only the name of a group gets what `--help` shows.
+            // The name of a group without a command shows the same help as `--help`.
             ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
                 let asking = typed.iter().cloned().chain([OsString::from("--help")]);
                 let help = command()
@@ -148,8 +148,8 @@ impl Arguments {
     }
 }
 
-/// The same command line with a `--json` before the command moved behind it, where the command
-/// itself accepts or refuses it.
+/// Moves a `--json` from before the command to after it, where the command itself accepts or
+/// rejects it.
 fn json_behind(typed: &[OsString], program: impl Fn() -> clap::Command) -> Vec<OsString> {
     let is_flag = |it: &&OsString| it.to_string_lossy().starts_with('-') && *it != "--";
     let flags = typed.iter().skip(1).take_while(is_flag).count();
@@ -180,12 +180,12 @@ fn is_json(matches: &ArgMatches) -> bool {
 
 fn rendered(help: &clap::Error) -> Text {
     let rendered = help.render().ansi().to_string();
-    // Lines between paragraphs hold nothing but spaces.
+    // clap leaves trailing spaces on the empty lines between paragraphs.
     let lines: Vec<&str> = rendered.trim_end().lines().map(str::trim_end).collect();
     Text::styled(lines.join("\n") + "\n")
 }
 
-/// Whether a command line that makes no sense asks for JSON nevertheless.
+/// Whether an invalid command line asks for JSON, so that its error is JSON too.
 pub fn ask_for_json(typed: &[OsString]) -> bool {
     typed
         .iter()

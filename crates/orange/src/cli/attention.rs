@@ -19,7 +19,7 @@ use crate::cli::answer::words::age;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
-/// How long one who follows rests between two looks.
+/// Poll interval of `--follow`.
 const REST: Duration = Duration::from_secs(1);
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.attention/1");
@@ -128,14 +128,14 @@ fn body(attended: &Attended) -> ItemBody<'_> {
     }
 }
 
-/// Prints what is there, then what comes and goes.
+/// Prints the current items, then every change.
 fn follow(
     driver: &Driver,
     project: Option<&ProjectName>,
     output: &mut Output,
 ) -> Result<Exit, Error> {
     let mut known: BTreeMap<String, Attended> = BTreeMap::new();
-    // Interrupting it is how it ends; nothing else has to be said.
+    // An interrupt is the normal way to end this, so it is not an error.
     let (followed, signal) = attend(driver.context.meanwhile(), Manner::printing(), || {
         while !driver.context.meanwhile().is_over() {
             let now = driver.views.attention(project)?.items;

@@ -1,6 +1,6 @@
 //! `orange completions`.
 //!
-//! Arguments are known by their names, so that a new command completes like the others.
+//! Candidates are chosen by an argument's name, so a new command completes like the others.
 
 use std::ffi::OsString;
 
@@ -60,10 +60,10 @@ pub fn run(args: &Args, output: &mut Output) -> Result<Exit, Error> {
     Ok(Exit::Ok)
 }
 
-/// The variable by which the shell's script asks.
+/// The variable that the shell's completion script sets.
 pub const VARIABLE: &str = "COMPLETE";
 
-/// Answers the shell, if it is the one who asks.
+/// Answers a completion request of the shell; `false` if this is not one.
 pub fn answered(typed: &[OsString], environment: &Environment) -> bool {
     if environment.variable(VARIABLE).is_none() {
         return false;
@@ -75,13 +75,13 @@ pub fn answered(typed: &[OsString], environment: &Environment) -> bool {
     let factory = move || with_candidates(help::command(None), &asked);
     let here = Environment::current_directory();
     let complete = CompleteEnv::with_factory(factory).var(VARIABLE);
-    // Nobody reads an error while typing.
+    // No error is reported: it would appear in the middle of the user's typing.
     complete
         .try_complete(typed, here.as_deref())
         .unwrap_or(true)
 }
 
-/// Who asks, and what stands on the line.
+/// The environment and the command line of a completion request.
 #[derive(Clone, Debug)]
 struct Asked {
     environment: Environment,
@@ -123,7 +123,8 @@ impl Asked {
     }
 }
 
-/// By their ids; by their branches too where a word is begun, so that none is listed twice before.
+/// Tasks by id. Branches are added only once a word is begun: before, every task would be listed
+/// twice.
 fn tasks(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
     let overview = asked.driver()?.views.list(&Wanted::default()).ok()?;
     let is_begun = asked.typed.last().is_some_and(|word| !word.is_empty());
@@ -146,7 +147,7 @@ fn branches(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
     Some(branches.into_iter().map(CompletionCandidate::new).collect())
 }
 
-/// Those of the task on the line; of every workflow in use when there is none.
+/// The statuses of the task on the command line; without one, those of every workflow in use.
 fn statuses(asked: &Asked) -> Option<Vec<CompletionCandidate>> {
     let driver = asked.driver()?;
     let overview = driver.views.list(&Wanted::default()).ok()?;

@@ -10,7 +10,7 @@ use super::request::driving::driver;
 use crate::cli::{Error, Exit};
 use crate::output::Output;
 
-/// Opens the dashboard for a person; where nobody sits at a terminal, prints the help.
+/// Opens the dashboard at a terminal; elsewhere prints the help.
 pub fn run(
     arguments: &Arguments,
     dashboard: Dashboard,

@@ -29,22 +29,22 @@ use super::task::matters;
 use crate::cli::{Error, Exit};
 use crate::output::{Output, Style, Text};
 
-/// How often is looked what has happened.
+/// Poll interval for changes.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long nothing may happen, besides what agents rest.
+/// How long nothing may happen before the demo fails, on top of the agents' pauses.
 const STILL: Duration = Duration::from_mins(3);
 
-/// What a task of the demo is called, and what its reader should do about it.
+/// The branch of each demo task, and a summary that tells the user what to do.
 const TASKS: &[(&str, &str)] = &[
     ("french", "Greet in French: watch it, then press m to merge"),
     ("polite", "Greet nicely: press i to answer its question"),
 ];
 
-/// One more, for who tries things.
+/// One more task, for users who want to try things.
 const WAITING: (&str, &str) = ("goodbye", "Say goodbye: press Enter to start it");
 
-/// What the second task is answered where nobody is there to do so.
+/// The answer to the second task's question when there is no user to give one.
 const ANSWER: &str = "With the name, please.";
 
 /// See it all in two minutes.
@@ -78,7 +78,7 @@ fn stuck(branch: &str) -> Error {
     )
 }
 
-/// Shows or plays it, and takes everything away again.
+/// Shows or plays the demo, then cleans up.
 pub fn run(
     args: &Args,
     dashboard: Dashboard,
@@ -130,7 +130,7 @@ fn say(output: &mut Output, text: &str) {
     output.narrate(&said);
 }
 
-/// Who asked this process to end. Nothing ends it by itself: what was begun has to be ended first.
+/// The signals received. None of them kills this process: it has to clean up first.
 struct Signals {
     interrupt: Arc<AtomicBool>,
     end: Arc<AtomicBool>,
@@ -156,7 +156,7 @@ impl Signals {
     }
 }
 
-/// Opens the dashboard on it, which supervises, until the person leaves.
+/// Opens the dashboard, which also supervises, until the user quits it.
 fn show(demo: &Demo, dashboard: Dashboard, output: &Output) -> Result<(), Error> {
     for task in TASKS {
         begin(demo, task, true)?;
@@ -166,7 +166,7 @@ fn show(demo: &Demo, dashboard: Dashboard, output: &Output) -> Result<(), Error>
     shown.map_err(Error::dashboard)
 }
 
-/// Plays it to its end, and prints each step.
+/// Plays the demo to its end and prints each step.
 fn play(demo: &Demo, pause: u64, asked: &Signals, output: &mut Output) -> Result<(), Error> {
     let supervising = Supervising::start(demo.driver())?;
     let mut tasks = Vec::new();
@@ -197,7 +197,7 @@ fn play(demo: &Demo, pause: u64, asked: &Signals, output: &mut Output) -> Result
     Ok(())
 }
 
-/// Prints what has happened since; whether there was anything.
+/// Prints what has happened since the last call; returns whether anything has.
 fn advance(
     driver: &Driver,
     follower: &mut Follower,
@@ -230,7 +230,7 @@ fn begin(demo: &Demo, (branch, summary): &(&str, &str), starts: bool) -> Result<
         tuning: Tuning::default(),
         queueing: Queueing::default(),
     };
-    // Whoever supervises performs what this plans.
+    // The supervisor performs what this plans.
     let begun = demo.driver().requests.begin(&new, starts, Waiting::Not)?;
     match begun.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => Ok(changed.task.id),
@@ -239,13 +239,13 @@ fn begin(demo: &Demo, (branch, summary): &(&str, &str), starts: bool) -> Result<
     }
 }
 
-/// A task that is played to its end.
+/// A task of the demo without the dashboard.
 struct Played {
     id: TaskId,
     branch: &'static str,
     row: Option<TaskRow>,
     version: u64,
-    /// When it came where the person has acted last.
+    /// When the task entered the status in which the user's part was last played.
     acted: Option<Timestamp>,
     is_merging: bool,
     is_over: bool,
@@ -291,7 +291,7 @@ impl Played {
         Ok(output.answer(&line)?)
     }
 
-    /// Answers a question, and merges what was reviewed, once for each time it is asked for.
+    /// Answers a question and merges reviewed work, once per status that asks for it.
     fn answer(
         &mut self,
         driver: &Driver,
@@ -306,13 +306,13 @@ impl Played {
             return Ok(());
         }
         let (ask, message, told) = match row.need {
-            // Who asks is answered when it has asked, and waits.
+            // The answer is sent only once the agent has asked and waits for it.
             Some(Need::Question) if is_waiting(driver, &row) => (
                 Ask::Tell { role: None },
                 Some(ANSWER.to_owned()),
                 format!("you answer: {ANSWER}"),
             ),
-            // One after the other: a merge is decided for where the default branch is then.
+            // One merge at a time: each is decided for the default branch as it is then.
             Some(Need::Review) if !is_merging => (
                 Ask::Merge {
                     leave_rest: false,
@@ -345,7 +345,7 @@ impl Played {
     }
 }
 
-/// Whether an agent says that it waits for somebody.
+/// Whether the agent reports that it waits for the user.
 fn is_waiting(driver: &Driver, row: &TaskRow) -> bool {
     let doing = driver.views.doing_of(std::slice::from_ref(row));
     let waits = [Doing::WaitingForPermission, Doing::WaitingForInput];
@@ -354,7 +354,7 @@ fn is_waiting(driver: &Driver, row: &TaskRow) -> bool {
         .is_some_and(|doing| waits.contains(doing))
 }
 
-/// Whoever supervises in this process; it is asked to end when this goes.
+/// The supervisor in this process; dropping this asks it to stop.
 struct Supervising {
     stopper: Stopper,
     _thread: JoinHandle<()>,
@@ -366,7 +366,7 @@ impl Supervising {
         let stopper = supervisor.stopper();
         let thread = thread::Builder::new().name(String::from("supervise"));
         let thread = thread.spawn(move || {
-            // The demo notices that nothing happens any more.
+            // If it fails, the demo notices that nothing happens any more.
             let _ended = supervisor.run();
         });
         let thread = thread.map_err(Error::not_started)?;

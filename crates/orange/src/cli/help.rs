@@ -1,4 +1,4 @@
-//! Help that a newcomer can start from.
+//! Help text that gets a new user started.
 
 use clap::builder::styling::{AnsiColor, Style, Styles};
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
@@ -8,13 +8,13 @@ use super::arguments::Arguments;
 /// Longer lines are hard to read, however wide the terminal is.
 const WIDEST: usize = 100;
 
-/// How wide help is where no terminal says otherwise.
+/// The width of the help without a terminal.
 const USUAL: usize = 80;
 
 const HEADING: Style = Style::new().bold();
 const LITERAL: Style = AnsiColor::Cyan.on_default();
 
-/// The command line, with one line per command in the help of the program itself.
+/// The command line; the program's own help lists one line per command.
 pub fn command(terminal_width: Option<usize>) -> Command {
     let command = commands();
     let overview = overview(&command);
@@ -44,7 +44,7 @@ Every command explains itself: {LITERAL}orange help workflow check{LITERAL:#}"
         .header(HEADING)
         .usage(HEADING)
         .literal(LITERAL);
-    // Somebody who asks for help briefly is new here as well.
+    // `-h` shows the long text too: its users are just as new.
     let about = command.get_long_about().cloned().unwrap_or_default();
     command
         .about(about)
@@ -55,12 +55,12 @@ Every command explains itself: {LITERAL}orange help workflow check{LITERAL:#}"
         .after_help(after)
 }
 
-/// The command line with the flag that every command shares.
+/// The command line, with `--json` on every command that supports it.
 pub fn commands() -> Command {
     with_json(Arguments::command())
 }
 
-/// Commands that have no answer in JSON, and so no such flag.
+/// Commands without an answer in JSON, which get no `--json`.
 const WITHOUT_JSON: [&str; 8] = [
     "agent-event",
     "completions",
@@ -72,7 +72,7 @@ const WITHOUT_JSON: [&str; 8] = [
     "perform",
 ];
 
-/// Adds the flag that every command has, but those without an answer in JSON.
+/// Adds `--json` to every command except those in `WITHOUT_JSON`.
 fn with_json(command: Command) -> Command {
     command.mut_subcommands(|inner| {
         if inner.has_subcommands() {
@@ -86,7 +86,7 @@ fn with_json(command: Command) -> Command {
     })
 }
 
-/// Every command with what it does, one per line.
+/// One line per command: its name and what it does.
 fn overview(command: &Command) -> String {
     let mut lines = Vec::new();
     collect(command, "", &mut lines);

@@ -42,9 +42,9 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         let last = messages.last().map(|message| message.id);
         print(messages, true, output)?;
         let Some(last) = last else { break };
-        // What was not handed over counts as unread.
+        // Marked only after printing: a message that was not printed stays unread.
         driver.views.mark_read(&task, role, last)?;
-        // A message that came meanwhile counts as told of with those before it.
+        // A message that arrived meanwhile counts as announced with the earlier ones: print it too.
         messages = driver.views.unread(&task, role)?;
         if messages.is_empty() || output.is_json() {
             break;
@@ -59,7 +59,7 @@ fn print(messages: Vec<Message>, to_agent: bool, output: &mut Output) -> Result<
         return Ok(());
     }
     if to_agent && !messages.is_empty() {
-        // An agent gets every byte as it was written; a person's terminal must not obey them.
+        // An agent gets every byte as written; a user's terminal must not interpret them.
         output.answer_exactly(exact(&messages).as_bytes())?;
         return Ok(());
     }

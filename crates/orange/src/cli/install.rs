@@ -37,7 +37,7 @@ struct Body<'a> {
     workflows: &'a [String],
 }
 
-/// Writes or removes the skills, and says what it did.
+/// Writes or removes the skills, and reports what it did.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let named = args.harness.as_deref().map(HarnessName::new);
     let lesson = if args.uninstall {

@@ -17,7 +17,7 @@ use crate::cli::answer::words::span;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// How long one who follows rests between two looks.
+/// Poll interval of `--follow`.
 const REST: Duration = Duration::from_millis(250);
 
 pub const SHAPE: Shape = Shape::of::<Line>("orange.log/1");
@@ -91,7 +91,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         .map(|name| driver.callers.meant(Some(name)))
         .transpose()?;
     if let Some(task) = &task {
-        // A name that is none is told, rather than that nothing has happened to it.
+        // An unknown task must be an error, not an empty log.
         driver.views.show(task)?;
     }
     let mut reader = LogReader::default();
@@ -100,7 +100,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         print(lines, args, task.as_ref(), output)?;
         return Ok(Exit::Ok);
     }
-    // Interrupting it is how it ends; nothing else has to be said.
+    // An interrupt is the normal way to end this, so it is not an error.
     let (followed, signal) = attend(driver.context.meanwhile(), Manner::printing(), || {
         while !driver.context.meanwhile().is_over() {
             let lines = driver.admin.log_lines(&mut reader)?;
@@ -119,7 +119,7 @@ fn print(
     task: Option<&TaskId>,
     output: &mut Output,
 ) -> Result<(), Error> {
-    // A line that is none is skipped, as one that is no JSON is.
+    // Skip what does not parse as a log line, like lines that are not JSON.
     let lines = lines.into_iter();
     let lines = lines.filter_map(|line| serde_json::from_value::<Line>(line).ok());
     for line in lines.filter(|line| is_wanted(line, args, task)) {

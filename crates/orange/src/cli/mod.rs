@@ -1,4 +1,4 @@
-//! Asks in words: one file per command.
+//! The command line: one file per command.
 
 mod agent_event;
 mod answer;
@@ -39,7 +39,7 @@ use orange_engine::names::ProjectName;
 
 use crate::output::{Glyphs, Output};
 
-/// What shows the dashboard. The root of the program brings the two together: they know nothing of
+/// Shows the dashboard. The program's root passes it in, so that `cli` and `tui` do not depend on
 /// each other.
 pub type Dashboard = fn(&Driver, Option<ProjectName>, bool, &Output) -> Result<(), String>;
 
@@ -94,7 +94,7 @@ fn run(
     result.unwrap_or_else(|error| error.report(output))
 }
 
-/// Every project means something else to each command.
+/// `--all` is rejected before a command, because it means something different to each command.
 fn misplaced() -> Error {
     Error::usage("`--all` before a command is for the dashboard alone")
         .hint("write it after the command that has it: `orange task list --all`")

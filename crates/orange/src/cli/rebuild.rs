@@ -44,7 +44,7 @@ struct Skipped<'a> {
     reason: &'a str,
 }
 
-/// Restores it; a directory that could not be read is told, and left as it is.
+/// Rebuilds the database; a directory that cannot be read is reported and left as it is.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let rebuilt = driver(environment)?.admin.rebuild(args.move_aside)?;
     let exit = if rebuilt.skipped.is_empty() {

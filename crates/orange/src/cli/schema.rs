@@ -34,7 +34,7 @@ struct Body {
     json_schema: Option<Value>,
 }
 
-/// Every shape, in the order of their names.
+/// Every shape, sorted by name.
 pub const ALL: &[&Shape] = &[
     &attention::CHANGE,
     &attention::SHAPE,

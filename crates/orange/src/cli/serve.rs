@@ -15,7 +15,7 @@ use super::request::driving::driver;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// How long a supervisor that was asked to end may finish what it is doing.
+/// How long a supervisor may take to stop.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// See what happens, and act on it.
@@ -123,13 +123,13 @@ fn supervise(driver: Driver, output: &mut Output) -> Result<Exit, Error> {
     output.narrate(&text);
     let ended = supervisor.run();
     handle.close();
-    // It only waits for signals, which are over.
+    // The listener only waits for signals, and the handle is closed.
     let _joined = listener.join();
     ended?;
     Ok(Exit::Ok)
 }
 
-/// The text for a service manager. Agents are not its children, so that ending it ends nobody else.
+/// The service manager's file. Agents are not children of the service, so they survive its end.
 fn unit(manager: Manager, orange: &Path, home: &Path) -> Result<String, Error> {
     let plain = |path: &Path| {
         let text = path.to_str().filter(|text| text.chars().all(is_plain));

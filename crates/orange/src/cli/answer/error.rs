@@ -47,7 +47,7 @@ impl Error {
         }
     }
 
-    /// Adds what to do about it; each hint stands alone.
+    /// Adds a hint about what to do next; each hint must make sense on its own.
     pub fn hint(mut self, hint: impl Into<String>) -> Error {
         self.hints.push(hint.into());
         self
@@ -66,7 +66,7 @@ impl Error {
         Error::new(Exit::Usage, "usage", message)
     }
 
-    /// A program that this process should start or become, and cannot.
+    /// This process could not start, or become, another program.
     pub fn not_started(error: impl Display) -> Error {
         Error::new(Exit::OutsideFailed, "program-not-started", error)
     }
@@ -76,12 +76,12 @@ impl Error {
             .hint("run `orange task list`: every step can be asked for in words too")
     }
 
-    /// The user was asked and said no.
+    /// The user answered the confirmation with no.
     pub fn denied(verb: &str, task: &TaskId) -> Error {
         not_confirmed(verb, task, "the answer was no")
     }
 
-    /// The user has to be asked, and no terminal is there to do so.
+    /// A confirmation is needed, and there is no terminal to ask at.
     pub fn unconfirmed(verb: &str, task: &TaskId) -> Error {
         not_confirmed(verb, task, "nobody has confirmed it").hint(format!(
             "run `orange task delete {task} --yes`; its directory is moved to the trash, and its \
@@ -89,7 +89,7 @@ impl Error {
         ))
     }
 
-    /// Tells the caller: a program by the answer, a person by the narration.
+    /// Reports the error: as JSON on stdout for programs, else as text on stderr.
     pub fn report(&self, output: &mut Output) -> Exit {
         let body = ErrorBody { error: self };
         let is_told =
@@ -190,7 +190,7 @@ impl From<NewWorkflowError> for Error {
 }
 
 impl From<io::Error> for Error {
-    /// The answer could not be printed; a reader that has gone away is no failure.
+    /// The answer could not be printed. A reader that closed the pipe is not a failure.
     fn from(error: io::Error) -> Self {
         let exit = match error.kind() {
             io::ErrorKind::BrokenPipe => Exit::Ok,
@@ -211,7 +211,7 @@ impl From<serde_json::Error> for Error {
     }
 }
 
-/// Adds an error as a person reads it: what stood in the way, then what to do next.
+/// Adds an error as text: what failed, then what to do next.
 pub fn push_error(
     text: &mut Text,
     message: &str,
@@ -234,14 +234,14 @@ pub fn push_error(
     }
 }
 
-/// Tells a person what to do next, besides the answer.
+/// Prints on stderr what to do next.
 pub fn narrate_hint(hint: &str, output: &mut Output) {
     let mut text = Text::new();
     text.push_paragraph(&hint_paragraph(hint, 0), output.narration_width());
     output.narrate(&text);
 }
 
-/// The same, apart from the answer by an empty line.
+/// The same, with an empty line between the answer and the hint.
 pub fn narrate_hint_apart(hint: &str, output: &mut Output) {
     let mut text = Text::new();
     text.end_line();
@@ -249,7 +249,7 @@ pub fn narrate_hint_apart(hint: &str, output: &mut Output) {
     output.narrate(&text);
 }
 
-/// What to do next, as a person reads it.
+/// A hint, laid out for the terminal.
 pub fn hint_paragraph(hint: &str, margin: usize) -> Paragraph<'_> {
     Paragraph {
         lead: &[(Style::Hint, "hint:")],

@@ -1,6 +1,6 @@
-//! What the exit code of `orange` means.
+//! The exit codes of `orange`.
 //!
-//! Scripts and agents go by these; `docs/errors.md` explains them to people.
+//! Scripts and agents rely on them; `docs/errors.md` explains them to users.
 
 use std::process::ExitCode;
 
@@ -8,23 +8,23 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Exit {
-    /// It did what it was asked, or the reader of its answer had enough.
+    /// The command succeeded, or the reader of its answer closed the pipe.
     Ok = 0,
-    /// Something that should not happen did.
+    /// An unexpected error.
     Unexpected = 1,
-    /// The command line or an `ORANGE_*` variable makes no sense.
+    /// The command line or an `ORANGE_*` variable is invalid.
     Usage = 2,
-    /// It was understood, and something stands in the way.
+    /// The request was understood, but is not possible now.
     Refused = 3,
     /// What was named does not exist.
     NotFound = 4,
-    /// It has not finished yet; asking again tells.
+    /// Not finished yet; repeating the command reports the result.
     Busy = 5,
     /// A program that orange called has failed.
     OutsideFailed = 6,
     /// Interrupted from the keyboard (SIGINT).
     Interrupted = 130,
-    /// Ended from outside (SIGTERM).
+    /// Terminated from outside (SIGTERM).
     Terminated = 143,
 }
 

@@ -1,9 +1,9 @@
-//! Words for what came of a headless run.
+//! The result of a headless run, in words.
 
 use orange_config::RunResult;
 use orange_driver::ResultOfRun;
 
-/// How many characters are shown of what an agent said; the whole is in the JSON and the logs.
+/// How many characters of an agent's text are shown; JSON and the logs have all of it.
 const SHOWN: usize = 200;
 
 /// The result of each role's last run, in lines.

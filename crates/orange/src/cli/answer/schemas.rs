@@ -1,7 +1,7 @@
-//! Answers in JSON: printed here alone, in shapes that are published.
+//! Answers in JSON: the only place that prints them, in published shapes.
 //!
-//! `docs/schemas` holds what these say; a test compares the two, and every answer that a test reads
-//! is judged by it.
+//! `docs/schemas` holds the schemas; a test compares them with the code, and every JSON answer that
+//! a test reads is validated against them.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -30,14 +30,14 @@ impl Shape {
         }
     }
 
-    /// Prints an answer of this shape, on lines that people can read too.
+    /// Prints an answer of this shape, indented so that people can read it too.
     pub fn print(&self, body: &impl Serialize, output: &mut Output) -> Result<Exit, Error> {
         let text = serde_json::to_string_pretty(&self.answer(body))? + "\n";
         output.answer_exactly(text.as_bytes())?;
         Ok(Exit::Ok)
     }
 
-    /// Prints one of many answers of this shape, each on one line.
+    /// Prints one answer of a stream, on one line.
     pub fn print_line(&self, body: &impl Serialize, output: &mut Output) -> Result<(), Error> {
         let text = serde_json::to_string(&self.answer(body))? + "\n";
         Ok(output.answer_exactly(text.as_bytes())?)

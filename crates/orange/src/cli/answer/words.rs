@@ -1,4 +1,4 @@
-//! Words and small bodies that several answers share.
+//! Wording and small JSON bodies that several answers share.
 
 use orange_driver::{Message, RunActivity};
 use orange_engine::activity::Activity;
@@ -18,7 +18,7 @@ const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// How many seconds a span such as `90s`, `10m`, `2h` or `3d` has.
+/// The seconds in a duration such as `90s`, `10m`, `2h` or `3d`.
 pub fn span(text: &str) -> Option<u64> {
     let unit = text.chars().last()?;
     let count: u64 = text.strip_suffix(unit)?.parse().ok()?;
@@ -39,7 +39,7 @@ pub fn ago(now: Timestamp, then: Timestamp) -> String {
     }
 }
 
-/// Why a message has not reached its agent; nothing when it has.
+/// Why a message has not reached its agent; `None` if it has.
 pub fn undelivered(message: &Message) -> Option<String> {
     let delivery = &message.delivery;
     if message.read_at.is_some() || delivery.confirmed_at.is_some() {
@@ -61,7 +61,7 @@ pub struct ToldActivity<'a> {
     activity: &'a Activity,
 }
 
-/// What each agent seems to be doing, as data.
+/// What each agent seems to be doing, for JSON.
 pub fn told_activities(activities: &[RunActivity]) -> Vec<ToldActivity<'_>> {
     let told = activities.iter().map(|it| ToldActivity {
         role: it.role.as_str(),
@@ -71,7 +71,7 @@ pub fn told_activities(activities: &[RunActivity]) -> Vec<ToldActivity<'_>> {
     told.collect()
 }
 
-/// The same for one of them in words; nothing where nothing is known.
+/// What one agent seems to be doing, in words; `None` if that is not known.
 pub fn doing(activities: &[RunActivity], run: &RunId, now: Timestamp) -> Option<String> {
     let found = activities.iter().find(|it| it.run == *run)?;
     if let Some(since) = found.activity.silent_since {
@@ -95,7 +95,7 @@ pub struct ToldWait<'a> {
     told: String,
 }
 
-/// Every reason to wait, as data and in words.
+/// Every reason to wait, for JSON, with its wording.
 pub fn told_waits(waits: &[Wait]) -> Vec<ToldWait<'_>> {
     let told = waits.iter().map(|wait| ToldWait {
         wait,

@@ -1,4 +1,4 @@
-//! `orange config`: what is set, and who said so.
+//! `orange config`: every setting and its source.
 
 pub(super) mod show;
 

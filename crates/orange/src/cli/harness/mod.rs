@@ -1,4 +1,4 @@
-//! `orange harness`: the coding agents, and whether they can be used.
+//! `orange harness`: the coding agents and whether they are usable.
 
 pub(super) mod list;
 pub(super) mod unpark;

@@ -1,4 +1,4 @@
-//! `orange perform`, `orange gather`: work that was planned for a task.
+//! `orange perform`, `orange gather`: planned work of a task, in the background.
 
 use orange_config::{Environment, LogLevel};
 use orange_driver::{Driver, DriverError};
@@ -44,7 +44,8 @@ pub fn gather(args: &Gather, environment: &Environment) -> Result<Exit, Error> {
     logged(done, "asking a gate's command failed", &driver, &task)
 }
 
-/// Nobody listens to this process; a log that cannot be written leaves only its exit code.
+/// Logs a failure, since no caller reads this process's output. If the log cannot be written, only
+/// the exit code remains.
 fn logged(
     done: Result<(), DriverError>,
     what: &'static str,

@@ -1,4 +1,4 @@
-//! `orange detach`: starts a program that outlives whoever asked.
+//! `orange detach`: starts a program that outlives its caller.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! `orange exec-run`: what runs in a pane until the agent does.
+//! `orange exec-run`: runs in a pane, then becomes the agent.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub struct Args {
 
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let error = exec_run(&args.file, environment, |line| {
-        // A pane that is gone keeps no agent from working.
+        // The agent starts even if the pane is gone and this line cannot be printed.
         let _gone = output.answer_exactly(format!("{line}\n").as_bytes());
     });
     Err(Error::not_started(error))

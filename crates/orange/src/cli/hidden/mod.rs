@@ -1,4 +1,4 @@
-//! Commands that orange calls itself.
+//! Commands that orange calls itself; hidden from the help.
 
 pub(crate) mod background;
 pub(crate) mod detach;

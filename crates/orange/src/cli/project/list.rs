@@ -27,7 +27,7 @@ pub fn run(environment: &Environment, output: &mut Output) -> Result<Exit, Error
     let columns = ["PROJECT", "WORKFLOW", "HARNESS"].map(|name| (name, Alignment::Left));
     let mut table = Table::new(columns, "PATH");
     for project in &projects {
-        // What holds, also where only `config.toml` says so.
+        // The effective settings, which may come from `config.toml`.
         let settings = driver.context.settings(Some(project))?;
         let harness = settings.harness.as_ref().map_or("-", |it| it.as_str());
         let row = [

@@ -1,4 +1,4 @@
-//! `orange project`: the repositories that tasks are done in.
+//! `orange project`: the repositories that tasks work in.
 
 pub(super) mod add;
 pub(super) mod list;

@@ -47,7 +47,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-/// The keys of the file by their own names, because they are what `update` and an editor change.
+/// Shows the keys by their names in the file, because `update` and an editor use those names.
 fn text(project: &Project, found: &Belongings, width: Option<usize>) -> Result<Text, Error> {
     let mut text = Text::new();
     let mut line = |name: &str, value: &str| {

@@ -1,7 +1,7 @@
-//! Looks on while something takes its time: progress and signals.
+//! Shows progress and handles signals while a command works.
 //!
-//! Who waits is asked to come to an end, so that what was decided has somebody who performs it. One
-//! that does not come to an end soon, or is asked twice, is ended as any program is.
+//! On a signal, work that can stop is asked to, so that it can hand over decided effects to a
+//! performer. If it does not stop soon, or a second signal arrives, the signal kills the process.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,14 +21,14 @@ use crate::output::{Output, Progress};
 
 const TICK: Duration = Duration::from_millis(50);
 
-/// What is done sooner is not worth a word.
+/// Work that is done sooner shows no progress.
 const SOON: Duration = Duration::from_secs(1);
 
-/// How long who waits may take to come to an end.
+/// How long the work may take to stop.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Whether a signal does what it does to any program. The handlers stay when they are used no more,
-/// and without this they would swallow it.
+/// Whether a signal has its default effect. The handlers stay installed after the work, and without
+/// this they would swallow the signal.
 static IS_UNATTENDED: AtomicBool = AtomicBool::new(true);
 
 static PREPARED: Once = Once::new();
@@ -36,12 +36,12 @@ static PREPARED: Once = Once::new();
 #[derive(Debug)]
 pub struct Manner {
     progress: Option<Progress>,
-    /// Whether it looks at what it was told meanwhile and can end in between.
+    /// Whether the work checks for a request to stop, and stops early.
     can_stop: bool,
 }
 
 impl Manner {
-    /// It waits, and can end in between.
+    /// The work waits, and can stop early.
     pub fn waiting(output: &Output) -> Self {
         Self {
             progress: output.progress(),
@@ -49,7 +49,7 @@ impl Manner {
         }
     }
 
-    /// It works, and may be ended whenever.
+    /// The work may be killed at any time.
     pub fn working(output: &Output) -> Self {
         Self {
             can_stop: false,
@@ -57,7 +57,7 @@ impl Manner {
         }
     }
 
-    /// It prints as it goes, and can end in between.
+    /// The work prints as it goes, and can stop early.
     pub fn printing() -> Self {
         Self {
             progress: None,
@@ -66,13 +66,13 @@ impl Manner {
     }
 }
 
-/// Does something; also says which signal asked it to end.
+/// Does the work; also returns the signal that asked it to stop.
 pub fn attend<T>(
     meanwhile: &Meanwhile,
     manner: Manner,
     work: impl FnOnce() -> T,
 ) -> (T, Option<Signal>) {
-    // Who cannot hear signals is ended by them, as any program is.
+    // If handlers cannot be installed, signals kill this process as any other.
     let signals = Signals::new([SIGINT, SIGTERM]).ok();
     PREPARED.call_once(|| {
         for signal in [SIGINT, SIGTERM] {
@@ -142,7 +142,7 @@ impl Looker<'_> {
         }
     }
 
-    /// Shows what is being done, and for how long.
+    /// Shows what is being done and for how long.
     fn tell(&mut self, doing: &mut (Option<String>, Stopwatch), began: Stopwatch) {
         let now = self.meanwhile.doing();
         if doing.0 != now {
@@ -163,8 +163,8 @@ impl Looker<'_> {
     }
 }
 
-/// Ends this process as the signal ends any other.
+/// Ends this process with the default effect of the signal.
 fn end_by(signal: i32) {
-    // It does not come back from a signal that ends processes.
+    // Does not return for signals that end a process.
     let _alive = emulate_default_handler(signal);
 }

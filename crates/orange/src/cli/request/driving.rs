@@ -1,4 +1,4 @@
-//! What commands about tasks share: a driver, an asker, an answer.
+//! What commands about tasks share: driver, request, printed result.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub struct TaskArg {
 }
 
 impl TaskArg {
-    /// The task, and the driver that knows it.
+    /// The task, and the driver that found it.
     pub fn find(&self, environment: &Environment) -> Result<(Driver, TaskId), Error> {
         let driver = driver(environment)?;
         let task = driver.callers.meant(self.task.as_deref())?;
@@ -70,7 +70,7 @@ impl Patience {
         asked.map_or(Waiting::USUAL, Waiting::Detached)
     }
 
-    /// Who runs the commands of gates, and how long is waited.
+    /// Which process runs the commands of gates, and how long to wait for them.
     pub fn gathering(&self) -> Gathering {
         let bound = match self.waiting() {
             Waiting::Detached(bound) => bound,
@@ -99,7 +99,7 @@ struct Body<'a> {
     copies_failed: Option<&'a str>,
 }
 
-/// What is told besides what asking came to.
+/// What to print in addition to the result of a request.
 #[derive(Default)]
 pub struct Besides<'a> {
     /// Why the work was not started in the end.
@@ -114,7 +114,7 @@ pub fn driver(environment: &Environment) -> Result<Driver, Error> {
     Ok(driver.standing_in(Environment::current_directory()))
 }
 
-/// Asks for something, and prints what came of it.
+/// Makes a request and prints the result.
 pub fn ask(
     target: &Target,
     request: Wanted,
@@ -125,8 +125,8 @@ pub fn ask(
     print(answer, output)
 }
 
-/// Asks for something, and says what came of it. Where the question of an edge alone stands in the
-/// way, a person is asked it.
+/// Makes a request and returns the result. If only an edge's confirmation is missing, asks the user
+/// and tries again.
 pub fn answer(
     target: &Target,
     wanted: Wanted,
@@ -141,7 +141,7 @@ pub fn answer(
         Some(head) => format!("{question} ({})", head.short()),
         None => question,
     };
-    // What is answered is answered for the commit that was shown.
+    // The answer holds for the commit that was shown.
     let wanted = Wanted {
         head: head.or(wanted.head.clone()),
         ..wanted
@@ -193,7 +193,7 @@ fn attempt(
     }
 }
 
-/// The question that alone stands in the way, and the commit that it is about.
+/// The confirmation, if it is all that is missing, and the commit it is about.
 fn question(answer: &Answer) -> Option<(String, Option<CommitId>)> {
     let Answer::Refused(refusal) = answer else {
         return None;
@@ -245,7 +245,7 @@ pub fn print(answer: Answer, output: &mut Output) -> Result<Exit, Error> {
     print_with(answer, &Besides::default(), output)
 }
 
-/// Prints what asking came to, and what else there is to tell.
+/// Prints the result of a request and the extras.
 pub fn print_with(
     answer: Answer,
     besides: &Besides<'_>,
@@ -318,7 +318,7 @@ fn complaint(changed: &Changed, width: Option<usize>) -> Text {
         let message = format!("{} was given up: {}", failed.effect, failed.error);
         push_error(&mut text, &message, &[], width, 0);
     }
-    // What was given up is often a reason for attention too; once is enough.
+    // A failed effect is often a reason for attention too; print it once.
     let is_new = |reason: &&String| !given_up.iter().any(|it| reason.ends_with(&it.error));
     for reason in task.attention.iter().filter(is_new) {
         let reason = format!(" {reason}");
@@ -328,7 +328,7 @@ fn complaint(changed: &Changed, width: Option<usize>) -> Text {
     text
 }
 
-/// What a person should know besides the answer.
+/// What the user should know in addition to the answer.
 fn narration(task: &Task, exit: Exit, width: Option<usize>) -> Text {
     let mut text = Text::new();
     let show = format!("`orange task show {}`", task.id);
@@ -348,8 +348,8 @@ pub enum Consent {
     Nobody,
 }
 
-/// Asks whether to go on. The question says what will be touched and what is kept; only a person at
-/// a terminal is asked, and anything but yes is no.
+/// Asks whether to continue. The question says what will be touched and what is kept. It asks only
+/// at a terminal, and anything but yes is no.
 pub fn consent(question: &str, output: &mut Output) -> Result<Consent, Error> {
     if output.is_json() || !output.has_person() {
         return Ok(Consent::Nobody);

@@ -1,4 +1,4 @@
-//! A command that was asked to end while it waited.
+//! The error of a command that was interrupted while it waited.
 
 use std::fmt;
 
@@ -13,13 +13,13 @@ pub enum Signal {
     Terminate,
 }
 
-/// What was waited for, and goes on by itself.
+/// What the command waited for, which continues without it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waited {
     Creation,
-    /// What was decided about a task is done.
+    /// The planned effects of a task.
     Effects(TaskId),
-    /// The command of a gate answers; nothing is decided before.
+    /// A gate's command; nothing is decided before it has exited.
     Gate(TaskId),
     Status(TaskId),
     Agent(TaskId),
@@ -27,7 +27,7 @@ pub enum Waited {
 }
 
 impl Signal {
-    /// The error of a command that ends before what it waited for.
+    /// The error of a command that was interrupted before its wait was over.
     pub fn during(self, waited: &Waited) -> Error {
         let message = format!("{} while {waited}", self.told());
         Error::new(self.into(), "interrupted", message)
@@ -53,7 +53,7 @@ impl From<Signal> for Exit {
 }
 
 impl Waited {
-    /// What goes on, and how to see it.
+    /// What continues, and how to check on it.
     fn hint(&self) -> String {
         match self {
             Waited::Creation => String::from(

@@ -1,4 +1,4 @@
-//! What commands about tasks share: asking, waiting and outcomes.
+//! What commands about tasks share: requests, waiting, outcomes.
 
 pub(crate) mod attending;
 pub(crate) mod driving;

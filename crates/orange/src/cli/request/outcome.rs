@@ -1,4 +1,4 @@
-//! What asking for something came to, in words.
+//! The outcome of a request, in words.
 
 use orange_driver::Changed;
 use orange_engine::event::Fact;
@@ -38,7 +38,7 @@ impl Outcome {
             (_, Some(moved)) if moved.to == *status => {
                 format!("from `{}` to `{status}`", moved.from)
             }
-            // Somebody has moved it on while this was being done.
+            // Another process has moved it on in the meantime.
             (_, Some(moved)) => {
                 format!(
                     "from `{}` to `{}`, by now in `{status}`",
@@ -76,7 +76,7 @@ fn amended(fact: &Fact) -> String {
     }
 }
 
-/// What could not be written of what was recorded.
+/// A warning if the task's files could not be written after the change was recorded.
 pub fn copies_complaint(changed: &Changed, width: Option<usize>) -> Text {
     let mut text = Text::new();
     if let Some(error) = &changed.copies_failed {

@@ -38,7 +38,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     };
     let exit = print(came, output)?;
     if let Some(task) = ended.filter(|_| !output.is_json()) {
-        // What was asked for has happened, whatever a look at the repository comes to.
+        // The task is cancelled; a failure to read the repository does not change that.
         let kept = driver(environment)?
             .workspaces
             .rescues_of(&task, None)
@@ -51,7 +51,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit)
 }
 
-/// What becomes of the task, for the user who is asked.
+/// Says what will happen to the task.
 fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
     let task = driver.views.show(task)?.stored.task;
     let (id, branch, summary) = (&task.id, &task.branch, &task.summary);
@@ -61,7 +61,7 @@ fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
     ))
 }
 
-/// That nothing was lost, and how it comes back.
+/// Says that uncommitted work was kept, and how to restore it.
 fn told(task: &TaskId, kept: &KeptWork, width: Option<usize>) -> Text {
     let (number, count) = (kept.number, counted(kept.paths.len(), "file"));
     let hint = format!(

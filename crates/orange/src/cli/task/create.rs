@@ -157,7 +157,7 @@ fn unfinished(begun: &Begun) -> Option<Waited> {
     }
 }
 
-/// Which word is the branch, and which the summary.
+/// Which argument is the branch, and which the summary.
 fn named(args: &Args) -> Result<(Option<&str>, String), Error> {
     if !args.rest.is_empty() {
         return Err(wrong("there are more words than a branch and a summary"));
@@ -206,7 +206,7 @@ fn registered(project: &Project, width: Option<usize>) -> Text {
     text
 }
 
-/// The task is there, whatever came of its start: the answer says both.
+/// The task exists even if its start failed; the answer reports both.
 fn tell(begun: Begun, output: &mut Output) -> Result<Exit, Error> {
     let task = match &begun.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed.task.id.clone(),
@@ -251,7 +251,7 @@ fn tell(begun: Begun, output: &mut Output) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// What is said of a start that something keeps back.
+/// A hint for a task whose start has to wait.
 pub fn waiting_hint(task: &TaskId) -> String {
     format!(
         "it starts by itself once that is gone, if `orange serve` runs; `orange task why {task}` \

@@ -88,7 +88,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-/// What becomes of the task, for who is asked.
+/// Says what will happen to the task.
 fn question(driver: &Driver, task: &TaskId) -> Result<String, Error> {
     let task = driver.views.show(task)?.stored.task;
     let (id, branch, summary) = (&task.id, &task.branch, &task.summary);

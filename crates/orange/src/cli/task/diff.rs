@@ -9,10 +9,10 @@ use crate::cli::request::driving::TaskArg;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// How many digits of a commit's name are shown; git knows it by them.
+/// How many digits of a commit id are shown; enough for git to find it.
 const SHORT: usize = 12;
 
-/// How many files that are not shown are named.
+/// How many of the files that are not shown are listed by name.
 const NAMED: usize = 10;
 
 pub const SHAPE: Shape = Shape::of::<Body>("orange.task.diff/1");
