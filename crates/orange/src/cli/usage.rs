@@ -1,17 +1,17 @@
-//! Says what is wrong with a command line, in our own words.
+//! Explains what is wrong with a command line, in our own words.
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli::Error;
 
-/// The error for a command line that `program` refused.
+/// The error for a command line that `program` rejected.
 pub fn error(refused: &clap::Error, program: Command) -> Error {
     let (name, usage) = meant(refused, program);
     Error::usage(message(refused, &name)).hints(hints(refused, &name, &usage))
 }
 
-/// The refusal of an argument that clap itself would accept.
+/// The error for an argument that clap itself would accept.
 pub fn unknown_argument(argument: &str, program: &mut Command) -> clap::Error {
     let mut refused = program.error(ErrorKind::UnknownArgument, argument);
     let argument = ContextValue::String(argument.to_owned());
@@ -19,7 +19,7 @@ pub fn unknown_argument(argument: &str, program: &mut Command) -> clap::Error {
     refused
 }
 
-/// The command that was meant, as far as it was understood, and how it is used.
+/// The command on the line, as far as clap understood it, and its usage.
 fn meant(refused: &clap::Error, mut program: Command) -> (String, String) {
     program.build();
     let line = text(refused, ContextKind::Usage).unwrap_or_default();
@@ -53,7 +53,7 @@ fn message(refused: &clap::Error, command: &str) -> String {
         (ErrorKind::TooManyValues, Some(argument), _) => {
             format!("`{argument}` of `{command}` takes no value")
         }
-        // The first paragraph is what clap has to say; its tips are ours to give.
+        // The first paragraph is clap's message; we give our own hints instead of its tips.
         _ => {
             let rendered = refused.render().to_string();
             let paragraph = rendered.split("\n\n").next().unwrap_or_default();

@@ -75,7 +75,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-/// Whether a person who asks what happened wants to hear of it.
+/// Whether the history shows this event without `--all`.
 pub fn matters(fact: &Fact) -> bool {
     let is_merge = matches!(
         fact,

@@ -18,7 +18,7 @@ use crate::output::{Alignment, Column, Grid, Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.list/1");
 
-/// Below this many columns the branch is left out, and a reason to look takes the place of the
+/// On a narrower terminal the branch column is left out, and a reason for attention replaces the
 /// summary.
 const WIDE: usize = 80;
 
@@ -199,7 +199,7 @@ fn sign(agent: AgentState) -> (Style, Cow<'static, str>) {
     (style, Cow::from(sign))
 }
 
-/// What agents told in a word; nothing where they told nothing.
+/// What agents report that they are doing, in a word; empty if they report nothing.
 fn doing(doing: Doing) -> (Style, Cow<'static, str>) {
     let style = match doing {
         Doing::Working => Style::Good,
@@ -232,7 +232,7 @@ fn since(now: Timestamp, entered_at: Option<Timestamp>) -> Cow<'static, str> {
     entered_at.map_or(Cow::from(""), |then| Cow::from(age(now, then)))
 }
 
-/// What to say when there is nothing to list.
+/// The text for an empty list.
 fn nothing(project: Option<&ProjectName>, with_ended: bool, width: Option<usize>) -> Text {
     let place = project.map_or(String::new(), |name| format!(" in project `{name}`"));
     let mut hints = vec!["`orange task create BRANCH \"SUMMARY\"` creates one"];

@@ -15,7 +15,7 @@ use crate::cli::request::interrupted::Waited;
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// How long to look away between two looks.
+/// Poll interval of `--follow`.
 const REST: Duration = Duration::from_millis(200);
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.logs/1");
@@ -98,7 +98,7 @@ fn follow(
     }
 }
 
-/// The lines; the last one may be in the making while the agent runs.
+/// The complete lines; while the agent runs, the last one may not be finished.
 fn whole_lines(text: &str, is_last: bool) -> Vec<String> {
     let mut lines: Vec<String> = text.trim_end().lines().map(str::to_owned).collect();
     if !is_last {
@@ -107,7 +107,7 @@ fn whole_lines(text: &str, is_last: bool) -> Vec<String> {
     lines
 }
 
-/// How many of the new lines were printed before: those that the old ones end with.
+/// How many of the new lines were already printed: their longest overlap with the old ones.
 fn overlap(old: &[String], new: &[String]) -> usize {
     let longest = old.len().min(new.len());
     let is_common = |count: &usize| old.ends_with(new.get(..*count).unwrap_or_default());

@@ -65,7 +65,7 @@ impl From<Strategy> for MergeStrategy {
     }
 }
 
-/// Asks for it, and answers with an error when it did not come about.
+/// Requests the merge; returns an error if it failed.
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let wanted = Wanted {
         ask: Ask::Merge {
@@ -89,7 +89,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
         }
     };
     require_merged(task)?;
-    // It has happened, whether or not that can be read just now.
+    // The merge has happened, even if its event cannot be read now.
     let events = driver(environment)?.views.history(&task.id, 0);
     let events = events.unwrap_or_default();
     let besides = Besides {
@@ -114,7 +114,7 @@ fn require_merged(task: &Task) -> Result<(), Error> {
         if let (Effect::Merge(_), PendingState::GivenUp { error }) =
             (&pending.planned.effect, &pending.state)
         {
-            // What stood in the way, then what to do about it.
+            // The error has the reason first, then the hint.
             let (reason, hint) = match error.rsplit_once("; ") {
                 Some((reason, hint)) => (reason, Some(hint.to_owned())),
                 None => (error.as_str(), None),

@@ -1,4 +1,4 @@
-//! `orange task`: work that agents do, one task at a time.
+//! `orange task`: work that agents do, task by task.
 
 mod attach;
 mod cancel;

@@ -15,7 +15,7 @@ use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.respawn.lost/1");
 
-/// How long is waited for all of them when nobody says.
+/// Default of `--wait` in seconds, for all lost agents together.
 const USUAL_WAIT: u64 = 30;
 
 /// Bring an agent back that is gone.

@@ -100,7 +100,7 @@ fn body<'a>(
     })
 }
 
-/// What is known of effects that have not failed.
+/// The progress of effects that have not failed.
 pub(super) fn progress(shown: &Shown) -> &'static str {
     if shown.is_unperformed {
         "nothing is performing this"
@@ -109,7 +109,7 @@ pub(super) fn progress(shown: &Shown) -> &'static str {
     }
 }
 
-/// What to run when nothing performs the effects of a task.
+/// The command to run when no process performs a task's effects.
 pub(super) fn perform_hint(task: &TaskId) -> String {
     format!("run: orange task retry {task}")
 }
@@ -127,7 +127,7 @@ fn seen(it: &Seen) -> Value {
     }
 }
 
-/// What is known of an agent: what was decided, and where it was looked at, what was seen.
+/// What is known of an agent: its recorded state, and what an observation, if any, has shown.
 fn told_of(role: &Role, run: &Run, seen: &[Seen]) -> String {
     let seen = seen.iter().find(|it| it.run == run.id);
     let state = match seen.map(|it| &it.observation) {
@@ -150,7 +150,7 @@ fn told_of(role: &Role, run: &Run, seen: &[Seen]) -> String {
     format!("{role} {}, run {}", state.unwrap_or_default(), run.id)
 }
 
-/// The messages, each with whether it has reached its agent, and why not.
+/// The messages, each with whether it has been delivered, and if not, why.
 fn inbox(shown: &Shown) -> Result<Value, Error> {
     let mut inbox = serde_json::to_value(&shown.inbox)?;
     let values = inbox.as_array_mut().into_iter().flatten();

@@ -68,7 +68,7 @@ pub struct Tell {
     pub message: String,
 }
 
-/// Asks for it, with a message.
+/// Makes the request, with a message.
 pub fn run(
     ask_for: Ask,
     target: &Target,

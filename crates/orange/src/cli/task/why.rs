@@ -17,7 +17,7 @@ use crate::cli::task::show::{perform_hint, progress};
 use crate::cli::{Error, Exit, Shape};
 use crate::output::{Output, Style, Text};
 
-/// What a command to run stands behind.
+/// The prefix of a command to run.
 const RUN: &str = "run: ";
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.task.why/1");
@@ -111,7 +111,7 @@ fn text(shown: &Shown, why: Option<&Why>, outlook: &Outlook, width: Option<usize
     let mut text = Text::new();
     let mut line = |style: Style, told: &str| {
         let margin = told.len() - told.trim_start().len();
-        // A command that is folded cannot be copied.
+        // A wrapped command cannot be copied.
         let width = width.filter(|_| !told.trim_start().starts_with(RUN));
         text.push_line(&[(style, told)], margin + 4, width);
     };
@@ -214,7 +214,7 @@ fn push_way(way: &Way, line: &mut impl FnMut(Style, &str)) {
     }
 }
 
-/// Why an agent counts as what it counts as.
+/// Why an agent counts as alive, dead or unknown.
 fn agent(role: &Role, run: &Run, seen: &[Seen]) -> String {
     let seen = seen.iter().find(|it| it.run == run.id);
     let told = match (&run.state, seen.map(|it| &it.observation)) {

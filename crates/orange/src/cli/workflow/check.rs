@@ -67,7 +67,7 @@ struct Report<'a> {
     covered: Option<Covered>,
 }
 
-/// One workflow with everything that is known about it.
+/// One workflow with everything the check found out.
 struct Outcome {
     source: Source,
     examined: Examined,

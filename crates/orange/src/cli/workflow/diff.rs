@@ -15,7 +15,7 @@ use crate::output::{Output, Paragraph, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Body<'static>>("orange.workflow.diff/1");
 
-/// A difference that at least so many statuses share is shown once for all of them.
+/// A difference that at least this many statuses share is shown once for all of them.
 const SEVERAL: usize = 3;
 
 /// Compare what two workflows do.
@@ -59,7 +59,7 @@ struct Row<'a> {
 pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Result<Exit, Error> {
     let (old, new) = resolve_both("diff", [&args.old, &args.new], environment)?;
     let before = load("compare", &old)?;
-    // The standard input can be read only once.
+    // Stdin can be read only once.
     let now = if old == new {
         before.clone()
     } else {
@@ -84,7 +84,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     for (heading, differences) in &groups {
         page.push_group(&mut text, heading, differences);
     }
-    // What several statuses share counts once.
+    // A difference that several statuses share counts once.
     let verdict = match groups.iter().map(|(_, group)| group.len()).sum() {
         0 => "no difference in behaviour".to_owned(),
         count => format!("{} in behaviour", counted(count, "difference")),
@@ -110,7 +110,7 @@ fn row(difference: &Difference) -> Row<'_> {
 
 type Group<'a> = (String, Vec<&'a Difference>);
 
-/// The differences by status; what several statuses share comes once, after them.
+/// The differences by status, then those that several statuses share, each once.
 fn grouped<'a>(differences: &'a [Difference], new: &Workflow) -> Vec<Group<'a>> {
     let (mut groups, mut shared, mut whole): (Vec<Group<'a>>, Vec<Group<'a>>, Vec<Group<'a>>) =
         Default::default();
@@ -130,7 +130,7 @@ fn grouped<'a>(differences: &'a [Difference], new: &Workflow) -> Vec<Group<'a>> 
     groups.into_iter().chain(shared).chain(whole).collect()
 }
 
-/// The statuses that share the difference of a transition.
+/// The statuses that have the same difference in a transition.
 fn sharing<'a>(difference: &Difference, all: &'a [Difference]) -> Vec<&'a Status> {
     let here = |status: &Option<Status>| Difference {
         status: status.clone(),
@@ -206,7 +206,7 @@ fn lead(sign: Sign) -> (Style, &'static str) {
     }
 }
 
-/// The texts of a prompt or a message that changed.
+/// The old and new text of a prompt or message.
 fn texts(difference: &Difference) -> Option<(&str, &str)> {
     let is_text = difference.change == Change::Prompt || difference.parameter == Some("message");
     let texts = difference.old.as_deref().zip(difference.new.as_deref());

@@ -1,4 +1,4 @@
-//! Shows what is wrong with a workflow, to people and programs.
+//! Prints problems in a workflow, as text and as JSON.
 
 use orange_config::{Finding, Source};
 use orange_engine::language::Position;
@@ -9,7 +9,7 @@ use crate::cli::answer::words::counted;
 use crate::cli::{Error, Exit, hint_paragraph};
 use crate::output::{Paragraph, Style, Text};
 
-/// How far the lines below a problem's first are indented.
+/// The indentation of every line below the first of a problem.
 pub const INDENT: usize = 2;
 
 /// A problem, as a program reads it.
@@ -47,7 +47,7 @@ pub fn invalid(verb: &str, name: &str, findings: &[Finding]) -> Error {
         .details(json!({ "name": name, "problems": problems }))
 }
 
-/// Adds a problem as a person reads it: place, code, message, picture, hint.
+/// Adds a problem as text: place, code, message, excerpt, hint.
 pub fn push(text: &mut Text, source: &Source, finding: &Finding, width: Option<usize>) {
     let head = Head {
         source,
@@ -65,7 +65,7 @@ pub fn push(text: &mut Text, source: &Source, finding: &Finding, width: Option<u
     }
 }
 
-/// What the first line of a finding begins with.
+/// The start of a finding's first line.
 pub struct Head<'a> {
     pub source: &'a Source,
     pub at: Option<Position>,
@@ -93,7 +93,7 @@ impl Head<'_> {
     }
 }
 
-/// Adds as much of a line as fits, with a mark below the column; nothing where no mark would be.
+/// Adds as much of the line as fits, with a mark below the column; nothing if there is no mark.
 pub fn push_excerpt(
     text: &mut Text,
     at: Position,
@@ -112,7 +112,7 @@ pub fn push_excerpt(
     }
 }
 
-/// The line around the mark, if the mark is in it.
+/// The part of the line around the mark; `None` if the mark is outside the line.
 fn windowed(mut at: Position, line: &str, width: Option<usize>) -> Option<String> {
     let line: Vec<char> = line.trim_end().chars().collect();
     let column = at.column.saturating_sub(1);

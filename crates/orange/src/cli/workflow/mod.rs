@@ -1,4 +1,4 @@
-//! `orange workflow`: which lifecycles there are, and whether they hold.
+//! `orange workflow`: the lifecycles of tasks, and whether they are sound.
 
 pub(super) mod check;
 pub(super) mod diff;

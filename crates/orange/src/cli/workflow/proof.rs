@@ -1,4 +1,4 @@
-//! Shows what `check` found out, to people and programs.
+//! Prints the findings of `check`, as text and as JSON.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ pub struct FindingBody<'a> {
 }
 
 impl<'a> FindingBody<'a> {
-    /// The finding with the line of the source it is about.
+    /// The finding, with the source line it refers to.
     pub fn new(finding: &'a Finding, source: &str) -> Self {
         Self {
             code: finding.code,
@@ -47,7 +47,7 @@ pub fn style(severity: Severity) -> Style {
     }
 }
 
-/// Adds a finding as a person reads it: place, code, message, picture, story, hint.
+/// Adds a finding as text: place, code, message, excerpt, story, hint.
 pub fn push(
     text: &mut Text,
     source: &Source,
@@ -63,7 +63,7 @@ pub fn push(
         code: finding.code.as_str(),
     };
     head.push(text, &finding.message, width);
-    // A note says all there is to say; nothing has to be done about it.
+    // A note is only its message; there is nothing to do about it.
     if finding.severity == Severity::Note {
         return;
     }
@@ -101,11 +101,11 @@ fn push_story(text: &mut Text, story: &Story, width: Option<usize>) {
     }
 }
 
-/// What happens, where the task is then, and what orange does about it.
+/// What happens, the task's status after it, and the effects.
 fn sentence(told: &Told, before: Option<&Status>) -> String {
     let mut sentence = told.what.clone();
     match before {
-        // The first step says itself where it leads.
+        // The first step names its own status.
         None => {}
         Some(before) if *before == told.status => {
             let _ = write!(sentence, " → still `{before}`");

@@ -1,4 +1,4 @@
-//! What a person means by NAME or FILE.
+//! Resolves the arguments NAME and FILE to workflows.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -12,11 +12,11 @@ use serde_json::json;
 
 use super::{Error, Exit};
 
-/// One workflow, as it was typed.
+/// One workflow, as the user named it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     Stdin,
-    /// Something with a path separator or a YAML ending.
+    /// An argument with a path separator or a YAML extension.
     File(PathBuf),
     Name(String),
 }
@@ -46,13 +46,13 @@ impl fmt::Display for Target {
 }
 
 impl Target {
-    /// Reads a target from the command line, whatever its bytes are.
+    /// Parses a target, even if it is not valid UTF-8.
     pub fn parser() -> impl TypedValueParser<Value = Target> {
         OsStringValueParser::new().map(Target::from)
     }
 }
 
-/// Finds every target, or says about all of them which do not exist.
+/// Finds every target; the error lists all that do not exist.
 pub fn resolve(
     verb: &'static str,
     targets: &[Target],
@@ -62,7 +62,7 @@ pub fn resolve(
     let mut missing = Vec::new();
     for target in targets {
         match find(target, environment)? {
-            // The standard input can be read only once, and nobody wants an answer twice.
+            // Stdin can be read only once, and a second answer about the same workflow is useless.
             Some(source) if found.contains(&source) => {}
             Some(source) => found.push(source),
             None => missing.push(target.clone()),
@@ -80,7 +80,7 @@ pub fn resolve(
     .into())
 }
 
-/// Finds the targets of a command that needs both, or says which do not exist.
+/// Finds the targets of a command that needs both; the error says which do not exist.
 pub fn resolve_both(
     verb: &'static str,
     targets: [&Target; 2],
@@ -110,7 +110,7 @@ fn find(target: &Target, environment: &Environment) -> Result<Option<Source>, Er
     })
 }
 
-/// The workflow that a source holds; everything that is wrong with it otherwise.
+/// Loads the workflow of a source; the error lists all its problems.
 pub fn load(verb: &str, source: &Source) -> Result<Workflow, Error> {
     let Examined {
         workflow, findings, ..
@@ -118,7 +118,7 @@ pub fn load(verb: &str, source: &Source) -> Result<Workflow, Error> {
     workflow.ok_or_else(|| super::finding::invalid(verb, &source.name, &findings))
 }
 
-/// Every workflow that a name can mean here.
+/// Every workflow that can be named here.
 pub fn catalog(environment: &Environment) -> Result<Catalog, Error> {
     Ok(Catalog::load(&Home::resolve(environment)?)?)
 }
@@ -126,7 +126,7 @@ pub fn catalog(environment: &Environment) -> Result<Catalog, Error> {
 struct Missing {
     verb: &'static str,
     targets: Vec<Target>,
-    /// Every target, where the command makes no sense without all of them.
+    /// Every target, if the command needs all of them.
     together: Vec<Target>,
     names: Vec<String>,
 }
@@ -165,7 +165,7 @@ impl From<Missing> for Error {
 }
 
 impl Missing {
-    /// What was probably meant, as commands that can be run.
+    /// Commands for the workflows that the user probably meant.
     fn commands(&self) -> Vec<String> {
         let verb = self.verb;
         let hint = |meant: &str, arguments: &str| {
@@ -188,7 +188,7 @@ impl Missing {
         first.into_iter().collect()
     }
 
-    /// The workflow that was probably meant by a target that does not exist.
+    /// The workflow that the user probably meant by a target that does not exist.
     fn meant(&self, target: &Target) -> Option<String> {
         let names = || self.names.iter().map(String::as_str);
         let name = match target {

@@ -12,7 +12,7 @@ use crate::output::{Output, Style, Text};
 
 pub const SHAPE: Shape = Shape::of::<Collected>("orange.workspace.gc/1");
 
-/// How many ignored files of a workspace are named.
+/// How many ignored files of a workspace are listed by name.
 const SHOWN: usize = 10;
 
 /// Put the pool of workspaces in order.
@@ -67,7 +67,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(exit(&collected))
 }
 
-/// What would be touched, for who is asked.
+/// Says what would be touched.
 fn question(collected: &Collected) -> String {
     let ignored = collected.ignored.iter().map(|it| it.entries.len()).sum();
     let rescues = collected.merged_rescues.len();
@@ -86,7 +86,7 @@ fn question(collected: &Collected) -> String {
     }
 }
 
-/// What could not be looked after makes it no success, whatever else was done.
+/// Any problem makes this a failure, even if other work succeeded.
 fn exit(collected: &Collected) -> Exit {
     if collected.problems.is_empty() {
         Exit::Ok

@@ -1,4 +1,4 @@
-//! `orange workspace`: the pool of worktrees that tasks are done in.
+//! `orange workspace`: the pool of worktrees that tasks work in.
 
 pub(super) mod gc;
 pub(super) mod init;

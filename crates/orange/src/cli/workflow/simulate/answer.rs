@@ -1,4 +1,4 @@
-//! What was decided about a step, as data.
+//! The result of a simulated step, as data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,7 +89,7 @@ pub enum Outcome {
 }
 
 impl Answer {
-    /// What came of a step that a task, if there was one, met in a workflow.
+    /// The result of a step; `before` is the task as it was, if there was one.
     pub fn of(workflow: &Workflow, before: Option<&Task>, it: &Result<Played, Refused>) -> Answer {
         match it {
             Ok(played) => Answer::Decided(Decided::of(workflow, before, played)),
@@ -125,7 +125,7 @@ struct Telling {
 }
 
 impl Telling {
-    /// A question that a person answers first; here it is always answered with yes.
+    /// Remarks that the user would be asked to confirm; the simulation always answers yes.
     fn questions(&mut self, workflow: &Workflow, played: &Played) {
         for notice in &played.notices {
             if let Notice::Took { edge } = notice
@@ -202,7 +202,7 @@ impl Telling {
     fn mark(&mut self, effect: EffectId, outcome: Outcome) {
         let mut effects = self.decided.effects.iter_mut();
         if let Some(doing) = effects.find(|doing| doing.id == effect)
-            // What failed is called off as well; that it failed says more.
+            // A failed effect is also cancelled; keep the outcome that says more.
             && doing.outcome == Outcome::Done
         {
             doing.outcome = outcome;

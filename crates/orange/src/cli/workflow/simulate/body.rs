@@ -1,4 +1,4 @@
-//! Walks and beginnings, as programs read them.
+//! Simulated walks and their first steps, as JSON.
 
 use orange_engine::Workflow;
 use orange_engine::names::Status;
@@ -144,7 +144,7 @@ impl<'a> From<&'a Refusal> for RefusalBody<'a> {
 }
 
 impl<'a> StartBody<'a> {
-    /// The answer about a workflow that nobody has walked yet.
+    /// The answer for a workflow without a script.
     pub fn of(source: SourceBody<'a>, workflow: &Workflow) -> StartBody<'a> {
         let begin = |choice: Choice| {
             let mut dialogue = Dialogue::new(workflow);

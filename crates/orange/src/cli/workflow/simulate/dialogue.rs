@@ -1,4 +1,4 @@
-//! A task that somebody walks through a workflow, and the way back.
+//! Walks a task through a workflow step by step, with undo.
 
 use orange_check::explore::{Happening, Rehearsal, Relevance, Step};
 use orange_engine::Workflow;
@@ -10,10 +10,10 @@ use super::answer::{Answer, Decided};
 use super::menu::{self, Choice};
 use super::place::Place;
 
-/// The line that takes everything out of TASK.md.
+/// The line that empties TASK.md.
 pub const EMPTIED: &str = "TASK.md is emptied";
 
-/// The state of a walk: where the task is and how it came there.
+/// The state of a walk: where the task is and the steps that led there.
 #[derive(Clone, Debug)]
 pub struct Dialogue<'w> {
     pub workflow: &'w Workflow,
@@ -46,7 +46,7 @@ impl<'w> Dialogue<'w> {
         Some(Place::of(self.workflow, task))
     }
 
-    /// The number in a field of the task.
+    /// The value of a field of the task.
     pub fn value(&self, field: &FieldName) -> Option<i64> {
         Some(self.rehearsal.task()?.value(field))
     }
@@ -55,7 +55,7 @@ impl<'w> Dialogue<'w> {
         menu::choices(self.workflow, &self.relevance, &self.rehearsal)
     }
 
-    /// What may be tried next, whether or not something comes of it.
+    /// Every step that may be tried next, even if it would be refused.
     pub fn tries(&self) -> Vec<Step> {
         menu::tries(self.workflow, &self.relevance, &self.rehearsal)
     }
@@ -72,7 +72,7 @@ impl<'w> Dialogue<'w> {
         self.remember(before, step.to_string(), answer, note)
     }
 
-    /// Takes everything out of TASK.md.
+    /// Empties TASK.md.
     pub fn empty_task_file(&mut self) -> &Past<'w> {
         let before = self.rehearsal.clone();
         self.rehearsal.empty_document();
@@ -83,7 +83,7 @@ impl<'w> Dialogue<'w> {
         self.remember(before, EMPTIED.to_owned(), Answer::Decided(decided), None)
     }
 
-    /// Takes the last line back; which one it was.
+    /// Undoes the last line, and returns it.
     pub fn undo(&mut self) -> Option<String> {
         let last = self.past.pop()?;
         self.rehearsal = last.before;
@@ -94,7 +94,7 @@ impl<'w> Dialogue<'w> {
         *self = Dialogue::new(self.workflow);
     }
 
-    /// The names of the effects that a step would have, in the order in which they run.
+    /// The names of the effects of a step, in the order in which they run.
     pub fn effects_of(&self, step: &Step) -> Vec<&'static str> {
         let Ok(played) = self.rehearsal.clone().take(step) else {
             return Vec::new();
@@ -130,7 +130,8 @@ impl<'w> Dialogue<'w> {
     }
 }
 
-/// An agent that asks without being there; the engine cannot know, a reader should.
+/// A note that the agent making this request is not running: the engine cannot know that, but the
+/// reader should.
 fn absent(rehearsal: &Rehearsal<'_>, happening: &Happening) -> Option<String> {
     let (Happening::Ask { by, .. } | Happening::Merge { by }) = happening else {
         return None;
@@ -140,7 +141,7 @@ fn absent(rehearsal: &Rehearsal<'_>, happening: &Happening) -> Option<String> {
         .then(|| format!("no {by} is alive here; this is what one would be told"))
 }
 
-/// The world is not in order unless a line says so, which its refusals cannot know.
+/// A note that gates about the world fail unless the line shows them; the refusal cannot say so.
 fn unshown(answer: &Answer) -> Option<String> {
     let Answer::Refused(refusal) = answer else {
         return None;

@@ -1,4 +1,4 @@
-//! What an effect would do, in a few words.
+//! Describes what an effect would do, in a few words.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use orange_engine::role::Role;
 
 use crate::cli::answer::words::counted;
 
-/// How much of a message is told.
+/// How many characters of a message are shown.
 const LONGEST: usize = 50;
 
-/// What an effect would do, when it is planned while these agents run; they change with it.
+/// Describes an effect planned while these agents run, and updates which of them run after it.
 pub fn tell(effect: &Effect, alive: &mut BTreeSet<Role>) -> String {
     match effect {
         Effect::AcquireWorkspace { restore: false } => "binds a workspace".to_owned(),
@@ -70,7 +70,7 @@ fn tell_end(kill: &Kill, alive: &mut BTreeSet<Role>) -> String {
     let within = |role: &Role| match &kill.scope {
         KillScope::Session => true,
         KillScope::Role(only) => only == role,
-        // What is named has ended already; only what it left running is meant.
+        // The named runs have already ended; this kills only what they left running.
         KillScope::Runs => false,
     };
     let (ended, left) = std::mem::take(alive).into_iter().partition(within);
@@ -106,7 +106,7 @@ fn way(channel: Channel) -> &'static str {
     }
 }
 
-/// The first sentence of a message, as far as a line of a terminal can bear it.
+/// The first sentence of a message, as far as it fits on a line.
 fn beginning(message: &str) -> String {
     let line = message.trim().lines().next().unwrap_or_default();
     let line = line.split_inclusive(". ").next().unwrap_or_default().trim();
@@ -114,7 +114,7 @@ fn beginning(message: &str) -> String {
         return line.to_owned();
     }
     let short: String = line.chars().take(LONGEST).collect();
-    // A word that is cut in two is left out.
+    // Leave out a word that was cut in two.
     let whole = short
         .rsplit_once(' ')
         .map_or(short.as_str(), |(whole, _)| whole);

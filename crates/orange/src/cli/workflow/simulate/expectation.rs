@@ -1,4 +1,4 @@
-//! What a script expects, and whether it is so.
+//! What a script expects, and whether it holds.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use super::answer::{Answer, Outcome};
 use super::dialogue::Dialogue;
 use super::place::{Place, fields};
 
-/// Everything that can be expected, for people.
+/// Every kind of expectation, for the error message.
 pub const KINDS: &str = "status NAME, refused [CODE OR WORDS], alive ROLE, nobody alive, \
                          workspace, no workspace, FIELD NUMBER, fresh ## SECTION, effects NAME, …, \
                          no effects";
@@ -35,7 +35,7 @@ pub enum Expectation {
 }
 
 impl Expectation {
-    /// Reads what stands behind `expect`.
+    /// Parses the text after `expect`.
     pub fn read(workflow: &Workflow, text: &str) -> Result<Expectation, String> {
         let text = text.replace('`', "");
         let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((&text, ""));
@@ -80,7 +80,7 @@ impl Expectation {
         }
     }
 
-    /// What is so instead, when it is not so.
+    /// Checks the expectation; the error says what is the case instead.
     pub fn judge(&self, dialogue: &Dialogue<'_>) -> Result<(), String> {
         let answer = dialogue.past().last().map(|past| &past.answer);
         match self {

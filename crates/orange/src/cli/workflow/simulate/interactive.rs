@@ -1,4 +1,4 @@
-//! The dialogue at a terminal, line by line.
+//! The interactive dialogue at a terminal, line by line.
 
 use orange_engine::Workflow;
 
@@ -11,15 +11,15 @@ use crate::cli::Error;
 use crate::output::Output;
 
 enum Next {
-    /// Show this, then where the task is and the usual of what can happen.
+    /// Show this, then where the task is and the usual next steps.
     Show(View),
-    /// Show where the task is and everything that can happen.
+    /// Show where the task is and every next step.
     ShowAll,
     Say(View),
     Quit,
 }
 
-/// Talks with the person until nothing more is typed.
+/// Runs the dialogue until the input ends or the user quits.
 pub fn run(workflow: &Workflow, output: &mut Output) -> Result<(), Error> {
     let mut dialogue = Dialogue::new(workflow);
     let mut view = View::new(output.answer_width());
@@ -119,7 +119,7 @@ fn follow(dialogue: &mut Dialogue<'_>, typed: &str, width: Option<usize>) -> Nex
     view.step(&past.line, &past.answer, past.note.as_deref());
     match past.answer {
         Answer::Decided(_) => Next::Show(view),
-        // Where the task is has not changed; what it takes stands in the refusal.
+        // The task has not moved, and the refusal says what is missing.
         _ => Next::Say(view),
     }
 }

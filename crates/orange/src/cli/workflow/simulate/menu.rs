@@ -1,4 +1,4 @@
-//! What can happen next, the most usual first.
+//! The possible next steps, the most usual first.
 
 use orange_check::explore::{
     Happening, Rehearsal, Relevance, Situation, Step, beginnings, possible,
@@ -38,7 +38,7 @@ pub struct Choice {
     pub step: Step,
 }
 
-/// Every step that may be tried here, whether or not something comes of it.
+/// Every step that may be tried here, even if it would be refused.
 pub fn tries(workflow: &Workflow, relevance: &Relevance, rehearsal: &Rehearsal<'_>) -> Vec<Step> {
     match rehearsal.task() {
         None => beginnings(workflow, relevance),
@@ -46,7 +46,7 @@ pub fn tries(workflow: &Workflow, relevance: &Relevance, rehearsal: &Rehearsal<'
     }
 }
 
-/// Every step that something comes of; the first is what usually happens here.
+/// Every step that would be accepted; the first is the one that usually happens here.
 pub fn choices(
     workflow: &Workflow,
     relevance: &Relevance,
@@ -102,7 +102,7 @@ fn brings_back(happening: &Happening) -> Option<&Role> {
     }
 }
 
-/// Who is usually next, by the kind of the status.
+/// The groups in the order in which they usually act, by the kind of the status.
 fn order(kind: Option<Kind>) -> [Group; 3] {
     match kind {
         Some(Kind::Agent) => [Group::Agents, Group::Person, Group::World],

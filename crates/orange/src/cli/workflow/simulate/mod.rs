@@ -96,7 +96,7 @@ pub fn run(args: &Args, environment: &Environment, output: &mut Output) -> Resul
     Ok(Exit::Ok)
 }
 
-/// The standard input is a workflow, a script or the dialogue, but only one of them.
+/// Stdin can be only one of these: the workflow, the script or the dialogue.
 fn refuse_two_inputs(args: &Args, output: &Output) -> Result<(), Error> {
     let script_is_input = args
         .script
@@ -135,7 +135,7 @@ fn unknown_line(script: &str, line: usize, text: &str, unknown: &Unknown) -> Err
         }))
 }
 
-/// Tells how a script went; what could not be read is an error after everything before it.
+/// Prints the result of a script; a line that cannot be read is an error after all lines before it.
 fn tell(
     source: &Source,
     script: &str,

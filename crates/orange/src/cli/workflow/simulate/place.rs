@@ -1,4 +1,4 @@
-//! Where a task is, as people and programs are told.
+//! Where a task is, for text and JSON.
 
 use orange_engine::document::SectionName;
 use orange_engine::language::exit_rules::ExitOutcome;
@@ -92,7 +92,7 @@ impl Place {
     }
 }
 
-/// Every field a task of this workflow has.
+/// Every field that a task of this workflow has.
 pub fn fields(workflow: &Workflow) -> impl Iterator<Item = FieldName> {
     let kept = language::DERIVED_FIELDS.map(FieldName::new);
     workflow.fields.keys().cloned().chain(kept)
@@ -105,7 +105,7 @@ fn counters(workflow: &Workflow, task: &Task) -> Vec<Counter> {
         let is_read = read.into_iter().any(|it| it.field == field);
         let limits = limits(workflow, task, &field, &guards);
         let value = task.value(&field);
-        // The length of a summary says something only where it is asked for.
+        // The summary's length is worth showing only where a guard reads it.
         let is_told = value != 0 && field.as_str() != "summary_chars";
         (is_read || is_told || !limits.is_empty()).then_some(Counter {
             field,
@@ -116,7 +116,7 @@ fn counters(workflow: &Workflow, task: &Task) -> Vec<Counter> {
     all.collect()
 }
 
-/// What the edges and the exit rules of a status ask before they are taken.
+/// The guards of the edges and exit rules of a status.
 fn guards<'a>(workflow: &'a Workflow, status: &'a Status) -> Vec<&'a When> {
     let edges = workflow.edges_from(status);
     let rules = workflow.exit_rules.iter();
@@ -133,7 +133,7 @@ fn guards<'a>(workflow: &'a Workflow, status: &'a Status) -> Vec<&'a When> {
     edges.chain(cases).collect()
 }
 
-/// The names a number is compared with: declared limits, and the crashes that are too many.
+/// The limits that a field is compared with: declared ones, and the maximum number of crashes.
 fn limits(workflow: &Workflow, task: &Task, field: &FieldName, guards: &[&When]) -> Vec<Limit> {
     let texts = guards.iter().flat_map(|guard| guard.text().split(" and "));
     let about: Vec<&str> = texts

@@ -1,4 +1,4 @@
-//! Requests that anybody may try, whether or not they can succeed.
+//! Requests that any role may try, whether or not they can succeed.
 
 use orange_check::explore::{Happening, Shown, Step};
 use orange_engine::Workflow;
@@ -11,9 +11,9 @@ use orange_engine::role::Role;
 
 use super::understand::words;
 
-/// Reads `ROLE asks for STATUS`, `ROLE merges` or `person respawns ROLE`, showing anything.
+/// Parses `ROLE asks for STATUS`, `ROLE merges` or `person respawns ROLE`, with any evidence shown.
 ///
-/// `Err` says what of a request is not understood; `None` that it is no request at all.
+/// `Err` says which part of the request is not understood; `None` means it is not a request.
 pub fn read(
     workflow: &Workflow,
     status: &Status,
@@ -43,7 +43,7 @@ pub fn read(
     Some(shown.map(|shown| Step::new(happening, shown)))
 }
 
-/// The role of this name, among everybody who may ask for something.
+/// The role with this name, among all that may make requests.
 pub fn role(workflow: &Workflow, name: &str) -> Option<Role> {
     let built_in = [Role::Human, Role::Engine, Role::Worker, Role::Reviewer];
     let mut all = built_in.into_iter().chain(workflow.roles.iter().cloned());
@@ -57,7 +57,7 @@ fn state(workflow: &Workflow, name: &str) -> Option<Status> {
         .cloned()
 }
 
-/// Everything that can be shown, by its words; what the edge in question asks for first.
+/// Every piece of evidence that can be shown, by its words; what the requested edge needs is first.
 struct Artifacts(Vec<(Vec<String>, Gate)>);
 
 impl Artifacts {
@@ -71,7 +71,7 @@ impl Artifacts {
         let asked = asked.flat_map(|edge| &edge.gates);
         let asked = asked.chain(here().flat_map(|edge| &edge.gates));
         let all = asked.chain(workflow.every_gate()).cloned();
-        // A section can be written without the verdict that a gate wants.
+        // A section can also be written without the verdict that a gate requires.
         let plain = workflow.gated_sections().iter().map(bare);
         let mut found: Vec<(Vec<String>, Gate)> = Vec::new();
         for gate in all.chain(plain) {
@@ -80,7 +80,7 @@ impl Artifacts {
                 found.push((name, gate));
             }
         }
-        // A longer name may begin with a shorter one.
+        // Match longer names first: they may begin with a shorter one.
         found.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
         Artifacts(found)
     }

@@ -9,7 +9,7 @@ use super::dialogue::Dialogue;
 use super::expectation::Expectation;
 use super::understand::{self, Action, Unknown};
 
-/// A line of a script that asks for something.
+/// A line of a script that is neither empty nor a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     pub number: usize,
@@ -45,11 +45,11 @@ pub struct Failure {
     pub found: String,
 }
 
-/// The whole way through a script, as far as it could be read.
+/// The result of a script, up to the first line that could not be read.
 pub struct Walk<'w> {
     pub walked: Vec<Walked>,
     pub dialogue: Dialogue<'w>,
-    /// The line that means nothing, if there is one.
+    /// The line that could not be read, if there is one.
     pub stopped: Option<(usize, String, Unknown)>,
 }
 
@@ -77,7 +77,7 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// Walks through a workflow as a script says.
+/// Runs a script through a workflow.
 pub fn walk<'w>(workflow: &'w Workflow, text: &str) -> Walk<'w> {
     let mut walk = Walk {
         walked: Vec::new(),
@@ -149,7 +149,7 @@ fn follow(
     Ok(events)
 }
 
-/// What stands behind `expect`, if a line begins so.
+/// The text after `expect`, if the line begins with it.
 fn expectation(line: &str) -> Option<&str> {
     let (first, rest) = line.split_once(char::is_whitespace)?;
     first.eq_ignore_ascii_case("expect").then(|| rest.trim())
@@ -164,7 +164,7 @@ fn refused(answer: &Answer) -> Option<String> {
 }
 
 impl Walk<'_> {
-    /// Every expectation that did not hold, with the line it stands in.
+    /// Every expectation that did not hold, with its line number.
     pub fn failures(&self) -> impl Iterator<Item = (usize, &Failure)> {
         self.walked.iter().filter_map(|walked| match &walked.event {
             Event::Failed(failure) => Some((walked.line, failure)),
@@ -173,7 +173,7 @@ impl Walk<'_> {
     }
 }
 
-/// The lines that were followed so far, as a script that expects what came of them.
+/// The lines so far, as a script that expects the results they had.
 pub fn written(dialogue: &Dialogue<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     for past in dialogue.past() {

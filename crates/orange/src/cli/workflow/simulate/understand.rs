@@ -1,4 +1,4 @@
-//! What a typed line means here.
+//! Parses a typed line in the current situation.
 
 use std::cmp::Reverse;
 
@@ -23,7 +23,7 @@ pub struct Unknown {
     pub nearest: Vec<String>,
 }
 
-/// Reads a line that must be complete, as scripts have them.
+/// Parses a complete line, as in a script.
 pub fn exactly(dialogue: &Dialogue<'_>, typed: &str) -> Result<Action, Unknown> {
     let typed = typed.split(" -> ").next().unwrap_or(typed).trim();
     match words(typed).join(" ").as_str() {
@@ -41,7 +41,7 @@ pub fn exactly(dialogue: &Dialogue<'_>, typed: &str) -> Result<Action, Unknown> 
     }
 }
 
-/// Reads a line as a person types it: complete, or the beginning of one the menu shows.
+/// Parses a line as typed by the user: complete, or the beginning of a menu line.
 pub fn leniently(dialogue: &Dialogue<'_>, typed: &str) -> Result<Action, Unknown> {
     let unknown = match exactly(dialogue, typed) {
         Err(unknown) => unknown,
@@ -62,7 +62,7 @@ pub fn leniently(dialogue: &Dialogue<'_>, typed: &str) -> Result<Action, Unknown
     }
 }
 
-/// Splits off `; EFFECT fails`, if a line ends so.
+/// Splits off a trailing `; EFFECT fails`.
 fn without_failure(typed: &str) -> Option<(&str, String)> {
     let (base, tail) = typed.rsplit_once(';')?;
     match words(tail).as_slice() {
@@ -116,7 +116,7 @@ fn step(dialogue: &Dialogue<'_>, typed: &str) -> Result<Step, Unknown> {
     })
 }
 
-/// The agent that a line lets do something while it is not there.
+/// The agent that should act in this line, if it is not running.
 fn absent(dialogue: &Dialogue<'_>, wanted: &[String]) -> Option<Role> {
     let (who, does) = (wanted.first()?, wanted.get(1)?);
     if !matches!(does.as_str(), "dies" | "reports" | "goes") {
@@ -127,10 +127,10 @@ fn absent(dialogue: &Dialogue<'_>, wanted: &[String]) -> Option<Role> {
     (!is_there).then_some(role)
 }
 
-/// How many lines are proposed for one that was not understood.
+/// How many similar lines are suggested for one that was not understood.
 const PROPOSED: usize = 3;
 
-/// The words of a line, without what people leave out: backticks, commas, articles and case.
+/// The words of a line, without backticks, commas, articles and case, which users leave out.
 pub fn words(line: &str) -> Vec<String> {
     line.replace(['`', ','], " ")
         .to_lowercase()
@@ -152,7 +152,7 @@ pub fn nearest_lines(typed: &str, lines: &[String]) -> Vec<String> {
         for word in &typed {
             let near = nearest(word, line.iter().map(String::as_str)).map(str::to_owned);
             let at = near.and_then(|near| line.iter().position(|other| *other == near));
-            // A word that was meant once is not meant twice.
+            // Each word of the line matches at most once.
             if let Some(at) = at {
                 score += if line.swap_remove(at) == *word { 2 } else { 1 };
             }

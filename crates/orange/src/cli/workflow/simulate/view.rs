@@ -1,4 +1,4 @@
-//! A walk, as people read it.
+//! A simulated walk, as text.
 
 use orange_check::explore::Happening;
 use orange_engine::language::workflow::{Kind, Trigger};
@@ -11,13 +11,13 @@ use super::script::{Event, Failure};
 use crate::cli::push_error;
 use crate::output::{Paragraph, Style, Text};
 
-/// How far what came of a line is indented.
+/// The indentation of a line's result.
 const INDENT: usize = 2;
 
-/// How wide the names are that stand before what is so.
+/// The width of the labels in front of values.
 const LABEL: usize = 10;
 
-/// How wide the things are that can be typed.
+/// The width of the column of typable lines in the help.
 const TYPED: usize = 24;
 
 /// A text for a terminal of some width.
@@ -46,13 +46,13 @@ impl View {
         self.paragraph(&[], sentence, 0, 0);
     }
 
-    /// A line that is typed, such as one of a script.
+    /// Adds a line that the user can type, such as one of a script.
     pub fn exactly(&mut self, line: &str) {
         self.text.push(Style::Plain, line);
         self.text.end_line();
     }
 
-    /// Why a typed line means nothing, and which would.
+    /// Adds why a typed line was not understood, and similar lines that would be.
     pub fn unknown(&mut self, reason: &str, nearest: &[String]) {
         let lead = [(Style::Bad, "not understood:")];
         self.paragraph(&lead, reason, 0, INDENT);
@@ -61,7 +61,7 @@ impl View {
         }
     }
 
-    /// Something that can be typed, and what it does.
+    /// Adds something that the user can type, and what it does.
     pub fn entry(&mut self, what: &str, does: &str) {
         let what = format!("{what:TYPED$}");
         self.paragraph(&[(Style::Hint, &what)], does, INDENT, INDENT + TYPED + 1);
@@ -85,7 +85,7 @@ impl View {
         self.labelled_unless_empty("attention", &place.attention.join("; "));
     }
 
-    /// What can happen next, by number: the usual of each group, or everything.
+    /// Adds the next steps by number: the usual ones of each group, or all.
     pub fn menu(&mut self, choices: &[Choice], is_whole: bool) {
         let mut group = None;
         let mut shown = 0;
@@ -110,7 +110,7 @@ impl View {
         }
     }
 
-    /// A line that was followed, and what came of it.
+    /// Adds a line and its result.
     pub fn step(&mut self, line: &str, answer: &Answer, note: Option<&str>) {
         self.paragraph(&[(Style::Bold, ">")], line, 0, INDENT);
         if let Some(note) = note {
@@ -130,7 +130,7 @@ impl View {
         }
     }
 
-    /// What came of one line of a script.
+    /// Adds the result of one line of a script.
     pub fn event(&mut self, line: usize, event: &Event) {
         match event {
             Event::Step {
@@ -256,7 +256,7 @@ fn counter(counter: &Counter) -> String {
     format!("{field} {value} ({})", limits.join(", "))
 }
 
-/// The fresh ones with who brought them, then the names of the others.
+/// The fresh sections with the roles that brought them, then the names of the others.
 fn sections(written: &[Written]) -> String {
     let (fresh, older): (Vec<&Written>, Vec<&Written>) = written.iter().partition(|it| it.fresh);
     let mut told: Vec<String> = fresh.into_iter().map(fresh_section).collect();
@@ -294,7 +294,7 @@ fn heading(group: Group) -> &'static str {
     }
 }
 
-/// How many lines of a group stand below what was decided, so that both stay in sight.
+/// How many lines of a group are shown, so that the decision above stays on the screen.
 fn usual(group: Group) -> usize {
     match group {
         Group::Person | Group::Agents => 3,
@@ -302,7 +302,7 @@ fn usual(group: Group) -> usize {
     }
 }
 
-/// Where a line leads, when its words do not say it.
+/// Where a choice leads, if its line does not say so.
 fn leads(choice: &Choice) -> String {
     match &choice.step.happening {
         Happening::Ask { .. } | Happening::Begin { .. } => String::new(),
