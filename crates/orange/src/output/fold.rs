@@ -16,7 +16,7 @@ pub(super) struct Room {
     pub(super) end: Option<usize>,
 }
 
-/// Puts words into lines. A word that is longer than its line is left whole.
+/// Puts words into lines. A word that is longer than the line stays whole.
 pub(super) fn fold<'a>(
     words: impl IntoIterator<Item = Word<'a>>,
     room: Room,
@@ -40,7 +40,7 @@ pub(super) fn fold<'a>(
 
 /// Splits at white space.
 ///
-/// What stands in backticks is one word, because a command that is folded cannot be copied.
+/// Text in backticks is one word, because a folded command cannot be copied.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut in_backticks = false;
     text.split(move |character: char| {

@@ -1,9 +1,9 @@
-//! What other programs wrote, made harmless for a terminal.
+//! Makes the output of other programs harmless for a terminal.
 
 use super::text::is_direction;
 
-/// The text with every control character shown but line ends, tabs and colours; so are those that
-/// change the direction of what follows.
+/// Makes control characters visible, except line ends, tabs and colours; also characters that
+/// change the text direction.
 pub(super) fn harmless(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut shown = String::with_capacity(text.len());
@@ -23,7 +23,7 @@ pub(super) fn harmless(bytes: &[u8]) -> String {
     shown
 }
 
-/// How long the sequence is that the text starts with, if it only sets a colour.
+/// The length of the escape sequence at the start of the text, if it only sets a colour.
 fn colour(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
     let is_parameter = |it: char| it.is_ascii_digit() || it == ';';

@@ -1,4 +1,4 @@
-//! Signs that are not ASCII, for terminals that show nothing else.
+//! Replaces our non-ASCII signs for terminals that show only ASCII.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ pub enum Glyphs {
     Ascii,
 }
 
-/// Our own signs and what stands for them, column for column, so that tables stay straight.
+/// Our own signs and their replacements, of the same width, so that tables stay aligned.
 const SIGNS: [(char, char); 6] = [
     ('●', '*'),
     ('○', 'o'),
@@ -21,7 +21,7 @@ const SIGNS: [(char, char); 6] = [
 ];
 
 impl Glyphs {
-    /// What a locale can show; where none is set, a terminal of today can show everything.
+    /// What the locale can show; without a locale, everything, as today's terminals can.
     pub fn of(locale: Option<&str>) -> Glyphs {
         let locale = locale.map(str::to_ascii_lowercase);
         match locale {
@@ -30,13 +30,13 @@ impl Glyphs {
         }
     }
 
-    /// The text as it is printed. What is not our own sign stays: it may be somebody's name.
+    /// The text as printed. Only our own signs are replaced: anything else may be part of a name.
     pub(super) fn shown(self, text: &str, is_terminal: bool) -> Cow<'_, str> {
         if text.is_ascii() {
             return Cow::Borrowed(text);
         }
         let is_isolate = |it: char| it == FIRST_STRONG_ISOLATE || it == POP_ISOLATE;
-        // Only a terminal has neighbours to protect; elsewhere every byte counts.
+        // Isolates protect neighbouring text on a terminal; elsewhere the output must be exact.
         let drops = !is_terminal && text.contains(is_isolate);
         let is_sign = |it: char| SIGNS.iter().any(|(sign, _)| *sign == it);
         let replaces = self == Glyphs::Ascii && text.contains(is_sign);

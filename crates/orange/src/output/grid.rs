@@ -10,14 +10,14 @@ use super::{Alignment, Style};
 
 const GAP: usize = 2;
 
-/// What stands for what was cut off.
+/// Marks text that was cut off.
 const CUT: char = '…';
 
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     pub heading: &'static str,
     pub alignment: Alignment,
-    /// When there is no room: how narrow it may become. The first column of the row gives way last.
+    /// How narrow the column may become if there is no room; the first column shrinks last.
     pub narrowest: Option<usize>,
 }
 
@@ -29,7 +29,7 @@ pub struct Grid<'text, const N: usize> {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Look {
-    /// How many columns there are; nothing is cut when nobody says.
+    /// The width of the terminal; `None` cuts nothing.
     pub(super) width: Option<usize>,
     pub(super) is_coloured: bool,
     pub(super) is_terminal: bool,
@@ -43,7 +43,7 @@ impl<'text, const N: usize> Grid<'text, N> {
         }
     }
 
-    /// Adds a row. A column in which nothing stands is left out.
+    /// Adds a row. A column that is empty in every row is left out.
     pub fn push(&mut self, row: [(Style, Cow<'text, str>); N]) {
         self.rows.push(row.map(Cell::new));
     }
@@ -74,7 +74,7 @@ impl<'text, const N: usize> Grid<'text, N> {
         line.end();
     }
 
-    /// How wide each column is; nothing where it is left out.
+    /// The width of each column; `None` if it is left out.
     fn widths(&self, width: Option<usize>) -> [Option<usize>; N] {
         let mut widths: [Option<usize>; N] = std::array::from_fn(|column| {
             let widest = self.rows.iter().map(|row| row[column].width).max();
@@ -95,7 +95,7 @@ impl<'text, const N: usize> Grid<'text, N> {
     }
 }
 
-/// A field and how many columns it takes.
+/// A cell and its width in columns.
 #[derive(Clone, Debug)]
 struct Cell<'text> {
     style: Style,
@@ -121,7 +121,7 @@ impl<'text> Cell<'text> {
 struct Line {
     text: String,
     look: Look,
-    /// Spaces that are due when something follows.
+    /// Spaces to write if anything follows on the line.
     missing: usize,
 }
 
@@ -140,7 +140,7 @@ impl Line {
             } else {
                 &cell.text
             };
-            // Only a terminal has neighbours to protect; elsewhere every byte counts.
+            // Isolates protect neighbouring text on a terminal; elsewhere the output must be exact.
             let text = if self.look.is_terminal {
                 text
             } else {
@@ -169,7 +169,7 @@ impl Line {
     }
 }
 
-/// The beginning of a text that fits, with a sign that it goes on.
+/// The beginning of a text, cut to the width, with a mark that it was cut.
 pub fn shortened(text: &str, width: usize) -> String {
     let room = width.saturating_sub(1);
     let mut taken = 0;
@@ -183,7 +183,7 @@ pub fn shortened(text: &str, width: usize) -> String {
     }
     let mut kept = kept.trim_end().to_owned();
     kept.push(CUT);
-    // What was opened for a text from right to left is closed.
+    // Close the isolate that was opened for right-to-left text.
     if kept.starts_with(FIRST_STRONG_ISOLATE) {
         kept.push(POP_ISOLATE);
     }

@@ -1,10 +1,10 @@
-//! One line of several styles, folded only where it does not fit.
+//! One line of several styles, folded only if it does not fit.
 
 use super::fold::count;
 use super::text::visible;
 use super::{Style, Text};
 
-/// What stands together: parts without white space between them, and the white space before them.
+/// Parts without white space between them, and the white space before them.
 struct Word<'a> {
     space: &'a str,
     parts: Vec<(Style, &'a str)>,
@@ -18,8 +18,8 @@ impl Word<'_> {
 }
 
 impl Text {
-    /// Adds a line of parts, and its end. Where it fits, or where nobody says how much does, every
-    /// space stays; otherwise it goes on below, at `indent`.
+    /// Adds a line of parts and ends it. If it fits, or the width is unknown, every space stays;
+    /// otherwise it continues below, at `indent`.
     pub fn push_line(&mut self, parts: &[(Style, &str)], indent: usize, width: Option<usize>) {
         let needed: usize = parts.iter().map(|(_, part)| count(&visible(part))).sum();
         let Some(end) = width.filter(|end| needed > *end) else {
@@ -33,7 +33,7 @@ impl Text {
         let mut column = 0;
         for (number, word) in words(parts).into_iter().enumerate() {
             let mut space = word.space.to_owned();
-            // The space at the start is a margin, after which something stands in any case.
+            // The first word always stays on the line: the space before it is the margin.
             if number > 0 && column + count(&space) + word.width() > end && column > indent {
                 self.push_joined(&mut line);
                 space = " ".repeat(indent);
@@ -53,8 +53,8 @@ impl Text {
     }
 }
 
-/// Adds a word to a line. What has one style stays one part, because a sentence from right to left
-/// reads in its order only where it is kept apart as a whole.
+/// Adds a word to a line. Text of one style stays one part, because a right-to-left sentence reads
+/// in order only if it is isolated as a whole.
 fn push_part(line: &mut Vec<(Style, String)>, space: &str, word: &Word) {
     let mut space = space;
     for (style, part) in &word.parts {
@@ -74,8 +74,8 @@ fn push_part(line: &mut Vec<(Style, String)>, space: &str, word: &Word) {
     }
 }
 
-/// Splits at white space. What stands in backticks is one word, because a command that is folded
-/// cannot be copied.
+/// Splits at white space. Text in backticks is one word, because a folded command cannot be
+/// copied.
 fn words<'a>(parts: &[(Style, &'a str)]) -> Vec<Word<'a>> {
     let mut words: Vec<Word> = Vec::new();
     let mut is_quoted = false;

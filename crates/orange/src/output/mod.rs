@@ -1,7 +1,8 @@
-//! Says: answers to stdout, narration to stderr.
+//! Prints answers to stdout and narration to stderr.
 //!
-//! The only folder that prints, and that holds a dialogue. Colour is decided here, by anstream: it looks at `NO_COLOR`,
-//! `CLICOLOR`, `CLICOLOR_FORCE` and whether a terminal listens, and strips what nobody wants.
+//! Only this folder prints and prompts. anstream decides about colour: it checks `NO_COLOR`,
+//! `CLICOLOR`, `CLICOLOR_FORCE` and whether the output is a terminal, and strips unwanted escape
+//! sequences.
 
 mod fold;
 mod foreign;
@@ -28,7 +29,7 @@ pub use table::{Alignment, Cell, Table};
 pub use terminal::terminal;
 pub use text::{Paragraph, Text, visible};
 
-/// Where a command's words go, and how wide the terminal is that shows them.
+/// Where a command prints to, and how wide the terminal is.
 #[derive(Debug)]
 pub struct Output {
     stdout: AutoStream<Stdout>,
@@ -51,12 +52,12 @@ impl Output {
         }
     }
 
-    /// From now on only answers and errors are printed.
+    /// From now on, prints only answers and errors.
     pub fn be_quiet(&mut self) {
         self.is_quiet = true;
     }
 
-    /// From now on answers are printed as JSON.
+    /// From now on, prints answers as JSON.
     pub fn answer_in_json(&mut self) {
         self.is_json = true;
     }
@@ -65,12 +66,12 @@ impl Output {
         self.is_json
     }
 
-    /// How many columns an answer has, when a terminal shows it.
+    /// The terminal's width for answers, if stdout is a terminal.
     pub fn answer_width(&self) -> Option<usize> {
         self.terminal_width.filter(|_| self.stdout.is_terminal())
     }
 
-    /// How many columns the narration has, when a terminal shows it.
+    /// The terminal's width for narration, if stderr is a terminal.
     pub fn narration_width(&self) -> Option<usize> {
         self.terminal_width.filter(|_| self.stderr.is_terminal())
     }
@@ -81,8 +82,8 @@ impl Output {
         self.stdout.flush()
     }
 
-    /// Prints rows in columns that fit the terminal. Nothing is stripped afterwards, which for ten
-    /// thousand rows would take longer than everything else.
+    /// Prints rows in columns that fit the terminal. The rows bypass anstream: stripping ten
+    /// thousand of them would take longer than everything else.
     pub fn answer_grid<const N: usize>(&mut self, grid: &Grid<'_, N>) -> io::Result<()> {
         let look = Look {
             width: self.answer_width(),
@@ -99,10 +100,9 @@ impl Output {
         stdout.flush()
     }
 
-    /// Asks for a line; `None` when nothing more is typed.
+    /// Asks for a line; `None` at the end of the input.
     ///
-    /// Where no terminal shows what is typed, the line is printed, so that what is kept of the
-    /// dialogue can be read.
+    /// If stdin is not a terminal, prints the line too, so that a recorded dialogue is readable.
     pub fn ask(&mut self, prompt: &str) -> io::Result<Option<String>> {
         self.stdout.write_all(prompt.as_bytes())?;
         self.stdout.flush()?;
@@ -120,7 +120,7 @@ impl Output {
         Ok((!typed.is_empty()).then(|| typed.into_owned()))
     }
 
-    /// Prints bytes that must arrive as they are, escape sequences included.
+    /// Prints bytes unchanged, including escape sequences.
     pub fn answer_exactly(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut stdout = self.stdout.as_inner().lock();
         stdout.write_all(bytes)?;
@@ -131,12 +131,12 @@ impl Output {
         self.stdout.current_choice() != ColorChoice::Never
     }
 
-    /// Whether a person is there to be asked.
+    /// Whether there is a user at a terminal who can be asked.
     pub fn has_person(&self) -> bool {
         self.stdout.is_terminal() && io::stdin().is_terminal()
     }
 
-    /// Prints what another program wrote: as it is, but on a terminal only its colours act.
+    /// Prints another program's output unchanged; on a terminal, only its colours take effect.
     pub fn answer_foreign(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.stdout.is_terminal() {
             return self.answer_exactly(foreign::harmless(bytes).as_bytes());
@@ -144,21 +144,21 @@ impl Output {
         self.answer_exactly(bytes)
     }
 
-    /// A line that tells how far something is, where a person looks on.
+    /// A progress line, if stderr is a terminal and progress is wanted.
     pub fn progress(&self) -> Option<Progress> {
         let is_wanted = !self.is_quiet && !self.is_json;
         let width = self.narration_width().filter(|_| is_wanted);
         width.map(Progress::new)
     }
 
-    /// Prints what accompanies the answer, unless nobody wants it.
+    /// Prints what accompanies the answer, unless `--quiet` is given.
     pub fn narrate(&mut self, text: &Text) {
         if !self.is_quiet {
             self.complain(text);
         }
     }
 
-    /// Prints what went wrong. Nobody may be listening, and that is no failure.
+    /// Prints what went wrong. A closed stderr is not a failure.
     pub fn complain(&mut self, text: &Text) {
         let shown = self.glyphs.shown(text.as_str(), self.stderr.is_terminal());
         let written = self.stderr.write_all(shown.as_bytes());

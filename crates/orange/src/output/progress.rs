@@ -1,4 +1,4 @@
-//! One line on stderr that is rewritten, and erased in the end.
+//! A line on stderr that is rewritten, and erased at the end.
 
 use std::io::{self, Stderr, Write as _};
 
@@ -6,7 +6,7 @@ use super::fold::count;
 use super::grid::shortened;
 use super::text::visible;
 
-/// The line, while a terminal shows it. Nobody may be listening, and that is no failure.
+/// The progress line on a terminal. A closed stderr is not a failure.
 #[derive(Debug)]
 pub struct Progress {
     stderr: Stderr,
@@ -24,9 +24,9 @@ impl Progress {
         }
     }
 
-    /// Shows a text in place of the one before; only its beginning where it does not fit.
+    /// Replaces the previous text; shows only the beginning if it does not fit.
     pub fn show(&mut self, text: &str) {
-        // The last column stays empty: a cursor behind it would be in the next line.
+        // The last column stays empty: a cursor after it would wrap to the next line.
         let room = self.width.saturating_sub(1);
         let mut shown = visible(text).into_owned();
         if count(&shown) > room {

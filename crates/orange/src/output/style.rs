@@ -1,6 +1,6 @@
-//! How a word looks where colour is wanted.
+//! The styles of words, where colour is wanted.
 
-/// What a word is, which decides its colour.
+/// The meaning of a word, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     Plain,

@@ -5,10 +5,10 @@ use super::{Style, Text};
 
 const GAP: &str = "  ";
 
-/// A sentence is moved below its row when its column would be narrower than this.
+/// A sentence goes below its row if its column would be narrower than this.
 const NARROWEST: usize = 30;
 
-/// How far the last column is indented when it stands below its row.
+/// The indentation of the last column when it is below its row.
 const BELOW: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A field; every run of white space in it becomes one space.
+    /// A cell; every run of white space in it becomes one space.
     pub fn new(style: Style, text: &str) -> Self {
         let words: Vec<&str> = text.split_whitespace().collect();
         Self {
@@ -54,7 +54,7 @@ impl<const N: usize> Table<N> {
         self.rows.push((row, last));
     }
 
-    /// The table as text that fits into `width`; without one nothing is folded.
+    /// The table as text, folded to `width` if there is one.
     pub fn to_text(&self, width: Option<usize>) -> Text {
         let widths = self.widths();
         let narrow: usize = widths.iter().map(|width| width + GAP.len()).sum();
@@ -77,7 +77,7 @@ impl<const N: usize> Table<N> {
         text
     }
 
-    /// Adds the narrow columns; answers with the spaces before whatever follows them.
+    /// Adds the narrow columns; returns the spaces to put before the last column.
     fn push_narrow(&self, text: &mut Text, row: &[Cell; N], widths: &[usize; N]) -> String {
         let mut padding = String::new();
         for ((cell, width), alignment) in row.iter().zip(widths).zip(self.alignments) {

@@ -1,15 +1,15 @@
-//! Text on its way to a person.
+//! Text for the terminal: safe, styled and folded.
 //!
-//! What comes from a file or the command line may hold escape sequences. Everything that is
-//! pushed has its control characters replaced, so only this folder moves the cursor, and characters
-//! that turn the direction of a line too, so that a command reads as it is.
+//! Text from files or the command line may contain escape sequences. `push` replaces control
+//! characters, so that only this folder moves the cursor, and characters that change the text
+//! direction, so that a command reads as it is.
 
 use std::borrow::Cow;
 
 use super::Style;
 use super::fold::{Room, Word, fold, words};
 
-/// Begins a part whose direction is its own, and ends it; a terminal that knows neither shows nothing.
+/// Isolate a part with its own text direction; a terminal without support for them shows nothing.
 pub(super) const FIRST_STRONG_ISOLATE: char = '\u{2068}';
 pub(super) const POP_ISOLATE: char = '\u{2069}';
 
@@ -28,12 +28,12 @@ impl Text {
         Self::default()
     }
 
-    /// Text that a trusted renderer has styled already.
+    /// Text that a trusted renderer has already styled.
     pub fn styled(rendered: String) -> Self {
         Self(rendered)
     }
 
-    /// Adds text to the line; control characters, line ends among them, are shown as `�`.
+    /// Adds text to the line; control characters, including line ends, are shown as `�`.
     pub fn push(&mut self, style: Style, text: &str) {
         self.0.push_str(&style.paint(&visible(text)));
     }
@@ -42,7 +42,7 @@ impl Text {
         self.0.push('\n');
     }
 
-    /// Adds a paragraph and a line end, folded to `width` when there is one.
+    /// Adds a paragraph and a line end, folded to `width` if there is one.
     pub fn push_paragraph(&mut self, paragraph: &Paragraph, width: Option<usize>) {
         let body = words(paragraph.body).map(|word| (Style::Plain, word));
         let words = paragraph.lead.iter().copied().chain(body);
@@ -56,15 +56,15 @@ impl Text {
         self.end_line();
     }
 
-    /// Adds words to the line that has been begun, and to as many more as they need.
+    /// Adds words to the current line, and to as many more lines as they need.
     pub(super) fn push_folded<'a>(&mut self, words: impl Iterator<Item = Word<'a>>, room: Room) {
         for (number, line) in fold(words, room).into_iter().enumerate() {
             if number > 0 {
                 self.end_line();
                 self.push(Style::Plain, &" ".repeat(room.later));
             }
-            // What has one style is pushed as a whole: a sentence from right to left reads in its
-            // order only so.
+            // Text of one style is pushed as a whole: otherwise a right-to-left sentence would not
+            // read in order.
             for (number, alike) in line.chunk_by(|one, other| one.0 == other.0).enumerate() {
                 self.push(Style::Plain, if number > 0 { " " } else { "" });
                 let words: Vec<&str> = alike.iter().map(|(_, word)| *word).collect();
@@ -88,12 +88,12 @@ pub struct Paragraph<'a> {
     pub indent: usize,
 }
 
-/// The text with every character replaced that would move the cursor or turn the line around; what
-/// is written from right to left is kept apart from its neighbours.
+/// Replaces every character that would move the cursor or change the text direction; isolates
+/// right-to-left text from its neighbours.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let acts = |character: char| character.is_control() || is_direction(character);
     let is_shown = |character: char| !acts(character) && !is_right_to_left(character);
-    // Almost every text is shown as it is, and a list has tens of thousands.
+    // Almost every text needs no change, and a list has tens of thousands.
     if is_plain(text) || text.chars().all(is_shown) {
         return Cow::Borrowed(text);
     }
@@ -112,21 +112,21 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether every character is a printable one of ASCII. Without a way out of the loop it is done
-/// for many bytes at once.
+/// Whether every character is printable ASCII. A loop without an early exit handles many bytes at
+/// once.
 pub(super) fn is_plain(text: &str) -> bool {
     let is_plain = |byte: u8| byte.wrapping_sub(b' ') < 0x7f - b' ';
     text.bytes()
         .fold(true, |so_far, byte| so_far & is_plain(byte))
 }
 
-/// Whether a character does nothing but change the direction of what follows.
+/// Whether a character only changes the direction of the text after it.
 pub(super) fn is_direction(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}'
         | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a letter is written from right to left: Hebrew, Arabic and their kin.
+/// Whether a letter belongs to a right-to-left script: Hebrew, Arabic and related ones.
 fn is_right_to_left(character: char) -> bool {
     matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}'
         | '\u{fe70}'..='\u{feff}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')

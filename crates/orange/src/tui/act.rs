@@ -1,4 +1,4 @@
-//! Asks the driver, as the command line does.
+//! Makes requests to the driver, as the command line does.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::model::form::Draft;
 use super::model::message::Came;
 use super::model::mode::Told;
 
-/// How long the command of a gate is waited for.
+/// How long to wait for a gate's command.
 const GATES: Duration = Duration::from_secs(30);
 
 pub fn perform(driver: &Driver, action: &Action) -> Came {
@@ -155,7 +155,7 @@ fn refused(refusal: &Refusal, action: &Action) -> Came {
     })
 }
 
-/// The task is there, whatever came of its start.
+/// The task exists, even if its start failed.
 fn begun_as(begun: Begun, action: &Action) -> Came {
     let created = match begun.created {
         Answer::Done(changed) | Answer::StillRunning(changed) => changed,

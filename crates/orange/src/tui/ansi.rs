@@ -1,11 +1,11 @@
-//! Reads the colours that a terminal's screen was captured with.
+//! Parses the colours of a captured terminal screen.
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::theme::Theme;
 
-/// The terminal's own sixteen colours, in the order of their numbers.
+/// The terminal's own sixteen colours, by number.
 const NAMED: [Color; 16] = [
     Color::Black,
     Color::Red,
@@ -25,8 +25,8 @@ const NAMED: [Color; 16] = [
     Color::White,
 ];
 
-/// A captured line with its colours, the style that holds at its end included: a capture says a
-/// colour once, however many lines it lasts. Nothing but colours acts.
+/// A captured line with its colours. `style` carries over to the next line, because a capture sets
+/// a colour once, however many lines it spans. Only colours take effect.
 pub fn line(text: &str, style: &mut Style, theme: Theme) -> Line<'static> {
     let mut spans: Vec<Span<'static>> = Vec::new();
     let mut plain = String::new();
@@ -68,7 +68,7 @@ fn flush(plain: &mut String, style: Style, theme: Theme, spans: &mut Vec<Span<'s
     }
 }
 
-/// The parameters of the sequence that the text starts with, and its length, if it sets a colour.
+/// The parameters and the length of the escape sequence at the start, if it sets a colour.
 fn colour(text: &str) -> Option<(&str, usize)> {
     let parameters = text.strip_prefix("\u{1b}[")?;
     let is_parameter = |it: char| it.is_ascii_digit() || matches!(it, ';' | ':');
@@ -77,11 +77,11 @@ fn colour(text: &str) -> Option<(&str, usize)> {
     is_colour.then_some((&parameters[..end], 2 + end + 1))
 }
 
-/// How long the sequence is that the text starts with, whatever it means.
+/// The length of the escape sequence at the start of the text, of any kind.
 fn escape(text: &str) -> usize {
     let mut characters = text.char_indices().skip(1);
     match characters.next() {
-        // A string ends with a bell, or with an escape and a backslash.
+        // A string sequence ends with a bell, or with an escape and a backslash.
         Some((_, ']' | 'P' | 'X' | '^' | '_')) => {
             let bell = text.find('\u{7}').map(|at| at + 1);
             let end = text.get(1..).and_then(|it| it.find("\u{1b}\\"));
@@ -92,7 +92,7 @@ fn escape(text: &str) -> usize {
         Some((_, '[')) => characters
             .find(|(_, it)| ('\u{40}'..='\u{7e}').contains(it))
             .map_or(text.len(), |(at, it)| at + it.len_utf8()),
-        // Which letters are meant: an escape, what kind, and one more.
+        // The choice of a character set: escape, kind, and one more character.
         Some((_, '(' | ')' | '*' | '+')) => characters
             .next()
             .map_or(text.len(), |(at, it)| at + it.len_utf8()),
@@ -174,7 +174,7 @@ fn apply(style: Style, parameters: &str) -> Style {
     style
 }
 
-/// One of 256 colours, or of all.
+/// A colour by its index in 256, or by red, green and blue.
 fn extended(rest: &[u8]) -> (Option<Color>, &[u8]) {
     match rest {
         [5, index, later @ ..] => (Some(Color::Indexed(*index)), later),

@@ -1,4 +1,4 @@
-//! The line of keys at the bottom, which can be clicked.
+//! The line of keys at the bottom, which can also be clicked.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use super::model::Model;
 use super::model::mode::Mode;
 use crate::output::count;
 
-/// A key in the footer: how it is written, what it does, and what a click on it presses.
+/// A key in the footer: how it is shown, what it does, and which key a click presses.
 pub type Button = (&'static str, Cow<'static, str>, (KeyCode, KeyModifiers));
 
-/// What the footer shows: keys with what they do, the most useful first.
+/// The footer: keys and what they do, the most useful first.
 pub fn footer(model: &Model) -> Vec<Button> {
     let fixed = |pairs: &[(&'static str, &'static str, (KeyCode, KeyModifiers))]| {
         let pairs = pairs.iter();
@@ -89,8 +89,8 @@ pub fn footer(model: &Model) -> Vec<Button> {
     }
 }
 
-/// The buttons that have room in a line of this width, each with the column it begins in. Help and
-/// the end are always among them.
+/// The buttons that fit into the width, each with its first column. Help and quit are always among
+/// them.
 pub fn buttons(model: &Model) -> Vec<(u16, Button)> {
     let width = |button: &Button| count(button.0) + count(&button.1) + 1;
     let room = usize::from(model.width);

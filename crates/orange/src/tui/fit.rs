@@ -1,4 +1,4 @@
-//! Texts that fit: cut or folded to so many columns.
+//! Cuts or folds texts to a number of columns.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
@@ -8,7 +8,7 @@ use crate::output::{count, shortened, visible};
 const FIRST_STRONG_ISOLATE: char = '\u{2068}';
 const POP_ISOLATE: char = '\u{2069}';
 
-/// The text, cut to so many columns, with nothing in it that acts on a terminal.
+/// Cuts the text to a width, without anything that acts on a terminal.
 pub fn cut(text: &str, width: usize) -> String {
     let shown = visible(text);
     if count(&shown) <= width {
@@ -20,9 +20,9 @@ pub fn cut(text: &str, width: usize) -> String {
     }
 }
 
-/// Writes a text into one line of a buffer, cut to so many columns; how many it took.
+/// Writes a text into one line of a buffer, cut to a width; returns how many columns it took.
 ///
-/// What is written from right to left is kept apart from its neighbours.
+/// Right-to-left text is isolated from its neighbours.
 pub fn put(buffer: &mut Buffer, (x, y): (u16, u16), width: u16, text: &str, style: Style) -> u16 {
     let area = buffer.area;
     if x >= area.right() || y >= area.bottom() || y < area.top() {
@@ -34,12 +34,12 @@ pub fn put(buffer: &mut Buffer, (x, y): (u16, u16), width: u16, text: &str, styl
     let plain = text.trim_matches([FIRST_STRONG_ISOLATE, POP_ISOLATE]);
     let (end, _) = buffer.set_stringn(x, y, plain, width.into(), style);
     if is_isolated && end > x {
-        // A terminal keeps what has no width with the cell before it, so it is written there.
+        // A terminal keeps zero-width characters with the cell before, so write it there.
         if x > area.left() {
             let before = format!("{}{FIRST_STRONG_ISOLATE}", buffer[(x - 1, y)].symbol());
             buffer[(x - 1, y)].set_symbol(&before);
         }
-        // A wide character has its sign in the first of its cells.
+        // The symbol of a wide character is in the first of its cells.
         let last = plain
             .chars()
             .last()
@@ -51,7 +51,7 @@ pub fn put(buffer: &mut Buffer, (x, y): (u16, u16), width: u16, text: &str, styl
     end - x
 }
 
-/// The text in lines of at most so many columns; a word that is longer is broken.
+/// Folds the text into lines of at most this width; a longer word is broken.
 pub fn fold(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();
@@ -81,7 +81,7 @@ pub fn fold(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// How many bytes of a word have room; at least its first character.
+/// How many bytes of a word fit; at least its first character.
 fn break_at(word: &str, room: usize) -> usize {
     let mut end = 0;
     for (at, character) in word.char_indices() {

@@ -1,8 +1,8 @@
-//! Writes every frame down, for tests alone.
+//! Records every frame, for tests only.
 //!
-//! In the program both functions are nothing. With the feature `crash-points`, and where the home
-//! has a file `crash-points/frames`, each frame becomes a line of it: the commit that it is as of,
-//! how long it took, and what was drawn of the list.
+//! In a normal build both functions do nothing. With the feature `crash-points`, and if the home
+//! has a file `crash-points/frames`, each frame adds a line to it: the commit it is as of, how long
+//! it took, and what was drawn of the list.
 
 #[cfg(feature = "crash-points")]
 pub use kept::{drawn, woken};
@@ -11,11 +11,11 @@ use ratatui::buffer::Buffer;
 
 use super::model::Model;
 
-/// Something has happened; a frame comes of it.
+/// A message has arrived; a frame will follow.
 #[cfg(not(feature = "crash-points"))]
 pub fn woken() {}
 
-/// A frame was drawn, unless somebody else has the terminal.
+/// A frame was drawn; `None` if another program has the terminal.
 #[cfg(not(feature = "crash-points"))]
 pub fn drawn(_model: &Model, _frame: Option<&Buffer>) {}
 
@@ -76,7 +76,7 @@ mod kept {
         });
     }
 
-    /// The lines of a part of the frame.
+    /// The text in an area of the frame, by line.
     fn text(frame: &Buffer, area: Rect) -> Vec<String> {
         let area = area.intersection(frame.area);
         let rows = area.rows();

@@ -1,9 +1,9 @@
-//! Whether what was typed is meant by a text.
+//! Matches what the user typed against a text.
 
-/// How well a text fits what was typed, the smaller the better; nothing when it does not.
+/// How well a text matches what was typed, smaller is better; `None` if it does not match.
 ///
-/// Every word has to be there: its letters in order, the closer together the better. A word with a
-/// capital letter means exactly that letter.
+/// Every word must occur: its letters in order, the closer together the better. A word with a
+/// capital letter is case-sensitive.
 pub fn fit(typed: &str, text: &str) -> Option<usize> {
     typed.split_whitespace().try_fold(0, |total, word| {
         let cost = word_fit(word, text)?;
@@ -31,7 +31,7 @@ fn word_fit(word: &str, text: &str) -> Option<usize> {
             }
             if next.is_none() {
                 let gaps = at + 1 - start - letters.len();
-                // Letters from all over a text mean nothing.
+                // Letters scattered all over the text are not a match.
                 if gaps > letters.len() {
                     break;
                 }

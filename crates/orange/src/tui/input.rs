@@ -1,4 +1,4 @@
-//! Hears keys, the mouse and signals, on threads of their own.
+//! Listens for keys, the mouse and signals, on its own threads.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -12,13 +12,13 @@ use signal_hook::iterator::Signals;
 
 use super::model::message::Message;
 
-/// How long is listened before somebody else may have the terminal.
+/// Poll timeout, and so the longest that another program waits for the terminal.
 const TURN: Duration = Duration::from_millis(50);
 
-/// How long is waited for whoever listens to stop.
+/// How long to wait for the listener to pause.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Whoever listens to the terminal; it can be asked to leave it alone.
+/// The thread that listens to the terminal; it can be paused.
 #[derive(Clone, Debug, Default)]
 pub struct Input(Arc<Shared>);
 
@@ -58,12 +58,12 @@ impl Input {
         Ok(input)
     }
 
-    /// Leaves the terminal alone until [`Input::resume`].
+    /// Stops reading from the terminal until [`Input::resume`].
     pub fn pause(&self) {
         let mut state = self.state();
         state.is_wanted_elsewhere = true;
         let changed = &self.0.changed;
-        // One that does not stop in time has nothing to hear anyway.
+        // A listener that does not pause in time has no input to read anyway.
         let _late = changed.wait_timeout_while(state, PATIENCE, |state| !state.is_resting);
     }
 

@@ -1,7 +1,7 @@
-//! The table of keys, from which footer, help and palette are made.
+//! The key table that footer, help and palette are made from.
 //!
-//! What is not in the table for the present model does nothing, so that the footer cannot lie: a
-//! key for a step is there only where the workflow of the chosen task has that step.
+//! A key that is not in the table for the current model does nothing, so the footer cannot lie: the
+//! key for a step is there only if the workflow of the selected task has that step.
 
 use std::borrow::Cow;
 
@@ -14,23 +14,23 @@ use super::model::Model;
 use super::model::detail::{Content, Tab};
 use super::model::entry::Entering;
 
-/// Something that a key does while looking around.
+/// What a key does while browsing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// So many tasks further.
+    /// Moves the selection by this many tasks.
     Go(isize),
-    /// Whole pages of tasks.
+    /// Moves the selection by this many pages.
     Page(isize),
     Enter,
     Create,
     Verb(Verb),
     Move,
     Tell,
-    /// The view instead of the list, and back.
+    /// Shows the view instead of the list, or goes back.
     Zoom,
     Copy,
     Filter,
-    /// Tasks of every project, or only of this one.
+    /// Shows the tasks of every project, or only of this one.
     Scope,
     Sort,
     Group,
@@ -42,15 +42,15 @@ pub enum Deed {
     Search,
     Palette,
     Tab(Tab),
-    /// The view so many further.
+    /// Switches to the view this many places further.
     NextTab(usize),
-    /// Scrolls the view.
+    /// Scrolls the view by lines.
     Scroll(isize),
     /// Scrolls the view by pages.
     ScrollPage(isize),
-    /// The file so many further.
+    /// Moves by this many files.
     File(isize),
-    /// Hides or shows the difference of a file.
+    /// Collapses or expands the diff of a file.
     Fold,
     Help,
     Back,
@@ -62,10 +62,10 @@ pub enum Deed {
 pub struct Binding {
     pub keys: &'static [(KeyCode, KeyModifiers)],
     pub shown: &'static str,
-    /// What they do, in a word or two.
+    /// What the keys do, in a word or two.
     pub label: Cow<'static, str>,
     pub deed: Deed,
-    /// How much it is worth a place in the footer; nothing is not there at all.
+    /// Its priority in the footer; `None` keeps it out.
     pub worth: Option<u8>,
 }
 
@@ -79,7 +79,7 @@ macro_rules! keys {
     }};
 }
 
-/// The keys that do something while looking around, in the order of the help.
+/// The keys that do something while browsing, in the order of the help.
 pub fn bindings(model: &Model) -> Vec<Binding> {
     let mut table = Table(Vec::new());
     about_task(model, &mut table);
@@ -113,7 +113,7 @@ impl Table {
     }
 }
 
-/// What can be done with the chosen task: its workflow says so.
+/// What can be done with the selected task, according to its workflow.
 fn about_task(model: &Model, table: &mut Table) {
     let Some(entry) = model.list.selected() else {
         return;
@@ -139,7 +139,7 @@ fn about_task(model: &Model, table: &mut Table) {
     ];
     for (keys, shown, label, verb, worth) in verbs {
         if let Some(way) = entry.way(verb) {
-            // A step that the workflow asks about first is possible, but not the usual one.
+            // A step that the workflow asks to confirm is possible, but not the usual one.
             let worth = if way.question().is_some() { 3 } else { worth };
             table.add(keys, shown, label, Deed::Verb(verb), Some(worth));
         }
@@ -290,13 +290,13 @@ fn about_view(model: &Model, table: &mut Table) {
 }
 
 pub fn deed(model: &Model, key: KeyEvent) -> Option<Deed> {
-    // A capital letter comes with or without its modifier, depending on the terminal.
+    // Depending on the terminal, a capital letter comes with or without the Shift modifier.
     let modifiers = key.modifiers.difference(KeyModifiers::SHIFT);
     let is_it = |binding: &Binding| binding.keys.contains(&(key.code, modifiers));
     bindings(model).into_iter().find(is_it).map(|it| it.deed)
 }
 
-/// The commands that fit what was typed, the best first.
+/// The commands that match what was typed, the best first.
 pub fn found(model: &Model, typed: &str) -> Vec<Binding> {
     let mut all: Vec<(usize, Binding)> = bindings(model)
         .into_iter()

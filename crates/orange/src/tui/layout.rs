@@ -1,30 +1,30 @@
-//! Where everything stands, for who draws and who clicks.
+//! The layout of the screen, for drawing and for clicks.
 
 use ratatui::layout::Rect;
 
 use super::model::Model;
 use super::model::detail::Tab;
 
-/// From this width on, the list and the chosen task stand side by side.
+/// From this width on, the list and the selected task are side by side.
 const SIDE_BY_SIDE: u16 = 150;
 
-/// Below this, there is room for one of the two only.
+/// Below this, there is room for only one of the two.
 const BOTH_WIDTH: u16 = 70;
 const BOTH_HEIGHT: u16 = 22;
 
-/// Where everything stands; what is absent has no room.
+/// The area of each part; `None` if it has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     pub header: Rect,
     pub list: Option<Rect>,
-    /// The line with the names of the views.
+    /// The line with the tabs.
     pub tabs: Option<Rect>,
     pub detail: Option<Rect>,
     pub status: Rect,
     pub footer: Rect,
 }
 
-/// Where everything stands in a terminal of this model's size.
+/// The layout for the terminal size in the model.
 pub fn layout(model: &Model) -> Layout {
     let (width, height) = (model.width, model.height);
     let line = |y: u16| Rect::new(0, y.min(height.saturating_sub(1)), width, 1.min(height));
@@ -76,12 +76,12 @@ pub fn layout(model: &Model) -> Layout {
     layout
 }
 
-/// The name of each view with the column it begins in.
+/// Each tab with the column it begins in.
 pub fn tab_columns() -> impl Iterator<Item = (u16, Tab)> {
     let mut column = 1;
     Tab::ALL.into_iter().map(move |tab| {
         let at = column;
-        // Its number, a space, its name, and two columns to the next.
+        // Its number, a space, its name, and two columns of gap.
         column += u16::try_from(tab.title().len()).unwrap_or(0) + 4;
         (at, tab)
     })

@@ -1,8 +1,8 @@
-//! Asks by keys: the dashboard.
+//! The dashboard: shows tasks and takes requests by key.
 //!
-//! Threads gather and listen, and send messages. One thread takes them in with `update`, which is
-//! pure, and draws the model; it never asks the store, tmux or git. What a key asks for is asked of
-//! the driver, as every other front end does.
+//! Threads gather data and listen for input, and send messages. One thread applies them with
+//! `update`, which is pure, and draws the model; it never queries the store, tmux or git. What a
+//! key requests goes to the driver, as in every other front end.
 
 mod act;
 mod ansi;
@@ -47,25 +47,25 @@ use update::update;
 
 use crate::output::Output;
 
-/// How often time goes on, where nothing else happens.
+/// How often the clock is updated if nothing else happens.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How many messages are taken in before a frame is drawn, whatever else comes.
+/// How many messages are applied at most before the next frame is drawn.
 const TOGETHER: usize = 256;
 
-/// Shows the dashboard until the person leaves it; why it could not go on.
+/// Shows the dashboard until the user quits it; the error says why it failed.
 pub fn open(
     driver: &Driver,
     project: Option<ProjectName>,
     is_everywhere: bool,
     output: &Output,
 ) -> Result<(), String> {
-    // A mistake in the settings is told by what needs them; colours do not.
+    // A mistake in the settings is reported by whatever needs them; colours do not.
     let ground = driver.context.settings(None).ok().and_then(|it| it.ground);
     let told = driver.context.terminal_ground();
     let theme = Theme::of(output.is_coloured(), ground, told.as_deref());
     let (sender, receiver) = mpsc::channel();
-    // Before anybody else can panic.
+    // Installed before any other thread can panic.
     let panicked = Panicked::watch(driver, &sender);
     let gatherers = Gatherers::start(driver, theme, &sender);
     let model = Model::new(theme, List::new(project, is_everywhere), clock::now());
@@ -103,7 +103,7 @@ fn show(
     shown
 }
 
-/// Takes in what happens and draws, until the end.
+/// Applies messages and draws, until the end.
 fn turn(
     model: &mut Model,
     screen: &mut Screen,
@@ -111,8 +111,8 @@ fn turn(
     receiver: &Receiver<Message>,
 ) -> io::Result<()> {
     loop {
-        // A size that changed before anybody listened, or while somebody else had the terminal, was
-        // told to nobody.
+        // No event reports a resize from before the listener started, or while another program had
+        // the terminal.
         let (width, height) = screen.size()?;
         let resized = Message::Resized(width, height);
         let has_other_size = (width, height) != (model.width, model.height);
@@ -137,7 +137,7 @@ fn turn(
     }
 }
 
-/// Takes in a message, and carries out what comes of it; whether the program is over.
+/// Applies a message and runs the resulting commands; returns whether the program is over.
 fn take_in(
     model: &mut Model,
     screen: &mut Screen,

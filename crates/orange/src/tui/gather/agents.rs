@@ -1,4 +1,4 @@
-//! Looks at every living agent, and at what it told.
+//! Observes every living agent, and what it reports.
 
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
@@ -10,10 +10,10 @@ use orange_driver::Driver;
 use super::{Alive, Wish, wished};
 use crate::tui::model::message::Message;
 
-/// How often is looked for what nobody tells: an end is seen by who supervises, and recorded.
+/// Poll interval for what no message reports; an agent's end is recorded by the supervisor.
 const TICK: Duration = Duration::from_secs(4);
 
-/// How soon is looked again after something has changed.
+/// How long after a change to look again.
 const SOON: Duration = Duration::from_millis(200);
 
 pub(super) fn look(
@@ -40,8 +40,8 @@ pub(super) fn look(
         rest = TICK;
         let rows = alive.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let doing = driver.views.doing_of(&rows);
-        // Who is shown other agents has forgotten what was seen of the ones before, though the same
-        // may be seen again.
+        // When the rows change, the model drops what it knew about the earlier agents, so send it
+        // again even if it is the same.
         let is_other = rows != last_rows;
         if is_other || doing != last_doing {
             last_doing.clone_from(&doing);
@@ -49,7 +49,7 @@ pub(super) fn look(
                 return;
             }
         }
-        // A look that fails shows nothing; the next one may.
+        // If this fails, nothing is shown; the next attempt may succeed.
         let Ok(seen) = driver.views.agents(&rows) else {
             continue;
         };

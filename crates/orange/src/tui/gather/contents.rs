@@ -1,4 +1,4 @@
-//! Turns what the driver answers into lines.
+//! Turns the driver's answers into styled lines.
 
 use orange_check::graph::terminal;
 use orange_driver::{Difference, Outlook, Part, Shown, Why};
@@ -16,7 +16,7 @@ fn styled(text: impl Into<String>, tone: Tone, theme: Theme) -> Line<'static> {
     Line::from(Span::styled(text.into(), theme.style(tone)))
 }
 
-/// TASK.md without the engine's own keys: headings, lists and code told apart.
+/// TASK.md without the engine's own keys, with headings, quotes and code in different styles.
 pub(super) fn task(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut in_code = false;
@@ -31,7 +31,7 @@ pub(super) fn task(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>>
         };
         let folded = match line.trim() {
             "" => vec![String::new()],
-            // Code keeps its shape.
+            // Code is not folded.
             _ if in_code || is_fence => vec![line],
             _ => fold(&line, width),
         };
@@ -96,7 +96,7 @@ fn files(part: &Part, theme: Theme) -> Vec<File> {
         let line = cut(&line.replace('\t', "    "), usize::MAX);
         file.lines.push(styled(line, tone, theme));
     }
-    // Both are in the order of their paths; a file that was moved is one here and two there.
+    // Both are sorted by path; a renamed file is one entry here and two there.
     let numbers = &part.files;
     for (file, path) in files.iter_mut().zip(paths(&text)) {
         let number = numbers
@@ -112,20 +112,20 @@ fn files(part: &Part, theme: Theme) -> Vec<File> {
     files
 }
 
-/// Whether a line before the first change only repeats which file it is.
+/// Whether a line before the first hunk only repeats the file's name.
 fn is_said_above(line: &str) -> bool {
     let begins = ["+++ ", "--- ", "index "];
     begins.iter().any(|begin| line.starts_with(begin))
 }
 
-/// The path of each file of a difference.
+/// The path of each file in a diff.
 fn paths(text: &str) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     let mut is_header = false;
     for line in text.lines() {
         if let Some(names) = line.strip_prefix("diff --git ") {
             is_header = true;
-            // Until a line says it better, the second half of both names.
+            // The second half of both names, until a later line gives the exact path.
             let (_, second) = names.split_at(names.len() / 2);
             let second = second.trim_start_matches([' ', '"']);
             paths.push(second.strip_prefix("b/").unwrap_or(second).to_owned());
@@ -151,7 +151,7 @@ pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line
             _ => Tone::Plain,
         };
         let at = event.at.to_string();
-        // Day and minute are enough: `2026-01-31T09:30:00.000Z`.
+        // Day and minute are enough of `2026-01-31T09:30:00.000Z`.
         let at = at.get(5..16).unwrap_or(&at).replace('T', " ");
         let text = told(&event.fact, events);
         let room = width.saturating_sub(at.len() + 2);
@@ -169,7 +169,7 @@ pub(super) fn timeline(events: &[Event], theme: Theme, width: usize) -> Vec<Line
     lines
 }
 
-/// Whether a person who asks what happened wants to hear of it.
+/// Whether the timeline shows this event.
 fn matters(fact: &Fact) -> bool {
     !matches!(
         fact,
@@ -182,7 +182,7 @@ fn matters(fact: &Fact) -> bool {
     )
 }
 
-/// Everything that is known about where a task is and can go.
+/// Everything known about where a task is and where it can go.
 pub(super) struct Known<'a> {
     pub shown: &'a Shown,
     pub why: Option<&'a Why>,
@@ -190,10 +190,10 @@ pub(super) struct Known<'a> {
     pub workflow: &'a Workflow,
 }
 
-/// What stands between two statuses of the usual way.
+/// Separates two statuses of the usual path.
 const NEXT: &str = " ==> ";
 
-/// The usual way from the first status to the last, with the present one lit.
+/// The usual path from the first status to the last, with the current one highlighted.
 fn usual_way(line: &str, status: &str, theme: Theme) -> Line<'static> {
     let mut spans = Vec::new();
     for (number, part) in line.split(NEXT).enumerate() {
@@ -211,7 +211,7 @@ fn usual_way(line: &str, status: &str, theme: Theme) -> Line<'static> {
     Line::from(spans)
 }
 
-/// Why it is where it is, where it can go, and the workflow with the present status lit.
+/// Why the task is where it is, where it can go, and the workflow with its status highlighted.
 pub(super) fn workflow(known: &Known<'_>, theme: Theme, width: usize) -> Vec<Line<'static>> {
     let task = &known.shown.stored.task;
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! Loads the views of the chosen task, all but its terminal.
+//! Loads the views of the selected task, except its terminal.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::tui::model::detail::{Content, Tab};
 use crate::tui::model::message::Message;
 use crate::tui::theme::Theme;
 
-/// How often a view is loaded anew: agents write without telling.
+/// How often a view is reloaded: agents write files without notice.
 const TICK: Duration = Duration::from_secs(4);
 
 pub(super) fn load(
@@ -61,7 +61,7 @@ pub(super) fn load(
     }
 }
 
-/// What a view shows; nothing for the one that somebody else watches.
+/// What a view shows; `None` for the terminal, which another thread watches.
 fn content(
     driver: &Driver,
     theme: Theme,

@@ -1,4 +1,4 @@
-//! Measures what the tasks that can be seen have changed.
+//! Measures how much the visible tasks have changed.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
@@ -11,10 +11,10 @@ use orange_engine::names::TaskId;
 use super::{Wish, wished};
 use crate::tui::model::message::Message;
 
-/// How often the chosen task is measured anew; git is not cheap.
+/// How often the selected task is measured again; git is not cheap.
 const TICK: Duration = Duration::from_secs(10);
 
-/// How long a measure counts, whatever happens to its task.
+/// How long a measurement stays valid, whatever happens to its task.
 const STANDS: Duration = Duration::from_secs(3);
 
 pub(super) fn measure(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<Message>) {
@@ -47,7 +47,7 @@ pub(super) fn measure(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<
             None => true,
             Some((_, since)) => stale.contains(*id) && since.elapsed() >= STANDS,
         };
-        // One at a time: what is looked at may change meanwhile.
+        // One at a time: what the user looks at may change meanwhile.
         let mut first = chosen.iter().chain(&visible);
         let Some(id) = first.find(is_due).cloned() else {
             let soon = if stale.is_empty() { TICK } else { STANDS };
@@ -57,7 +57,7 @@ pub(super) fn measure(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<
         stale.retain(|it| *it != id);
         rest = Duration::from_millis(1);
         let before = known.get(&id).map(|(extent, _)| extent.clone());
-        // What cannot be measured has changed nothing that could be shown.
+        // If it cannot be measured, there is no change to show.
         let extent = driver.workspaces.extent(&id).unwrap_or_default();
         known.insert(id.clone(), (extent.clone(), Stopwatch::start()));
         if before.as_ref() != Some(&extent) && sender.send(Message::Measured(id, extent)).is_err() {

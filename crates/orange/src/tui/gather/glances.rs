@@ -1,4 +1,4 @@
-//! Glances at the tasks that can be seen.
+//! Glances at the visible tasks.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender};
@@ -10,7 +10,7 @@ use orange_engine::names::TaskId;
 use super::{Wish, wished};
 use crate::tui::model::message::Message;
 
-/// How often is glanced at what can be seen: agents write into TASK.md without telling.
+/// Poll interval for visible tasks: agents write into TASK.md without notice.
 const TICK: Duration = Duration::from_secs(4);
 
 pub(super) fn glance(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<Message>) {
@@ -21,7 +21,7 @@ pub(super) fn glance(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<M
         let Some(wished) = wished(wishes, TICK) else {
             return;
         };
-        // Time has passed, or everything may have changed.
+        // On a timeout or a refresh, everything may have changed.
         let mut is_all = wished.is_empty();
         for wish in wished {
             match wish {
@@ -41,7 +41,7 @@ pub(super) fn glance(driver: &Driver, wishes: &Receiver<Wish>, sender: &Sender<M
             if known.contains_key(id) && !is_all {
                 continue;
             }
-            // One that cannot be read is tried again with the next tick.
+            // A task that cannot be read is retried at the next tick.
             let Ok(glance) = glancer.glance(id) else {
                 continue;
             };

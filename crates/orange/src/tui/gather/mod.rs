@@ -1,7 +1,7 @@
-//! Gathers what the model shows, on threads of its own.
+//! Gathers what the model shows, on its own threads.
 //!
-//! Nothing of this happens while a frame is drawn: every look at the store, tmux or git is made
-//! here, and what it shows arrives as a message.
+//! None of this happens while a frame is drawn: every query of the store, tmux or git is made here,
+//! and its result arrives as a message.
 
 mod agents;
 mod contents;
@@ -35,18 +35,18 @@ pub struct Gatherers {
     wishes: Vec<Sender<Wish>>,
 }
 
-/// The tasks that are believed to have a living agent, for who looks at those.
+/// The tasks believed to have a living agent, for the thread that observes agents.
 type Alive = Arc<Mutex<Vec<TaskRow>>>;
 
 impl Gatherers {
-    /// Starts them; what they find is sent. They end with whoever listens.
+    /// Starts the threads, which send what they find. They end when the receiver is gone.
     pub fn start(driver: &Driver, theme: Theme, sender: &Sender<Message>) -> Gatherers {
         let alive = Alive::default();
         let mut wishes = Vec::new();
         let mut start = |name: &str, work: Box<dyn FnOnce(Receiver<Wish>) + Send>| {
             let (wish, wished) = mpsc::channel();
             let thread = thread::Builder::new().name(name.to_owned());
-            // Without a thread its part of the picture stays empty.
+            // If a thread cannot be started, its part of the screen stays empty.
             if thread.spawn(move || work(wished)).is_ok() {
                 wishes.push(wish);
             }
@@ -98,14 +98,14 @@ impl Gatherers {
 
     fn tell(&self, wish: &Wish) {
         for wishes in &self.wishes {
-            // One that has ended needs no telling.
+            // A thread that has ended needs no message.
             let _ended = wishes.send(wish.clone());
         }
     }
 }
 
-/// What is wished for within so long; nothing at the end of it. All that waits is taken together,
-/// so that whoever is slow is never behind.
+/// The requests that arrive within this time, empty on a timeout; `None` when the sender is gone.
+/// All pending ones are taken together, so that a slow thread never falls behind.
 fn wished(wishes: &Receiver<Wish>, within: Duration) -> Option<Vec<Wish>> {
     match wishes.recv_timeout(within) {
         Ok(first) => Some(std::iter::once(first).chain(wishes.try_iter()).collect()),

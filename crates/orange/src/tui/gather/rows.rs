@@ -12,14 +12,14 @@ use orange_engine::task::RunState;
 use super::{Alive, Wish, wished};
 use crate::tui::model::message::Message;
 
-/// How often is asked whether anything was written while things happen, and how often in silence.
+/// Poll intervals for new commits: while things happen, and when it is quiet.
 const POLL: Duration = Duration::from_millis(50);
 const CALM: Duration = Duration::from_millis(200);
 
-/// How many times nothing was written before it counts as silence.
+/// How many polls without a commit count as quiet.
 const SILENCE: u32 = 100;
 
-/// How long a store that cannot be read is left alone.
+/// How long to wait before a store that could not be read is tried again.
 const REST: Duration = Duration::from_millis(500);
 
 pub(super) fn follow(
@@ -40,13 +40,13 @@ pub(super) fn follow(
                     return;
                 }
                 had_trouble = false;
-                // A home without a memory has an empty list, which is worth knowing once.
+                // A home without a database has an empty list; report that once.
                 let change = change.or_else(|| is_first.then(nothing));
                 is_first = false;
                 in_vain = in_vain.saturating_add(1);
                 if let Some(change) = change {
                     in_vain = 0;
-                    // Told first: who looks at these agents must not be ahead of who shows them.
+                    // Sent first: the observer of these agents must not be ahead of the model.
                     if sender.send(Message::Changed(change.clone())).is_err() {
                         return;
                     }
@@ -78,7 +78,7 @@ fn nothing() -> ListChange {
     }
 }
 
-/// Remembers who is believed alive, for who looks at them.
+/// Notes which tasks are believed to have a living agent, for the thread that observes them.
 fn note(change: &ListChange, living: &mut BTreeMap<TaskId, TaskRow>, alive: &Alive) {
     if change.is_whole {
         living.clear();

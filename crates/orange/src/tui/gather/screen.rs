@@ -1,4 +1,4 @@
-//! Watches the terminal of the chosen task's agent.
+//! Watches the terminal of the selected task's agent.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::tui::model::detail::{Content, Screen, Tab};
 use crate::tui::model::message::Message;
 use crate::tui::theme::Theme;
 
-/// How soon is looked again while something changes, and how late while nothing does.
+/// Poll intervals: the shortest while the screen changes, the longest while it does not.
 const SHORTEST: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(400);
 
-/// How late where nothing can change by itself; a commit is told of.
+/// The longest once the agent has ended: only a commit changes anything, and that is reported.
 const ENDED: Duration = Duration::from_secs(2);
 
-/// How long is rested while nobody looks.
+/// How long to wait while no terminal is shown.
 const IDLE: Duration = Duration::from_mins(1);
 
 pub(super) fn watch(

@@ -1,4 +1,4 @@
-//! What `update` wants done.
+//! Commands: what `update` wants done.
 
 use orange_driver::Showing;
 use orange_engine::input::Ask;
@@ -7,7 +7,7 @@ use orange_engine::names::{CommitId, TaskId};
 use super::detail::Tab;
 use super::form::Draft;
 
-/// Something that is to be done outside of the model.
+/// Something to do outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     Quit,
@@ -17,30 +17,30 @@ pub enum Command {
     Aim(Aim),
     Again(Vec<TaskId>),
     Refresh,
-    /// Ask the driver for something.
+    /// Make a request to the driver.
     Act(u64, Action),
     Attach(TaskId),
     Show(Box<Showing>),
-    /// Have this text written in the person's editor.
+    /// Open this text in the user's editor.
     EditText(String),
-    /// Open the TASK.md of a task in the person's editor.
+    /// Open the TASK.md of a task in the user's editor.
     EditTask(TaskId),
-    /// Put a text where it can be pasted from.
+    /// Copy a text to the clipboard.
     Copy(String),
-    /// Find out what a new task can be made with.
+    /// Load the options for a new task.
     LoadChoices,
     LoadWorkspaces,
 }
 
-/// What is looked at, and so has to be gathered.
+/// What is visible, and so has to be gathered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aim {
-    /// The tasks that can be seen, in order.
+    /// The visible tasks, in order.
     pub visible: Vec<TaskId>,
-    /// The chosen task, and which view of it.
+    /// The selected task, and which view of it.
     pub detail: Option<(TaskId, Tab)>,
     pub width: u16,
-    /// How many lines of what an agent has shown before are wanted.
+    /// How many lines of an agent's earlier output are wanted.
     pub before: usize,
 }
 
@@ -50,7 +50,7 @@ pub enum Action {
         task: TaskId,
         ask: Ask,
         message: Option<String>,
-        /// Whether the question of the edge was answered with yes.
+        /// Whether the user has confirmed the question of the edge.
         confirmed: bool,
         head: Option<CommitId>,
     },
@@ -78,7 +78,7 @@ impl Action {
         self
     }
 
-    /// The same, for the commit that was shown.
+    /// The same action, for the commit that was shown.
     #[must_use]
     pub fn about(mut self, commit: Option<&CommitId>) -> Action {
         if let Action::Ask { head, .. } = &mut self {

@@ -1,4 +1,4 @@
-//! What is shown of the chosen task, tab by tab.
+//! What is shown of the selected task, tab by tab.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub enum Tab {
 }
 
 impl Tab {
-    /// Every tab, in the order of their numbers.
+    /// Every tab, by number.
     pub const ALL: [Tab; 5] = [
         Tab::Terminal,
         Tab::Task,
@@ -35,7 +35,7 @@ impl Tab {
         }
     }
 
-    /// The tab so many further.
+    /// The tab this many places further.
     pub fn next(self, by: usize) -> Tab {
         Tab::ALL[(self as usize + by) % Tab::ALL.len()]
     }
@@ -45,7 +45,7 @@ impl Tab {
 pub enum Content {
     #[default]
     Pending,
-    /// Lines, each of them as wide as it is.
+    /// Lines, each at its full width.
     Lines(Vec<Line<'static>>),
     Screen(Screen),
     Files(Vec<File>),
@@ -57,7 +57,7 @@ pub struct Screen {
     pub lines: Vec<Line<'static>>,
     /// Column and line of the cursor.
     pub cursor: Option<(u16, u16)>,
-    /// Who it is, and whether more may come.
+    /// Which agent it is, and whether it has ended.
     pub about: String,
 }
 
@@ -71,18 +71,18 @@ pub struct File {
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
     pub tab: Tab,
-    /// Whether it takes the place of the list.
+    /// Whether it replaces the list.
     pub is_zoomed: bool,
     pub of: Option<TaskId>,
     contents: [Content; 5],
     scrolls: [usize; 5],
-    /// Which file of a difference is pointed at.
+    /// The selected file of a diff.
     pub file: usize,
     pub folded: BTreeSet<String>,
 }
 
 impl Detail {
-    /// Begins anew for another task; the tab stays.
+    /// Starts over for another task; the tab stays.
     pub fn turn_to(&mut self, task: Option<&TaskId>) {
         if self.of.as_ref() != task {
             self.of = task.cloned();
@@ -101,12 +101,12 @@ impl Detail {
         &self.contents[self.tab as usize]
     }
 
-    /// How far it is scrolled: from the top, or for a terminal from the bottom.
+    /// How far the view is scrolled: from the top, or for a terminal from the bottom.
     pub fn scroll(&self) -> usize {
         self.scrolls[self.tab as usize]
     }
 
-    /// Scrolls; what is below the last line is not scrolled to.
+    /// Scrolls, but not past the last line.
     pub fn scroll_by(&mut self, by: isize, most: usize) {
         // A terminal is read from its end.
         let by = if self.tab == Tab::Terminal { -by } else { by };
@@ -114,7 +114,7 @@ impl Detail {
         *scroll = scroll.saturating_add_signed(by).min(most);
     }
 
-    /// Every line of a difference, and to which file it belongs.
+    /// Every line of a diff with the number of its file; `None` is the heading of the file.
     pub fn diff_lines<'a>(&self, files: &'a [File]) -> Vec<(usize, Option<&'a Line<'static>>)> {
         let mut all = Vec::new();
         for (number, file) in files.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A task of the list, with everything that is known of it.
+//! A task in the list, with everything known about it.
 
 use orange_driver::{AgentState, Extent, Glance, TaskRow};
 use orange_engine::activity::Doing;
@@ -11,11 +11,11 @@ use super::list::Zone;
 
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What the store says, as of the list's commit.
+    /// The row in the store, as of the list's commit.
     pub row: TaskRow,
-    /// What a look at its agents showed; nothing when nobody has looked.
+    /// The observed state of its agents; `None` before the first observation.
     pub seen: Option<AgentState>,
-    /// What the agent seems to be doing, as far as it says so itself; advice, never a status.
+    /// What the agent reports that it is doing; a hint, never a status.
     pub doing: Option<Doing>,
     pub glance: Option<Glance>,
     pub extent: Option<Extent>,
@@ -41,13 +41,13 @@ impl Entry {
         }
     }
 
-    /// Takes over what was recorded. What a look has shown stays until somebody looks again, unless
-    /// the agents are others now.
+    /// Takes over the recorded row. What was observed stays until the next observation, unless the
+    /// agents have changed.
     pub fn renew(&mut self, row: TaskRow) {
         if self.row.runs != row.runs {
             (self.seen, self.doing) = (None, None);
         }
-        // The ways out of one status are none of another's.
+        // The transitions of the old status do not apply to the new one.
         if self.row.status != row.status {
             self.glance = None;
         }
@@ -63,13 +63,13 @@ impl Entry {
         }
     }
 
-    /// What an agent asks a person for besides the workflow, by what it said itself.
+    /// What an agent asks the user for outside of the workflow, as it reported itself.
     pub fn asks(&self) -> Option<Doing> {
         let waits = self.doing.filter(|doing| doing.is_waiting());
         waits.filter(|_| self.row.kind != Some(Kind::Human) && self.has_agent())
     }
 
-    /// What is known of its agents. A look that comes late tells nothing of one that has ended.
+    /// The state of its agents. A late observation says nothing about an agent that has ended.
     pub fn agent(&self) -> AgentState {
         let mut runs = self.row.runs.values();
         let seen = self
@@ -78,7 +78,7 @@ impl Entry {
         seen.unwrap_or_else(|| AgentState::unseen(&self.row))
     }
 
-    /// Whether an agent of it can be shown or told something.
+    /// Whether it has an agent that can be shown or sent a message.
     pub fn has_agent(&self) -> bool {
         let is_live = self.row.runs.values().any(|run| run.state.is_live());
         is_live && self.agent() != AgentState::Dead
@@ -94,7 +94,7 @@ impl Entry {
         let can_respawn = self.glance.as_ref().is_some_and(|it| it.respawn.is_some());
         match (can_respawn, self.row.runs.is_empty()) {
             (true, _) => Entering::Respawn,
-            // A dead agent's pane still shows what it said last.
+            // A dead agent's pane still shows its last output.
             (false, false) => Entering::Attach,
             (false, true) => Entering::View,
         }
@@ -105,7 +105,7 @@ impl Entry {
         ways.filter(|way| way.is_for_person() && way.to.is_some())
     }
 
-    /// The way that a verb means; one that nothing stands in the way of comes first.
+    /// The transition that a verb stands for; prefers one that is not missing anything.
     pub fn way(&self, verb: Verb) -> Option<&Way> {
         let means = |way: &&Way| way.verbs.contains(&verb);
         let open = self.ways().filter(means).find(|way| way.missing.is_empty());
@@ -116,7 +116,7 @@ impl Entry {
         self.row.kind == Some(Kind::Terminal)
     }
 
-    /// The first line of what is to be done.
+    /// The first line of the summary that is not empty.
     pub fn summary(&self) -> &str {
         let mut lines = self.row.summary.lines();
         let first = lines.find(|line| !line.trim().is_empty());

@@ -31,7 +31,7 @@ impl Field {
         (line, crate::output::count(&before[start..]))
     }
 
-    /// Types a text, without what would move the cursor.
+    /// Types a text, without characters that would move the cursor.
     pub fn insert(&mut self, text: &str, has_lines: bool) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let is_kept = |it: &char| (*it == '\n' && has_lines) || *it == '\t' || !it.is_control();
@@ -65,7 +65,7 @@ impl Field {
         self.cursor = start;
     }
 
-    /// Removes everything before the cursor on its line.
+    /// Deletes from the start of the line to the cursor.
     pub fn delete_line(&mut self) {
         let start = self.line_start();
         self.text.replace_range(start..self.cursor, "");
@@ -93,7 +93,7 @@ impl Field {
         self.cursor += rest.find('\n').unwrap_or(rest.len());
     }
 
-    /// One line up; whether there was one.
+    /// Moves one line up; returns whether there was one.
     pub fn up(&mut self) -> bool {
         let start = self.line_start();
         if start == 0 {
@@ -106,7 +106,7 @@ impl Field {
         true
     }
 
-    /// One line down; whether there was one.
+    /// Moves one line down; returns whether there was one.
     pub fn down(&mut self) -> bool {
         let start = self.line_start();
         let Some(end) = self.text[self.cursor..].find('\n') else {

@@ -16,7 +16,7 @@ pub enum Part {
     Start,
 }
 
-/// One of several, of which the first means that nobody says.
+/// One of several options; the first position means no choice, so the default applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     options: Vec<String>,
@@ -95,7 +95,7 @@ impl Choice {
         }
     }
 
-    /// The one so many further.
+    /// Moves the choice by this many options.
     pub fn step(&mut self, by: isize) {
         let count = self.options.len() + 1;
         let count = isize::try_from(count).unwrap_or(1);
@@ -110,7 +110,7 @@ impl Choice {
 }
 
 impl Form {
-    /// An empty one for a project, if one is meant.
+    /// An empty form, with this project chosen if there is one.
     pub fn new(choices: &Choices, project: Option<&str>) -> Form {
         Form {
             project: Choice::of(&choices.projects, project),
@@ -120,7 +120,7 @@ impl Form {
         }
     }
 
-    /// Takes over what can be chosen, which is found out while the form is open.
+    /// Takes over the options, which are loaded while the form is open.
     pub fn offer(&mut self, choices: &Choices) {
         for (choice, options) in [
             (&mut self.project, &choices.projects),
@@ -151,7 +151,7 @@ impl Form {
         }
     }
 
-    /// Goes to the part so many further.
+    /// Moves the focus by this many parts.
     pub fn go(&mut self, by: isize) {
         let count = Part::ALL.len();
         let at = (self.focus as usize).saturating_add(count);

@@ -1,4 +1,4 @@
-//! The tasks in their zones: found, ordered, chosen.
+//! The tasks in their zones: filtered, sorted, selected.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -25,10 +25,10 @@ pub enum Filter {
     Everything,
 }
 
-/// In which order tasks stand within their zone.
+/// The order of the tasks within their zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// What has waited longest first; of what has ended, what ended last.
+    /// The longest waiting first; of ended tasks, the latest first.
     Waiting,
     Latest,
     Status,
@@ -45,7 +45,7 @@ pub enum Line {
 #[derive(Clone, Debug)]
 pub struct List {
     tasks: BTreeMap<TaskId, Entry>,
-    /// The commit that it is as of.
+    /// The commit that the list is as of.
     pub sequence: u64,
     pub is_loaded: bool,
     pub here: Option<ProjectName>,
@@ -53,17 +53,17 @@ pub struct List {
     pub filter: Filter,
     pub search: String,
     pub sort: Sort,
-    /// Whether they stand by project rather than by zone.
+    /// Whether tasks are grouped by project instead of by zone.
     pub by_project: bool,
     lines: Vec<Line>,
     selected: Option<TaskId>,
-    /// Where the chosen one stood, for when it goes.
+    /// The position of the selected task, for when it disappears.
     position: usize,
     pub top: usize,
 }
 
 impl Filter {
-    /// Every filter, with what it is called.
+    /// Every filter, with its name.
     pub const ALL: [(Filter, &'static str); 5] = [
         (Filter::Open, "open tasks"),
         (Filter::Only(Zone::NeedsYou), "what needs you"),
@@ -104,7 +104,7 @@ impl Zone {
 }
 
 impl List {
-    /// A list that nothing was read for; tasks of every project are shown where none is named.
+    /// A list before anything is loaded; without a project, it shows the tasks of all.
     pub fn new(here: Option<ProjectName>, is_everywhere: bool) -> List {
         List {
             tasks: BTreeMap::new(),
@@ -146,7 +146,7 @@ impl List {
         self.tasks.get(id)
     }
 
-    /// A task, to note what was seen of it; its place in the list does not change by that.
+    /// A task, to store what was observed; this does not move it in the list.
     pub fn entry_mut(&mut self, id: &TaskId) -> Option<&mut Entry> {
         self.tasks.get_mut(id)
     }
@@ -160,7 +160,7 @@ impl List {
         &self.lines
     }
 
-    /// How many of the present project stand in each zone, whatever is filtered.
+    /// How many tasks in scope are in each zone, regardless of the filter.
     pub fn counts(&self) -> [usize; 3] {
         let mut counts = [0; 3];
         for entry in self.tasks.values().filter(|it| self.is_in_scope(it)) {
@@ -171,7 +171,7 @@ impl List {
         counts
     }
 
-    /// Whether there is any task of the present project.
+    /// Whether there is no task in scope.
     pub fn is_empty(&self) -> bool {
         !self.tasks.values().any(|entry| self.is_in_scope(entry))
     }
@@ -191,7 +191,7 @@ impl List {
         self.hold();
     }
 
-    /// Chooses the task so many further down, or the last on the way.
+    /// Moves the selection by this many tasks, or as far as there are tasks.
     pub fn go(&mut self, by: isize) {
         let tasks: Vec<&TaskId> = self.shown().collect();
         let Some(last) = tasks.len().checked_sub(1) else {
@@ -219,8 +219,8 @@ impl List {
         })
     }
 
-    /// Puts the lines together anew. The chosen task stays chosen wherever it goes; when it goes
-    /// away, the one that has taken its place is chosen.
+    /// Rebuilds the lines. The selected task stays selected wherever it moves; if it is gone, the
+    /// task that is now in its place is selected.
     pub fn arrange(&mut self) {
         let mut chosen: Vec<&Entry> = Vec::new();
         for entry in self.tasks.values() {
@@ -254,7 +254,7 @@ impl List {
         self.hold();
     }
 
-    /// Keeps the choice, or chooses what has taken its place.
+    /// Keeps the selection, or selects the task that is now in its place.
     fn hold(&mut self) {
         let at = self
             .shown()
@@ -269,13 +269,13 @@ impl List {
         self.selected = chosen;
     }
 
-    /// Scrolls so that the chosen task is among so many lines.
+    /// Scrolls so that the selected task is within this many lines.
     pub fn scroll_to_selected(&mut self, height: usize) {
         let Some(line) = self.selected_line() else {
             self.top = 0;
             return;
         };
-        // The heading above the first task of a zone is worth seeing.
+        // Keep the heading above the first task of a zone in view.
         let above = line.saturating_sub(usize::from(
             line > 0 && matches!(self.lines[line - 1], Line::Heading(..)),
         ));
@@ -294,7 +294,7 @@ impl List {
     }
 
     fn passes(&self, entry: &Entry) -> bool {
-        // What was deleted or ended is looked for too.
+        // A search also finds tasks that have ended or were deleted.
         match self.filter {
             Filter::Everything => true,
             Filter::Open => {

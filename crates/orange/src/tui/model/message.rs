@@ -1,4 +1,4 @@
-//! What happens to the dashboard.
+//! Messages: what happens to the dashboard.
 
 use std::collections::BTreeMap;
 
@@ -18,36 +18,36 @@ pub enum Message {
     Key(KeyEvent),
     Mouse(MouseEvent),
     Paste(String),
-    /// The terminal has another size: columns and lines.
+    /// The terminal was resized: columns and lines.
     Resized(u16, u16),
     Tick(Timestamp),
     Changed(ListChange),
-    /// The list cannot be read, or can again.
+    /// Why the list cannot be read; `None` when it can again.
     Trouble(Option<String>),
-    /// Somebody has looked at the agents that are believed alive.
+    /// The observed state of the agents that are believed alive.
     Agents(BTreeMap<TaskId, AgentState>),
-    /// What agents that are believed alive say that they are doing.
+    /// What the agents that are believed alive report that they are doing.
     Doing(BTreeMap<TaskId, Doing>),
     Glanced(TaskId, Box<Glance>),
-    /// Somebody has measured what a task has changed.
+    /// How much a task has changed.
     Measured(TaskId, Extent),
-    /// Somebody has gathered what a view of a task shows.
+    /// The content of a view of a task.
     Loaded(TaskId, Tab, Content),
     Supervised(Supervision),
-    /// What a new task can be made with.
+    /// The options for a new task.
     Choices(Choices),
     Workspaces(Result<Vec<Pooled>, String>),
-    /// What was asked for waits until another process lets go of the database.
+    /// The action waits until another process releases the database.
     HeldUp(u64),
     /// The driver has answered.
     Answered(u64, Came),
-    /// A text comes back from the person's editor, or why it does not.
+    /// The text from the user's editor, or why there is none.
     Edited(Result<String, String>),
-    /// The way to an agent of a task was found, or why there is none.
+    /// How to show an agent of a task, or why that is not possible.
     Found(TaskId, Result<Box<Showing>, Told>),
-    /// The terminal is this program's again; or why it was not given away.
+    /// The dashboard has the terminal again; or why it could not hand it over.
     Returned(Result<(), Told>),
-    /// The program is asked to leave the terminal for a while.
+    /// A signal asks the program to suspend.
     Suspend,
     Continued,
     End,
@@ -63,6 +63,6 @@ pub enum Came {
         question: String,
         then: Action,
     },
-    /// It did not happen, or not all of it.
+    /// All or part of it failed.
     Failed(Told),
 }

@@ -19,7 +19,7 @@ use self::list::List;
 use self::mode::Mode;
 use crate::tui::theme::{Theme, Tone};
 
-/// Everything a frame is drawn from. It is changed by `update` alone.
+/// Everything a frame is drawn from. Only `update` changes it.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub width: u16,
@@ -32,18 +32,18 @@ pub struct Model {
     pub mode: Mode,
     pub notice: Option<Notice>,
     pub doing: Vec<Doing>,
-    /// Whose agent is looked for, to be shown.
+    /// The task whose agent is being looked up, to be shown.
     pub looked_for: Option<TaskId>,
-    /// The number of the next thing that is done.
+    /// The number of the next action.
     pub next_number: u64,
     pub supervision: Supervision,
-    /// Why the list may be old.
+    /// Why the list may be outdated.
     pub trouble: Option<String>,
-    /// Tasks that were deleted here; the last one comes back first.
+    /// Tasks that were deleted in this dashboard; undo restores the last one first.
     pub deleted: Vec<TaskId>,
-    /// What a new task can be made with.
+    /// The options for a new task.
     pub choices: Choices,
-    /// What was asked for last, so that nothing is asked for twice.
+    /// What was requested last, so that nothing is requested twice.
     pub aim: Aim,
 }
 
@@ -54,12 +54,12 @@ pub struct Notice {
     pub at: Timestamp,
 }
 
-/// Something that was asked for and has not been answered.
+/// An action that has not been answered yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doing {
     pub number: u64,
     pub action: Action,
-    /// Whether it waits until another process lets go of the database.
+    /// Whether it waits until another process releases the database.
     pub is_held_up: bool,
 }
 
@@ -70,7 +70,7 @@ pub enum Supervision {
     Nobody,
 }
 
-/// What a new task can be made with.
+/// The options for a new task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     pub projects: Vec<String>,

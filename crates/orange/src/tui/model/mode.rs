@@ -1,4 +1,4 @@
-//! What keys mean now.
+//! The mode, which decides what keys do.
 
 use orange_driver::Pooled;
 use orange_engine::names::TaskId;
@@ -12,15 +12,15 @@ pub enum Mode {
     #[default]
     Browse,
     Search(Field),
-    /// Reading which keys there are.
+    /// Reading the help about keys.
     Help(usize),
     Confirm(Question),
     Write(Letter),
     Create(Box<Form>),
     Palette(Field, usize),
-    /// Choosing where a task goes.
+    /// Choosing a status to move a task to.
     Moves(usize),
-    /// Choosing what is shown.
+    /// Choosing a filter.
     Filter(usize),
     Workspaces(Option<Vec<Pooled>>, usize),
     Told(Told),
@@ -31,7 +31,7 @@ pub struct Question {
     pub asked: String,
     pub consequences: Vec<String>,
     pub then: Action,
-    /// Other ways to say yes: the key, what it means, and what follows.
+    /// Other ways to say yes: the key, what it means, and the action.
     pub others: Vec<(&'static str, &'static str, Action)>,
 }
 
@@ -44,7 +44,7 @@ pub struct Letter {
     pub text: Field,
 }
 
-/// What was answered, in full.
+/// An answer in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     pub title: String,

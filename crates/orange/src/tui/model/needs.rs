@@ -1,4 +1,4 @@
-//! What the gate of a task still misses, in few words.
+//! What a task's gate is still missing, in a few words.
 
 use orange_engine::language::gates::GitCondition;
 use orange_engine::refusal::{GateFailure, Missing};
@@ -6,7 +6,7 @@ use orange_engine::refusal::{GateFailure, Missing};
 use super::entry::Entry;
 use super::list::Zone;
 
-/// What stands between a task and its next status; nothing when no gate does.
+/// What a task needs for its next status; `None` if no gate is missing anything.
 pub fn needs(entry: &Entry) -> Option<String> {
     if entry.zone() != Zone::Running {
         return None;
