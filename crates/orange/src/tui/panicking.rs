@@ -1,7 +1,8 @@
-//! What becomes of a panic: it is logged, and the dashboard ends.
+//! Logs a panic and ends the dashboard.
 //!
-//! A thread that has gone would leave its part of the picture as it was, and nobody could tell. So
-//! whatever panics, and wherever, the dashboard gives the terminal back and says where to read on.
+//! A thread that has panicked would leave its part of the screen as it was, and the user could not
+//! tell. So after a panic on any thread the dashboard restores the terminal and says where to read
+//! more.
 
 use std::panic::{self, PanicHookInfo};
 use std::sync::mpsc::Sender;
@@ -19,7 +20,7 @@ use super::screen::Screen;
 pub struct Panicked(Arc<OnceLock<String>>);
 
 impl Panicked {
-    /// Takes note of every panic from now on; this thread is the one that draws.
+    /// Records every panic from now on; must be called on the thread that draws.
     pub fn watch(driver: &Driver, sender: &Sender<Message>) -> Panicked {
         let panicked = Panicked::default();
         let (noted, driver, sender) = (panicked.clone(), driver.clone(), sender.clone());
@@ -35,7 +36,7 @@ impl Panicked {
             }
             driver.context.log_for_all(LogLevel::Error, "panic", more);
             if !is_drawing {
-                // Whoever draws ends in order; one that has ended needs no asking.
+                // The drawing thread shuts down in order; it may have ended already.
                 let _ended = sender.send(Message::End);
             }
         }));

@@ -1,4 +1,4 @@
-//! Carries out what `update` wants done.
+//! Runs the commands that `update` returns.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -28,7 +28,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Carries out a command; whether the program is over.
+    /// Runs a command; returns whether the program is over.
     pub fn carry_out(&self, command: Command, screen: &mut Screen) -> io::Result<bool> {
         match command {
             Command::Quit => return Ok(true),
@@ -87,7 +87,7 @@ impl Runner {
         }
     }
 
-    /// Looks for an agent apart from who draws: the store and tmux may take their time.
+    /// Looks up an agent on another thread than the one that draws: the store and tmux may be slow.
     fn find(&self, task: TaskId) {
         let driver = self.driver.clone();
         self.apart(move || {
@@ -97,7 +97,7 @@ impl Runner {
         });
     }
 
-    /// Does something on a thread of its own; whether there was one.
+    /// Does something on its own thread; returns whether that could be started.
     fn apart(&self, work: impl FnOnce() -> Message + Send + 'static) -> bool {
         let sender = self.sender.clone();
         let thread = thread::Builder::new().name(String::from("act"));
@@ -107,7 +107,7 @@ impl Runner {
         started.is_ok()
     }
 
-    /// Gives the terminal to somebody else until they are done.
+    /// Lends the terminal to another program until that is done.
     fn lend<T>(
         &self,
         screen: &mut Screen,
@@ -120,15 +120,15 @@ impl Runner {
         Ok(came)
     }
 
-    /// Stops this process. The stop comes a moment after it was asked for, so the terminal is only
-    /// taken again when somebody has continued it.
+    /// Suspends this process. The stop takes effect a moment after the request, so the terminal is
+    /// taken back only when the process is continued.
     fn suspend(&self) {
         self.input.pause();
         Screen::leave();
         let _stopped = emulate_default_handler(SIGTSTP);
     }
 
-    /// Takes the terminal again, which may have another size by now.
+    /// Takes the terminal back, which may have another size by now.
     fn come_back(&self, screen: &mut Screen) -> io::Result<()> {
         screen.come_back()?;
         self.input.resume();
@@ -138,7 +138,7 @@ impl Runner {
     }
 
     fn send(&self, message: Message) {
-        // The receiver is this thread's own, and there.
+        // The receiver belongs to this thread, so it still exists.
         let _over = self.sender.send(message);
     }
 }
@@ -151,7 +151,7 @@ fn told(error: &DriverError, what: &str) -> Told {
     }
 }
 
-/// What a new task can be made with; what cannot be read is not offered.
+/// The options for a new task; what cannot be read is not offered.
 fn choices(driver: &Driver) -> Choices {
     let home = driver.context.home();
     let projects = Projects::load(home).map(|it| it.names());

@@ -1,4 +1,4 @@
-//! The terminal while it is ours, and how it is given back.
+//! Takes the terminal for the dashboard, and restores it.
 
 use std::io::{self, BufWriter, Stdout, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,10 +20,10 @@ use super::model::Model;
 use super::view;
 use crate::output;
 
-/// Whether the terminal is ours, for whoever has to give it back.
+/// Whether the dashboard has the terminal and must restore it.
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 
-/// The terminal; it is given back when this goes.
+/// The terminal; dropping this restores it.
 #[derive(Debug)]
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
@@ -43,7 +43,7 @@ impl Screen {
         Ok((size.width, size.height))
     }
 
-    /// Draws a frame, unless somebody else has the terminal; only what has changed is written.
+    /// Draws a frame, unless another program has the terminal; writes only what has changed.
     pub fn draw(&mut self, model: &Model) -> io::Result<Option<&Buffer>> {
         if !IS_OURS.load(Ordering::SeqCst) {
             return Ok(None);
@@ -53,23 +53,23 @@ impl Screen {
         Ok(Some(drawn.buffer))
     }
 
-    /// Leaves the terminal to somebody else.
+    /// Restores the terminal for another program.
     pub fn leave() {
         give_back();
     }
 
-    /// Takes the terminal again, as if nobody else had been there.
+    /// Takes the terminal back, and clears what another program left on it.
     pub fn come_back(&mut self) -> io::Result<()> {
         take_over()?;
         let mut terminal = output::terminal();
         execute!(terminal, Clear(ClearType::All))?;
-        // Forgets what was drawn, so that the next frame is written whole. Clearing it instead would
+        // Forgets what was drawn, so that the next frame is written in full. Clearing instead would
         // ask the terminal for its cursor, and wait for an answer that may never come.
         self.terminal = Terminal::new(CrosstermBackend::new(output::terminal()))?;
         Ok(())
     }
 
-    /// Puts a text where it can be pasted from, by the terminal itself.
+    /// Copies a text to the clipboard, through the terminal.
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
         let backend = self.terminal.backend_mut();
         write!(backend, "\u{1b}]52;c;{}\u{7}", base64(text.as_bytes()))?;
@@ -86,7 +86,7 @@ impl Drop for Screen {
 fn take_over() -> io::Result<()> {
     enable_raw_mode()?;
     IS_OURS.store(true, Ordering::SeqCst);
-    // One of its own: `execute!` asks for it twice.
+    // A variable, because `execute!` evaluates it twice.
     let mut terminal = output::terminal();
     let taken = execute!(
         terminal,
@@ -98,7 +98,7 @@ fn take_over() -> io::Result<()> {
     taken.inspect_err(|_| give_back())
 }
 
-/// Whoever closed the terminal cannot be given it back, and that is no failure.
+/// Restores the terminal. If it was closed, this fails, which is fine.
 fn give_back() {
     if IS_OURS.swap(false, Ordering::SeqCst) {
         let mut terminal = output::terminal();
@@ -115,7 +115,7 @@ fn give_back() {
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Bytes as the terminal wants them.
+/// Bytes in base64, as the terminal expects them.
 fn base64(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.chunks(3) {

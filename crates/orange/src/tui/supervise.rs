@@ -1,4 +1,4 @@
-//! Supervises the home while nobody else does.
+//! Supervises the home while no other process does.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,15 +12,15 @@ use orange_driver::supervisor::{Settings, Stopper, Supervisor};
 use super::model::Supervision;
 use super::model::message::Message;
 
-/// How often is looked whether somebody supervises.
+/// Poll interval for whether the home is supervised.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a supervisor may finish what it is doing when the dashboard ends. What it leaves is
-/// recorded, and whoever comes next does it.
+/// How long the supervisor may take to finish when the dashboard ends. What it leaves is recorded,
+/// and the next process does it.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// The supervisor of a dashboard: it yields to one that stays longer, and takes over from one that
-/// has gone.
+/// The dashboard's supervisor: it yields to one that runs longer, and takes over when that is
+/// gone.
 #[derive(Debug)]
 pub struct Supervising {
     state: Arc<Mutex<State>>,
@@ -34,7 +34,7 @@ struct State {
 }
 
 impl Supervising {
-    /// Begins to look whether somebody supervises.
+    /// Starts to check whether the home is supervised.
     pub fn start(driver: &Driver, sender: &Sender<Message>) -> Supervising {
         let state = Arc::new(Mutex::new(State::default()));
         let (shared, driver, sender) = (Arc::clone(&state), driver.clone(), sender.clone());
@@ -42,12 +42,12 @@ impl Supervising {
         let thread = thread.spawn(move || supervise(&driver, &sender, &shared));
         Supervising {
             state,
-            // Without a thread nobody supervises, which the dashboard shows.
+            // Without a thread there is no supervisor, which the dashboard shows.
             thread: thread.ok(),
         }
     }
 
-    /// Ends it; agents live on.
+    /// Stops the supervisor; agents keep running.
     pub fn stop(mut self) {
         {
             let mut state = lock(&self.state);
@@ -76,7 +76,7 @@ fn supervise(driver: &Driver, sender: &Sender<Message>, state: &Mutex<State>) {
     };
     while !lock(state).is_over {
         let is_supervised = driver.context.is_supervised();
-        // A home without a memory has nothing to supervise, and opening a dashboard makes none.
+        // A home without a database has nothing to supervise, and a dashboard does not create one.
         if is_supervised || !driver.context.home().database().exists() {
             tell(if is_supervised {
                 Supervision::Elsewhere
@@ -91,7 +91,7 @@ fn supervise(driver: &Driver, sender: &Sender<Message>, state: &Mutex<State>) {
             };
             if is_wanted {
                 tell(Supervision::Here);
-                // However it ends, somebody looks again who supervises.
+                // However it ends, the loop checks again which process supervises.
                 let _ended = supervisor.run();
             }
             lock(state).stopper = None;

@@ -1,4 +1,4 @@
-//! How things look: the terminal's own sixteen colours, or none.
+//! The look: the terminal's own sixteen colours, or none.
 
 use orange_config::Ground;
 use ratatui::style::{Color, Modifier, Style};
@@ -7,11 +7,11 @@ use ratatui::style::{Color, Modifier, Style};
 pub enum Theme {
     Dark,
     Light,
-    /// Nobody wants colour: shape alone tells.
+    /// Colour is off: shape alone carries the meaning.
     Plain,
 }
 
-/// What something is, which decides how it looks.
+/// The meaning of a text, which decides how it looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     Plain,
@@ -28,8 +28,8 @@ pub enum Tone {
 }
 
 impl Theme {
-    /// The palette for the terminal's ground: what the person has set, else what the environment
-    /// says of it.
+    /// The palette for the terminal's background: what the user has set, else what the environment
+    /// says about it.
     pub fn of(is_coloured: bool, set: Option<Ground>, told: Option<&str>) -> Theme {
         if !is_coloured {
             return Theme::Plain;
@@ -54,7 +54,7 @@ impl Theme {
             (_, Tone::Bad) => strong.fg(Color::Red),
             (_, Tone::Removed) => plain.fg(Color::Red),
             (Theme::Dark, Tone::Warn) => plain.fg(Color::Yellow),
-            // Yellow cannot be read on a light ground.
+            // Yellow is unreadable on a light background.
             (Theme::Light, Tone::Warn) => plain.fg(Color::Magenta),
             (Theme::Dark, Tone::Key | Tone::Place) => plain.fg(Color::Cyan),
             (Theme::Light, Tone::Key | Tone::Place) => plain.fg(Color::Blue),

@@ -136,14 +136,14 @@ fn an_agent_that_asks_for_permission_stands_among_what_needs_you() {
         assert_eq!(model.list.counts(), counts, "{doing:?}");
         assert_eq!(chosen(&model), "w0rk");
     }
-    // Where a person is asked anyway, an agent that says so is no second thing.
+    // Where the user is asked anyway, an agent that waits is not a second reason.
     update(&mut model, told("p2mm", Doing::WaitingForInput));
     let asked = model.list.entry(&TaskId::new("p2mm")).unwrap();
     assert_eq!(
         (asked.doing, asked.asks()),
         (Some(Doing::WaitingForInput), None)
     );
-    // Another agent has told nothing yet.
+    // Another agent has not reported anything yet.
     let mut other = asked.row.clone();
     other.runs.clear();
     update(&mut model, change(8, vec![other], &[]));

@@ -1,4 +1,4 @@
-//! Every key in every mode, as tables for whoever reviews.
+//! Every key in every mode, as tables for review.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -61,7 +61,7 @@ fn shown(key: KeyEvent) -> String {
     }
 }
 
-/// What a key has changed, in a line; nothing when nothing.
+/// What a key has changed, in a line; `None` if nothing.
 fn effect(before: &Model, key: KeyEvent) -> Option<String> {
     let mut after = before.clone();
     let commands = press(&mut after, key);
@@ -108,7 +108,7 @@ fn effect(before: &Model, key: KeyEvent) -> Option<String> {
     (!told.is_empty()).then(|| told.trim_start().to_owned())
 }
 
-/// What each key does; keys that type a letter are told together.
+/// One line per key that does something.
 fn table(model: &Model) -> String {
     let mut table = String::new();
     for key in every_key() {
@@ -119,7 +119,7 @@ fn table(model: &Model) -> String {
     table
 }
 
-/// The same for a text that is typed: letters type themselves, and only the others are told.
+/// The same while typing: every letter must type itself, so only the other keys are listed.
 fn typing_table(model: &Model) -> String {
     let mut table = String::new();
     for key in every_key() {
@@ -133,7 +133,7 @@ fn typing_table(model: &Model) -> String {
     table
 }
 
-/// A model in some mode; in one that types, letters type themselves.
+/// A model in some mode; `types` if letters are typed as text.
 struct Sample {
     name: String,
     model: Model,
@@ -244,7 +244,7 @@ fn what_each_key_does_in_each_mode() {
     }
 }
 
-/// The modes are read from their own source, so that a new one fails here until it is a sample.
+/// The modes are read from their source, so that a new one fails here until it has a sample.
 #[test]
 fn no_mode_is_forgotten() {
     let source = include_str!("../model/mode.rs");
@@ -301,7 +301,7 @@ fn the_footer_shows_what_keys_do_and_nothing_else() {
     for Sample { name, model, .. } in samples() {
         for (_, label, (code, modifiers)) in footer(&model) {
             let pressed = KeyEvent::new(code, modifiers);
-            // What is chosen may be the last already.
+            // The selection may already be at the end.
             let is_done = matches!(code, KeyCode::Down | KeyCode::Char('j'));
             assert!(
                 is_done || effect(&model, pressed).is_some(),

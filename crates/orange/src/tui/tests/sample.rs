@@ -214,7 +214,7 @@ pub fn control(letter: char) -> KeyEvent {
     KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)
 }
 
-/// Presses a key; what is wanted done besides gathering.
+/// Presses a key; returns the commands, except the one for gathering.
 pub fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     let commands = update(model, Message::Key(key)).into_iter();
     commands

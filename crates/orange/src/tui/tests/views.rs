@@ -1,4 +1,4 @@
-//! Every view at every size, as it is seen.
+//! Every view at every size, as drawn.
 
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ fn text(buffer: &Buffer) -> String {
         while x < buffer.area.right() {
             let symbol = buffer[(x, y)].symbol();
             line.push_str(symbol);
-            // A wide character has the cell after it too.
+            // A wide character also takes the next cell.
             x += u16::try_from(crate::output::count(symbol)).unwrap().max(1);
         }
         assert!(
@@ -84,8 +84,8 @@ fn styles(buffer: &Buffer) -> String {
     told
 }
 
-/// Snapshots a view at every size; it must read the same in every palette, and without colour there
-/// is none.
+/// Snapshots a view at every size. Its text must be the same in every palette, and the plain one
+/// must have no colour.
 fn snapshot(name: &str, model: &Model) {
     let mut all = String::new();
     for (width, height) in SIZES {
@@ -124,7 +124,7 @@ fn reviewed() -> Model {
     model
 }
 
-/// Lines as whoever gathers makes them without colour of their own.
+/// Lines as the gatherers make them, without colours.
 fn plain(texts: &[&str]) -> Vec<Line<'static>> {
     let texts = texts.iter();
     texts.map(|text| Line::from((*text).to_owned())).collect()

@@ -1,4 +1,4 @@
-//! What the driver and the world have told.
+//! Handles messages from the driver and the gatherers.
 
 use orange_driver::Showing;
 use orange_engine::names::TaskId;
@@ -9,7 +9,7 @@ use crate::tui::model::message::{Came, Message};
 use crate::tui::model::mode::{Mode, Question, Told};
 use crate::tui::theme::Tone;
 
-/// For how many seconds something that was said stands there.
+/// How many seconds a notice stays.
 const STANDS: u64 = 8;
 
 pub(super) fn arrive(model: &mut Model, message: Message) -> Vec<Command> {
@@ -44,7 +44,7 @@ pub(super) fn arrive(model: &mut Model, message: Message) -> Vec<Command> {
                 entry.doing = doing.get(&entry.row.id).copied();
                 has_moved |= entry.zone() != before;
             }
-            // Who asks for something stands elsewhere.
+            // A task whose agent asks for something is in another zone.
             if has_moved {
                 model.list.arrange();
             }
@@ -89,7 +89,7 @@ pub(super) fn arrive(model: &mut Model, message: Message) -> Vec<Command> {
         Message::Found(task, found) => return find(model, &task, found),
         Message::Returned(Ok(())) => return vec![Command::Refresh],
         Message::Returned(Err(told)) => model.mode = Mode::Told(told),
-        // Everything else is taken in elsewhere.
+        // Everything else is handled elsewhere.
         _ => {}
     }
     Vec::new()
@@ -104,13 +104,13 @@ fn answered(model: &mut Model, number: u64, came: Came) -> Vec<Command> {
             match (&done, &task) {
                 (Some(Action::Delete(task)), _) => model.deleted.push(task.clone()),
                 (Some(Action::Undelete(back)), _) => model.deleted.retain(|it| it != back),
-                // A new task is what comes next.
+                // The user most likely continues with the new task.
                 (Some(Action::Create(_)), Some(task)) => model.list.select(task),
                 _ => {}
             }
         }
         Came::Asked { question, then } => {
-            // Whoever is in the middle of something is not interrupted.
+            // Do not interrupt a user who is in the middle of something.
             if model.mode == Mode::Browse {
                 model.mode = Mode::Confirm(Question {
                     asked: question,
@@ -133,7 +133,7 @@ fn answered(model: &mut Model, number: u64, came: Came) -> Vec<Command> {
     Vec::new()
 }
 
-/// Shows the agent, unless the person has turned to something else meanwhile.
+/// Shows the agent, unless the user has turned to something else meanwhile.
 fn find(model: &mut Model, task: &TaskId, found: Result<Box<Showing>, Told>) -> Vec<Command> {
     if model.looked_for.as_ref() != Some(task) {
         return Vec::new();

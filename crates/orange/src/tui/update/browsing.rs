@@ -1,4 +1,4 @@
-//! What keys do while looking around.
+//! What keys do while browsing.
 
 use orange_engine::attention::Need;
 use orange_engine::effect::MergeStrategy;
@@ -26,7 +26,7 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     }
 }
 
-/// Does what a key or a name means.
+/// Does what a key or a command of the palette stands for.
 pub(super) fn perform(model: &mut Model, deed: Deed) -> Vec<Command> {
     match deed {
         Deed::Quit => return vec![Command::Quit],
@@ -101,7 +101,7 @@ pub(super) fn perform(model: &mut Model, deed: Deed) -> Vec<Command> {
     Vec::new()
 }
 
-/// Shows a view; where there is no room for it beside the list, it takes the list's place.
+/// Shows a view; if there is no room for it beside the list, it replaces the list.
 fn turn(model: &mut Model, tab: Tab) {
     model.detail.tab = tab;
     if layout(model).detail.is_none() {
@@ -114,7 +114,7 @@ pub(super) fn scroll(model: &mut Model, by: isize) {
         .detail
         .map_or(0, |area| usize::from(area.height));
     let most = match model.detail.content() {
-        // What was shown before is only fetched when somebody scrolls.
+        // Earlier output is fetched only when the user scrolls.
         Content::Screen(_) => model.detail.height().max(super::BEFORE),
         _ => model.detail.height().saturating_sub(room.max(1)),
     };
@@ -138,7 +138,7 @@ fn enter(model: &mut Model) -> Vec<Command> {
     };
     let id = entry.row.id.clone();
     match entry.entering() {
-        // Who presses it twice does not want to be there twice.
+        // Pressing the key twice must not attach twice.
         Entering::Attach if model.looked_for.as_ref() == Some(&id) => Vec::new(),
         Entering::Attach => {
             model.looked_for = Some(id.clone());
@@ -153,7 +153,7 @@ fn enter(model: &mut Model) -> Vec<Command> {
     }
 }
 
-/// Asks first where something is ended or merged; where something has to be said, has it written.
+/// Asks before it ends or merges something; lets the user write a message where one is needed.
 fn ask_for(model: &mut Model, verb: Verb) -> Vec<Command> {
     let Some(entry) = model.list.selected() else {
         return Vec::new();
@@ -185,7 +185,7 @@ fn merge_question(entry: &Entry) -> Question {
     let row = &entry.row;
     let question = entry.way(Verb::Merge).and_then(|way| way.question());
     let submission = entry.glance.as_ref().and_then(|it| it.submission.as_ref());
-    // Without a handoff the yes is for the commit that is shown here.
+    // Without a handoff, yes applies to the commit that is shown here.
     let head = entry.extent.as_ref().and_then(|it| it.head.as_ref());
     let head = head.filter(|_| submission.is_none());
     let then = |strategy| {
@@ -195,8 +195,8 @@ fn merge_question(entry: &Entry) -> Question {
             leave_rest: false,
         };
         let action = Action::ask(&row.id, ask).about(head);
-        // Its own question is answered only where it is part of this one: another status, entered
-        // in this moment, may ask another.
+        // The edge's question counts as answered only if it is part of this one: the task may
+        // have just entered another status, which may ask a different question.
         match question {
             Some(_) => action.confirmed(),
             None => action,

@@ -1,4 +1,4 @@
-//! What keys do where something is chosen, asked or read.
+//! What keys do in menus, questions and messages.
 
 use orange_engine::input::Ask;
 use orange_engine::language::verbs::Verb;
@@ -15,7 +15,7 @@ use crate::tui::model::list::Filter;
 use crate::tui::model::mode::{Letter, Mode, Question};
 use crate::tui::theme::Tone;
 
-/// Where a choice goes by a key, of so many.
+/// Where a key moves the selection among this many; `None` if it does not.
 fn step(key: KeyEvent, chosen: usize, count: usize) -> Option<usize> {
     let last = count.saturating_sub(1);
     match key.code {
@@ -80,7 +80,7 @@ pub(super) fn moves(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     Vec::new()
 }
 
-/// Goes a way; where it asks or takes words, those come first.
+/// Takes a transition; its question or message, if any, comes first.
 fn take(model: &mut Model, way: &Way) -> Vec<Command> {
     let (Some(entry), Some(to)) = (model.list.selected(), &way.to) else {
         return Vec::new();
@@ -159,7 +159,7 @@ pub(super) fn confirm(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         return Vec::new();
     };
     match key.code {
-        // Enter is no yes: it may have been meant for what was there a moment ago.
+        // Enter is not a yes: the user may have meant it for what was there a moment ago.
         KeyCode::Char('y' | 'Y') => {
             let then = question.then.clone();
             model.mode = Mode::Browse;

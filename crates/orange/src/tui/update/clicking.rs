@@ -1,4 +1,4 @@
-//! What the mouse does: as much as a key, and no more.
+//! Handles the mouse, which can do nothing that keys cannot.
 
 use ratatui::crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
@@ -31,7 +31,7 @@ pub(super) fn click(model: &mut Model, mouse: MouseEvent) -> Vec<Command> {
             None => Vec::new(),
         };
     }
-    // What is open lies above everything else.
+    // An open popup covers everything else.
     if model.mode != Mode::Browse {
         return Vec::new();
     }

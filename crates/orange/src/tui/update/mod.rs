@@ -1,4 +1,4 @@
-//! Changes the model: pure, without a clock or the world.
+//! Changes the model: pure, without a clock or I/O.
 
 mod arriving;
 mod browsing;
@@ -17,7 +17,7 @@ use super::model::detail::Tab;
 use super::model::message::Message;
 use super::model::mode::Mode;
 
-/// Takes in what happened; what is to be done about it outside of the model.
+/// Applies a message; returns what is to be done outside of the model.
 pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
     let mut commands = match message {
         Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
@@ -39,7 +39,7 @@ pub fn update(model: &mut Model, message: Message) -> Vec<Command> {
 
 fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
-    // Whatever is open, this ends the program, as it does anywhere.
+    // Ctrl-C quits whatever is open, as in any program.
     if is_control && key.code == KeyCode::Char('c') {
         return vec![Command::Quit];
     }
@@ -61,7 +61,7 @@ fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     }
 }
 
-/// Brings what depends on other things in line, and has gathered what is seen now.
+/// Updates everything that depends on other state, and requests what is visible now.
 fn settle(model: &mut Model, commands: &mut Vec<Command>) {
     let selected = model.list.selected().map(|entry| entry.row.id.clone());
     if selected.is_none() {
@@ -86,7 +86,7 @@ fn aim(model: &Model, height: usize, selected: Option<TaskId>) -> Aim {
             super::model::list::Line::Heading(..) => None,
         })
         .collect();
-    // What can be done with the chosen one is in the footer, wherever it is.
+    // The footer shows what can be done with the selected task, even if that is scrolled away.
     if let Some(id) = selected.as_ref().filter(|id| !visible.contains(id)) {
         visible.insert(0, id.clone());
     }
@@ -105,7 +105,7 @@ fn aim(model: &Model, height: usize, selected: Option<TaskId>) -> Aim {
     }
 }
 
-/// How many lines of what an agent has shown before can be scrolled to.
+/// How many lines of an agent's earlier output can be scrolled to.
 const BEFORE: usize = 2000;
 
 fn act(model: &mut Model, action: super::model::command::Action) -> Vec<Command> {

@@ -1,4 +1,4 @@
-//! What keys do while a text is typed.
+//! What keys do while the user types a text.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -10,7 +10,7 @@ use crate::tui::model::form::Part;
 use crate::tui::model::mode::Mode;
 use crate::tui::theme::Tone;
 
-/// Types a key into a text; whether it meant anything there.
+/// Types a key into a text; returns whether the key has a meaning there.
 pub(super) fn type_into(field: &mut Field, key: KeyEvent, has_lines: bool) -> bool {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
@@ -34,14 +34,14 @@ pub(super) fn type_into(field: &mut Field, key: KeyEvent, has_lines: bool) -> bo
     true
 }
 
-/// Whether a key means that a text is finished.
+/// Whether a key submits the text.
 pub(super) fn sends(key: KeyEvent) -> bool {
     let is = |modifier| key.modifiers.contains(modifier);
     key.code == KeyCode::Char('s') && is(KeyModifiers::CONTROL)
         || key.code == KeyCode::Enter && is(KeyModifiers::ALT)
 }
 
-/// Whether a key asks for the person's editor.
+/// Whether a key opens the user's editor.
 pub(super) fn edits(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('e') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
@@ -73,7 +73,7 @@ pub(super) fn search(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         }
     }
     model.list.arrange();
-    // The best match is what was meant.
+    // The best match is most likely the one the user wants.
     if !model.list.search.is_empty() {
         model.list.go_to_best();
     }
@@ -121,13 +121,13 @@ pub(super) fn paste(model: &mut Model, text: &str) -> Vec<Command> {
                 field.insert(text, has_lines);
             }
         }
-        // Pasted letters are no keys: nobody meant to merge.
+        // Pasted letters are not key presses: the user did not mean to merge.
         _ => {}
     }
     Vec::new()
 }
 
-/// Takes over what was written in the person's editor.
+/// Takes over the text from the user's editor.
 pub(super) fn replace(model: &mut Model, text: &str) {
     let text = Field::of(text.trim_end());
     match &mut model.mode {

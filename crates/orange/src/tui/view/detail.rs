@@ -1,4 +1,4 @@
-//! Draws the view of the chosen task.
+//! Draws the view of the selected task.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -12,7 +12,7 @@ use crate::tui::model::Model;
 use crate::tui::model::detail::{Content, File, Screen, Tab};
 use crate::tui::theme::Tone;
 
-/// Draws the names of the views, and of what they are views.
+/// Draws the tabs, and which task they belong to.
 pub(super) fn draw_tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
     let theme = model.theme;
     let dim = theme.style(Tone::Dim);
@@ -30,7 +30,7 @@ pub(super) fn draw_tabs(model: &Model, area: Rect, buffer: &mut Buffer) {
         } else {
             theme.style(Tone::Plain)
         };
-        // The line below it is dim, and a name is not.
+        // The line drawn underneath is dim; a name is not.
         let style = style.remove_modifier(Modifier::DIM);
         let x = area.x + column;
         let text = format!("{} {}", tab as usize + 1, tab.title());
@@ -77,7 +77,7 @@ fn say(model: &Model, text: &str, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The end of what an agent shows, as far as there is room.
+/// Draws the end of an agent's screen, as much as there is room for.
 fn draw_screen(model: &Model, screen: &Screen, scroll: usize, area: Rect, buffer: &mut Buffer) {
     let is_blank = |line: &Line<'_>| line.width() == 0;
     let blank = screen

@@ -9,7 +9,7 @@ use crate::tui::model::Model;
 use crate::tui::model::form::{Choice, Form, Part};
 use crate::tui::theme::Tone;
 
-/// The columns in which the names of the parts stand.
+/// The width of the column with the names of the parts.
 const NAMES: u16 = 10;
 
 pub(super) fn draw(model: &Model, form: &Form, area: Rect, buffer: &mut Buffer) {

@@ -25,10 +25,10 @@ const SIGNS: [(&str, &str); 6] = [
     ),
 ];
 
-/// How wide a key with its words is.
+/// The width of a key with its label.
 const COLUMN: u16 = 23;
 
-/// The lines, each with how its parts look.
+/// The lines, as parts with their tones.
 fn lines(model: &Model) -> Vec<Vec<(Tone, String)>> {
     let all = bindings(model);
     let mut lines = Vec::new();

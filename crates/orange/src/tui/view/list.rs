@@ -1,4 +1,4 @@
-//! Draws the tasks in their zones, a line each.
+//! Draws the tasks in their zones, one line each.
 
 use orange_driver::AgentState;
 use orange_engine::activity::Doing;
@@ -16,7 +16,7 @@ use crate::tui::model::list::Line;
 use crate::tui::model::needs::needs;
 use crate::tui::theme::Tone;
 
-/// How wide each column is; nothing where there is no room for it.
+/// The width of each column; 0 if there is no room for it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Widths {
     id: u16,
@@ -25,7 +25,7 @@ struct Widths {
     project: u16,
     summary: u16,
     agent: u16,
-    /// Whether the agent's name has no room beside what it does.
+    /// Whether there is no room for the agent's name beside what it is doing.
     is_agent_short: bool,
     extent: u16,
     branch: u16,
@@ -119,7 +119,7 @@ fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut B
     let style = |tone: Tone| {
         match tone {
             Tone::Strong => theme.style(tone),
-            // Reversed, a colour would be a patch of it: the whole line is one.
+            // The selected line is reversed as a whole: a colour in it would show as a patch.
             _ if is_chosen => Style::new(),
             _ => theme.style(tone),
         }
@@ -160,7 +160,7 @@ fn row(model: &Model, entry: &Entry, widths: &Widths, area: Rect, buffer: &mut B
     }
 }
 
-/// What is to be done, and at its right what stands in the way.
+/// Draws the summary, and at its right what the task needs.
 fn summary(
     entry: &Entry,
     (x, y): (u16, u16),
@@ -186,7 +186,7 @@ fn summary(
         put(buffer, (x, y), width, entry.summary(), style(Tone::Plain));
         return;
     };
-    // A reason to look says more than what is to be done.
+    // A reason for attention matters more than the summary.
     let most = if tone == Tone::Bad {
         width * 2 / 3
     } else {
@@ -226,14 +226,14 @@ fn round(entry: &Entry) -> String {
     }
 }
 
-/// Who works on it and what that does; of the two, only the latter where it has to be short.
+/// The agent and what it is doing; if there is little room, only the latter.
 fn agent(entry: &Entry, is_short: bool) -> String {
     let Some(glance) = &entry.glance else {
         return String::new();
     };
     let doing = entry.doing.filter(|_| entry.has_agent());
     let doing = doing.map(|doing| match doing {
-        // It runs and tells nothing.
+        // It runs, but reports nothing.
         Doing::Unknown => "?",
         doing => doing.word(),
     });
@@ -253,7 +253,7 @@ fn extent(entry: &Entry) -> String {
     }
 }
 
-/// What to do where there is nothing to list.
+/// What to do when the list is empty.
 pub(super) fn nothing(model: &Model, area: Rect, buffer: &mut Buffer) {
     let here = model
         .list

@@ -1,4 +1,4 @@
-//! Draws the model; nothing here changes it or asks anybody.
+//! Draws the model; changes nothing and does no I/O.
 
 mod detail;
 mod form;
@@ -22,7 +22,7 @@ pub use help::help_height;
 
 pub fn draw(model: &Model, frame: &mut Frame<'_>) {
     let area = frame.area();
-    // A terminal that has just become smaller tells so in a moment.
+    // A terminal that has just become smaller reports its size in a moment.
     if area.width >= model.width && area.height >= model.height {
         draw_on(model, area, frame.buffer_mut());
     }
@@ -95,7 +95,7 @@ fn header(model: &Model, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// What was said, what is searched for, or what is being done.
+/// Draws the notice, the search, or what is being done.
 fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     let theme = model.theme;
     let at = (area.x + 1, area.y);
@@ -154,7 +154,7 @@ fn footer(model: &Model, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Shows where a text goes on.
+/// Shows the cursor of a text field.
 fn cursor(buffer: &mut Buffer, (x, y): (u16, u16), style: ratatui::style::Style) {
     if buffer.area.contains(ratatui::layout::Position::new(x, y)) {
         buffer[(x, y)].set_style(style);

@@ -1,4 +1,4 @@
-//! Draws what lies above everything else: questions, menus, answers.
+//! Draws popups above everything else: questions, menus, answers.
 
 use orange_driver::Pooled;
 use ratatui::buffer::Buffer;
@@ -14,7 +14,7 @@ use crate::tui::model::list::Filter;
 use crate::tui::model::mode::{Letter, Mode, Question, Told};
 use crate::tui::theme::Tone;
 
-/// How wide something that lies above is at most.
+/// The maximum width of a popup.
 const WIDEST: u16 = 76;
 
 pub(super) fn draw(model: &Model, mode: &Mode, area: Rect, buffer: &mut Buffer) {
@@ -42,7 +42,7 @@ pub(super) fn draw(model: &Model, mode: &Mode, area: Rect, buffer: &mut Buffer) 
     }
 }
 
-/// A frame in the middle with room for so many lines; the room inside it.
+/// Draws a centred frame with room for this many lines; returns the area inside it.
 pub(super) fn frame(
     model: &Model,
     title: &str,
@@ -81,7 +81,7 @@ pub(super) fn frame(
     }
 }
 
-/// How many columns the inside of a frame has.
+/// The width inside a frame.
 fn room(area: Rect) -> usize {
     usize::from(area.width.saturating_sub(2).min(WIDEST).saturating_sub(4))
 }
@@ -137,7 +137,7 @@ fn tell(model: &Model, told: &Told, area: Rect, buffer: &mut Buffer) {
 }
 
 fn write(model: &Model, letter: &Letter, area: Rect, buffer: &mut Buffer) {
-    // What the agent has shown stands below, and is what is written about.
+    // The agent's output, which the message is about, stays visible below.
     let height = (area.height / 4).clamp(4, 10);
     let top = Rect {
         height: (height + 4).min(area.height),
@@ -178,7 +178,7 @@ fn menu(
     list(model, lines, chosen, inside, buffer);
 }
 
-/// Draws lines of which one is chosen, scrolled to it.
+/// Draws lines of which one is selected, scrolled to it.
 fn list(model: &Model, lines: &[String], chosen: usize, area: Rect, buffer: &mut Buffer) {
     let height = usize::from(area.height).max(1);
     let first = (chosen + 1).saturating_sub(height);
