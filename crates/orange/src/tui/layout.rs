@@ -17,7 +17,6 @@ const BOTH_HEIGHT: u16 = 22;
 pub struct Layout {
     pub header: Rect,
     pub list: Option<Rect>,
-    /// The line with the tabs.
     pub tabs: Option<Rect>,
     pub detail: Option<Rect>,
     pub status: Rect,

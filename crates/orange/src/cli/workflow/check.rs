@@ -184,7 +184,7 @@ fn to_text(results: &[Outcome], args: &Args, width: Option<usize>) -> Text {
     text
 }
 
-/// `mine: ok (5 states, 13 transitions), 2 warnings; 16 situations, 138 steps: everything it can do`
+/// `mine: ok (5 states, 9 transitions), 2 warnings; 16 situations, 138 steps: everything it can do`
 fn push_summary(text: &mut Text, outcome: &Outcome, strict: bool, width: Option<usize>) {
     let name = format!("{}:", outcome.source.name);
     let (verdict, style, rest) = if let Some((workflow, checked)) = outcome.looked_at() {

@@ -39,7 +39,6 @@ pub enum Message {
     Workspaces(Result<Vec<Pooled>, String>),
     /// The action waits until another process releases the database.
     HeldUp(u64),
-    /// The driver has answered.
     Answered(u64, Came),
     /// The text from the user's editor, or why there is none.
     Edited(Result<String, String>),

@@ -20,7 +20,6 @@ pub enum Mode {
     Palette(Field, usize),
     /// Choosing a status to move a task to.
     Moves(usize),
-    /// Choosing a filter.
     Filter(usize),
     Workspaces(Option<Vec<Pooled>>, usize),
     Told(Told),

@@ -125,7 +125,7 @@ struct Telling {
 }
 
 impl Telling {
-    /// Remarks that the user would be asked to confirm; the simulation always answers yes.
+    /// Adds each question that the user would have to confirm; the simulation always says yes.
     fn questions(&mut self, workflow: &Workflow, played: &Played) {
         for notice in &played.notices {
             if let Notice::Took { edge } = notice

@@ -46,7 +46,6 @@ impl<'w> Dialogue<'w> {
         Some(Place::of(self.workflow, task))
     }
 
-    /// The value of a field of the task.
     pub fn value(&self, field: &FieldName) -> Option<i64> {
         Some(self.rehearsal.task()?.value(field))
     }
@@ -72,7 +71,6 @@ impl<'w> Dialogue<'w> {
         self.remember(before, step.to_string(), answer, note)
     }
 
-    /// Empties TASK.md.
     pub fn empty_task_file(&mut self) -> &Past<'w> {
         let before = self.rehearsal.clone();
         self.rehearsal.empty_document();
