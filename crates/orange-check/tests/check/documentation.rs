@@ -1,4 +1,4 @@
-//! The reference of the language names every word, and its examples load.
+//! The language reference names every word, and its examples load.
 
 use orange_check::check::{FindingCode, Severity, check};
 use orange_engine::language::gates::{GitCondition, ReportField};
@@ -11,7 +11,7 @@ const REFERENCE: &str = include_str!("../../../../docs/workflow-language.md");
 
 const GUIDE: &str = include_str!("../../../../docs/workflows.md");
 
-/// What people copy from a page must load, and be safe to run.
+/// Examples that users copy from a page must load and be safe to run.
 fn safe_examples(page: &str) -> Vec<usize> {
     let examples = page.split("```yaml\n").skip(1);
     examples
@@ -36,7 +36,7 @@ fn the_examples_are_safe() {
     assert_eq!(safe_examples(GUIDE), [5, 7]);
 }
 
-/// The guide's own story: what it says of a missing guard is what `check` says.
+/// The guide's example: its claim about a missing guard matches what `check` reports.
 #[test]
 fn the_story_of_the_guide_is_true() {
     let example = GUIDE.split("```yaml\n").nth(2).unwrap();
@@ -86,7 +86,7 @@ fn every_word_is_named() {
     let mut words: Vec<&str> = Trigger::ALL.iter().map(|(name, _)| *name).collect();
     words.extend(GitCondition::ALL.iter().map(|(name, _)| *name));
     words.extend(ReportField::ALL.iter().map(|(name, _)| *name));
-    // The workflow that uses everything names every key and action.
+    // The workflow that uses everything contains every key and action.
     let everything = include_str!("../../../orange-engine/tests/engine/everything.yml");
     let keys = everything
         .split(|character: char| !(character.is_ascii_lowercase() || character == '_'))

@@ -1,4 +1,4 @@
-//! What the search claims to be everything is everything.
+//! The search covers everything it claims to cover.
 
 use orange_check::explore::{
     Explored, Happening, MAX_SITUATIONS, Playing, Refused, Rehearsal, Relevance, Shown, Situation,
@@ -19,7 +19,7 @@ fn explored(workflow: &Workflow) -> Explored {
     explored
 }
 
-/// Walks with real tasks, whose versions, runs and sections pile up as they do in life.
+/// Walks with real tasks, whose versions, runs and sections accumulate as in production.
 fn walk(workflow: &Workflow, explored: &Explored, choices: &[prop::sample::Index]) {
     let relevance = Relevance::of(workflow);
     let mut playing = Playing::new(workflow);
@@ -71,7 +71,7 @@ proptest! {
     }
 }
 
-/// A task made from a situation is in that situation, or the search would drift.
+/// A task built from a situation must be in that situation, or the search would drift.
 #[test]
 fn a_situation_makes_a_task_in_that_situation() {
     for shipped in shipped::ALL {
@@ -85,7 +85,7 @@ fn a_situation_makes_a_task_in_that_situation() {
     }
 }
 
-/// The way to every situation, walked by a real task, ends in it.
+/// A real task that follows the path to a situation ends in that situation.
 #[test]
 fn every_way_leads_where_it_says() {
     for shipped in shipped::ALL {
@@ -102,7 +102,7 @@ fn every_way_leads_where_it_says() {
     }
 }
 
-/// A counter is counted one by one up to its limit, not taken to be near it from the start.
+/// The search counts one by one up to a limit; it does not start near it.
 #[test]
 fn counters_are_counted_one_by_one() {
     let workflow = load_clean(
@@ -133,7 +133,7 @@ transitions:
   - { from: two, to: end, gate: { section: "## Note", from_role: [reviewer] } }
 "###;
 
-/// The human asks for a status, with everything the gates of the first edge want or nothing.
+/// The human requests a status, with all the evidence the first edge's gates require or with none.
 fn ask(workflow: &Workflow, by: Role, to: &str, writes: bool) -> Step {
     let gates = workflow.edges[0].gates.iter().filter(|_| writes);
     let to = Status::new(to);
@@ -187,7 +187,7 @@ fn a_refused_call_of_a_rehearsal_has_brought_the_document() {
     rehearsal.take(&end(Role::Reviewer, false)).unwrap();
 }
 
-/// Each step of the search shows a document of its own; emptied between steps, a rehearsal does too.
+/// Each search step has its own document; a rehearsal does too if it is cleared between steps.
 #[test]
 fn a_rehearsal_can_walk_every_way_of_the_search() {
     for shipped in shipped::ALL {

@@ -1,4 +1,4 @@
-//! The fuzzers' corpus, as ordinary tests.
+//! Runs the fuzzers' corpus as ordinary tests.
 
 use std::fs;
 use std::path::Path;

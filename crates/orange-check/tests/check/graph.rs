@@ -1,11 +1,11 @@
-//! Pictures of workflows with odd names, long labels and few states.
+//! Drawings of workflows with odd names, long labels and few states.
 
 use orange_check::graph::{Arrow, Course, Graph, dot, mermaid, terminal};
 use orange_engine::{Workflow, shipped};
 
 use crate::kit::{load_clean, shipped_workflow};
 
-/// Everything an author may write that means something to a drawing.
+/// Every character an author may write that has a special meaning in a drawing.
 const ODD: &str = r###"
 name: odd
 version: 1
@@ -37,7 +37,7 @@ transitions:
     trigger: pr_merged
 "###;
 
-/// A workflow that no file can be: the rules ask for an end.
+/// A workflow that cannot be loaded from a file, because the load rules require an end.
 fn one_state() -> Workflow {
     let mut workflow = load_clean(
         "name: one\nversion: 1\nstates: { a: { kind: queued }, b: { kind: terminal } }\n\
@@ -55,7 +55,7 @@ fn snapshot(name: &str, drawing: &str) {
     });
 }
 
-/// The widest line, where everything that is not ASCII takes two columns.
+/// The width of the widest line, counting every non-ASCII character as two columns.
 fn widest(text: &str) -> usize {
     let width = |line: &str| line.chars().map(|it| 1 + usize::from(!it.is_ascii())).sum();
     text.lines().map(width).max().unwrap_or_default()
@@ -118,7 +118,7 @@ fn a_common_arrow_says_where_it_does_not_start() {
         "cancelled: by human",
     ];
     assert_eq!(told, expected);
-    // These two differ from the common one in their hooks alone.
+    // These two differ from the common one only in their hooks.
     for from in ["pending", "agent-review"] {
         let mut drawn = graph.drawn();
         let mut to_cancelled = |name: &str| {

@@ -1,4 +1,4 @@
-//! Large workflows are checked in time, or only so far.
+//! Checks of large workflows finish in time, or stop at a bound.
 
 #![expect(
     clippy::disallowed_methods,
@@ -15,7 +15,7 @@ use crate::generated::{STATES, TRANSITIONS, counting, large};
 use crate::kit::load_clean;
 use crate::witness;
 
-/// Far more than it takes; the benchmark measures.
+/// Far more than a check needs; the benchmark measures the real time.
 const GENEROUS: Duration = Duration::from_mins(2);
 
 fn has(checked: &Checked, code: FindingCode, fragment: &str) -> bool {
@@ -53,11 +53,11 @@ fn a_search_that_is_stopped_says_so_and_claims_nothing_about_the_rest() {
     assert!(!checked.covered.is_complete);
     assert_eq!(checked.covered.situations, 3_000);
     let found: Vec<FindingCode> = checked.findings.iter().map(|it| it.code).collect();
-    // Nothing is dead, lost or unreachable only because it was not seen.
+    // Nothing may be reported as dead, lost or unreachable just because the search did not see it.
     assert_eq!(found, [FindingCode::SearchBounded]);
 }
 
-/// The documented bound is the one that is kept.
+/// The search respects the documented bound.
 #[test]
 fn no_more_situations_are_searched_than_is_said() {
     let workflow = load_clean(&counting());

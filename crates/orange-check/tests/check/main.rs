@@ -1,4 +1,4 @@
-//! Tests of what is proved, compared and drawn, through the public interface.
+//! Tests of proofs, comparisons and drawings through the public interface.
 
 #![expect(
     clippy::unwrap_used,

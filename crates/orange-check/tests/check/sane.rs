@@ -1,11 +1,11 @@
-//! Workflows as users write them: `check` is silent, or right.
+//! Workflows as users write them: `check` reports nothing, or real problems.
 
 use orange_check::check::{FindingCode, Severity, check};
 
 use crate::kit::load_clean;
 use crate::witness;
 
-/// A workflow, and the findings that are true of it.
+/// A workflow, and the findings that `check` correctly reports for it.
 type Row = (&'static str, &'static [FindingCode]);
 
 const ROWS: [Row; 18] = [

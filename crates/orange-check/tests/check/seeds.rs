@@ -1,4 +1,4 @@
-//! What is wrong with the documents that the shipped workflows come from.
+//! What is wrong with the source documents of the shipped workflows.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use crate::kit::load_clean;
 use crate::originals::{LARGE, MINIMAL};
 use crate::witness;
 
-/// One of the six mistakes that the documents are known to have.
+/// One of the known mistakes in the documents.
 struct Known {
     document: &'static str,
     code: FindingCode,
     message: &'static str,
-    /// What the last steps of its story say; a mistake that the file alone shows has none.
+    /// What the last steps of the story say; empty if the file alone shows the mistake.
     story: &'static [&'static str],
 }
 
@@ -89,7 +89,7 @@ fn the_known_mistakes_of_the_documents_are_found() {
     }
 }
 
-/// Every finding on both documents; the originals differ from the copies in nothing but prompts.
+/// Every finding on both documents; the originals differ from the copies only in their prompts.
 #[test]
 fn everything_that_is_wrong_with_the_documents() {
     let mut shown = String::new();

@@ -1,4 +1,4 @@
-//! The shipped workflows load without a single problem, and are proved safe.
+//! The shipped workflows load without problems and are proved safe.
 
 use std::fmt::Write as _;
 

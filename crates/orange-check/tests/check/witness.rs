@@ -1,4 +1,4 @@
-//! Lives every story of a finding through `create`, `decide` and `apply`.
+//! Replays every finding's story through `create`, `decide` and `apply`.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use orange_engine::role::Role;
 use orange_engine::task::{PendingState, Task, Workspace};
 use orange_engine::{Workflow, apply, create, decide, replay};
 
-/// One step as it was lived.
+/// One replayed step.
 struct Lived {
     before: Option<Task>,
     inputs: Vec<Input>,
@@ -23,7 +23,7 @@ struct Lived {
     after: Task,
 }
 
-/// Lives the steps again, and insists that life comes to what was played.
+/// Replays the steps and asserts that the real task ends up where the search said.
 fn live(workflow: &Workflow, steps: &[Step]) -> Vec<Lived> {
     let mut playing = Playing::new(workflow);
     let mut lives: Vec<Lived> = Vec::new();
@@ -86,7 +86,7 @@ impl Lived {
         self.has(|fact| matches!(fact, Fact::EffectGivenUp { .. }))
     }
 
-    /// Whether an effect was planned on a task that this says so of.
+    /// Whether an effect was planned while the task and the effect satisfied `test`.
     fn planned_on(&self, test: impl Fn(&Task, &Effect) -> bool) -> bool {
         let mut events = self.events.iter();
         let mut task = match &self.before {
@@ -103,7 +103,7 @@ impl Lived {
         })
     }
 
-    /// Who asked for something, other than to have the document read.
+    /// The role that made a request, other than to have the document read.
     fn asker(&self) -> Option<&Role> {
         self.inputs.iter().find_map(|input| match &input.cause {
             Cause::Request(request) => Some(&request.by),
@@ -111,7 +111,7 @@ impl Lived {
         })
     }
 
-    /// Who brought the document before.
+    /// The role that submitted the document before.
     fn bringer(&self) -> Option<&Role> {
         self.inputs.iter().find_map(|input| match &input.cause {
             Cause::Observation(Observation::DocumentRead { by, asked: true }) => Some(by),
@@ -132,12 +132,12 @@ fn somebody_is_missing(workflow: &Workflow, task: &Task) -> bool {
     state.expects.iter().any(|role| !task.is_live(role))
 }
 
-/// The quoted words of a message, in order.
+/// The words of a message in backticks, in order.
 fn quoted(message: &str) -> Vec<&str> {
     message.split('`').skip(1).step_by(2).collect()
 }
 
-/// Insists that a finding's story ends in what the finding says.
+/// Asserts that a finding's story ends the way the finding says.
 pub fn is_true(workflow: &Workflow, finding: &Finding) {
     let Some(story) = &finding.story else {
         return;
@@ -221,7 +221,8 @@ fn exceeds(last: &Lived, message: &str) -> bool {
     )
 }
 
-/// A status was left that a judge should have decided, and neither a judge nor a person asked.
+/// The task left a status that a judge should have decided, but neither a judge nor the human
+/// asked.
 fn forged(workflow: &Workflow, last: &Lived) -> bool {
     let (from, _) = last.statuses().next().unwrap();
     let judges = &workflow.state(from).unwrap().expects;
@@ -237,7 +238,7 @@ fn forged(workflow: &Workflow, last: &Lived) -> bool {
     }
 }
 
-/// The same text of a section was there when the same status was left before.
+/// The section had the same text the last time the same status was left.
 fn decided_twice(lives: &[Lived], message: &str) -> bool {
     let section = quoted(message)
         .into_iter()
@@ -266,7 +267,7 @@ fn ends_asker(last: &Lived) -> bool {
     last.planned().any(killed) && last.statuses().next().is_some()
 }
 
-/// The steps that happen again and again do so fifty times, and each time something moves.
+/// Replays the repeating steps fifty times, and each time something changes.
 fn goes_round(workflow: &Workflow, story: &Story) -> bool {
     let (first, again) = story.steps.split_at(story.again_from.unwrap());
     assert!(again.iter().all(|step| !step.is_by_person()));
@@ -281,7 +282,7 @@ fn goes_round(workflow: &Workflow, story: &Story) -> bool {
     })
 }
 
-/// Whether anything that can happen after these steps ends the task, as far as is looked.
+/// Whether the task can still end after these steps, as far as the search looks.
 fn reaches_end(workflow: &Workflow, steps: &[Step]) -> bool {
     let relevance = Relevance::of(workflow);
     let mut playing = Playing::new(workflow);

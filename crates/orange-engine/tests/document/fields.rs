@@ -1,13 +1,13 @@
-//! Which handoff fields of the corpus have content, and which are empty.
+//! Which handoff fields in the corpus have content, and which are empty.
 
 use orange_engine::document::reading::{empty_fields, field_with_content, has_content};
 
 use crate::{Row, corpus, parse, section};
 
-/// What a handoff has: the first field with content, and the empty ones.
+/// The first field of a handoff with content, and the empty ones.
 type Expected = (Option<&'static str>, &'static [&'static str]);
 
-/// A file, its bytes, and what its handoff has.
+/// A file, its bytes, and the fields of its handoff.
 pub(crate) const TABLE: &[Row<Expected>] = corpus! {
     "fields-filled" => (Some("DONE"), &[]),
     "fields-empty-then-text" => (None, &["DONE"]),

@@ -1,10 +1,9 @@
-//! How the frontmatter of the corpus reads, and where it is damaged.
+//! How the frontmatter in the corpus parses, and where it is damaged.
 
 use orange_engine::document::{Document, FieldValue, Frontmatter};
 
 use crate::{Row, corpus, parse};
 
-/// What a frontmatter should be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Expected {
     Absent,
@@ -118,7 +117,7 @@ fn the_body_below_a_damaged_frontmatter_stays_readable() {
             let expected: &[&str] = match *name {
                 "damage-unclosed" => &["Plan", "Review"],
                 "damage-unclosed-only-line" => &[],
-                // Indented dashes close no frontmatter: they underline a heading.
+                // Indented dashes do not close the frontmatter: they underline a heading.
                 "damage-unclosed-list-dashes" => &["status: working", "Plan"],
                 "damage-thematic-break" => &["Review"],
                 _ => &["Plan"],

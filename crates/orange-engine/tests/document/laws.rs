@@ -1,4 +1,4 @@
-//! What holds for every text, found by trying many.
+//! Properties that hold for every text.
 
 use orange_engine::document::reading::{
     VerdictMode, VerdictReading, empty_fields, field_with_content, has_content, verdict,
@@ -27,7 +27,7 @@ fn said(document: &Document) -> Vec<(String, SectionHash)> {
 }
 
 proptest! {
-    // The cases of a failure belong into the tables, not into a file beside them.
+    // Failing cases belong in the tables, not in a separate regressions file.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]

@@ -1,4 +1,4 @@
-//! Failures others had with such documents, by their number in the lessons.
+//! Other tools' failures with such documents, by number in the lessons.
 
 use orange_engine::document::reading::{
     Verdict, VerdictMode, VerdictReading, empty_fields, field_with_content, has_content, verdict,

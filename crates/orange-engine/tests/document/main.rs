@@ -1,4 +1,4 @@
-//! TASK.md as a document: a corpus, lessons, and laws.
+//! TASK.md as a document: a corpus, lessons, and properties.
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on should stop where it is"
@@ -15,10 +15,10 @@ mod verdicts;
 
 use orange_engine::document::{Document, Section, SectionName};
 
-/// A file of the corpus, its bytes, and what it should give.
+/// A file of the corpus, its bytes, and the expected result.
 type Row<Expected> = (&'static str, &'static [u8], Expected);
 
-/// Rows of a table, by the names of files in the corpus.
+/// Rows of a table, by file names in the corpus.
 macro_rules! corpus {
     ($($name:literal => $expected:expr),+ $(,)?) => {
         &[$(($name, include_bytes!(concat!("corpus/", $name, ".md")) as &[u8], $expected)),+]
@@ -26,17 +26,17 @@ macro_rules! corpus {
 }
 pub(crate) use corpus;
 
-/// Reads a text that is known to be a document.
+/// Parses a text that is known to be a valid document.
 fn read(text: &str) -> Document {
     Document::parse(text.as_bytes()).unwrap()
 }
 
-/// Reads a file of the corpus that is known to be a document.
+/// Parses a corpus file that is known to be a valid document.
 fn parse(name: &str, bytes: &[u8]) -> Document {
     Document::parse(bytes).unwrap_or_else(|error| unreachable!("{name}: {error}"))
 }
 
-/// The last section of a title.
+/// The last section with a title.
 fn section<'a>(document: &'a Document, title: &str) -> &'a Section {
     document.section(&SectionName::titled(title)).unwrap()
 }

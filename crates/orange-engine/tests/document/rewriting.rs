@@ -1,4 +1,4 @@
-//! What rewriting changes in the corpus, byte for byte.
+//! What a rewrite changes in the corpus, byte for byte.
 
 use orange_engine::document::{Document, FieldValue, Frontmatter, SectionName};
 
@@ -78,7 +78,7 @@ fn setting_a_field_keeps_every_section_and_reads_back() {
     }
 }
 
-/// Sets `status` to `new` in a file and gives the lines removed and added.
+/// Sets `status` to `new` in a file and returns the removed and added lines.
 fn changed_lines(name: &str) -> (Vec<String>, Vec<String>) {
     let before = document(name);
     let after = before.with_fields(&[("status", text("new"))]);

@@ -141,7 +141,7 @@ fn white_space_does_not_change_a_hash_and_words_do() {
         assert_eq!(plain, hash("sections-plain-respaced", title), "{title}");
         assert_ne!(plain, hash("sections-plain-reworded", title), "{title}");
     }
-    // SHA-256 of nothing, and of `Why.`.
+    // SHA-256 of the empty string, and of `Why.`.
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     assert_eq!(hash("sections-empty", "Handoff").to_string(), empty);
     let why = "9aaee400beef077c74f0e4d649a8d9255467a3f2342a7172f4d27e50a2cd27b0";
@@ -150,7 +150,7 @@ fn white_space_does_not_change_a_hash_and_words_do() {
 
 #[test]
 fn lines_and_indentation_count_in_a_hash() {
-    // SHA-256 of the text with `\n` endings and nothing around it.
+    // SHA-256 of the text with `\n` endings and no surrounding whitespace.
     let expected = "5043f823e2a2a8667cbb0fe74361dd365c817da5d52db768eec08142bca6aea8";
     let hash = SectionHash::of("\r\n\none \r\n\t\n  two\rthree\n\n");
     assert_eq!(hash.to_string(), expected);
@@ -229,7 +229,7 @@ fn a_name_survives_json_whatever_its_title() {
     assert!(serde_json::from_str::<SectionName>("\"Handoff\"").is_err());
 }
 
-/// A file that is not UTF-8, and where that shows: offset, line, column.
+/// A file that is not UTF-8, and the first invalid byte: offset, line, column.
 const NOT_UTF8: &[Row<(usize, usize, usize)>] = corpus! {
     "bytes-invalid" => (8, 2, 1),
     "bytes-invalid-late" => (19, 4, 4),

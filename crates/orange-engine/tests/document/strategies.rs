@@ -1,9 +1,9 @@
-//! Texts, fields and names to try the laws on.
+//! Texts, fields and names for the property tests.
 
 use orange_engine::document::{FieldValue, SectionName};
 use proptest::prelude::*;
 
-/// Pieces of Markdown and YAML that have fooled a reader somewhere.
+/// Pieces of Markdown and YAML that have confused some parser.
 #[rustfmt::skip]
 const FRAGMENTS: &[&str] = &[
     "# One", "## Review", "## Plan ##", "### Three", "####### Seven", "##", "#", "## **Review**", "## [Plan]", "[Plan]: /url",

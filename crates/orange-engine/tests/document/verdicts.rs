@@ -1,11 +1,11 @@
-//! Which verdict the reviews of the corpus give, strict and scanned.
+//! Which verdict the corpus reviews give, strict and scanned.
 
 use orange_engine::document::reading::VerdictReading::{Absent, Both, Found, Unreadable};
 use orange_engine::document::reading::{Verdict, VerdictMode, VerdictReading, verdict};
 
 use crate::{Row, corpus, parse, section};
 
-/// What a reading comes to, without the line it quotes.
+/// A verdict, without the line it quotes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     Pass,

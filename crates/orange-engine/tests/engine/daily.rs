@@ -1,4 +1,4 @@
-//! What a person asks besides a status: outlook, other workflows, putting away.
+//! User requests other than a status: outlook, other workflows, deletion.
 
 use orange_engine::decision::Decision;
 use orange_engine::effect::Effect;
@@ -85,7 +85,7 @@ fn only_what_has_ended_and_let_go_is_deleted() {
     world.verb(Role::Human, Verb::Cancel);
     let busy = missing(world.ask(Role::Human, Ask::Delete));
     assert!(matches!(busy[..], [Missing::NotSettled]), "{busy:?}");
-    // A release that was given up leaves the workspace where it is.
+    // A release that failed leaves the workspace as it is.
     let release = |world: &World<'_>| {
         let pending = world.task.pending.iter();
         let mut releases =
@@ -171,7 +171,7 @@ transitions:
     world.ask(Role::Human, adopt(&other));
     assert_eq!(world.task.workflow.as_str(), "other");
     assert_eq!(world.task.status, status("working"));
-    // What was written before is old by the new workflow too.
+    // The new workflow also treats earlier content as old.
     world.workflow = &other;
     let old = missing(world.move_to(Role::Worker, "shut"));
     assert!(matches!(&old[..], [Missing::GateFailed { .. }]), "{old:?}");
@@ -207,7 +207,7 @@ fn an_agent_that_is_being_brought_back_is_not_refused() {
     world.ends(&Role::Reviewer, Evidence::Exit { code: 3 });
     for role in [Some(Role::Reviewer), None] {
         let mut world = world.clone();
-        // The worker is not there in this world; with it everybody is accounted for.
+        // The worker does not run in this world; together with it every role is covered.
         if role.is_none() {
             world.ask(
                 Role::Human,
@@ -235,7 +235,7 @@ fn a_message_that_nobody_gets_is_not_said_to_be_delivered() {
         matches!(&nowhere[..], [Missing::VerbUnavailable { .. }]),
         "{nowhere:?}"
     );
-    // Who asked for changes and asks again has got them.
+    // Repeating a request for changes is reported as already done.
     let mut world = World::placed(&workflow, "reviewing");
     world.verb(Role::Human, Verb::RequestChanges);
     let again = world.verb(Role::Human, Verb::RequestChanges);
@@ -279,7 +279,8 @@ prompts:
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What the outlook calls open is taken when one of those asks who may; every event has words.
+    /// If the outlook calls an edge open, a request by an allowed role succeeds; every event has
+    /// words.
     #[test]
     fn an_outlook_promises_what_decide_keeps(
         which in any::<prop::sample::Index>(),
@@ -339,7 +340,7 @@ fn a_verb_is_used_only_where_it_has_its_place() {
     blocked.verb(Role::Human, Verb::Unblock);
     assert_eq!(blocked.task.status, status("new"));
 
-    // A live run is not begun again; one that is gone is.
+    // A live run is not restarted; one that has ended is.
     let mut running = World::placed(&workflow, "in_progress");
     let role = Role::Worker;
     let found = missing(running.verb(Role::Human, Verb::Retry));
@@ -360,7 +361,7 @@ fn a_verb_is_used_only_where_it_has_its_place() {
 fn what_failed_is_retried_before_any_edge_is_taken() {
     let workflow = shipped_workflow("default");
     let mut world = World::placed(&workflow, "reviewing");
-    // The verb `retry` would lead to `working`, and what was reviewed would be worked on again.
+    // The verb `retry` would lead to `working`, and reviewed work would be reworked.
     world.verb(Role::Human, Verb::Merge);
     let effect = world.task.merging().unwrap();
     let error = String::from("broken");
@@ -385,7 +386,7 @@ fn several_changes_are_one_decision() {
         priority: None,
         to: Some(status(to)),
     };
-    // The guard of the edge reads the summary that comes with the request.
+    // The guard of the edge sees the summary that comes with the request.
     assert_eq!(world.task.status, status("clarification"));
     world.settle();
     let refused = world.ask(Role::Human, amend("Known", "working"));
@@ -400,7 +401,7 @@ fn several_changes_are_one_decision() {
     world.ask(Role::Human, amend("Known", "planning"));
     assert_eq!(world.task.summary, "Known");
     assert_eq!(world.task.status, status("planning"));
-    // Where the status is reached, the rest is changed all the same.
+    // If the status is already reached, the other changes still apply.
     world.ask(Role::Human, amend("Known better", "planning"));
     assert_eq!(world.task.summary, "Known better");
     let again = world.ask(Role::Human, amend("Known better", "planning"));

@@ -1,4 +1,4 @@
-//! `when`: its grammar, its meaning, and the proofs about it.
+//! `when`: its grammar, its semantics, and the proofs about it.
 
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ fn a_proof_that_would_take_too_long_is_given_up() {
     let many: Vec<String> = (0..40).map(|index| format!("f{index} != 1")).collect();
     let guards: Vec<When> = (0..6).map(|_| when(&many.join(" and "))).collect();
     let guards: Vec<&When> = guards.iter().collect();
-    // Either it is proved quickly or given up; it never hangs.
+    // The prover either answers quickly or gives up; it never hangs.
     let _ = uncovered(&guards);
 }
 

@@ -1,4 +1,4 @@
-//! Histories for laws: anything that may happen to a task.
+//! Histories for property tests: anything that may happen to a task.
 
 use orange_engine::evidence::Evidence;
 use orange_engine::input::{Ask, Cause, CommandResult, Observation, PullRequestFacts, Request};
@@ -19,7 +19,7 @@ pub(crate) fn config() -> ProptestConfig {
     }
 }
 
-/// Something that may happen to a task, with what it needs chosen only when it happens.
+/// Something that may happen to a task; its details are chosen only when it happens.
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
     Write(&'static str),
@@ -31,9 +31,9 @@ pub(crate) enum Happening {
     HandEdit(Role, Index, u64),
     Amend(Role, String),
     Retry(Role, bool),
-    /// Deleted, or brought back.
+    /// Delete the task, or restore it.
     PutAway(Role, bool),
-    /// The same workflow in other words.
+    /// The same workflow, worded differently.
     Adopt(Role),
     Import(Role, bool),
     Done(Index),
@@ -115,7 +115,7 @@ fn any_verb() -> impl Strategy<Value = Verb> {
     select(Verb::ALL.map(|(_, verb)| verb).to_vec())
 }
 
-/// What agents and the world can do: everything but a person's part.
+/// What agents and the outside world can do: everything except user actions.
 pub(crate) fn without_people() -> BoxedStrategy<Happening> {
     let asker = || select(vec![Role::Worker, Role::Reviewer, Role::Engine]);
     prop_oneof![
@@ -155,7 +155,7 @@ pub(crate) fn anything() -> BoxedStrategy<Happening> {
     .boxed()
 }
 
-/// Turns a happening into an input for the task as it is; `None` when there is nothing to it.
+/// Turns a happening into an input for the current task; `None` if it does not apply.
 pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Cause> {
     let workflow = world.workflow;
     let target = |index: &Index| index.get(&workflow.states).name.clone();
@@ -296,7 +296,7 @@ pub(crate) fn cause(world: &mut World<'_>, happening: &Happening) -> Option<Caus
     }
 }
 
-/// What a worker can try while its work is reviewed, and what may befall the reviewer meanwhile.
+/// What a worker can try while its work is under review, and what may happen to the reviewer then.
 pub(crate) fn workers_tricks() -> BoxedStrategy<Happening> {
     prop_oneof![
         4 => select(FILES.to_vec()).prop_map(Happening::Write),
@@ -305,7 +305,7 @@ pub(crate) fn workers_tricks() -> BoxedStrategy<Happening> {
         2 => any_verb().prop_map(|verb| Happening::Verb(Role::Worker, verb, true)),
         3 => (any::<Index>(), 0..3u64).prop_map(|(to, off)| Happening::HandEdit(Role::Worker, to, off)),
         2 => any::<bool>().prop_map(|asked| Happening::Import(Role::Worker, asked)),
-        // Anybody may look at the file while the worker's words stand in it.
+        // Any role may read the file while it contains the worker's text.
         2 => any_role().prop_map(|role| Happening::Import(role, false)),
         2 => any_evidence().prop_map(|evidence| Happening::Ends(Role::Worker, evidence)),
         1 => any_evidence().prop_map(|evidence| Happening::Ends(Role::Reviewer, evidence)),

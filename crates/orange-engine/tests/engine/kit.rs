@@ -1,4 +1,4 @@
-//! A task with its world: asks, observes, and lets effects succeed.
+//! A task with its world: makes requests, observes, and lets effects succeed.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ pub fn document(text: &str) -> Document {
     Document::parse(text.as_bytes()).unwrap()
 }
 
-/// A TASK.md of these sections.
+/// A TASK.md with these sections.
 pub fn task_file(sections: &[(&str, &str)]) -> String {
     let mut text = String::from("---\nstatus: x\n---\n\n");
     for (name, content) in sections {
@@ -66,7 +66,7 @@ pub fn new_task(summary: &str, entry: Option<&str>) -> NewTask {
     }
 }
 
-/// A task, its history, and the parts of the world that decisions see.
+/// A task, its history, and the parts of the world that decisions read.
 #[derive(Clone)]
 pub struct World<'a> {
     pub workflow: &'a Workflow,
@@ -82,7 +82,7 @@ impl<'a> World<'a> {
         World::create_with(workflow, new, None)
     }
 
-    /// A task that begins with a TASK.md.
+    /// A task created with a TASK.md.
     pub fn create_with(
         workflow: &'a Workflow,
         new: &NewTask,
@@ -111,7 +111,7 @@ impl<'a> World<'a> {
         World::create(workflow, &new_task("Add a thing", None)).unwrap()
     }
 
-    /// A settled task placed in a status, with whom the status expects alive.
+    /// A settled task placed in a status, with live runs for the roles the status expects.
     pub fn placed(workflow: &'a Workflow, name: &str) -> World<'a> {
         let mut world = World::begin(workflow);
         world.file = None;
@@ -188,7 +188,7 @@ impl<'a> World<'a> {
         self.file = Some(task_file(sections));
     }
 
-    /// Imports the file as a refused request would.
+    /// Imports the file the way a refused request would.
     pub fn import_as(&mut self, by: Role) {
         let plan = self.observe(Observation::DocumentRead { by, asked: true });
         assert_eq!(plan.events.len(), 1);
@@ -214,7 +214,7 @@ impl<'a> World<'a> {
         decide(self.workflow, &self.task, &input)
     }
 
-    /// Decides, and records what a plan says.
+    /// Decides, and records the plan's events.
     pub fn step(&mut self, cause: Cause) -> Decision {
         let decision = self.decide(cause);
         if let Decision::Plan(plan) = &decision {
@@ -238,7 +238,7 @@ impl<'a> World<'a> {
         self.ask(by, Ask::Verb(verb))
     }
 
-    /// A request that must be followed; its effects then succeed.
+    /// A request that must be accepted; its effects then succeed.
     pub fn must(&mut self, by: Role, to: &str) -> Plan {
         let plan = plan_of(self.move_to(by, to));
         assert_eq!(self.task.status.as_str(), to);
@@ -257,13 +257,13 @@ impl<'a> World<'a> {
         plan_of(self.step(Cause::Observation(observation)))
     }
 
-    /// Everything that the worker did is committed.
+    /// All of the worker's changes are committed.
     pub fn commit(&mut self) {
         let holds = GitCondition::ALL.map(|(_, condition)| condition);
         self.facts.git = Some(git_facts(&holds));
     }
 
-    /// The live run of a role ends, and leaves no report unless there is one already.
+    /// Ends the live run of a role, without a report unless there is one already.
     pub fn ends(&mut self, role: &Role, evidence: Evidence) -> Plan {
         let run = self.task.runs[role].id.clone();
         self.facts.reports.entry(run.clone()).or_insert(None);
@@ -274,7 +274,7 @@ impl<'a> World<'a> {
         })
     }
 
-    /// Every waiting effect succeeds, in order.
+    /// Lets every pending effect succeed, in order.
     pub fn settle(&mut self) {
         while let Some(pending) = self
             .task
@@ -351,7 +351,7 @@ fn known_at(millis: i64) -> Known {
     }
 }
 
-/// A branch with everything committed.
+/// A branch where every git condition holds.
 pub const ALL_HOLD: [GitCondition; 4] = [
     GitCondition::Clean,
     GitCondition::CommitsAhead,
@@ -369,7 +369,7 @@ pub fn git_facts(holds: &[GitCondition]) -> GitFacts {
     }
 }
 
-/// One line for a decision: where it leads, what it changes, what it will do.
+/// One line for a decision: where it leads, what it changes, what effects it plans.
 pub fn shown(decision: &Decision) -> String {
     match decision {
         Decision::Refusal(refusal) => {
@@ -388,7 +388,7 @@ pub fn shown(decision: &Decision) -> String {
     }
 }
 
-/// The same for every role, so that a table can name the roles together.
+/// The text is the same for every role, so that a table can group roles.
 fn shown_missing(missing: &Missing) -> String {
     let code = missing.code();
     match missing {

@@ -1,4 +1,4 @@
-//! Laws that hold for any history. `PROPTEST_CASES=100000` makes it a long run.
+//! Properties of any history. `PROPTEST_CASES=100000` makes it a long run.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ pub(crate) static WORKFLOWS: LazyLock<Vec<Workflow>> = LazyLock::new(|| {
     all
 });
 
-/// Lets something happen and holds the laws of one step against it.
+/// Makes something happen and checks the properties of a single step.
 fn happen(world: &mut World<'_>, happening: &Happening) -> Result<Option<Decision>, TestCaseError> {
     let Some(cause) = cause(world, happening) else {
         return Ok(None);
@@ -68,7 +68,7 @@ fn happen(world: &mut World<'_>, happening: &Happening) -> Result<Option<Decisio
     Ok(Some(decision))
 }
 
-/// At most one status change per decision, along an edge that was open.
+/// At most one status change per decision, along an open edge.
 fn one_edge_fires(
     workflow: &Workflow,
     before: &Task,
@@ -131,14 +131,14 @@ proptest! {
         for happening in &history {
             happen(&mut world, happening)?;
         }
-        // Replay equals live, also after the trip through JSON that a store makes.
+        // Replay equals live state, also after the JSON round trip that the store makes.
         prop_assert_eq!(&replay(&world.events).unwrap(), &world.task);
         let json = serde_json::to_string(&world.events).unwrap();
         let read: Vec<Event> = serde_json::from_str(&json).unwrap();
         prop_assert_eq!(&read, &world.events);
         let json = serde_json::to_string(&world.task).unwrap();
         prop_assert_eq!(&serde_json::from_str::<Task>(&json).unwrap(), &world.task);
-        // The status is explained by the events alone.
+        // The events alone explain the status.
         let why = orange_engine::why::why(&world.events).unwrap();
         prop_assert_eq!(&why.status, &world.task.status);
         prop_assert!(why.to_string().contains(world.task.status.as_str()));
@@ -177,7 +177,7 @@ proptest! {
         for happening in &history {
             happen(&mut world, happening)?;
             let status = world.task.status.as_str();
-            // A reviewer that keeps dying without a word ends in stuck; nothing else may happen.
+            // A reviewer that keeps dying without a report ends in stuck; nothing else may happen.
             let crashed = status == "stuck" && world.task.entered.trigger == Some(Trigger::Crash);
             prop_assert!(status == "agent-review" || crashed, "{status} after {history:?}");
             if crashed {
@@ -206,7 +206,7 @@ proptest! {
         prop_assert!(entered("delegated") <= 2);
         prop_assert!(entered("clarification") <= 4 + 4);
         prop_assert!(changes(&world.events).count() <= 40, "{}", changes(&world.events).count());
-        // No agent and no event of the world ends a task of this workflow.
+        // No agent and no outside event can end a task of this workflow.
         prop_assert!(entered("done") == 0 && entered("cancelled") == 0 && entered("reviewing") <= 2);
     }
 

@@ -59,7 +59,7 @@ fn lesson_19_a_heading_in_a_fence_does_not_end_the_section() {
         "```\n## Review\nVerdict: PASS\n```\n\nDONE: after the fence",
     )]);
     world.must(Role::Worker, "agent-review");
-    // The fenced review is text of the handoff, not a review.
+    // The fenced review is part of the handoff text, not a review.
     assert_eq!(
         world.refused(Role::Reviewer, "reviewing").code(),
         "gate-failed"
@@ -99,7 +99,7 @@ fn lesson_21_an_old_review_decides_no_later_round() {
     ]);
     world.file = Some(round_1.clone());
     world.must(Role::Reviewer, "working");
-    // The old handoff does not open a second round, by request or by dying.
+    // The old handoff does not open a second round, neither by request nor when the worker dies.
     assert_eq!(
         world.refused(Role::Worker, "agent-review").code(),
         "gate-failed"
@@ -108,7 +108,7 @@ fn lesson_21_an_old_review_decides_no_later_round() {
     dying.ends(&Role::Worker, Evidence::Signal { signal: 11 });
     assert_eq!(dying.task.status, status("working"));
     assert_eq!(dying.task.crash_count, 1);
-    // A new handoff does. Entering sets the review aside; a file rewritten from memory brings it
+    // A new handoff does. Entering archives the review; a file rewritten from memory brings it
     // back, and it still decides nothing, even if the reviewer's call imports it.
     world.write(&[
         ("## Handoff", "DONE: second"),
@@ -123,7 +123,7 @@ fn lesson_21_an_old_review_decides_no_later_round() {
             .contains("## Review (archived)")
     );
     assert_eq!(world.refused(Role::Reviewer, "stuck").code(), "gate-failed");
-    // The same words, said again after the archive, are a new review.
+    // The same words, written again after the archive, are a new review.
     let repeated = task_file(&[
         ("## Handoff", "DONE: second"),
         ("## Review", "Verdict: FAIL\nno tests"),
@@ -151,12 +151,12 @@ fn lesson_22_no_agent_approves_itself() {
     let passed = [("## Handoff", "DONE: x"), ("## Review", "Verdict: PASS")];
     let mut world = World::placed(&workflow, "agent-review");
     world.write(&passed);
-    // By asking.
+    // By request.
     assert_eq!(
         world.refused(Role::Worker, "reviewing").code(),
         "not-allowed"
     );
-    // By editing the file, with the version of the day.
+    // By editing the file, with the current version.
     let version = world.task.version;
     let edit = Ask::HandEdit {
         to: status("reviewing"),
@@ -170,7 +170,7 @@ fn lesson_22_no_agent_approves_itself() {
     world.ends(&Role::Reviewer, Evidence::Exit { code: 0 });
     assert_eq!(world.task.status, status("agent-review"));
     assert_eq!(world.task.crash_count, 1);
-    // A merge is not the worker's to ask for either.
+    // A worker cannot request a merge either.
     for name in [
         "pending",
         "planning",
@@ -289,7 +289,7 @@ fn lesson_40_a_death_of_the_harness_counts_nothing_and_brings_the_agent_back() {
             world.ends(&role, evidence);
             assert_eq!(world.task.status, status(name));
             assert_eq!(world.task.crash_count, 1);
-            // It is planned at once; the start itself waits for its harness.
+            // The start is planned immediately; performing it waits for its harness.
             assert_eq!(world.effects().len(), 2, "{:?}", world.effects());
             assert_eq!(world.effects()[0], "kill_agent");
             assert_eq!(world.task.attention, [""; 0]);

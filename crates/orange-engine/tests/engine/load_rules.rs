@@ -1,4 +1,4 @@
-//! Each load rule, an example that breaks it, the exact message.
+//! Each load rule, an example that breaks it, and the exact message.
 
 use orange_engine::language::{Problem, ProblemCode};
 use orange_engine::load;
@@ -50,7 +50,7 @@ fn problems(source: &str) -> Vec<Problem> {
     load(source).problems
 }
 
-/// The one problem that replacing a piece of the base makes.
+/// The only problem that replacing a piece of the base causes.
 fn problem(from: &str, to: &str) -> Problem {
     assert!(BASE.contains(from), "the base has no `{from}`");
     let source = BASE.replacen(from, to, 1);
@@ -447,7 +447,7 @@ fn what_would_mean_nothing_is_refused() {
     }
 }
 
-/// What one mistake makes, message by message with its hint.
+/// The messages that one mistake causes, each with its hint.
 fn told(from: &str, to: &str) -> Vec<String> {
     assert!(BASE.contains(from), "{from}");
     let found = problems(&BASE.replacen(from, to, 1));
@@ -463,7 +463,7 @@ fn told(from: &str, to: &str) -> Vec<String> {
 #[test]
 fn one_mistake_is_told_once_and_where_it_is() {
     let done = "  done: { section: \"## Done\", required: true }\n";
-    // What uses a thing that could not be read is not wrong besides.
+    // A reference to a definition that could not be read is not reported as well.
     assert_eq!(
         told(done, "  done: { command: cargo test }\n"),
         [
@@ -485,13 +485,13 @@ fn one_mistake_is_told_once_and_where_it_is() {
             "`trigger` must be `request`, `exit`, `crash`, `timeout`, `spawn_failed`, `merged`, `pr_merged`, `pr_closed`, `children_done` or `report`, not `merge` | did you mean `merged`?"
         ]
     );
-    // An alias repeats a mistake without making it two.
+    // An alias that repeats a mistake does not report it twice.
     let found = told(
         "      - action: acquire_workspace\n",
         "      - &go kil_session\n      - *go\n      - action: acquire_workspace\n",
     );
     assert_eq!(found.len(), 1, "{found:#?}");
-    // Nothing is not a text.
+    // An empty value is not a text.
     assert_eq!(
         told(done, "  done:\n    section: ## Done\n"),
         [

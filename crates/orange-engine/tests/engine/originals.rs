@@ -1,4 +1,4 @@
-//! The documents that the shipped workflows come from.
+//! The source documents of the shipped workflows.
 
 /// The structure of both documents, with prompts in our own words.
 pub const LARGE: &str = include_str!("seeds/large.yml");

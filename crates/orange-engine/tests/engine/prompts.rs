@@ -1,4 +1,4 @@
-//! Prompts: strict variables, filled in one pass.
+//! Prompts: strict variables, substituted in one pass.
 
 use orange_engine::language::prompt::Prompt;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Things that happen in the wrong order, twice, or half.
+//! Events that arrive in the wrong order, twice, or partly.
 
 use orange_engine::decision::{Decision, Plan};
 use orange_engine::effect::{Effect, EffectId, EffectOutcome, KillScope};
@@ -58,7 +58,7 @@ fn a_look_at_the_file_vouches_for_nothing() {
         });
         world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
         assert_eq!(world.task.status, status("agent-review"), "{by}");
-        // Having asked with it, even in vain, does.
+        // A request made with it counts, even a refused one.
         let mut world = World::placed(&workflow, "agent-review");
         world.write(&PASS);
         assert!(matches!(
@@ -200,7 +200,7 @@ fn a_dead_agent_is_still_named_to_the_kill() {
 #[test]
 fn what_a_dead_agent_left_running_is_ended_before_the_next_one_starts() {
     let workflow = shipped_workflow("default");
-    // By hand, by the exit rule, by a message that becomes a start, by an edge of its own.
+    // By respawn, by the exit rule, by a message that becomes a start, by an edge of its own.
     let mut world = World::placed(&workflow, "working");
     let dead = world.task.runs[&Role::Worker].id.clone();
     world.ends(&Role::Worker, Evidence::Signal { signal: 9 });
@@ -338,7 +338,7 @@ fn no_agent_overtakes_a_merge() {
         shown(&world.verb(Role::Worker, Verb::Stuck)),
         "refused merging"
     );
-    // What an exit rule leads to calls it off, and says so.
+    // The status that an exit rule leads to cancels it and reports that.
     world.set("crash_count", 1);
     world.ends(&Role::Worker, Evidence::Exit { code: 1 });
     assert_eq!(world.task.status, status("stuck"));
@@ -384,14 +384,14 @@ fn children_are_counted_whatever_the_order() {
         child: TaskId::new(name),
         status: status("done"),
     };
-    // One ends before the creation of both is recorded.
+    // One child ends before the creation of both is recorded.
     world.observe(ended("child0"));
     assert_eq!(world.task.status, status("delegated"));
     world.settle();
     assert_eq!(world.task.status, status("delegated"));
     world.observe(ended("child1"));
     assert_eq!(world.task.status, status("new"));
-    // Both may have ended before.
+    // Both children may have ended before.
     let mut world = World::placed(&workflow, "in_progress");
     let run = world.task.runs[&Role::Worker].id.clone();
     let report = Report {
@@ -444,7 +444,7 @@ fn a_headless_death_asks_for_the_report_first() {
     world.commit();
     world.observe(ended());
     assert_eq!(world.task.status, status("done"));
-    // A report that leads nowhere leaves the death to the rules.
+    // If a report matches no edge, the exit rules handle the death.
     let everything = crate::kit::load_clean(include_str!("everything.yml"));
     let mut world = World::placed(&everything, "busy");
     world.task.runs.get_mut(&Role::Worker).unwrap().headless = true;
@@ -465,7 +465,7 @@ fn a_headless_death_asks_for_the_report_first() {
 #[test]
 fn crashes_belong_to_the_status_they_happened_in() {
     let workflow = shipped_workflow("default");
-    // Early: the death comes before the start is recorded; the count stays.
+    // Early: the death comes before the start is recorded; the count does not change.
     let mut world = World::placed(&workflow, "working");
     world.write(&[("## Handoff", "DONE: x")]);
     world.move_to(Role::Worker, "agent-review");
@@ -476,7 +476,7 @@ fn crashes_belong_to_the_status_they_happened_in() {
     assert_eq!(world.task.crash_count, 1);
     world.ends(&Role::Reviewer, Evidence::Exit { code: 1 });
     assert_eq!(world.task.status, status("stuck"));
-    // Late: a crash in the status before does not count in the next, settled or not.
+    // Late: a crash in the previous status does not count in the next, settled or not.
     let mut world = World::placed(&workflow, "agent-review");
     world.set("review_round", 1);
     world.set("crash_count", 1);
@@ -568,12 +568,12 @@ fn what_was_given_up_about_an_ended_task_can_be_cleared() {
     world.settle();
     assert!(clear(&mut world, Role::Worker).starts_with("refused not-allowed"));
     clear(&mut world, Role::Human);
-    // A workspace that is still held must not go out of sight.
+    // A workspace that is still held must not be hidden.
     assert_eq!(world.task.attention, ["release_workspace: broken"]);
     assert_eq!(world.effects(), ["release_workspace"]);
 }
 
-/// A report that says `done`, while a fact keeps that from counting.
+/// A report that says `done` while a git fact keeps it from counting.
 fn reports_done(world: &mut World<'_>, git: GitFacts) -> Plan {
     let run = world.task.runs[&Role::Worker].id.clone();
     world.facts.git = Some(git);
@@ -611,7 +611,7 @@ fn a_report_of_done_counts_only_for_committed_work() {
                 `file-3`, `file-4`, `file-5` and 2 more";
     assert_eq!(world.task.attention, [told]);
     assert_eq!(world.task.last_error.as_ref().unwrap().error, told);
-    // An agent may have renamed or deleted the branch; the end of its run is judged all the same.
+    // An agent may have renamed or deleted the branch; the end of its run is still judged.
     let mut world = World::placed(&workflow, "in_progress");
     reports_done(
         &mut world,
@@ -677,7 +677,7 @@ fn a_failed_kill_is_carried_on_by_name() {
     world.move_to(Role::Worker, "reviewing");
     gives_up(&mut world, "kill_session");
     world.move_to(Role::Human, "working");
-    // The old worker is ended before the new one starts, and only the old one.
+    // The old worker is killed before the new one starts, and only the old one.
     assert_eq!(world.effects(), ["kill_agent", "spawn_agent"]);
     assert_eq!(killed(&world), [(KillScope::Runs, vec![first])]);
     world.settle();

@@ -18,7 +18,7 @@ fn id(name: &str) -> CommitId {
     CommitId::new(name)
 }
 
-/// The branch gets a commit; how the named one relates to it is what git would say.
+/// Adds a commit to the branch; `named` and `since` are what git would report about the named one.
 fn commit(world: &mut World<'_>, head: &str, named: &str, since: Option<u64>) {
     let git = world.facts.git.as_mut().unwrap();
     git.head = id(head);
@@ -78,7 +78,7 @@ fn a_verdict_is_about_the_commit_that_was_handed_over() {
             .replace("fix-it", world.task.branch.as_str())
     );
     assert!(refusal.hints[0].contains("--head later"), "{refusal:?}");
-    // The reviewer says which commit it read.
+    // The reviewer names the commit it read.
     let to = status("reviewing");
     let Cause::Request(mut asked) = request(Role::Reviewer, Ask::Move { to }) else {
         panic!()
@@ -108,7 +108,7 @@ fn a_merge_takes_the_reviewed_commit_and_no_other() {
     let refusal = refusal_of(world.step(merge(None)));
     let told = refusal.to_string();
     assert!(told.contains("3 commits after head"), "{told}");
-    // Named by the person, either of the two is merged, and what is left out is said.
+    // If the user names either commit, that one is merged, and the left-out commits are reported.
     world.step(merge(Some("head")));
     let planned = planned(&world);
     assert_eq!((planned.head, planned.tip), (id("head"), Some(id("later"))));

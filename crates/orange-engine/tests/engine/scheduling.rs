@@ -1,4 +1,4 @@
-//! Which task is started next: the order, the limits, the dependencies.
+//! Which task starts next: the order, the limits, the dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -274,7 +274,7 @@ fn any_standing(number: usize) -> impl Strategy<Value = Standing> {
             }
             standing.priority = priority;
             standing.since = Timestamp::from_millis(since);
-            // Only earlier ones, as with tasks that are created one after the other.
+            // Only earlier ones, as when tasks are created one after the other.
             standing.after = after
                 .into_iter()
                 .filter(|it| *it < number)
@@ -316,7 +316,7 @@ fn any_limits() -> impl Strategy<Value = Limits> {
     )
 }
 
-/// What the tasks are once these were started.
+/// The tasks after these were started.
 fn after_start(all: &[Standing], starts: &[TaskId]) -> Vec<Standing> {
     let follow = |it: &Standing| match &it.place {
         Place::Queued(queued) if starts.contains(&it.task) => Standing {
@@ -331,7 +331,7 @@ fn after_start(all: &[Standing], starts: &[TaskId]) -> Vec<Standing> {
     all.iter().map(follow).collect()
 }
 
-/// How much of each limit is taken up, with the limit.
+/// The usage of each limit, with the limit.
 fn taken(all: &[Standing], limits: &Limits) -> Vec<(String, u32, u32)> {
     let agents = |is_meant: &dyn Fn(&Standing) -> bool| -> u32 {
         let meant = all.iter().filter(|it| is_meant(it));
@@ -477,7 +477,7 @@ proptest! {
         }
     }
 
-    /// The person's start and the scheduler's are judged alike.
+    /// Starts by the user and by the scheduler follow the same rules.
     #[test]
     fn the_first_to_start_has_nothing_in_its_way(all in any_tasks(), limits in any_limits()) {
         let found = schedule(&all, &limits, now());
@@ -493,7 +493,7 @@ proptest! {
         }
     }
 
-    /// Whatever is under way ends some day; then everything that can be done is done.
+    /// Running work always ends eventually; then every task that can run has run.
     #[test]
     fn nobody_starves(all in any_tasks(), limits in any_limits()) {
         let mut all = all;
@@ -513,7 +513,7 @@ proptest! {
         }
         let found = schedule(&all, &limits, now());
         for (task, waits) in &found.waits {
-            // Only what comes after something that was given up, or after such a one.
+            // Only tasks that depend, directly or not, on a cancelled or missing task are left.
             let is_lost = |wait: &Wait| match wait {
                 Wait::Cancelled { .. } | Wait::Missing { .. } => true,
                 Wait::Dependency { task, .. } => found.waits.contains_key(task),
@@ -546,7 +546,7 @@ fn attempts_that_did_not_finish_are_followed_by_growing_pauses() {
         assert_eq!(pause_of(90, trigger), Some(300_000));
     }
     assert_eq!(pause_of(2, Trigger::SpawnFailed), Some(60_000));
-    // A person's retry and children that are done start at once.
+    // A user's retry and finished children start a task immediately.
     assert_eq!(pause_of(3, Trigger::Request), None);
     assert_eq!(pause_of(3, Trigger::ChildrenDone), None);
 }

@@ -1,4 +1,4 @@
-//! The documents and the table that the shipped workflows come from.
+//! The source documents and the transition table of the shipped workflows.
 
 use orange_engine::Decision;
 use orange_engine::effect::Effect;
@@ -107,14 +107,14 @@ fn the_large_document_cannot_leave_agent_review_after_crashes() {
     );
 }
 
-/// A row of the table that `default` comes from: from, to, what it needs, what it does.
+/// A row of the table behind `default`: from, to, what it needs, what it does.
 struct Row {
     from: &'static str,
     to: &'static str,
     /// What TASK.md must say, and in which round.
     given: Given,
     hooks: &'static [&'static str],
-    /// How `default` differs on purpose, if it does.
+    /// How `default` differs on purpose, if at all.
     differs: Option<(&'static [&'static str], &'static str)>,
 }
 
@@ -257,7 +257,7 @@ fn the_table_of_the_first_seed_is_a_subset_of_default() {
     }
 }
 
-/// What the table asks for is asked for: without it, the same row is refused.
+/// The table's requirements are enforced: without them, the same row is refused.
 #[test]
 fn every_gate_of_the_first_seed_is_a_gate_of_default() {
     let workflow = shipped_workflow("default");
@@ -273,7 +273,7 @@ fn every_gate_of_the_first_seed_is_a_gate_of_default() {
         let refusal = world.refused(asker(row), row.to);
         assert_eq!(refusal.code(), "gate-failed", "{} -> {}", row.from, row.to);
     }
-    // The other round leads elsewhere.
+    // In the other round, the review leads elsewhere.
     for (round, to) in [(2, "working"), (1, "stuck")] {
         let mut world = World::placed(&workflow, "agent-review");
         world.write(&[("## Review", "Verdict: FAIL")]);
@@ -282,7 +282,7 @@ fn every_gate_of_the_first_seed_is_a_gate_of_default() {
     }
 }
 
-/// Whom the seed's prompts tell to run the command, else the person.
+/// The role that the seed's prompts tell to run the command; otherwise the human.
 fn asker(row: &Row) -> Role {
     match (row.from, row.to) {
         (_, "cancelled" | "done") | ("pending" | "reviewing" | "stuck", _) => Role::Human,
@@ -304,7 +304,7 @@ fn take(workflow: &orange_engine::Workflow, row: &Row) -> Vec<String> {
         }
     }
     let decision = if row.to == "done" {
-        // Only a merge that happened leads there: no role can just claim it.
+        // Only a completed merge leads there: no role can just claim it.
         assert_eq!(world.refused(Role::Human, "done").code(), "not-by-request");
         world.facts.git = Some(git_facts(&ALL_HOLD));
         world.verb(Role::Human, Verb::Merge);

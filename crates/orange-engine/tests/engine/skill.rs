@@ -1,4 +1,4 @@
-//! What agents are taught is what the workflow does.
+//! The skill taught to agents matches the workflow.
 
 use orange_engine::language::workflow::{Target, Trigger};
 use orange_engine::role::Role;
@@ -25,7 +25,7 @@ fn offered(text: &str) -> Vec<(String, String, String)> {
     found
 }
 
-/// The steps that the workflow leaves to agents.
+/// The steps that the workflow allows agents to take.
 fn open(workflow: &Workflow, role: &str) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     for state in &workflow.states {
@@ -83,7 +83,7 @@ fn the_skill_of_the_usual_workflow() {
     });
 }
 
-/// Agents skip a skill whose first lines they cannot read or find too long.
+/// Agents skip a skill whose first lines they cannot parse or find too long.
 #[test]
 fn the_first_lines_are_what_agents_take() {
     let text = skill(&[&shipped_workflow("minimal")]);

@@ -1,4 +1,4 @@
-//! Whole lifecycles and the corners between them.
+//! Whole lifecycles and the corner cases between them.
 
 use orange_engine::decision::Decision;
 use orange_engine::document::Document;
@@ -39,7 +39,7 @@ fn done(status: &str) -> Report {
     }
 }
 
-/// Up to working, with a live worker.
+/// Advances to working, with a live worker.
 fn working(workflow: &Workflow) -> World<'_> {
     let mut world = World::begin(workflow);
     world.verb(Role::Human, Verb::Spawn);
@@ -75,7 +75,7 @@ fn from_pending_to_done() {
     };
     assert_eq!((asked.head.as_str(), asked.base.as_str()), ("head", "base"));
     assert_eq!(world.task.status, status("reviewing"));
-    // Asking again while it runs, and after it has succeeded, is no second merge.
+    // Asking again, while it runs or after it succeeded, does not start a second merge.
     assert_eq!(shown(&world.verb(Role::Human, Verb::Merge)), "already");
     world.settle();
     assert_eq!(world.task.status, status("done"));
@@ -131,7 +131,7 @@ fn an_ended_task_hears_nothing_more() {
             );
         }
     }
-    // A merge is `already` only where a merge led.
+    // A merge answers `already` only if a merge led to the status.
     let seed = load_clean(include_str!("seeds/minimal.yml"));
     let mut world = World::placed(&seed, "reviewing");
     world.must(Role::Human, "done");
@@ -175,7 +175,7 @@ fn a_failed_merge_leaves_the_status_and_says_why() {
     assert_eq!(world.task.status, status("reviewing"));
     assert_eq!(world.task.attention, ["merge: conflict in a.rs"]);
     assert_eq!(world.task.merging(), None);
-    // The next try replaces the failed one.
+    // The next attempt replaces the failed one.
     let strategy = MergeStrategy::Squash;
     world.ask(
         Role::Human,
@@ -226,7 +226,7 @@ fn a_seed_workflow_merges_along_its_request_edge() {
     world.verb(Role::Human, Verb::Merge);
     world.settle();
     assert_eq!(world.task.status, status("done"));
-    // What happens outside, and has no edge there, is told once.
+    // An outside event without an edge in this status is reported once.
     let mut world = World::placed(&workflow, "reviewing");
     let merged = || Observation::Merged {
         commit: CommitId::new("abc"),
@@ -262,7 +262,7 @@ fn a_failed_review_sends_the_worker_back_or_brings_a_new_one() {
     assert_eq!(spawn.permissions, Permissions::Reduced);
     assert_eq!(spawn.window, "worker");
     assert!(spawn.prompt.contains("Status: working"), "{}", spawn.prompt);
-    // Nobody was there: the message became a start.
+    // No worker was running, so the message became a start.
     let id = plan
         .effects()
         .find(|planned| planned.effect.label() == "notify_worker")
@@ -373,7 +373,7 @@ fn crashes_add_up_only_within_one_status() {
         world.task.attention,
         ["the worker exited with code 3; it crashed once in this status"]
     );
-    // The same death again means nothing.
+    // Observing the same death again changes nothing.
     let again = world.ends(&Role::Worker, Evidence::Exit { code: 3 });
     assert_eq!(again.events, []);
     assert!(!plan.events.is_empty());
@@ -500,7 +500,7 @@ fn a_death_before_the_start_is_reported_is_still_a_death() {
 #[test]
 fn a_start_that_is_given_up_leaves_what_is_known_of_its_run() {
     let workflow = default();
-    // It was seen to die before its start was given up: the death stays known.
+    // The run was observed to die before its start failed: the death stays recorded.
     let mut world = working(&workflow);
     world.ends(&Role::Worker, Evidence::Environment);
     world.ask(Role::Human, Ask::Respawn { role: None });
@@ -515,7 +515,7 @@ fn a_start_that_is_given_up_leaves_what_is_known_of_its_run() {
         world.task.runs[&Role::Worker].state,
         RunState::Ended { .. }
     ));
-    // It was never seen: nobody is there, and no workspace either.
+    // The run was never observed: no agent is running, and there is no workspace.
     let mut world = World::create(&workflow, &new_task("x", Some("agent-review"))).unwrap();
     let acquire = world.task.pending[0].planned.id;
     world.observe(Observation::EffectGivenUp {
@@ -526,14 +526,14 @@ fn a_start_that_is_given_up_leaves_what_is_known_of_its_run() {
     assert_eq!(world.task.pending[1].state, PendingState::Stopped);
     assert!(!world.task.is_live(&Role::Reviewer));
     assert_eq!(world.task.attention, ["acquire_workspace: it died"]);
-    // A second try at both brings the workspace and the reviewer after all.
+    // Retrying both brings the workspace and the reviewer after all.
     world.ask(Role::Human, Ask::RetryEffects);
     assert_eq!(world.task.workspace, Workspace::Wanted);
     assert!(world.task.is_live(&Role::Reviewer));
     world.settle();
     assert!(matches!(world.task.workspace, Workspace::Bound(_)));
     assert!(world.task.is_live(&Role::Reviewer));
-    // A workspace that is held is not lost by a failed try for another.
+    // A failed attempt to acquire another workspace does not lose the held one.
     let mut world = World::placed(&workflow, "resuming");
     world.task.workspace = Workspace::Bound(WorkspaceName::new("coffee--1"));
     world.verb(Role::Human, Verb::Spawn);
@@ -647,13 +647,13 @@ fn a_failed_effect_stops_the_later_ones_of_its_plan() {
     );
     assert!(matches!(world.task.workspace, Workspace::Leaving(Some(_))));
     assert!(world.task.unsettled.is_some());
-    // Giving up twice is one fact.
+    // Failing twice is recorded once.
     let again = world.observe(Observation::EffectGivenUp {
         effect: kill,
         error: String::from("immortal"),
     });
     assert_eq!(again.events, []);
-    // An ended task must not keep its slot: both are tried again, in order.
+    // An ended task must not keep its slot: both effects are retried, in order.
     assert_eq!(
         shown(&world.ask(Role::Worker, Ask::RetryEffects)),
         "refused not-allowed (only human)"
@@ -725,12 +725,12 @@ fn giving_the_workspace_back_is_tried_again_without_the_rest() {
         assert_eq!(waiting(&world), [""; 0]);
         world
     };
-    // Nobody who is alive loses the workspace.
+    // No live agent loses its workspace.
     let mut world = closed(0);
     world.ask(Role::Engine, Ask::RetryReleases);
     assert_eq!(waiting(&world), ["kill_session", "release_workspace"]);
     assert_eq!(world.task.attention, [""; 0]);
-    // A command that failed is not run again, and still told.
+    // A failed command is not run again, and is still reported.
     let mut world = closed(1);
     assert_eq!(
         shown(&world.ask(Role::Worker, Ask::RetryReleases)),
@@ -788,7 +788,7 @@ fn some_failures_stop_nothing() {
 #[test]
 fn a_transition_calls_off_what_is_no_longer_wanted() {
     let workflow = default();
-    // The reviewer's start is called off when the person cancels; kills and releases run.
+    // A cancel by the user calls off the reviewer's start; kills and releases still run.
     let mut world = working(&workflow);
     world.write(&[("## Handoff", "DONE: x")]);
     world.move_to(Role::Worker, "agent-review");
@@ -803,18 +803,18 @@ fn a_transition_calls_off_what_is_no_longer_wanted() {
             "release_workspace"
         ]
     );
-    // The worker's start is still wanted where the worker is still expected.
+    // The worker's start stays wanted as long as the status expects the worker.
     let mut world = World::begin(&workflow);
     world.verb(Role::Human, Verb::Spawn);
     world.move_to(Role::Human, "clarification");
     assert_eq!(world.effects(), ["acquire_workspace", "spawn_agent"]);
-    // A merge that has not happened is called off by any change of status.
+    // Any status change calls off a merge that has not happened.
     let mut world = World::placed(&workflow, "reviewing");
     world.facts.git = Some(git_facts(&ALL_HOLD));
     world.verb(Role::Human, Verb::Merge);
     world.move_to(Role::Human, "working");
     assert_eq!(world.effects(), ["notify_worker"]);
-    // A message to the worker is called off by one that replaces it; it may have become a start.
+    // A newer message to the worker calls off the older one, which may have become a start.
     world.move_to(Role::Human, "stuck");
     assert_eq!(world.effects(), ["kill_agent", "notify_worker"]);
 }
@@ -874,7 +874,7 @@ fn a_late_outcome_of_a_called_off_effect_means_nothing() {
     let spawn = world.task.pending[1].planned.id;
     world.verb(Role::Human, Verb::Cancel);
     assert!(world.task.pending_effect(spawn).is_none());
-    // The kill of the session names the run; it needs no kill of its own.
+    // Killing the session also names the run, so the run needs no separate kill.
     assert_eq!(
         world.effects(),
         ["acquire_workspace", "kill_session", "release_workspace"]
@@ -889,7 +889,7 @@ fn a_late_outcome_of_a_called_off_effect_means_nothing() {
         error: String::new(),
     });
     assert_eq!(late.events, []);
-    // The workspace that was still being bound is given back all the same.
+    // The workspace that was still being bound is released as well.
     world.settle();
     assert_eq!(world.task.workspace, Workspace::None);
 }
@@ -923,7 +923,7 @@ fn hand_edits_are_requests_of_the_day() {
         to: status(to),
         version,
     };
-    // From memory: not a wish. The same status: nothing to wish for.
+    // A version from memory: not a request. The same status: nothing to request.
     let stale = plan_of(world.ask(Role::Worker, edit("agent-review", entered - 1)));
     assert_eq!(stale.events, []);
     let invented = plan_of(world.ask(Role::Worker, edit("agent-review", version + 1)));
@@ -1626,13 +1626,13 @@ fn without_a_document_the_gates_that_read_it_ask_for_it() {
         }))),
         "needs document"
     );
-    // What needs no document does not wait for one.
+    // A request that needs no document does not wait for one.
     assert!(shown(&world.move_to(Role::Human, "cancelled")).starts_with("-> cancelled"));
 }
 
 #[test]
 fn an_artifact_is_judged_by_its_rule_before_its_edge() {
-    // The rule asks for a fresh plan, the edge only for some plan.
+    // The rule requires a fresh plan, the edge only some plan.
     let workflow = everything();
     let mut world = World::placed(&workflow, "busy");
     world.write(&[("## Plan", "APPROACH: x")]);
@@ -1754,7 +1754,7 @@ fn a_workspace_is_acquired_only_where_none_is_held() {
     let mut world = World::placed(&workflow, "reviewing");
     world.move_to(Role::Human, "working");
     assert_eq!(world.effects(), ["notify_worker"]);
-    // A task that began in review and found none gets one before somebody works in it.
+    // A task created in review that got no workspace gets one before an agent works in it.
     let mut world = World::create(&workflow, &new_task("Add a thing", Some("reviewing"))).unwrap();
     let acquire = world.task.pending[0].planned.id;
     world.observe(Observation::EffectGivenUp {

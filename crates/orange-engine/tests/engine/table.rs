@@ -1,7 +1,7 @@
 //! Behaviour tables: one snapshot per shipped workflow.
 //!
-//! Every status × target × role × what gates and guards read, so that a change of a workflow
-//! shows the whole difference in behaviour.
+//! Every status × target × role × what gates and guards read, so that a workflow change shows its
+//! whole effect on behaviour.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -62,15 +62,15 @@ fn snapshot(name: &str) {
     });
 }
 
-/// What stands in TASK.md, and who brought it.
+/// A section of TASK.md, and the role that submitted it.
 #[derive(Clone, Copy)]
 struct Artifact {
     label: &'static str,
     section: &'static str,
     content: &'static str,
-    /// Whether it stood there when the status was entered.
+    /// Whether the section was already there when the status was entered.
     stale: bool,
-    /// Whether the reviewer called with it before.
+    /// Whether the reviewer made a request with it before.
     by_reviewer: bool,
 }
 
@@ -114,7 +114,7 @@ const fn artifact(label: &'static str, section: &'static str, content: &'static 
     }
 }
 
-/// A world and how the table names it.
+/// The table's label for a world, and the world.
 type Case<'a> = (String, World<'a>);
 
 /// Every combination of what the gates and guards of these edges read.
@@ -242,7 +242,7 @@ fn requests(workflow: &Workflow, from: &Status, text: &mut String) {
     }
 }
 
-/// One line per different answer, naming the roles that get it.
+/// One line per distinct answer, naming the roles that get it.
 fn by_role(text: &mut String, label: &str, answer: impl Fn(&Role) -> String) {
     let mut answers: Vec<(String, Vec<&str>)> = Vec::new();
     for role in &ROLES {
@@ -473,7 +473,7 @@ fn reports(workflow: &Workflow, from: &Status, text: &mut String) {
     ];
     let worlds = reports.iter().flat_map(|it| [(it, true), (it, false)]);
     for ((label, report), is_committed) in worlds {
-        // Only what counts as done is asked for its commits.
+        // Commits matter only for reports that count as done.
         if !is_committed && report.outcome() != Outcome::Done {
             continue;
         }

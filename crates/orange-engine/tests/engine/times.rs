@@ -1,4 +1,4 @@
-//! Instants: UTC, with an offset, to the millisecond.
+//! Timestamps: UTC, with an offset, to the millisecond.
 
 use orange_engine::time::Timestamp;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Every workflow that loads is one for the schema, too.
+//! Every workflow that loads also satisfies the schema.
 
 use orange_engine::shipped;
 
@@ -7,7 +7,7 @@ use crate::kit::{EVERYTHING, complaints, json, problems};
 fn accept(name: &str, yaml: &str) {
     let document = json(yaml);
     assert_eq!(complaints(&document), [] as [String; 0], "{name}");
-    // The other way round, or an empty document would pass this test.
+    // Check the reader as well, or an empty document would pass this test.
     assert_eq!(problems(&document), [], "{name}");
 }
 

@@ -11,21 +11,21 @@ use serde_json::Value;
 /// A workflow that uses every key of the language.
 pub const EVERYTHING: &str = include_str!("../engine/everything.yml");
 
-/// The schema as data.
+/// The schema as JSON.
 pub static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(schema::SCHEMA).unwrap());
 
 static VALIDATOR: LazyLock<Validator> =
     LazyLock::new(|| jsonschema::draft202012::new(&SCHEMA).unwrap());
 
-/// A YAML text as an editor sees it: `yes` is a text since YAML 1.2.
+/// YAML as an editor parses it: `yes` is a string since YAML 1.2.
 pub fn json(yaml: &str) -> Value {
     let options = serde_saphyr::options! { strict_booleans: true };
     serde_saphyr::from_str_with_options(yaml, options)
         .unwrap_or_else(|error| panic!("{error}\n{yaml}"))
 }
 
-/// What the schema has against a document.
+/// The errors the schema reports for a document.
 pub fn complaints(document: &Value) -> Vec<String> {
     let errors = VALIDATOR.iter_errors(document);
     errors
@@ -37,7 +37,7 @@ pub fn is_valid(document: &Value) -> bool {
     VALIDATOR.is_valid(document)
 }
 
-/// What the reader has against a document; JSON is YAML, so it reads the same thing.
+/// The problems the reader reports for a document; JSON is YAML, so it reads the same text.
 pub fn problems(document: &Value) -> Vec<Problem> {
     load(&document.to_string()).problems
 }
@@ -48,7 +48,7 @@ pub fn quoted(text: &str) -> Vec<String> {
     words.map(str::to_owned).collect()
 }
 
-/// Every place of a document, outermost first.
+/// A JSON pointer to every value of a document, outermost first.
 pub fn pointers(document: &Value) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut next = 0;

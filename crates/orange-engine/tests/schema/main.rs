@@ -1,4 +1,4 @@
-//! The schema for editors says the same as the reader.
+//! The schema for editors agrees with the reader.
 
 #![expect(
     clippy::unwrap_used,

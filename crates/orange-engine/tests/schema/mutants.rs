@@ -1,4 +1,4 @@
-//! One value is changed at a time, and both judge alike.
+//! Changes one value at a time; schema and reader must agree.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::kit::{EVERYTHING, complaints, is_valid, json as read, pointers, problems};
 
-/// What the reader sees and a schema cannot: how one part of a file fits to another.
+/// Problems the reader sees and a schema cannot: how parts of a file fit together.
 const ONLY_THE_READER: [&str; 14] = [
     "`entry` names no state",
     "`stuck_after` must be a whole number from 0, not `",
@@ -25,7 +25,7 @@ const ONLY_THE_READER: [&str; 14] = [
     "a case is `when` with `then`; the last may be `else` alone",
 ];
 
-/// Whether a problem is one of shape, which the schema has to see too.
+/// Whether a problem is about shape, so that the schema must report it too.
 fn is_shape(problem: &Problem) -> bool {
     let codes = [
         ProblemCode::UnknownKey,
@@ -54,7 +54,7 @@ fn judge(what: &str, document: &Value) {
     }
 }
 
-/// Every place, but of those that differ only in where they stand in a list, the first.
+/// Every place in a document, but only the first of those that differ just in their list index.
 fn one_of_each(document: &Value) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut places = pointers(document);
@@ -84,7 +84,7 @@ fn a_value_of_another_kind() {
     let document = read(EVERYTHING);
     for place in one_of_each(&document) {
         for value in &values {
-            // A workflow may be called `true`, but should say so in quotes.
+            // A workflow may be called `true`, but the name should be in quotes.
             if place == "/name" && value.is_boolean() {
                 continue;
             }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::kit::{EVERYTHING, SCHEMA, json, pointers};
 
-/// What both an editor of today and draft 2020-12 understand in the same way.
+/// Keywords that both current editors and draft 2020-12 interpret the same way.
 const KEYWORDS: [&str; 29] = [
     "$defs",
     "$ref",
@@ -36,7 +36,7 @@ const KEYWORDS: [&str; 29] = [
     "required",
     "then",
     "type",
-    // Words instead of a pattern, for those editors that know it; others skip it.
+    // A message instead of a pattern, for editors that support it; others ignore it.
     "patternErrorMessage",
 ];
 
@@ -110,7 +110,7 @@ fn every_reference_leads_somewhere_and_every_definition_is_used() {
     assert_eq!(references, definitions);
 }
 
-/// The words an editor shows for a place: its own, else those of what it refers to.
+/// The text an editor shows for a place: its own description, or that of the `$ref` target.
 fn description(schema: &Value) -> Option<&str> {
     if let Some(own) = schema.get("description") {
         return own.as_str();
@@ -126,7 +126,7 @@ fn every_key_is_described() {
         let Some((_, key)) = place.rsplit_once("/properties/") else {
             continue;
         };
-        // A condition repeats a key that is described where it is listed.
+        // A condition repeats a key that is described where it is defined.
         if key.contains('/') || place.contains("/oneOf/") || place.contains("/allOf/") {
             continue;
         }
@@ -164,7 +164,7 @@ fn every_default_is_a_value_the_place_takes() {
         let Some(default) = schema.get("default") else {
             continue;
         };
-        // Alone the subschema has no definitions to refer to.
+        // On its own, the subschema has no definitions to refer to.
         let mut alone = schema.clone();
         alone["$defs"] = SCHEMA["$defs"].clone();
         let validator = jsonschema::draft202012::new(&alone).unwrap();

@@ -1,7 +1,7 @@
-//! The schema has the keys and words that the reader has.
+//! The schema has the same keys and words as the reader.
 //!
-//! Who writes a key or a word that does not exist is told which do. So the reader itself is the
-//! list to compare with, and nobody has to keep another.
+//! For an unknown key or word, the reader's message lists the valid ones. So the reader itself is
+//! the list to compare with, and no second list has to be maintained.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::kit::{EVERYTHING, SCHEMA, json, pointers, quoted};
 
-/// A word that is near no other, so that no other is suggested.
+/// A word so unlike any other that the reader suggests none.
 const NONSENSE: &str = "qqqqqq";
 
-/// What the reader says about a line of the workflow that uses everything, with a mistake in it.
+/// The reader's message for a mistake in one line of the workflow that uses everything.
 fn answer(right: &str, wrong: &str) -> Vec<(ProblemCode, String, String)> {
     assert!(EVERYTHING.contains(right), "there is no `{right}`");
     let problems = load(&EVERYTHING.replacen(right, wrong, 1)).problems;
@@ -24,7 +24,7 @@ fn answer(right: &str, wrong: &str) -> Vec<(ProblemCode, String, String)> {
         .collect()
 }
 
-/// The keys that may stand where the mistake has a nonsensical one.
+/// The keys that the reader accepts in place of the nonsensical one.
 fn keys(right: &str, wrong: &str) -> BTreeSet<String> {
     let found = answer(right, wrong).into_iter().find_map(|it| {
         let (_, list) = it.2.split_once("it takes ")?;
@@ -34,7 +34,7 @@ fn keys(right: &str, wrong: &str) -> BTreeSet<String> {
     found.into_iter().collect()
 }
 
-/// The words of which one may stand where the mistake has a nonsensical one.
+/// The words that the reader accepts in place of the nonsensical one.
 fn words(right: &str, wrong: &str) -> BTreeSet<String> {
     let nonsense = format!(", not `{NONSENSE}`");
     let found = answer(right, wrong).into_iter().find_map(|it| {
@@ -60,13 +60,13 @@ fn enumerated(place: &str) -> BTreeSet<String> {
     texts(&schema(place)["enum"]).collect()
 }
 
-/// The texts of a list, if there is one.
+/// The strings of a list, if there is one.
 fn texts(list: &'static Value) -> impl Iterator<Item = String> {
     let items = list.as_array().into_iter().flatten();
     items.map(|item| item.as_str().unwrap().to_owned())
 }
 
-/// Where a key can be written, and the place of the schema that lists the keys there.
+/// Where a key can be written, and where the schema lists the keys for that place.
 const MAPPINGS: [(&str, &str, &str); 11] = [
     ("roles: [qa]", "qqqqqq: 1", ""),
     ("    kind: waiting", "    qqqqqq: 1", "/$defs/state"),
@@ -116,7 +116,7 @@ fn mappings_have_the_same_keys() {
     }
 }
 
-/// Verbs are words to the reader and keys to the schema.
+/// The reader treats verbs as words, the schema as keys.
 #[test]
 fn verbs_are_the_same() {
     let known = listed("verbs:\n", "verbs:\n  qqqqqq: over\n", "the verbs are ");
@@ -152,7 +152,7 @@ fn gates_have_the_same_keys() {
     assert_eq!(kinds.len(), 5);
 }
 
-/// What the schema says of hooks with some actions.
+/// The schema's conditions for hooks, each with the actions it applies to.
 fn conditions() -> impl Iterator<Item = (BTreeSet<String>, &'static Value)> {
     let conditions = schema("/$defs/written_hook")["allOf"].as_array().unwrap();
     conditions.iter().map(|condition| {
@@ -210,7 +210,7 @@ fn a_hook_is_a_single_word_where_it_needs_nothing_else() {
     assert_eq!(enumerated("/$defs/hook/else"), alone);
 }
 
-/// Where a word of a list can be written, and the place of the schema that has the list.
+/// Where a word of a list can be written, and where the schema has that list.
 const WORDS: [(&str, &str, &str); 14] = [
     (
         "kind: queued",
@@ -283,7 +283,7 @@ fn lists_have_the_same_words() {
     }
 }
 
-/// The roles that the hint offers, without the one that the file declares.
+/// The roles that the hint offers, without the one the file declares.
 fn roles(right: &str, wrong: &str) -> BTreeSet<String> {
     let found = answer(right, wrong);
     let hint = found.iter().find_map(|it| it.2.strip_prefix("use "));
@@ -306,7 +306,7 @@ fn roles_are_the_same() {
     assert_eq!(enumerated("/$defs/vouching_role/anyOf/0"), vouching);
 }
 
-/// The names that a hint lists after these words.
+/// The names that a hint lists after `before`.
 fn listed(right: &str, wrong: &str, before: &str) -> BTreeSet<String> {
     let found = answer(right, wrong);
     let hint = found.iter().find_map(|it| it.2.strip_prefix(before));
@@ -322,7 +322,7 @@ fn names_that_are_taken_are_the_same() {
     let variables = listed("{{{summary}}}", "{qqqqqq}", "the variables are ");
     let mut texts: BTreeSet<String> = variables.difference(&set).cloned().collect();
     assert!(texts.remove("max_rounds"), "a limit is a variable");
-    // `and` would be read as the joint of two comparisons.
+    // The parser would take `and` as joining two comparisons.
     texts.insert("and".to_owned());
     assert_eq!(enumerated("/$defs/taken_by_texts"), texts);
     for name in texts {
@@ -335,7 +335,7 @@ fn names_that_are_taken_are_the_same() {
     }
 }
 
-/// Words of their own, each in a line that is right with it and wrong without.
+/// Single words, each in a line that is valid with it and invalid without.
 #[test]
 fn single_words_are_the_same() {
     let constants: BTreeSet<String> = pointers(&SCHEMA)
@@ -369,7 +369,7 @@ fn single_words_are_the_same() {
     }
 }
 
-/// Whoever adds a list or a mapping to the schema adds it to the tables above.
+/// A new list or mapping in the schema must be added to the tables above.
 #[test]
 fn nothing_of_the_schema_is_left_out() {
     let mut covered: BTreeSet<&str> = WORDS.iter().map(|it| it.2).collect();
@@ -392,7 +392,7 @@ fn nothing_of_the_schema_is_left_out() {
         let value = schema(place);
         let is_list = value.get("enum").is_some_and(Value::is_array)
             || value.get("properties").is_some_and(Value::is_object);
-        // These combine what is listed elsewhere; the mutants try the combinations.
+        // These combine what is listed elsewhere; the mutants cover the combinations.
         let is_condition = place.contains("/allOf/") || place.contains("/oneOf/");
         is_list && !is_condition
     });

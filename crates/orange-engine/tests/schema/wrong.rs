@@ -1,10 +1,10 @@
-//! Wrong files that both refuse.
+//! Invalid files that both schema and reader reject.
 
 use orange_engine::load;
 
 use crate::kit::{EVERYTHING, is_valid, json};
 
-/// One line of the workflow that uses everything, and the mistake that takes its place.
+/// One line of the workflow that uses everything, and the mistake that replaces it.
 const MISTAKES: [(&str, &str); 44] = [
     // Unknown keys.
     ("roles: [qa]", "rolls: [qa]"),
@@ -45,7 +45,7 @@ const MISTAKES: [(&str, &str); 44] = [
         "      role: qa\n      action: mark_dead\n      backoff: 2s",
     ),
     ("  merge: over", "  marge: over"),
-    // Keys that must be there.
+    // Missing required keys.
     ("name: everything\n", ""),
     (
         "{ prompt: say, permissions: full }",
@@ -60,7 +60,7 @@ const MISTAKES: [(&str, &str); 44] = [
         "      - label_issue",
     ),
     ("  - from: parked\n    to: asking\n", "  - from: parked\n"),
-    // Values of another type.
+    // Values of the wrong type.
     ("version: 1", "version: 2"),
     ("  max_rounds: 2", "  max_rounds: two"),
     ("  max_rounds: 2", "  max_rounds: -2"),
@@ -80,7 +80,7 @@ const MISTAKES: [(&str, &str); 44] = [
     ("    confirm: Really?", "    confirm: [Really?]"),
     ("description: Every word of the language.", "description:"),
     ("section: \"## Plan\", fields", "section: Plan, fields"),
-    // Words that do not exist.
+    // Unknown words.
     ("    kind: queued", "    kind: queue"),
     ("    trigger: report", "    trigger: reported"),
     ("verdict: PASS", "verdict: pass"),

@@ -1,4 +1,4 @@
-//! What is called no difference is none: both workflows do the same.
+//! Workflows that compare as equal behave the same.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use super::{BASE, same};
 use crate::happenings::{Happening, anything, cause, config};
 use crate::kit::{World, load_clean};
 
-/// Two workflows that are said to behave alike, and what was done to the text.
+/// Two workflows that compare as equal, and the edit that separates their texts.
 struct Alike {
     what: String,
     old: Workflow,
@@ -39,8 +39,8 @@ static ALIKE: LazyLock<Vec<Alike>> = LazyLock::new(|| {
     all
 });
 
-/// Texts that differ in one line, load, and are said to be no difference. What is a difference must
-/// be one in both directions.
+/// Mutants of the text that differ in one line, load, and compare as equal. A reported change must
+/// be reported in both directions.
 fn mutants(source: &str) -> Vec<Alike> {
     let old = load_clean(source);
     let lines: Vec<&str> = source.lines().collect();
@@ -81,7 +81,7 @@ fn without_last_item(line: &str) -> String {
     format!("{before} {}", &item[end..])
 }
 
-/// What a person or an agent could notice of a task.
+/// Everything a user or an agent could observe about a task.
 fn seen(world: &World<'_>, alike: &Alike) -> Value {
     let task = &world.task;
     let fields = alike.old.fields.keys().map(|it| (it, task.value(it)));
@@ -108,7 +108,7 @@ fn seen(world: &World<'_>, alike: &Alike) -> Value {
     })
 }
 
-/// Leaves out names that are made up on the way, and line ends that say nothing.
+/// Drops generated names and insignificant line endings.
 fn plain(value: &mut Value) {
     match value {
         Value::Object(entries) => {
@@ -157,7 +157,8 @@ proptest! {
         };
         let (mut old, mut new) = (begin(&alike.old), begin(&alike.new));
         for happening in &history {
-            // States may stand in another order, and versions count events, which may be more.
+            // States may be listed in another order, and versions count events, so there may be
+            // more.
             if matches!(happening, Happening::HandEdit(..)) {
                 continue;
             }

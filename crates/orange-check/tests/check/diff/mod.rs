@@ -1,4 +1,4 @@
-//! What an edit of a workflow changes, sentence by sentence.
+//! What a workflow edit changes, sentence by sentence.
 
 mod laws;
 
@@ -14,10 +14,10 @@ pub(crate) const BASE: &str = include_str!("base.yml");
 
 const NOTHING: [String; 0] = [];
 
-/// What was done to the base, and the result.
+/// A description of the edit, and the edited workflow.
 pub(crate) type Edited = (&'static str, Workflow);
 
-/// The base after each edit of a file.
+/// The base after each edit in a file.
 fn edited(file: &'static str) -> Vec<Edited> {
     let edits = file.split("\n# ").skip(1).map(|edit| {
         let (what, pieces) = edit.split_once('\n').unwrap();
@@ -29,7 +29,7 @@ fn edited(file: &'static str) -> Vec<Edited> {
     edits.collect()
 }
 
-/// The base with some of its pieces replaced; `\n` stands for a line break.
+/// The base with some pieces replaced; `\n` stands for a line break.
 fn changed<'a>(pieces: impl IntoIterator<Item = (&'a str, &'a str)>) -> Workflow {
     let mut source = BASE.to_owned();
     for (from, to) in pieces {
@@ -42,7 +42,7 @@ fn changed<'a>(pieces: impl IntoIterator<Item = (&'a str, &'a str)>) -> Workflow
     loaded.workflow.unwrap()
 }
 
-/// Edits that change nothing.
+/// Edits that do not change behaviour.
 pub(crate) fn same() -> Vec<Edited> {
     edited(include_str!("same.txt"))
 }
@@ -119,7 +119,7 @@ fn only_the_lines_that_changed_are_listed() {
     );
     assert_eq!(lines("", "a"), [added("a")]);
     assert_eq!(lines("a\nb", ""), [removed("a"), removed("b")]);
-    // Texts that are too long have only their ends in common.
+    // For very long texts, only the common start and end are matched.
     let text = |shift: usize| {
         let lines: Vec<String> = (0..2000).map(|it| (it + shift).to_string()).collect();
         lines.join("\n")

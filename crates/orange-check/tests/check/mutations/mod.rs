@@ -18,14 +18,14 @@ const MISTAKES: [(&str, &str); 4] = [
 /// A workflow with a judge, a counter and a command, as a user would write it.
 const BASE: &str = include_str!("base.yml");
 
-/// Lines, how often they stand there, and what stands there instead.
+/// Lines to replace, how often they occur, and their replacement.
 struct Edit {
     old: Vec<&'static str>,
     times: usize,
     new: Vec<&'static str>,
 }
 
-/// A row of a table: `# title`, edits as a diff has them, `= what is wanted`, further edits.
+/// A row of a table: `# title`, edits in diff form, `= the expected finding`, further edits.
 struct Row {
     title: &'static str,
     edits: Vec<Edit>,
@@ -50,7 +50,7 @@ fn rows(table: &'static str) -> Vec<Row> {
     rows.collect()
 }
 
-/// Each begins after a line `@@`, which may say how often the old lines are there.
+/// Each edit begins after a line `@@`, which may say how often the old lines occur.
 fn edits(lines: &[&'static str]) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     for (index, line) in lines.iter().enumerate() {
@@ -107,7 +107,7 @@ fn listed(checked: &Checked) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Checks a text, lives every story, and gives back what was found.
+/// Checks a text, replays every story, and returns the findings.
 fn findings_of(source: &str) -> Checked {
     let workflow = load_clean(source);
     let checked = check(&workflow);
@@ -143,7 +143,7 @@ fn mistakes_in(name: &str) -> Vec<Row> {
     rows(table)
 }
 
-/// Two halves, because they take the longest and can be tried beside each other.
+/// Split in two halves because these tests take longest and can run in parallel.
 #[test]
 fn every_mistake_in_default_is_found_first_half() {
     let rows = mistakes_in("default");
@@ -182,7 +182,7 @@ fn what_does_no_harm_is_left_alone() {
     }
 }
 
-/// The workflow, the kind of finding, and its row.
+/// The workflow, the finding code, and the row.
 fn hints() -> impl Iterator<Item = (&'static str, &'static str, Row)> {
     rows(include_str!("hints.txt")).into_iter().map(|row| {
         let (workflow, code) = row.title.split_once(": ").unwrap();
@@ -190,7 +190,7 @@ fn hints() -> impl Iterator<Item = (&'static str, &'static str, Row)> {
     })
 }
 
-/// Following a hint to the letter makes a clean file.
+/// Following a hint literally produces a clean file.
 #[test]
 fn every_hint_leads_to_a_clean_file() {
     for (workflow, code, row) in hints() {
@@ -210,7 +210,7 @@ fn every_hint_leads_to_a_clean_file() {
     }
 }
 
-/// Kinds of findings that nobody can be told to mend: they are notes, or about the search.
+/// Findings without a fix to suggest: they are notes, or about the search.
 const WITHOUT_A_MISTAKE: [FindingCode; 3] = [
     FindingCode::AskerEnded,
     FindingCode::SettingIgnored,
@@ -238,7 +238,8 @@ fn every_kind_of_finding_has_a_mistake_and_a_hint_that_mends_it() {
     }
 }
 
-/// The tables name these in their rows; here a search for a code in the tests finds them.
+/// The tables name these codes in their rows; listing them here lets a search of the tests find
+/// them.
 #[test]
 fn mistakes_that_do_not_even_load_have_these_codes() {
     let tables = MISTAKES.map(|(_, table)| rows(table));
