@@ -1,12 +1,13 @@
-//! What the dashboard costs: its first frame, its slowest frames, its rest.
+//! Dashboard cost: the first frame, the slowest frames, and idle CPU.
 //!
-//! Run with `cargo bench -p orange --features crash-points --bench dashboard`; the feature lets the
-//! real program write down how long each frame took. `SESSIONS` says how many agents (100 when left
-//! out), each of which prints 20 lines a second, `SECONDS` how long is watched (60), `ROUNDS` how
-//! often it is started (15). A quick one: `SESSIONS=10 SECONDS=5 ROUNDS=3`.
+//! Run with `cargo bench -p orange --features crash-points --bench dashboard`; the feature makes
+//! the real program log how long each frame took. `SESSIONS` sets the number of agents [default:
+//! 100], each of which prints 20 lines a second, `SECONDS` how long to watch [default: 60],
+//! `ROUNDS` how often the dashboard is started [default: 15]. A quick run: `SESSIONS=10 SECONDS=5
+//! ROUNDS=3`.
 //!
-//! The limits: a first frame within 100 ms of 1,000 tasks and within 250 ms of 10,000; update and
-//! draw within 8 ms in 99 of 100 frames; 1 % of a core while nothing happens.
+//! The limits: the first frame within 100 ms for 1,000 tasks and within 250 ms for 10,000; update
+//! and draw within 8 ms in 99 of 100 frames; 1 % of a core while idle.
 
 #![expect(
     clippy::print_stdout,
@@ -32,16 +33,16 @@ use serde_json::Value;
 use crate::fleet::{Fleet, number, used};
 use crate::shown::Shown;
 
-/// How soon a first frame of so many tasks must be there.
+/// The time limit for the first frame, by number of tasks.
 const FIRST_FRAMES: [(usize, Duration); 2] = [
     (1_000, Duration::from_millis(100)),
     (10_000, Duration::from_millis(250)),
 ];
 
-/// How long 99 of 100 frames may take.
+/// The time limit for 99 of 100 frames.
 const FRAME: Duration = Duration::from_millis(8);
 
-/// How much of a core may be used while nothing happens, in percent.
+/// The CPU limit while idle, in percent of a core.
 const IDLE: f64 = 1.0;
 
 fn main() {
@@ -62,7 +63,7 @@ fn main() {
     assert!(missed.is_empty(), "{}", missed.join("; "));
 }
 
-/// An agent that prints 20 lines a second until it is to be quiet.
+/// An agent that prints 20 lines a second until the file `quiet` exists.
 fn print(quiet: &Path) {
     let mut count = 0;
     loop {
@@ -75,7 +76,7 @@ fn print(quiet: &Path) {
     }
 }
 
-/// A time that so many of a hundred stay within.
+/// The given percentile of the times.
 fn at(times: &[Duration], percent: usize) -> Duration {
     let mut times = times.to_vec();
     times.sort_unstable();
@@ -91,7 +92,7 @@ fn dashboard(fleet: &Fleet) -> Command {
     orange
 }
 
-/// How long it takes from the start of the program to a frame with every line of the list.
+/// The time from program start to a frame with every line of the list.
 fn first_frames(tasks: usize) -> Vec<Duration> {
     let fleet = Fleet::new(0, "/bin/sh", &["-c", "exit"]);
     fill(&fleet, tasks);
@@ -109,7 +110,7 @@ fn first_frames(tasks: usize) -> Vec<Duration> {
     rounds.collect()
 }
 
-/// One task by the real command, and as many like it as are wanted.
+/// Creates one task with the real command, and copies it as often as needed.
 fn fill(fleet: &Fleet, tasks: usize) {
     let mut create = dashboard(fleet);
     let summary = "Say in a sentence of an ordinary length what is to be done";
@@ -136,7 +137,7 @@ fn has(text: &str) -> impl Fn(&[String]) -> bool {
     move |lines| lines.iter().any(|line| line.contains(text))
 }
 
-/// Many agents that print, then the same in silence.
+/// Many agents that print, then the same agents while silent.
 fn busy_and_idle(missed: &mut Vec<String>) {
     let sessions = number("SESSIONS", 100);
     let time = Duration::from_secs(number("SECONDS", 60).try_into().unwrap());
@@ -161,7 +162,7 @@ fn busy_and_idle(missed: &mut Vec<String>) {
         keys.push(shown.press("?", "the help", has("half a page down")));
         let is_back = |lines: &[String]| !has("half a page down")(lines);
         keys.push(shown.press("q", "no help", is_back));
-        // Another agent is shown, one after the other.
+        // Select one agent after the other.
         shown.press("j", "another agent", has("of what an agent says"));
         thread::sleep(Duration::from_millis(300));
     }
@@ -203,7 +204,7 @@ fn busy_and_idle(missed: &mut Vec<String>) {
     fs::remove_file(quiet).unwrap();
 }
 
-/// How long each frame took that was written down.
+/// The logged duration of each frame.
 fn frames(fleet: &Fleet) -> Vec<Duration> {
     let written = fs::read_to_string(fleet.path("home/crash-points/frames")).unwrap();
     let micros = written.lines().filter_map(|line| {

@@ -1,10 +1,10 @@
-//! What commands take among 10, 1,000 and 10,000 tasks.
+//! How command times grow from 10 to 1,000 and 10,000 tasks.
 //!
 //! Run with `cargo bench -p orange --bench growth`. A command about one task may take 1.3 times as
-//! long among 10,000 as among 10, and a list of 1,000 ten milliseconds longer than one of 10. The
-//! homes are asked in turns, so that a noisy machine disturbs all alike. All tasks are queued: half
-//! of the table is about tasks whose start was not asked for, the other half about tasks that a limit
-//! holds back.
+//! long with 10,000 tasks as with 10, and a list of 1,000 may take ten milliseconds longer than one
+//! of 10. The bench alternates between the homes, so that a noisy machine affects all of them
+//! alike. All tasks are queued: half of the table is about tasks without a requested start, the
+//! other half about tasks that a limit holds back.
 
 #![expect(
     clippy::print_stdout,
@@ -26,7 +26,7 @@ const ROUNDS: usize = 21;
 const ONE_TASK_LIMIT: f64 = 1.3;
 const LIST_LIMIT: Duration = Duration::from_millis(10);
 
-/// Commands about one task; `BRANCH` is the branch of the task, `NEW` one that nothing has.
+/// Commands about one task; `BRANCH` is the task's branch, `NEW` an unused branch name.
 const COMMANDS: [(&str, &[&str]); 4] = [
     (
         "create",
@@ -93,13 +93,13 @@ fn timed(command: &mut Command) -> Duration {
     took
 }
 
-/// A home with so many tasks.
+/// A home with a given number of tasks.
 struct Home {
     root: TempDir,
 }
 
 impl Home {
-    /// One task by the real commands, and as many like it as are wanted.
+    /// Creates one task with the real commands, and copies it as often as needed.
     fn of(size: usize, starts_itself: bool) -> Home {
         let root = TempDir::new().unwrap();
         let home = Home { root };
@@ -159,8 +159,8 @@ impl Home {
     }
 }
 
-/// Copies the only task so many times, each with an id and a branch of its own. One of them has the
-/// only agent that may run.
+/// Copies the only task, giving each copy its own id and branch. One of them has the only agent
+/// that may run.
 fn more_of_it(copies: usize, starts_itself: bool) -> String {
     let starts = if starts_itself { "true" } else { "false" };
     let (id, branch) = ("printf('t%05d', n)", "printf('task/t%05d', n)");

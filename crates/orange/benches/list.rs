@@ -1,10 +1,10 @@
-//! `orange task list` and `--help` against the least such programs must do.
+//! `orange task list` and `--help` against minimal programs with the same output.
 //!
 //! Run with `cargo bench -p orange --bench list`. The list of ten thousand tasks may take twice as
 //! long as a program that selects the same rows and prints the same bytes (this one, started with
-//! `--select`), the help three times as long as a program that does nothing (`--nothing`). They are
-//! started in turns, so that a noisy machine disturbs all alike. What a list of live agents takes is
-//! told by `supervise`.
+//! `--select`), the help three times as long as a program that does nothing (`--nothing`). The
+//! bench alternates between them, so that a noisy machine affects all alike. `supervise` measures a
+//! list of live agents.
 
 #![expect(
     clippy::print_stdout,
@@ -62,7 +62,7 @@ fn main() {
     assert!(helping <= HELP_LIMIT, "the ratio {helping:.2} is over");
 }
 
-/// Selects what a list shows, and prints what it printed.
+/// Selects the rows that the list shows, and prints the list's recorded output.
 fn select(home: &Path) {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(home.join("orange.db"), flags).unwrap();
@@ -107,7 +107,7 @@ fn orange(root: &Path, arguments: &[&str]) -> Command {
     orange
 }
 
-/// One task by the real commands, and as many like it as are wanted.
+/// Creates one task with the real commands, and copies it as often as needed.
 fn prepare(root: &Path) {
     for folder in ["home/harnesses", "repo"] {
         fs::create_dir_all(root.join(folder)).unwrap();

@@ -1,10 +1,10 @@
-//! How long starting a task takes, against the bare commands.
+//! How long starting a task takes, compared with the bare commands.
 //!
-//! Run with `cargo bench -p orange --bench spawn`. Bare is `git fetch`, `git status`, `git switch`
-//! and `tmux new-session` in a worktree that is there. Ours is the same by `task spawn` on a warm
-//! pool: decided, recorded, checked out and started, with every check that keeps work from being
-//! lost. The goal is a ratio of 1.3. Below each total stands what it is made of, measured alone, and
-//! which programs were started, which does not depend on how busy the machine is.
+//! Run with `cargo bench -p orange --bench spawn`. Bare means `git fetch`, `git status`, `git
+//! switch` and `tmux new-session` in an existing worktree. Ours is the same through `task spawn` on
+//! a warm pool: decided, recorded, checked out and started, with every check that prevents lost
+//! work. The target is a ratio of 1.3. Below each total come its parts, measured separately, and
+//! the programs that were started, which do not depend on how busy the machine is.
 
 #![expect(
     clippy::print_stdout,
@@ -31,10 +31,10 @@ use orange_engine::role::Role;
 use orange_engine::task::Tuning;
 use tempfile::TempDir;
 
-/// How often each is measured; the middle one counts.
+/// How often each is measured; the median counts.
 const ROUNDS: usize = 15;
 
-/// How many files the repository has.
+/// The number of files in the repository.
 const FILES: usize = 2000;
 
 struct Bench {
@@ -66,7 +66,7 @@ impl Bench {
         assert!(command.status().unwrap().success(), "{words:?}");
     }
 
-    /// A repository with a remote, and a home with a pool of one.
+    /// A repository with a remote, and a home with a pool of one workspace.
     fn new() -> Bench {
         let bench = Bench {
             root: TempDir::with_prefix("o-bench-").unwrap(),
@@ -165,7 +165,7 @@ impl Bench {
         took
     }
 
-    /// The whole command, with the performer as a process of its own.
+    /// The whole command, with the performer as a separate process.
     fn program(&self) -> Duration {
         let task = self.create();
         let words = [env!("CARGO_BIN_EXE_orange"), "task", "spawn", task.as_str()];
@@ -176,7 +176,7 @@ impl Bench {
         took
     }
 
-    /// Git's part alone.
+    /// Only git's part.
     fn checkout(&self, number: usize) -> Duration {
         let task = TaskId::new(format!("t{number}"));
         let branch = BranchName::new(format!("checkout-{number}"));
@@ -210,7 +210,7 @@ impl Bench {
         took
     }
 
-    /// The pane alone.
+    /// Only the pane.
     fn pane(&self, number: usize) -> Duration {
         let tmux = Tmux::new(
             "tmux",
@@ -234,7 +234,7 @@ impl Bench {
         took
     }
 
-    /// This program doing nothing.
+    /// Starting this program without any work.
     fn nothing(&self) -> Duration {
         let begun = Instant::now();
         let root = self.root.path();
@@ -242,7 +242,8 @@ impl Bench {
         begun.elapsed()
     }
 
-    /// Which programs a start runs, by putting scripts before them that write down their calls.
+    /// The programs that a start runs, found by putting logging wrapper scripts first on the
+    /// `PATH`.
     fn calls(&self) -> Vec<String> {
         let log = self.path("calls").display().to_string();
         let task = self.create();
@@ -250,7 +251,7 @@ impl Bench {
         let scripts = ["git", "tmux"].map(|name| {
             let real = std::env::split_paths(&folders).map(|folder| folder.join(name));
             let real = real.into_iter().find(|it| it.is_file()).unwrap();
-            // The word that says what is done comes after options, of which tmux has more.
+            // The subcommand comes after the options, of which tmux has more.
             let word = if name == "git" { "$2" } else { "$6" };
             let script = format!(
                 "#!/bin/sh\necho {name} {word} >>{log}\nexec {} \"$@\"\n",
@@ -289,7 +290,7 @@ fn middle(mut times: Vec<Duration>) -> f64 {
 fn main() {
     let bench = Bench::new();
     let mut rows: [Vec<Duration>; 6] = std::array::from_fn(|_| Vec::new());
-    // The first round makes the worktrees and the tmux servers, and does not count.
+    // The first round creates the worktrees and the tmux servers, and does not count.
     for number in 0..=ROUNDS {
         let times = [
             bench.bare(number),

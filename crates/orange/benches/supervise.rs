@@ -1,8 +1,8 @@
-//! What watching costs: a supervisor over many idle agents, against bare tmux.
+//! The cost of a supervisor over many idle agents, against bare tmux.
 //!
-//! Run with `cargo bench -p orange --bench supervise`; `SESSIONS` says how many agents (100 when
-//! left out), `SECONDS` how long is watched (60). The limits are 1 % of a core for 100 agents and
-//! 5 % for 1,000, 100 MB, and 1.5 times a bare listing for one look at the server.
+//! Run with `cargo bench -p orange --bench supervise`; `SESSIONS` sets the number of agents
+//! [default: 100], `SECONDS` how long to watch [default: 60]. The limits are 1 % of a core for 100
+//! agents and 5 % for 1,000, 100 MB, and 1.5 times a bare listing for one poll of the server.
 
 #![expect(
     clippy::print_stdout,
@@ -25,7 +25,7 @@ use orange_effects::tmux::Heard;
 
 use crate::fleet::{Fleet, number, used};
 
-/// How often a look is measured; the middle one counts.
+/// How often a poll is measured; the median counts.
 const LOOKS: usize = 51;
 
 struct Bench {
@@ -34,7 +34,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Starts the supervisor and lets it settle; its number.
+    /// Starts the supervisor, lets it settle, and returns its pid.
     fn serve(&mut self) -> u32 {
         let mut serve = Command::new(env!("CARGO_BIN_EXE_orange"));
         serve.arg("serve").env_clear();
@@ -48,7 +48,7 @@ impl Bench {
         pid
     }
 
-    /// One look over the lasting client, as the supervisor does it.
+    /// One poll over the long-lived control client, as the supervisor does it.
     fn look(&self) -> Duration {
         let (sender, heard) = channel();
         let control = self.fleet.driver().views.control(move |it| {
@@ -71,7 +71,7 @@ impl Bench {
         middle(times)
     }
 
-    /// A bare `list-panes -a` over such a client, read to its end.
+    /// A bare `list-panes -a` over such a client, read to the end.
     fn bare(&self) -> Duration {
         let client = ["-N", "-C", "attach-session", "-f", "no-output,ignore-size"];
         let mut client = self.fleet.tmux(&client);
@@ -79,7 +79,7 @@ impl Bench {
         let mut client = client.spawn().unwrap();
         let mut input = client.stdin.take().unwrap();
         let mut lines = BufReader::new(client.stdout.take().unwrap()).lines();
-        // What is said about attaching comes first.
+        // Output about attaching comes first.
         writeln!(input, "display-message -p begin").unwrap();
         assert!(lines.any(|line| line.unwrap() == "begin"));
         assert!(lines.any(|line| line.unwrap().starts_with("%end")));
@@ -95,7 +95,7 @@ impl Bench {
         middle(times)
     }
 
-    /// `orange task list`, which looks at every agent.
+    /// `orange task list`, which checks every agent.
     fn list(&self) -> Duration {
         let listed = (0..5).map(|_| {
             let mut list = Command::new(env!("CARGO_BIN_EXE_orange"));
@@ -124,7 +124,7 @@ fn middle(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Megabytes that a process holds.
+/// Resident memory of a process, in megabytes.
 fn held(pid: u32) -> f64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));

@@ -1,10 +1,10 @@
-//! `orange task update --status …` against the least such a program must do.
+//! `orange task update --status …` against a minimal program.
 //!
 //! Run with `cargo bench -p orange --bench update`; it fails when the ratio of the medians is over
 //! 2. The minimal program is this one, started with `--minimal`: one transaction of the same rows,
-//! one line of history, the import and TASK.md exchanged, each made durable by the same calls in
-//! the same order, and the same bytes printed. Both are started in turns, so that a noisy machine
-//! disturbs both alike.
+//! one line of history, the import and TASK.md replaced, each made durable by the same calls in the
+//! same order, and the same bytes printed. The bench alternates between both, so that a noisy
+//! machine affects both alike.
 
 #![expect(
     clippy::print_stdout,
@@ -97,7 +97,7 @@ fn orange(root: &Path, arguments: &[&str]) -> Command {
     orange
 }
 
-/// A task that can go to and fro, and what an update of it prints.
+/// A task that can move back and forth, and the output of an update.
 fn prepare(root: &Path) -> (String, Vec<u8>) {
     for folder in ["home/workflows", "home/harnesses", "repo"] {
         fs::create_dir_all(root.join(folder)).unwrap();
@@ -141,7 +141,7 @@ fn prepare(root: &Path) -> (String, Vec<u8>) {
     (task, printed)
 }
 
-/// The files that the minimal program works on: of the same sizes as the real ones.
+/// The files the minimal program works on, of the same sizes as the real ones.
 fn prepare_minimal(root: &Path, task: &str, printed: &[u8]) -> std::path::PathBuf {
     let folder = root.join("minimal");
     fs::create_dir(&folder).unwrap();
@@ -156,7 +156,7 @@ fn prepare_minimal(root: &Path, task: &str, printed: &[u8]) -> std::path::PathBu
     folder
 }
 
-/// What an update cannot do without.
+/// The minimum that an update has to do.
 fn minimal(folder: &Path) {
     let at = |name: &str| folder.join(name);
     let mut text = String::new();

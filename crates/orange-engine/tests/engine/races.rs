@@ -338,7 +338,7 @@ fn no_agent_overtakes_a_merge() {
         shown(&world.verb(Role::Worker, Verb::Stuck)),
         "refused merging"
     );
-    // The status that an exit rule leads to cancels it and reports that.
+    // A status change by an exit rule calls off the merge and reports that.
     world.set("crash_count", 1);
     world.ends(&Role::Worker, Evidence::Exit { code: 1 });
     assert_eq!(world.task.status, status("stuck"));

@@ -1,4 +1,4 @@
-//! Many agents of a home of their own, for what watches them.
+//! Many agents in their own home, for benches that watch them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,16 +14,16 @@ use orange_engine::role::Role;
 use orange_engine::task::{Queueing, Tuning};
 use tempfile::TempDir;
 
-/// How many ticks of processor time a second has.
+/// Clock ticks of processor time per second.
 const TICKS: f64 = 100.0;
 
-/// Agents that run until this goes.
+/// Agents that run until this is dropped.
 pub struct Fleet {
     root: TempDir,
 }
 
 impl Fleet {
-    /// So many agents, each this program with these arguments.
+    /// `sessions` agents, each running `program` with these arguments.
     pub fn new(sessions: usize, program: &str, arguments: &[&str]) -> Fleet {
         let fleet = Fleet {
             root: TempDir::with_prefix("o-bench-").unwrap(),
@@ -117,7 +117,7 @@ impl Fleet {
         tmux
     }
 
-    /// One `capture-pane` process for each session, as others do it every second.
+    /// Runs one `capture-pane` process per session, as other tools do every second.
     pub fn captures(&self) -> Duration {
         let mut panes = self.tmux(&["list-panes", "-a", "-F", "#{pane_id}"]);
         let panes = String::from_utf8(panes.output().unwrap().stdout).unwrap();
@@ -136,7 +136,7 @@ impl Drop for Fleet {
     }
 }
 
-/// Seconds of processor time that a process has used, and those it has waited for.
+/// Seconds of processor time used by a process and by the children it has waited for.
 pub fn used(pid: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let rest = stat.rsplit(')').next().unwrap();
@@ -147,7 +147,7 @@ pub fn used(pid: u32) -> f64 {
     fields[11..15].iter().sum::<f64>() / TICKS
 }
 
-/// A number that the environment may ask for.
+/// A number from the environment, or the default.
 pub fn number(name: &str, usual: usize) -> usize {
     std::env::var(name).map_or(usual, |text| text.parse().unwrap())
 }

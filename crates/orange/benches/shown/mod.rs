@@ -1,4 +1,4 @@
-//! The real dashboard in a terminal of its own.
+//! Runs the real dashboard in its own terminal.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// How long anything may take before the bench gives up.
+/// How long a step may take before the bench fails.
 const LONGEST: Duration = Duration::from_mins(2);
 
-/// A dashboard that is being looked at.
+/// A running dashboard.
 pub struct Shown {
     child: Child,
     keys: File,
@@ -23,7 +23,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Starts it in a terminal of so many columns and lines.
+    /// Starts it in a terminal of this size.
     pub fn start(mut orange: Command, columns: u16, lines: u16) -> Shown {
         let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC);
         let terminal = terminal.unwrap();
@@ -47,7 +47,7 @@ impl Shown {
         let (sender, written) = channel();
         let begun = Instant::now();
         let child = orange.spawn().unwrap();
-        // The command holds the other end of the terminal, which must close with the program.
+        // The command holds the other end of the terminal, which must close when the program exits.
         drop(orange);
         thread::spawn(move || {
             let mut bytes = [0; 1 << 14];
@@ -68,12 +68,11 @@ impl Shown {
         self.child.id()
     }
 
-    /// When it was started.
     pub fn begun(&self) -> Instant {
         self.begun
     }
 
-    /// Waits until the screen is as wanted; when that was.
+    /// Waits until the screen is as wanted; returns when that was.
     pub fn wait_for(&mut self, what: &str, is_wanted: impl Fn(&[String]) -> bool) -> Instant {
         let mut last = Instant::now();
         let deadline = last + LONGEST;
@@ -93,7 +92,7 @@ impl Shown {
         }
     }
 
-    /// Presses keys, and waits until the screen is as wanted; how long that took.
+    /// Presses keys and waits until the screen is as wanted; returns how long that took.
     pub fn press(
         &mut self,
         keys: &str,
@@ -114,11 +113,11 @@ impl Drop for Shown {
     }
 }
 
-/// What a terminal makes of what is written: as much as a dashboard needs of one.
+/// A minimal terminal emulator: just enough for a dashboard.
 struct Grid {
     cells: Vec<Vec<char>>,
     at: (usize, usize),
-    /// What has not become a letter or an order yet.
+    /// Bytes that are not a complete character or escape sequence yet.
     rest: Vec<u8>,
 }
 
@@ -139,7 +138,7 @@ impl Grid {
     fn write(&mut self, bytes: &[u8]) {
         self.rest.extend(bytes);
         let text = String::from_utf8_lossy(&self.rest).into_owned();
-        // A letter or an order may come in two halves.
+        // A character or an escape sequence may arrive in two halves.
         let whole = match std::str::from_utf8(&self.rest) {
             Ok(_) => text.len(),
             Err(error) => error.valid_up_to(),

@@ -1,12 +1,11 @@
-//! The agents under test: their programs, and their first dialogs answered.
+//! The agents under test: their programs, with first-run questions answered.
 //!
-//! A person has gone through each agent's first dialogs by hand. Here the answers are written
-//! down beforehand, in the agent's own files, and with them where the model is.
+//! A user answers each agent's first-run questions by hand. Here the answers are written in advance
+//! into the agent's own files, together with the model's address.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An agent that is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
     Claude,
@@ -18,7 +17,7 @@ pub enum Agent {
 
 const VERSIONS: &str = include_str!("../../../../harnesses/versions.toml");
 
-/// A key that only the scripted model takes.
+/// A key that only the scripted model accepts.
 pub const KEY: &str = "sk-scripted-000000000000000000000000";
 
 impl Agent {
@@ -32,13 +31,13 @@ impl Agent {
         }
     }
 
-    /// What makes what is not written by hand: a database, because of two agents that make it at the
-    /// same moment one waits for ever.
+    /// A command that creates what `settle` does not write: a database, because when two agents
+    /// create it at the same moment, one of them hangs.
     pub fn first_start(self) -> Option<&'static [&'static str]> {
         (self == Agent::Opencode).then_some(&["opencode", "session", "list"])
     }
 
-    /// Writes what a person's first session with the agent would have left.
+    /// Writes the files that a user's first session with the agent would have left.
     pub fn settle(self, home: &Path, port: u16, repository: &Path) {
         let repository = repository.display();
         let base = format!("http://127.0.0.1:{port}/v1");
@@ -76,7 +75,7 @@ impl Agent {
                 r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#,
             ),
             Agent::Opencode => {
-                // With a plugin it waits until what plugins are made with is there.
+                // With a plugin, it waits until the plugin's dependencies are installed.
                 let plugin = r#""dependencies":{"@opencode-ai/plugin":"*"}"#;
                 let lock = format!(r#"{{"packages":{{"":{{{plugin}}}}}}}"#);
                 write(".config/opencode/package.json", &format!("{{{plugin}}}"));
@@ -105,7 +104,7 @@ impl Agent {
     }
 }
 
-/// What a person sets so that the agents talk to the model and to nobody else.
+/// The variables a user sets so that agents talk only to the model.
 pub fn variables(port: u16) -> Vec<(&'static str, String)> {
     let base = format!("http://127.0.0.1:{port}");
     vec![
@@ -115,20 +114,20 @@ pub fn variables(port: u16) -> Vec<(&'static str, String)> {
         ("GEMINI_API_KEY", KEY.to_owned()),
         ("GOOGLE_GEMINI_BASE_URL", base),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-        // It tries again for minutes; here nothing becomes better by that.
+        // It retries for minutes, which cannot help here.
         ("CLAUDE_CODE_MAX_RETRIES", "1".to_owned()),
         ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
         ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
         ("PI_OFFLINE", "1".to_owned()),
-        // Some wait for seconds for an answer from outside; a closed door is quicker.
+        // Some wait seconds for an answer from outside; a refused connection is faster.
         ("HTTPS_PROXY", "http://127.0.0.1:9".to_owned()),
         ("NO_PROXY", "127.0.0.1".to_owned()),
-        // As root, claude wants to know that it is shut in; here it is.
+        // As root, claude requires a sandbox; here it runs in one.
         ("IS_SANDBOX", "1".to_owned()),
     ]
 }
 
-/// Where `.ci/agents` puts them.
+/// Where `.ci/agents` installs them.
 pub fn prefix() -> PathBuf {
     let own = std::env::var_os("ORANGE_AGENTS").map(PathBuf::from);
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -137,7 +136,7 @@ pub fn prefix() -> PathBuf {
         .unwrap()
 }
 
-/// The folders of these agents' programs for the `PATH`, or which of them is missing.
+/// The program folders of these agents for the `PATH`, or which agent is missing.
 pub fn installed(prefix: &Path, agents: &[Agent]) -> Result<Vec<PathBuf>, String> {
     let names = agents.iter().map(|agent| agent.name());
     let mut folders = Vec::new();
@@ -152,7 +151,7 @@ pub fn installed(prefix: &Path, agents: &[Agent]) -> Result<Vec<PathBuf>, String
     Ok(folders)
 }
 
-/// The package and version that is tested.
+/// The package and version under test.
 pub fn pinned(name: &str) -> &'static str {
     let mut lines = VERSIONS.lines();
     let found = lines.find_map(|line| {

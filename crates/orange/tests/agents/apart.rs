@@ -1,7 +1,7 @@
-//! Runs a test in a namespace that has nothing but loopback.
+//! Runs a test in a namespace that has only loopback.
 //!
-//! The test starts itself again behind `unshare`, with an empty environment. Everything that it
-//! starts there, however it detaches itself, ends with the namespace of processes.
+//! The test restarts itself under `unshare`, with an empty environment. Every process it starts
+//! there ends with the PID namespace, even if it detaches.
 
 use std::fs;
 use std::io::Read as _;
@@ -14,19 +14,19 @@ use orange_config::clock::Deadline;
 use crate::agent::{Agent, installed, prefix};
 use crate::report;
 
-/// Says that this process is the one inside.
+/// Set in the process inside the namespace.
 const INSIDE: &str = "ORANGE_TEST_IS_APART";
 
-/// What the tester has at home and in the environment, and no agent may ever tell.
+/// A marker in the tester's home and environment that no agent may ever reveal.
 pub const CANARY: &str = "canary-6e1f0c";
 
-/// How long one test may take; a loaded machine is slow.
+/// The time limit for one test; a loaded machine is slow.
 const LONGEST: Duration = Duration::from_mins(8);
 
-/// How much longer whoever waits for it waits, so that it can say itself what was missing.
+/// How much longer the outer process waits, so that the test itself can report what was missing.
 const GRACE: Duration = Duration::from_mins(1);
 
-/// Runs `body` apart. `name` is the test's own, by which it is started again.
+/// Runs `body` in isolation. `name` is the test's own name, used to start it again.
 ///
 /// On a developer's machine a test whose agents are not installed is skipped and says so; in CI it
 /// fails.
@@ -34,7 +34,7 @@ pub fn apart(name: &str, agents: &[Agent], body: impl FnOnce()) {
     apart_for(LONGEST, name, agents, body);
 }
 
-/// The same for a test that may take another while.
+/// The same with a different time limit.
 pub fn apart_for(longest: Duration, name: &str, agents: &[Agent], body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return body();
@@ -47,7 +47,8 @@ pub fn apart_for(longest: Duration, name: &str, agents: &[Agent], body: impl FnO
         return;
     }
     let home = tempfile::tempdir().unwrap();
-    // What ends with the namespace may write to the last, so that its files go after that.
+    // Processes that end with the namespace may write until then, so their files are removed
+    // afterwards.
     let files = tempfile::tempdir().unwrap();
     fs::write(home.path().join("canary.txt"), CANARY).unwrap();
     let mut unshare = Command::new("unshare");

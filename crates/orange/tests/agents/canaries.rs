@@ -1,4 +1,4 @@
-//! The canaries sing: what would give them away is noticed.
+//! Canaries work: a leak would be noticed.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
@@ -21,7 +21,7 @@ fn what_tries_to_leave_is_turned_back_and_counted() {
     let name = "canaries::what_tries_to_leave_is_turned_back_and_counted";
     apart(name, &[], || {
         let before = turned_back();
-        // An address that is kept for examples.
+        // An address reserved for documentation.
         let outside = SocketAddr::from(([192, 0, 2, 1], 80));
         let tried = TcpStream::connect_timeout(&outside, Duration::from_secs(5));
         assert!(tried.is_err(), "there is a way out");

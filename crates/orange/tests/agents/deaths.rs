@@ -1,4 +1,4 @@
-//! An agent that is killed in its turn comes back.
+//! An agent killed during its turn comes back.
 
 use std::fs;
 use std::process::Command;
@@ -16,7 +16,7 @@ slow 300
 run echo this is never run
 ";
 
-/// It comes back with reduced permissions, and is asked nothing.
+/// It comes back with reduced permissions, and must not ask for approval.
 const GO_ON: &str = r"
 write greet.sh echo Bonjour\n
 run git add greet.sh
@@ -33,7 +33,7 @@ edit TASK.md DONE: greet.sh says Bonjour => DONE: greet.sh says Bonjour\n\n## Re
 run orange task update --status reviewing
 ";
 
-/// Kills the worker while the model answers, and brings it back; it remembers what was said.
+/// Kills the worker while the model answers, and respawns it; it remembers the conversation.
 fn die(agent: Agent) {
     let stage = Stage::new(&[agent]);
     stage.script("greet", "worker-1", PLAN);
@@ -41,7 +41,7 @@ fn die(agent: Agent) {
     stage.script("greet", "reviewer-1", PASS);
     let id = stage.create("greet", &["--harness", agent.name()]);
     stage.wait_for_step(&id, "worker", 1, 2);
-    // Some are a program within another one, which would go on without it.
+    // Some agents run as a child of a wrapper process, which would survive without this.
     let agent_processes = running().into_keys().map(|pid| pid.to_string());
     let killed = Command::new("kill")
         .arg("-9")
@@ -65,7 +65,7 @@ fn die(agent: Agent) {
     stage.leave(&format!("{} killed in its turn", agent.name()));
 }
 
-/// What an agent with reduced permissions is started with; one has none to reduce.
+/// The argument for reduced permissions; one agent has no permissions to reduce.
 fn reduced(agent: Agent) -> &'static str {
     match agent {
         Agent::Claude => "--permission-mode=acceptEdits",
@@ -76,8 +76,8 @@ fn reduced(agent: Agent) -> &'static str {
     }
 }
 
-/// The one that came back is where the first one was, with its variables, and may do what its
-/// workflow lets it do.
+/// The respawned worker runs where the first one ran, with its variables and the permissions its
+/// workflow grants.
 fn comes_back_as_it_was(stage: &Stage, id: &TaskId, agent: Agent) {
     let runs = stage.store().runs(id).unwrap();
     let mut workers = runs.iter().filter(|it| it.role.as_str() == "worker");
@@ -94,7 +94,7 @@ fn comes_back_as_it_was(stage: &Stage, id: &TaskId, agent: Agent) {
         (is_it && at == first_setup.directory).then_some(environ)
     });
     let environ = found.unwrap_or_else(|| panic!("{:?}", running()));
-    // Some give their process another title, so that what it was started with is looked up.
+    // Some agents change their process title, so look at the arguments they were started with.
     let started_with = setup.argv.join("\0") + &environ;
     let reduced = reduced(agent);
     assert!(started_with.contains(reduced), "{reduced}\n{started_with}");

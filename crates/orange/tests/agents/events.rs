@@ -1,4 +1,4 @@
-//! What agents tell of themselves, by their own hooks and plugins.
+//! Events that agents report through their own hooks and plugins.
 
 use std::fs;
 use std::path::Path;
@@ -16,13 +16,13 @@ use crate::stage::{SOON, Stage};
 
 const WORK: &str = "run echo Bonjour > greet.txt\nsay I am done.\n";
 
-/// No level but `full` lets an agent do this unasked.
+/// No level except `full` lets an agent do this without asking.
 const PUSH: &str = "run git push\nsay I am done.\n";
 
-/// How long it may take until a person sees that an agent waits for them.
+/// How long it may take until the user sees that an agent is waiting.
 const SEES: Duration = Duration::from_secs(3);
 
-/// What the worker of a task told, oldest first.
+/// The events that a task's worker reported, oldest first.
 pub fn told(stage: &Stage, id: &TaskId) -> Vec<AgentEvent> {
     let runs = stage.store().runs(id).unwrap();
     let run = runs.last().unwrap();
@@ -30,7 +30,7 @@ pub fn told(stage: &Stage, id: &TaskId) -> Vec<AgentEvent> {
     latest_agent_events(&folder.join("runs").join(run.id.as_str())).unwrap()
 }
 
-/// Waits until the worker of a task tells this.
+/// Waits until a task's worker reports this event.
 pub fn wait_for_event(stage: &Stage, id: &TaskId, kind: AgentEventKind) -> Vec<AgentEvent> {
     let has = || told(stage, id).iter().any(|it| it.kind == kind);
     let held = Deadline::after(SOON).wait_for(has);
@@ -83,7 +83,7 @@ fn tell(agent: Agent) {
     let shown = stage.orange(&["task", "show", "greet", "--json"]);
     let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
     assert_eq!(shown["activities"][0]["doing"], "idle", "{shown}");
-    // The person's own settings are as they were; codex alone notes in them what it has shown.
+    // The user's own settings are unchanged; only codex notes in them what it has shown.
     for (file, before) in settings.iter().zip(before) {
         let after = own(file);
         let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());

@@ -12,7 +12,7 @@ use crate::stage::Stage;
 
 const TASKS: usize = 20;
 
-/// How long all of them may take together; alone on two cores it is a few minutes.
+/// The time limit for all of them; alone on two cores they take a few minutes.
 const LONGEST: Duration = Duration::from_mins(18);
 
 const AGENTS: [Agent; 5] = [
@@ -55,7 +55,7 @@ fn sail() {
     }
     let status = |id: &TaskId| stage.store().require(id).unwrap().task.status;
     let all_done = Deadline::after(LONGEST).wait_for(|| {
-        // The person merges whatever is ready.
+        // The user merges whatever is ready.
         for (branch, id) in &tasks {
             if status(id).as_str() == "reviewing" {
                 let _next_time =
@@ -73,7 +73,7 @@ fn sail() {
         slow.map_or_else(String::new, |id| stage.told(id))
     );
     for id in tasks.values() {
-        // One that found no workspace at first has been back in the queue.
+        // A task that found no workspace at first has been back in the queue.
         let way = stage.way(id);
         let last = way.iter().rposition(|status| status == "planning").unwrap();
         assert_eq!(

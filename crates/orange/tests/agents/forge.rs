@@ -1,7 +1,7 @@
 //! A reviewer posts nothing to a forge, whatever its model says.
 //!
-//! The programs of the forges are canaries that write down who ran them. That they would be run is
-//! shown by the worker, where it may.
+//! The forge programs are canaries that record which process ran them. The worker, where it may run
+//! them, shows that they would be run.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -32,7 +32,7 @@ edit TASK.md DONE: greet.sh says Bonjour => DONE: greet.sh says Bonjour\n\n## Re
 run orange task update --status reviewing
 ";
 
-/// Who may run the program of a forge.
+/// Which roles may run a forge program.
 #[derive(Clone, Copy)]
 struct May {
     worker: bool,
@@ -44,7 +44,7 @@ const WORKER: May = May {
     reviewer: false,
 };
 
-/// The rules of codex hold in the whole worktree, whatever else is permitted.
+/// Codex applies its rules to the whole worktree, whatever else is permitted.
 const NOBODY: May = May {
     worker: false,
     reviewer: false,
@@ -56,8 +56,8 @@ const BOTH: May = May {
     reviewer: true,
 };
 
-/// The reviewer is told to post four times; it is refused, asks nobody, and goes on. Who may post
-/// at all is said for each agent.
+/// The model tells the reviewer to post four times; the reviewer is refused, asks no one, and
+/// continues. `may` says which roles of this agent can post at all.
 fn judge(agent: Agent, may: May) {
     let stage = Stage::new(&[agent]);
     let posted = stage.path("posted");
@@ -96,7 +96,7 @@ fn judge(agent: Agent, may: May) {
     let asked = asked.map(|it| it["answer"].to_string());
     let asked = asked.filter(|it| it.contains("from-the-reviewer"));
     assert_eq!(asked.count(), 4, "the model told it to: {told}");
-    // The canary sings for whoever runs it.
+    // The canary records any caller.
     let sung = Command::new(stage.path("bin/gh"))
         .arg("by-the-test")
         .status();

@@ -1,4 +1,4 @@
-//! Headless runs: the report decides, and what is printed is read.
+//! Headless runs: the report decides, and the output is parsed.
 
 use orange_config::clock::{self, Deadline};
 use orange_engine::names::TaskId;
@@ -26,7 +26,7 @@ fn results(stage: &Stage, id: &TaskId) -> Vec<Value> {
     shown["results"].as_array().unwrap().clone()
 }
 
-/// Everything is read that each prints when all went well.
+/// Everything that an agent prints after a successful run is parsed.
 fn check_good(stage: &Stage, id: &TaskId, result: &Value) {
     let told = || format!("{result}\n{}", stage.told(id));
     assert_eq!(result["status"], "succeeded", "{}", told());
@@ -46,7 +46,7 @@ fn check_good(stage: &Stage, id: &TaskId, result: &Value) {
     );
 }
 
-/// It works, commits and reports by its own tools, and ends.
+/// It works, commits and reports with its own tools, and exits.
 fn greet(agent: Agent) {
     let stage = Stage::served(agent);
     stage.script("greet", "worker-1", WORK);
@@ -68,7 +68,7 @@ fn parked(stage: &Stage) -> Vec<Parking> {
     stage.store().parked(clock::now()).unwrap()
 }
 
-/// It runs out in its turn, and later goes on in the conversation that it printed.
+/// It runs out of quota during its turn, and later resumes the conversation that it printed.
 fn run_out(agent: Agent) {
     let stage = Stage::served(agent);
     stage.script("greet", "worker-1", QUOTA);
@@ -82,7 +82,8 @@ fn run_out(agent: Agent) {
     assert!(gone, "it was to be ended: {:?}", running());
     let first = results(&stage, &id).remove(0);
     if agent == Agent::Opencode {
-        // It tries again for ever; its plugin told, and it was ended before it could print that.
+        // It retries endlessly; its plugin reported that, and it was killed before it could print
+        // it.
         assert_eq!(first["status"], "unclear", "{first}");
     } else {
         assert_eq!(first["status"], "failed", "{first}");

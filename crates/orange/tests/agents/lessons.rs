@@ -1,4 +1,4 @@
-//! What went wrong for others, with the real agents.
+//! Other tools' failures, tried with the real agents.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use crate::agent::Agent;
 use crate::apart::apart;
 use crate::stage::{Stage, running};
 
-/// What one agent says to what it starts, of which no other may hear.
+/// Variables that one agent sets for its child processes and that no other agent may see.
 const NESTED: [&str; 8] = [
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -19,10 +19,10 @@ const NESTED: [&str; 8] = [
     "AI_AGENT",
 ];
 
-/// What such a variable holds, if it comes from another.
+/// The value of such a variable when it comes from another agent.
 const NOISE: &str = "noise-of-another-agent";
 
-/// A prompt that begins like a flag is a prompt, and what is around the agent stays outside.
+/// A prompt that begins like a flag stays a prompt, and the agent does not see outer variables.
 fn begin(agent: Agent) {
     let stage = Stage::with(&[agent], &NESTED.map(|name| (name, NOISE)));
     stage.make_careful();
@@ -59,7 +59,7 @@ fn begin(agent: Agent) {
     stage.leave(&format!("{} with an odd prompt", agent.name()));
 }
 
-/// Two that begin in the same moment each go on with their own conversation.
+/// Two agents that start at the same moment each resume their own conversation.
 fn resume(agent: Agent) {
     let stage = Stage::new(&[agent]);
     let branches = ["one", "two"];
@@ -121,7 +121,7 @@ macro_rules! lessons {
     };
 }
 
-// With reduced permissions, so that the lists of what is allowed stand before the prompt.
+// With reduced permissions, so that the allow lists come before the prompt.
 lessons! { begin:
     lessons_27_and_29_claude_reads_its_prompt_and_nothing_around_it: Claude;
     lessons_27_and_29_codex_reads_its_prompt_and_nothing_around_it: Codex;

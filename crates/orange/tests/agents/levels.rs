@@ -1,7 +1,7 @@
-//! At every level that is offered, `orange` is run unasked.
+//! At every permission level, an agent runs `orange` without asking.
 //!
-//! The stories show it for a worker with all permissions and for a reviewer. Here a worker with
-//! reduced ones commits and hands off; a single question would keep the task where it is.
+//! The stories show this for a worker with all permissions and for a reviewer. Here a worker with
+//! reduced permissions commits and hands off; a single question would block the task.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Agents that cannot go on: no quota, no login, no start.
+//! Agents that cannot continue: no quota, no login, no start.
 
 use std::fs::{self, File};
 use std::time::Duration;
@@ -16,7 +16,7 @@ const KEY: &str = "run echo begun > begun.txt\nkey\nrun echo this is never run\n
 
 const GO_ON: &str = "say I went on.\n";
 
-/// How long nobody may be started on a harness that is parked.
+/// How long no agent may be started on a parked harness.
 const QUIET: Duration = Duration::from_secs(6);
 
 fn parked(stage: &Stage) -> Vec<Parking> {
@@ -29,7 +29,7 @@ fn starts(stage: &Stage, id: &TaskId) -> usize {
     runs.iter().filter(|run| run.place.is_some()).count()
 }
 
-/// It runs out in its turn; nobody else is started, and then it goes on where it was.
+/// It runs out during its turn; no other agent is started, and later it resumes where it was.
 fn run_out(agent: Agent, script: &str, reason: Reason) {
     let stage = Stage::served(agent);
     stage.script("any", "worker-1", script);
@@ -54,7 +54,7 @@ fn run_out(agent: Agent, script: &str, reason: Reason) {
     let list = String::from_utf8(list.stdout).unwrap();
     assert!(list.contains("parked"), "{list}");
 
-    // What it was told and did is still known when it comes back.
+    // When it comes back, it still knows its instructions and its work so far.
     stage.script("two", "worker-1", "say Nothing to do.");
     stage.orange(&["harness", "unpark", agent.name()]);
     stage.wait_for_step(&id, "resumed", 1, 0);
@@ -98,7 +98,8 @@ limits! { KEY, Login:
     pi_that_is_not_logged_in_is_parked: Pi;
 }
 
-/// What is not recognised: it offers another model in a dialog, and no hook and no transcript tells.
+/// Not recognised: the agent offers another model in a dialog, and no hook or transcript reports
+/// it.
 #[test]
 fn gemini_without_quota_asks_in_its_terminal_alone() {
     let name = "limits::gemini_without_quota_asks_in_its_terminal_alone";
@@ -116,14 +117,14 @@ fn gemini_without_quota_asks_in_its_terminal_alone() {
     });
 }
 
-/// What cannot be mended from outside: of two that make its database at the same moment, one finds
-/// a table that it was about to make, and waits for ever. Here the table is there beforehand.
+/// Not fixable from outside: when two of them create the database at the same moment, one finds a
+/// table that it was about to create, and hangs. Here the table exists beforehand.
 #[test]
 fn opencode_that_hangs_at_its_start_is_shown_as_silent() {
     let name = "limits::opencode_that_hangs_at_its_start_is_shown_as_silent";
     apart(name, &[Agent::Opencode], || {
         let stage = Stage::new(&[Agent::Opencode]);
-        // What one takes to begin that does not hang.
+        // How long a start takes that does not hang.
         stage.script("any", "worker-1", "say Done.\n");
         let options = ["--workflow", "minimal", "--harness", "opencode"];
         let watch = Stopwatch::start();

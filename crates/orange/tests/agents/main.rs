@@ -1,7 +1,7 @@
 //! The real agents, in pinned versions, with a scripted model.
 //!
-//! Each test lives in a namespace that has nothing but loopback, with an empty environment and a
-//! home of its own; see `apart`. `.ci/agents` installs the agents.
+//! Each test runs in a namespace that has only loopback, with an empty environment and its own
+//! home; see `apart`. `.ci/agents` installs the agents.
 #![expect(
     clippy::disallowed_methods,
     reason = "these tests start programs around the ones under test"

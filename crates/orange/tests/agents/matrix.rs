@@ -1,7 +1,7 @@
-//! The page that says what is shown for which agent.
+//! The page that lists what is tested for which agent.
 //!
-//! Each cell names the test that shows it, or says why there is none. The page is made from what
-//! those tests showed: `results.txt` says with which version each has passed. A cell whose test does
+//! Each cell names the test that covers it, or says why there is none. The page is generated from
+//! test results: `results.txt` says with which version each test has passed. A cell whose test does
 //! not exist fails here, and one that has not passed with the pinned version says so on the page.
 
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use crate::report::{shown, shown_with, versioned};
 
 const AGENTS: [&str; 5] = ["claude", "codex", "gemini", "opencode", "pi"];
 
-/// What is shown, and by which test of each agent; what begins with `no` is a reason.
+/// A capability, and each agent's test for it; a text that begins with `no` is a reason.
 const ROWS: [(&str, [&str; 5]); 16] = [
     (
         "works from the plan to the merge, with all permissions",
@@ -196,7 +196,7 @@ may see are looked for in every request to the model, and packets that tried to 
 was not tried. A definition of your own may start it: [writing-a-harness.md](writing-a-harness.md).
 ";
 
-/// What a cell says: what its test showed with the version in the head of the column.
+/// The text of a cell: whether its test passed with the version in the column's header.
 fn cell(by: &'static str, agent: &str) -> &'static str {
     if by.starts_with("no") {
         by

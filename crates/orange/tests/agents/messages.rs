@@ -1,4 +1,4 @@
-//! Messages to agents: taken in whole, confirmed, and typed into no question.
+//! Messages to agents: received whole, confirmed, never typed into a question.
 
 use std::thread;
 use std::time::Duration;
@@ -16,21 +16,21 @@ use crate::stage::{SOON, Stage};
 
 const READ: &str = "run orange inbox\nsay I have read it.\n";
 
-/// How long nothing may happen to a question that nobody answers.
+/// How long an unanswered question must stay untouched.
 const QUIET: Duration = Duration::from_secs(6);
 
 fn first(stage: &Stage, id: &TaskId) -> InboxEntry {
     stage.store().inbox(id).unwrap().remove(0)
 }
 
-/// Two hundred lines that some would split, send too early or lose the end of.
+/// Two hundred lines that some agents would split, send too early or truncate.
 fn lines() -> String {
     let lines = (1..=200).map(|number| format!("line {number}: say \"it's\" $HOME `id`\n"));
     let lines: String = lines.collect();
     format!("{lines}the last one ends with ;")
 }
 
-/// The agent waits, is told much, reads all of it, and has told that it took the line in.
+/// A waiting agent gets a long message, reads all of it, and has reported that it took the line.
 fn read(agent: Agent) {
     let stage = Stage::new(&[agent]);
     stage.script("greet", "worker-1", "say I wait.\n");
@@ -69,7 +69,7 @@ fn read(agent: Agent) {
     stage.leave(&format!("{} reads 200 lines", agent.name()));
 }
 
-/// While an agent asks something, no key is pressed: the message waits, and says for what.
+/// While an agent asks something, no key is pressed: the message waits and says for what.
 fn wait(agent: Agent) {
     let stage = Stage::new(&[agent]);
     stage.make_careful();
@@ -92,8 +92,8 @@ fn wait(agent: Agent) {
     stage.leave(&format!("{} asks while it is told", agent.name()));
 }
 
-/// What was typed counts for nothing before the agent takes it in, however its screen changes: one
-/// that is busy shows the line, and takes it in when it is not.
+/// Typed text is not confirmed until the agent takes it, whatever its screen shows: a busy agent
+/// displays the line, and takes it once it is idle.
 fn busy(agent: Agent) {
     let stage = Stage::new(&[agent]);
     stage.script("greet", "worker-1", "slow 12\nsay I wait.\n");
@@ -107,7 +107,7 @@ fn busy(agent: Agent) {
         let InboxEntry {
             delivery, read_at, ..
         } = first(&stage, &id);
-        // What is noted as confirmed was told before.
+        // A message is confirmed only after the agent reported it.
         let told = told(&stage, &id);
         let submitted = told
             .iter()

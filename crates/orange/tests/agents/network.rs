@@ -1,8 +1,8 @@
-//! What tried to leave loopback, by the kernel's own count.
+//! Attempts to leave loopback, by the kernel's own count.
 
 use std::fs;
 
-/// How many packets found no way out.
+/// How many packets had no route out.
 pub fn turned_back() -> u64 {
     let four = fs::read_to_string("/proc/net/snmp").unwrap();
     let mut lines = four.lines().filter(|line| line.starts_with("Ip: "));
@@ -17,9 +17,9 @@ pub fn turned_back() -> u64 {
     number(four) + six.map_or(0, number)
 }
 
-/// Whether no way leads out of here.
+/// Whether there is no route out of here.
 pub fn is_shut_in() -> bool {
     let routes = fs::read_to_string("/proc/net/route").unwrap();
-    // The first line names the columns.
+    // The first line is the header.
     routes.lines().count() == 1
 }

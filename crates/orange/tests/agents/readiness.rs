@@ -1,4 +1,4 @@
-//! What an agent would ask at first is seen by `orange doctor`.
+//! `orange doctor` sees what an agent would ask at first start.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::agent::Agent;
 use crate::apart::apart;
 use crate::stage::Stage;
 
-/// What the doctor says about an agent, as `health: found`.
+/// What the doctor reports about an agent, as `health: found`.
 fn said(stage: &Stage, agent: Agent) -> Vec<String> {
     let answer = stage.orange_unchecked(&["doctor", "--json"]);
     let answer: Value = serde_json::from_slice(&answer.stdout).unwrap();
@@ -19,7 +19,7 @@ fn said(stage: &Stage, agent: Agent) -> Vec<String> {
     said.collect()
 }
 
-/// In a home where the agent was never started, and in one where its dialogs are answered.
+/// In a home where the agent was never started, and in one with its first-run questions answered.
 fn look(agent: Agent) {
     let fresh = Stage::fresh(&[agent]);
     fresh.orange(&["project", "add", "--harness", agent.name()]);

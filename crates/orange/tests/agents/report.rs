@@ -1,8 +1,8 @@
-//! What the tests measured, and what they showed in which version.
+//! What the tests measured, and which passed in which version.
 //!
 //! Every test adds a line to a report below the target folder, which the CI prints. A test that
-//! passed while documents are written adds its line to `results.txt`, from which the page about
-//! agents is made: a cell of it is a test that passed with the version in its head.
+//! passes while documents are written adds its line to `results.txt`, from which the page about
+//! agents is generated: each cell is a test that passed with the version in its header.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
@@ -12,23 +12,22 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::agent::{Agent, pinned};
 
-/// The report; the CI begins a new one.
+/// The report; the CI starts a new one.
 const REPORT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/agents-report.tsv");
 
-/// What passed, with which versions.
+/// The tests that passed, with their versions.
 const RESULTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/agents/results.txt");
 
-/// What one test measured.
 pub struct Measured<'a> {
     pub what: &'a str,
     pub agents: &'a [Agent],
     pub seconds: u64,
     pub requests: usize,
-    /// How many found no way out of loopback.
+    /// How many packets had no route out of loopback.
     pub packets: u64,
 }
 
-/// Tells it, and adds it to the report.
+/// Prints the measurement and appends it to the report.
 pub fn measured(it: &Measured<'_>) {
     let Measured {
         what,
@@ -44,12 +43,12 @@ pub fn measured(it: &Measured<'_>) {
     let agents = names.join("+");
     let line = format!("{agents}\t{seconds}\t{requests}\t{packets}\t{what}\n");
     fs::create_dir_all(Path::new(REPORT).parent().unwrap()).unwrap();
-    // Lines that are shorter than a page and appended at once do not mix.
+    // Appends shorter than a page do not interleave.
     let opened = OpenOptions::new().append(true).create(true).open(REPORT);
     opened.unwrap().write_all(line.as_bytes()).unwrap();
 }
 
-/// An agent and the version of it that is tested.
+/// An agent with its tested version.
 pub fn versioned(name: &str) -> String {
     let version = pinned(name).rsplit_once('@').unwrap().1;
     format!("{name} {version}")
@@ -71,14 +70,14 @@ pub fn shown_with(test: &str) -> Vec<String> {
     versions.map(str::to_owned).collect()
 }
 
-/// Writes down that a test has passed, where documents are written.
+/// Records that a test passed, if documents are being written.
 pub fn passed(test: &str, agents: &[Agent]) {
     if agents.is_empty() || std::env::var_os("ORANGE_WRITE_DOCS").is_none() {
         return;
     }
     let versions = agents.iter().map(|agent| versioned(agent.name()));
     let line = format!("{test}: {}", versions.collect::<Vec<_>>().join(", "));
-    // Tests end at the same time.
+    // Tests may end at the same time.
     let lock = File::create(format!("{REPORT}.lock")).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
     let results = fs::read_to_string(RESULTS).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! An agent is shown the skill that `orange install` wrote.
+//! Agents see the skill that `orange install` wrote.
 
 use orange_engine::skill::DESCRIPTION;
 
@@ -11,7 +11,7 @@ run printf '\n## Handoff\n\nDONE: nothing was to be done\n' >> TASK.md
 run orange task update --status reviewing
 ";
 
-/// What the model is told at first has the skill's description in it; without it, it has not.
+/// The first request to the model contains the skill's description only after the install.
 fn learn(agent: Agent) {
     let stage = Stage::new(&[agent]);
     stage.script("before", "worker-1", WORK);
@@ -33,7 +33,7 @@ fn learn(agent: Agent) {
     stage.leave(&format!("{} learns", agent.name()));
 }
 
-/// Every text of a request, as the model reads it.
+/// All texts of a request, as the model reads them.
 fn strings(body: &serde_json::Value) -> String {
     match body {
         serde_json::Value::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),

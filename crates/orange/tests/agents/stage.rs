@@ -1,4 +1,4 @@
-//! A person's home, a repository and a scripted model for one test.
+//! A user's home, a repository and a scripted model for one test.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -25,10 +25,10 @@ use crate::report::{self, Measured};
 
 const MINIMAL: &str = include_str!("../../../../workflows/minimal.yml");
 
-/// How long a condition may take: agents start slowly, and a loaded machine is slow.
+/// How long a condition may take: agents start slowly, more so on a loaded machine.
 pub const SOON: Duration = Duration::from_mins(4);
 
-/// Everything one test needs. What was started ends with the namespace.
+/// Everything one test needs. Every process it starts ends with the namespace.
 pub struct Stage {
     root: TempDir,
     port: u16,
@@ -38,12 +38,12 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A repository with a commit, and a person who knows these agents.
+    /// A repository with a commit, and a user who has set up these agents.
     pub fn new(agents: &[Agent]) -> Stage {
         Stage::with(agents, &[])
     }
 
-    /// The same for a person whose terminal was opened by somebody who sets these.
+    /// The same for a user whose terminal was opened by a process that sets these variables.
     pub fn with(agents: &[Agent], more: &[(&'static str, &str)]) -> Stage {
         let more = more
             .iter()
@@ -66,21 +66,21 @@ impl Stage {
         let stage = Stage::new(&[agent]);
         let home = stage.path("person/orange");
         fs::create_dir_all(&home).unwrap();
-        // Who writes into its transcript alone that it failed is looked at now and then.
+        // An agent that writes a failure only into its transcript is polled now and then.
         fs::write(home.join("config.toml"), "[supervisor]\nsweep = \"2s\"\n").unwrap();
         stage.orange(&["project", "add", "--harness", agent.name()]);
         stage.orange(&["serve", "--detach"]);
         stage
     }
 
-    /// The same for a person who has installed the agents and never started one.
+    /// The same for a user who has installed the agents but never started one.
     pub fn fresh(agents: &[Agent]) -> Stage {
         Stage::at(agents, |_| Vec::new())
     }
 
     fn at(agents: &[Agent], given: impl Fn(u16) -> Vec<(&'static str, String)>) -> Stage {
         assert!(network::is_shut_in(), "this must not see a network");
-        // Agents that keep settings below the folder of temporary files refuse to start.
+        // Some agents refuse to start if their settings are below the temporary folder.
         let root = TempDir::with_prefix("o-").unwrap();
         let path = |name: &str| root.path().join(name);
         for folder in ["person", "scripts", "repo", "tmp", "bin"] {
@@ -91,7 +91,7 @@ impl Stage {
         thread::spawn(move || model.serve());
         let folders = agent::installed(&agent::prefix(), agents).unwrap();
         let inherited = std::env::var_os("PATH").unwrap();
-        // What a test puts there is found before anything of the machine's.
+        // Programs that a test puts there come before the machine's own.
         let folders = [path("bin")].into_iter().chain(folders);
         let folders = folders.chain(std::env::split_paths(&inherited));
         let own: [(&str, OsString); 8] = [
@@ -101,7 +101,7 @@ impl Stage {
             ("ORANGE_HOME", path("person/orange").into()),
             ("LANG", "C.UTF-8".into()),
             ("SHELL", "/bin/bash".into()),
-            // No definition passes it, so no agent may see it.
+            // No definition passes this variable on, so no agent may see it.
             ("PERSON_CANARY", CANARY.into()),
             ("TERM", "xterm-256color".into()),
         ];
@@ -126,7 +126,7 @@ impl Stage {
         stage
     }
 
-    /// Runs an agent's own program to its end, as a person did before.
+    /// Runs an agent's own program to completion, as the user did before.
     fn start_once(&self, words: &[&str]) {
         let mut agent = Command::new(words[0]);
         agent.args(&words[1..]).current_dir(self.path("person"));
@@ -139,7 +139,7 @@ impl Stage {
         self.root.path().join(name)
     }
 
-    /// A workflow `careful`: the minimal one, with a worker that may not do everything.
+    /// A workflow `careful`: the minimal one, with a worker that has reduced permissions.
     pub fn make_careful(&self) {
         let careful = MINIMAL
             .replace("name: minimal", "name: careful")
@@ -149,14 +149,14 @@ impl Stage {
         fs::write(workflows.join("careful.yml"), careful).unwrap();
     }
 
-    /// What the model does in a turn of the task on this branch.
+    /// The model's script for one turn of the task on this branch.
     pub fn script(&self, branch: &str, turn: &str, text: &str) {
         let path = self.path("scripts").join(branch).join(turn);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    /// Every request to the model so far; one that is being written down is none yet.
+    /// Every request to the model so far, except one that is still being written.
     pub fn requests(&self) -> Vec<Value> {
         let log = fs::read(self.path("requests")).unwrap_or_default();
         let end = log.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
@@ -169,10 +169,10 @@ impl Stage {
         Store::open(&Home::resolve(&self.environment).unwrap()).unwrap()
     }
 
-    /// Creates and starts a task, and answers with its id.
+    /// Creates and starts a task, and returns its id.
     pub fn create(&self, branch: &str, options: &[&str]) -> TaskId {
         let begun = ["task", "create", branch, "Greet in French", "--json"];
-        // One that finds no workspace waits in the queue, and the command says so.
+        // A task that finds no workspace waits in the queue, and the command says so.
         let created = self.orange_unchecked(&[&begun, options].concat());
         let is_begun = matches!(created.status.code(), Some(0 | 6));
         assert!(is_begun, "{options:?}: {created:?}");
@@ -180,7 +180,7 @@ impl Stage {
         TaskId::new(answer["task"]["id"].as_str().unwrap())
     }
 
-    /// Brings an agent back as soon as it is seen to be dead; a large one takes a while to die.
+    /// Respawns an agent as soon as its death is noticed; a large one takes a while to die.
     pub fn respawn(&self, id: &TaskId) {
         let respawned = || {
             let answer = self.orange_unchecked(&["task", "respawn", id.as_str()]);
@@ -194,7 +194,7 @@ impl Stage {
         assert!(held, "waited in vain for {what}:\n{}", self.told(id));
     }
 
-    /// Waits until the model is asked for this step of a turn.
+    /// Waits until the agent asks the model for this step of a turn.
     pub fn wait_for_step(&self, id: &TaskId, role: &str, turn: u64, step: u64) {
         let is_it = |it: &Value| it["role"] == role && it["turn"] == turn && it["step"] == step;
         let held = Deadline::after(SOON).wait_for(|| self.requests().iter().any(is_it));
@@ -239,7 +239,7 @@ impl Stage {
         told
     }
 
-    /// Calls the program as a person does; it must succeed.
+    /// Calls the program as a user does; it must succeed.
     pub fn orange(&self, arguments: &[&str]) -> Output {
         let output = self.orange_unchecked(arguments);
         assert!(output.status.success(), "orange {arguments:?}: {output:?}");
@@ -266,7 +266,7 @@ impl Stage {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Nothing of the tester's or the person's own reached the model, and nothing was left running.
+    /// Asserts that no canary reached the model and that no process is left running.
     pub fn leave(&self, what: &str) {
         let log = fs::read_to_string(self.path("requests")).unwrap_or_default();
         assert!(!log.contains(CANARY), "an agent gave the canary away");
@@ -283,7 +283,7 @@ impl Stage {
     }
 }
 
-/// The processes that carry a run's mark, with their command lines.
+/// The processes that carry a run's mark in their environment, with their command lines.
 pub fn running() -> BTreeMap<u32, String> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {

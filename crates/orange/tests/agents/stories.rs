@@ -1,4 +1,4 @@
-//! The whole way of a task, with each agent.
+//! The whole lifecycle of a task, with each agent.
 
 use orange_engine::names::TaskId;
 use serde_json::Value;
@@ -51,14 +51,14 @@ run orange task update --status agent-review
 say I wait for the review.
 ";
 
-/// What was asked in a turn, all requests of it joined.
+/// All requests of a turn, joined.
 fn asked(requests: &[Value], role: &str, turn: u64) -> String {
     let is_it = |it: &&Value| it["role"] == role && it["turn"] == turn;
     let found = requests.iter().filter(is_it);
     found.map(|it| it["body"].to_string()).collect()
 }
 
-/// Plan, work, handoff, a review that fails, the message, the fix, a review that passes, the merge.
+/// Plan, work, handoff, a failed review, the message, the fix, a passed review, the merge.
 fn tell(worker: Agent, reviewer: Agent) {
     let stage = Stage::new(&[worker, reviewer]);
     stage.script("greet", "worker-1", PLAN_AND_WORK);
@@ -111,12 +111,12 @@ fn tell(worker: Agent, reviewer: Agent) {
     stage.wait_for(&id, "done");
     let log = stage.git_text("log --reverse --format=%s main");
     assert_eq!(log, "first\nGreet in French\nGreet twice\n");
-    // What the agents are given in their worktree is no part of the work.
+    // Files that the agents get in their worktree are not part of the work.
     assert_eq!(stage.git_text("ls-tree -r --name-only main"), "greet.sh\n");
     stage.leave(&format!("{} by {}", worker.name(), reviewer.name()));
 }
 
-/// The person asks for changes in two hundred lines: the same worker reads all of them.
+/// The user asks for changes in two hundred lines: the same worker reads all of them.
 fn ask_for_much(stage: &Stage, id: &TaskId) {
     let lines = (1..=200).map(|number| format!("line {number} of what is asked\n"));
     let pass = PASS.replace("greets twice", "greets as often as was asked");
@@ -142,7 +142,7 @@ macro_rules! stories {
     };
 }
 
-// Each is a worker once, with all permissions, and a reviewer once, with those of a reviewer.
+// Each agent is a worker once, with all permissions, and a reviewer once, with a reviewer's.
 stories! {
     claude_works_and_codex_reviews: Claude, Codex;
     codex_works_and_gemini_reviews: Codex, Gemini;

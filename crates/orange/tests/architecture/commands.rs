@@ -1,4 +1,4 @@
-//! A command, its file and its tests bear one name.
+//! A command, its file and its tests share one name.
 
 use crate::source::Source;
 use crate::verdict::Violation;
@@ -6,7 +6,7 @@ use crate::verdict::Violation;
 const COMMANDS: &str = "crates/orange/src/cli/";
 const TESTS: &str = "crates/orange/tests/cli/";
 
-/// Commands without a file of tests, and where they are tried.
+/// Commands without a test file of their own, and where they are tested.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("detach", "effects/detach.rs"),
     ("exec-run", "effects/exec_run.rs"),
@@ -34,11 +34,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("workspace list", "cli/every_command: it prints a table"),
 ];
 
-/// Files beside the tests that are about no command.
+/// Files next to the tests that belong to no command.
 const OTHERS: [&str; 2] = ["main", "sandbox"];
 
-/// A violation for each command in another file than its own or without tests of its name, and for
-/// tests of no command.
+/// A violation for each command outside its own file or without tests of its name, and for tests of
+/// no command.
 pub fn check(sources: &[Source], names: &[String]) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut tested: Vec<String> = OTHERS.map(str::to_owned).to_vec();
@@ -81,7 +81,7 @@ pub fn check(sources: &[Source], names: &[String]) -> Vec<Violation> {
     found
 }
 
-/// The commands that the first line of a file names; a group of commands is none.
+/// The commands that the first line of a file names; a group of commands does not count.
 fn commands(source: &Source) -> Vec<&str> {
     let first = source.text.lines().next().unwrap_or_default();
     if !first.starts_with("//! `orange ") {

@@ -1,10 +1,10 @@
-//! Which crate may depend on which, and the engine on what.
+//! Which crates may depend on which, and the pure crates' dependencies.
 
 use toml::Table;
 
 use crate::verdict::Violation;
 
-/// The crates of the program, and what each is built on. Arrows point down only.
+/// The crates of the program, and their dependencies. Arrows point down only.
 const GRAPH: &[(&str, &[&str])] = &[
     ("orange-engine", &[]),
     ("orange-check", &["orange-engine"]),
@@ -32,10 +32,10 @@ const GRAPH: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The crates that touch nothing outside of their arguments.
+/// The crates that touch nothing except their arguments.
 const PURE: &[&str] = &["orange-engine", "orange-check"];
 
-/// What the pure crates may be built from: readers, data, a hash, and nothing that acts.
+/// The allowed dependencies of the pure crates: parsers, data, a hash, and nothing that acts.
 const PURE_MAY_USE: &[&str] = &[
     "granit-parser",
     "pulldown-cmark",
@@ -50,7 +50,7 @@ pub fn manifests() -> impl Iterator<Item = (&'static str, String)> {
     names.map(|name| (name, format!("crates/{name}/Cargo.toml")))
 }
 
-/// What a crate depends on and must not.
+/// The forbidden dependencies of a crate.
 pub fn check(name: &str, path: &str, manifest: &str) -> Vec<Violation> {
     let table: Table = manifest.parse().unwrap_or_default();
     let used = table.get("dependencies").and_then(|it| it.as_table());

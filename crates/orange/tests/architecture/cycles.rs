@@ -1,8 +1,8 @@
-//! No cycle between files of different folders, method calls included.
+//! No cycle between files of different folders, including through method calls.
 //!
-//! A `use` line shows only some of the arrows: methods of one type may be spread over many files
-//! and call each other without one. So receivers are typed as far as signatures and fields say, and
-//! a method that only one type of the crate has is found by its name.
+//! `use` lines show only some of the arrows: methods of one type may be spread over many files and
+//! call each other without a `use`. So this check infers receiver types as far as signatures and
+//! fields allow, and finds a method that only one type of the crate has by its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 use crate::source::{Source, is_for_tests, module};
 use crate::verdict::Violation;
 
-/// Methods of the standard library that a type of ours may have as well; alone they say nothing.
+/// Standard library method names that our types may share; the name alone proves nothing.
 const COMMON: [&str; 68] = [
     "add", "all", "as_str", "begin", "chars", "clear", "close", "collect", "contains", "count",
     "cycle", "drain", "end", "entries", "extend", "find", "first", "flush", "fold", "get", "hash",
@@ -22,7 +22,7 @@ const COMMON: [&str; 68] = [
     "wait", "watch", "write",
 ];
 
-/// Methods that hand the receiver on, or what it wraps.
+/// Methods that return the receiver, or what it wraps.
 const TRANSPARENT: [&str; 14] = [
     "as_deref",
     "as_mut",
@@ -42,7 +42,7 @@ const TRANSPARENT: [&str; 14] = [
 
 const WRAPPERS: [&str; 7] = ["Arc", "Box", "Mutex", "Option", "Rc", "RefCell", "Result"];
 
-/// The cycles of each crate that lead through more than one folder.
+/// The cycles of each crate that cross folders.
 pub fn check(sources: &[Source]) -> Vec<Violation> {
     let mut crates: BTreeMap<&str, Vec<&Source>> = BTreeMap::new();
     for source in sources.iter().filter(|source| !source.is_test) {
@@ -59,7 +59,7 @@ pub fn check(sources: &[Source]) -> Vec<Violation> {
 /// A type of the crate, by the module that defines it.
 type Key = (Vec<String>, String);
 
-/// What is known of the type of an expression.
+/// What is known about the type of an expression.
 #[derive(Clone)]
 enum Kind {
     Ours(Key),
@@ -71,17 +71,17 @@ struct File {
     path: String,
     module: Vec<String>,
     syntax: syn::File,
-    /// What the file calls things: a name to a path from the root of the crate.
+    /// The names used in the file, each with its path from the crate root.
     names: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Default)]
 struct Crate {
     files: BTreeMap<Vec<String>, File>,
-    /// What each module defines or hands on under its own name.
+    /// What each module defines or re-exports, by name.
     items: BTreeMap<Vec<String>, BTreeMap<String, Vec<String>>>,
     fields: BTreeMap<(Key, String), Kind>,
-    /// Which module holds a method, and what it answers with.
+    /// The module that holds a method, and the method's return type.
     methods: BTreeMap<(Key, String), (Vec<String>, Kind)>,
     functions: BTreeMap<Key, Kind>,
 }
@@ -120,7 +120,7 @@ impl Crate {
         found
     }
 
-    /// The module that defines what a path names, and the name there.
+    /// The module that defines a path's target, and its name there.
     fn resolve(&self, path: &[String], depth: usize) -> Option<Key> {
         if self.files.contains_key(path) {
             return Some((path.to_vec(), String::new()));
@@ -137,7 +137,7 @@ impl Crate {
             let target = items.get(name)?;
             return aliased(target);
         }
-        // What is before the last name may be a type, or a module under another name.
+        // The part before the last name may be a type, or a module under another name.
         let (owner, rest) = self.resolve(module, depth + 1).filter(|_| depth < 8)?;
         let inside = [owner.as_slice(), std::slice::from_ref(&rest)].concat();
         if self.items.contains_key(&inside) {
@@ -146,7 +146,7 @@ impl Crate {
         Some((owner, rest))
     }
 
-    /// What a path means in a file.
+    /// What a path refers to in a file.
     fn named(&self, file: &File, segments: &[String]) -> Option<Key> {
         let (first, rest) = segments.split_first()?;
         let whole = match first.as_str() {
@@ -309,7 +309,7 @@ impl Crate {
     }
 }
 
-/// One file while its arrows are collected.
+/// The state while collecting the arrows of one file.
 struct Walk<'a> {
     krate: &'a Crate,
     file: &'a File,
@@ -459,7 +459,7 @@ impl Walk<'_> {
 
 impl<'a> Visit<'a> for Walk<'_> {
     fn visit_item_use(&mut self, item: &'a syn::ItemUse) {
-        // What is only handed on is an arrow of those that use it.
+        // A re-export is an arrow of the files that use it.
         if matches!(item.vis, syn::Visibility::Inherited) {
             for (_, path) in used(&item.tree, &self.file.module) {
                 self.to.extend(self.krate.resolve(&path, 0).map(|it| it.0));
@@ -525,7 +525,7 @@ impl<'a> Visit<'a> for Walk<'_> {
             .map(|it| it.ident.to_string())
             .collect();
         if let Some(key) = self.krate.named(self.file, &segments) {
-            // `Type::method` is where the method is.
+            // `Type::method` points to the file that has the method.
             let method = segments.last().map(|name| (key.clone(), name.clone()));
             let method = method.and_then(|it| self.krate.methods.get(&it));
             self.to
@@ -573,8 +573,8 @@ fn defined(item: &syn::Item) -> Option<String> {
     Some(name.to_string())
 }
 
-/// The names that a `use` brings, each with its path from the root of the crate; those of other
-/// crates and globs are left out.
+/// The names that a `use` imports, each with its path from the crate root, without globs and other
+/// crates.
 fn used(tree: &syn::UseTree, module: &[String]) -> Vec<(String, Vec<String>)> {
     fn unfold(tree: &syn::UseTree, before: &[String], found: &mut Vec<(String, Vec<String>)>) {
         let with = |name: &syn::Ident| {

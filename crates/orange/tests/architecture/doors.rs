@@ -1,13 +1,13 @@
-//! Dangerous calls of the product happen behind one door each.
+//! Each dangerous call of the product is allowed in one place.
 //!
-//! Clippy holds the same doors by meaning (`clippy.toml`), but an `#[expect]` opens
-//! them anywhere; this law says in which file that may be.
+//! Clippy enforces the same places semantically (`clippy.toml`), but an `#[expect]` lifts that
+//! anywhere; this check says in which file that may be.
 
 use crate::source::Source;
 use crate::verdict::Violation;
 
 struct Door {
-    /// The file, or the folder when it ends in `/`.
+    /// The file, or the folder if it ends in `/`.
     place: &'static str,
     behind: &'static [&'static [&'static str]],
 }
@@ -48,7 +48,7 @@ const DOORS: &[Door] = &[
     },
 ];
 
-/// Where a file of the product goes around a door.
+/// Where a file of the product makes such a call outside its place.
 pub fn check(source: &Source) -> Vec<Violation> {
     let inside = source.path.as_str();
     let is_product = inside.starts_with("crates/orange") && inside.contains("/src/");

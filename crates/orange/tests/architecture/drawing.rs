@@ -1,15 +1,15 @@
-//! What is drawn, and how keys change it, touches nothing outside.
+//! Drawing code and key handling touch nothing outside.
 //!
-//! The dashboard answers at once because whoever draws waits for nobody. Every file of `tui/` is
-//! held to that but those that gather, listen and carry out; and those may not be named by the
-//! others, so that nothing leads around the law.
+//! The dashboard responds immediately because the drawing code never waits. Every file of `tui/` is
+//! held to that, except those that gather, listen and carry out; the other files may not name
+//! those, so that there is no way around this check.
 
 use crate::source::Source;
 use crate::verdict::Violation;
 
 const TUI: &str = "crates/orange/src/tui/";
 
-/// What of `tui/` gathers, listens and carries out.
+/// The parts of `tui/` that gather, listen and carry out.
 const OTHERS: &[&str] = &[
     "act.rs",
     "frames.rs",
@@ -45,7 +45,7 @@ const WORLD: &[&[&str]] = &[
     &["signal_hook"],
 ];
 
-/// What of the rest of the program is data, or is only calculated.
+/// The parts of the rest of the program that are data or pure calculation.
 const DATA: &[&[&str]] = &[
     &["orange_config", "Ground"],
     &["orange_driver", "AgentState"],
@@ -64,7 +64,7 @@ pub fn others() -> impl Iterator<Item = String> {
     OTHERS.iter().map(|other| format!("{TUI}{other}"))
 }
 
-/// Where a file that draws, or that a frame is made from, names the world.
+/// Where a file that draws, or provides data for a frame, names the outside world.
 pub fn check(source: &Source) -> Vec<Violation> {
     let Some(inside) = source.path.strip_prefix(TUI) else {
         return Vec::new();

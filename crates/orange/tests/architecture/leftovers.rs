@@ -1,8 +1,8 @@
-//! Sources hold no marks for later and no debugging.
+//! Sources contain no markers for later work and no debugging.
 
 use crate::verdict::Violation;
 
-/// Put together here, so that this file does not contain what it looks for.
+/// Concatenated, so that this file does not contain the words it searches for.
 const WORDS: [&str; 3] = [
     concat!("TO", "DO"),
     concat!("FIX", "ME"),
@@ -14,7 +14,7 @@ const MACROS: [&str; 3] = [
     concat!("d", "bg!("),
 ];
 
-/// The lines of a source, of whatever kind, that leave something for later.
+/// The lines of any source that leave something for later.
 pub fn check(path: &str, text: &str) -> Vec<Violation> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {

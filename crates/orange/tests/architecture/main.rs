@@ -1,8 +1,7 @@
-//! Holds the laws of the source tree by reading the sources.
+//! Enforces the rules of the source tree by reading the sources.
 //!
-//! Every law is a function from one file to its violations. Each is tried here
-//! on the real tree, and in its own module on planted violations, because a check
-//! that cannot fail guards nothing.
+//! Every rule is a function from one file to its violations. Each is tested here on the real tree,
+//! and in its own module on planted violations, because a check that cannot fail protects nothing.
 
 mod commands;
 mod crates;
@@ -22,7 +21,7 @@ use source::Source;
 use tree::Tree;
 use verdict::{Exception, Law, Violation, report};
 
-/// Every place that is allowed to break a law, and why.
+/// Every place that may break a rule, and why.
 ///
 /// An exception that excuses nothing is reported, so the table only shrinks.
 const EXCEPTIONS: &[Exception] = &[
@@ -70,7 +69,7 @@ const EXCEPTIONS: &[Exception] = &[
     },
 ];
 
-/// What breaks a law and is not excused.
+/// The violations of a rule that are not excused.
 fn broken(law: Law, violations: impl IntoIterator<Item = Violation>) -> String {
     let violations: Vec<_> = violations.into_iter().collect();
     let report = report(law, &violations, EXCEPTIONS);
@@ -80,7 +79,7 @@ fn broken(law: Law, violations: impl IntoIterator<Item = Violation>) -> String {
     format!("{law:?} is broken:\n{report}")
 }
 
-/// Reading the tree takes longer than all laws together, so one test holds them all.
+/// Reading the tree takes longer than all rules together, so one test checks them all.
 #[test]
 fn the_laws_of_the_tree_hold() {
     let tree = Tree::load().unwrap();
@@ -114,7 +113,7 @@ fn the_laws_of_the_tree_hold() {
     assert!(reports.is_empty(), "{reports}");
 }
 
-/// A law about files that were not read would hold always.
+/// A rule about files that were not read would always hold.
 fn require_everything(tree: &Tree) {
     let sources = [
         "crates/orange-engine/src/lib.rs",

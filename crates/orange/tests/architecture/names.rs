@@ -1,4 +1,4 @@
-//! Names that say nothing are refused for files and folders.
+//! Rejects meaningless names for files and folders.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ const EMPTY_WORDS: [&str; 12] = [
     "stuff", "util", "utils",
 ];
 
-/// A violation when the last part of a path contains a word that says nothing.
+/// A violation when the last part of a path contains a meaningless word.
 pub fn check(path: &str) -> Vec<Violation> {
     let is_code = path.starts_with("crates/") || path.starts_with("fuzz/");
     let stem = Path::new(path)

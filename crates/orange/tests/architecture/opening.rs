@@ -5,7 +5,7 @@ use crate::verdict::Violation;
 
 const WORDS: usize = 12;
 
-/// A violation when the first line is no `//!`, or its sentence is too long.
+/// A violation when the first line is not a `//!`, or its sentence is too long.
 pub fn check(source: &Source) -> Vec<Violation> {
     let violation = |rule: String| vec![Violation::new(&source.path, 1, rule)];
     let paragraph = source

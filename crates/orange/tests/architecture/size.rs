@@ -1,9 +1,9 @@
-//! One thought per file, usually below 400 lines, never above 600.
+//! One idea per file, usually below 400 lines, never above 600.
 
 use crate::source::Source;
 use crate::verdict::Violation;
 
-/// One thought per file, usually below 400 lines. A thought may need more; above this a file has
+/// One idea per file, usually below 400 lines. An idea may need more; above this limit a file has
 /// more than one.
 const LIMIT: usize = 600;
 

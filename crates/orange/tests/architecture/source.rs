@@ -1,4 +1,4 @@
-//! One Rust file, read: paths, literals, and what is test code.
+//! A parsed Rust file: paths, literals, and which code is for tests.
 
 use std::io;
 
@@ -20,17 +20,16 @@ pub struct Source {
     pub test_modules: Vec<String>,
 }
 
-/// A path as the code names it, with groups of `use` unfolded and `super` resolved.
+/// A path as the code names it, with `use` groups expanded and `super` resolved.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PathUse {
     pub line: usize,
-    /// A path inside the crate begins with `crate`, whatever was written.
+    /// A path inside the crate begins with `crate`, however it was written.
     pub segments: Vec<String>,
-    /// Ends in `::*`, or renames with `as`: what is named from here on is not visible.
+    /// Ends in `::*`, or renames with `as`: names used from here on are not visible.
     pub hides: bool,
 }
 
-/// A string literal.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Literal {
     pub line: usize,
@@ -38,10 +37,10 @@ pub struct Literal {
 }
 
 impl PathUse {
-    /// Whether the path leads to `target` or below it, or hides that it might.
+    /// Whether the path leads to `target` or below it, or could do so without showing it.
     ///
-    /// `use std::time; time::Instant::now()` leads to `std::time::Instant` as well, so a
-    /// target of three or more names is also found by its name without the first.
+    /// `use std::time; time::Instant::now()` leads to `std::time::Instant` as well, so a target of
+    /// three or more names is also found by its name without the first.
     pub fn leads_to(&self, target: &[&str]) -> bool {
         let begins = |with: &[&str]| {
             self.segments.len() >= with.len() && self.segments.iter().zip(with).all(|(a, b)| a == b)
@@ -58,7 +57,7 @@ impl PathUse {
 }
 
 impl Source {
-    /// Reads a file.
+    /// Parses a file.
     pub fn read(path: &str, text: &str) -> io::Result<Self> {
         let failed = |error: syn::Error| io::Error::other(format!("{path}: {error}"));
         let file = syn::parse_file(text).map_err(failed)?;
@@ -98,7 +97,7 @@ impl Source {
     }
 }
 
-/// The module that a file is: `cli/workflow/check.rs` is `[cli, workflow, check]`.
+/// The module path of a file: `cli/workflow/check.rs` is `[cli, workflow, check]`.
 pub fn module(path: &str) -> Vec<String> {
     let inside = path.split_once("/src/").map_or(path, |(_, tail)| tail);
     let mut module: Vec<String> = inside.split('/').map(str::to_owned).collect();
@@ -111,7 +110,7 @@ pub fn module(path: &str) -> Vec<String> {
     module
 }
 
-/// Folders whose every file is a test, a benchmark or a fuzz target.
+/// Folders that contain only tests, benchmarks or fuzz targets.
 fn is_test_folder(path: &str) -> bool {
     path.starts_with("fuzz/") || path.contains("/tests/") || path.contains("/benches/")
 }
@@ -125,7 +124,7 @@ pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
 }
 
 struct Reader {
-    /// The module at this place: the file's, and the inline ones around it.
+    /// The current module: the file's, plus enclosing inline modules.
     module: Vec<String>,
     paths: Vec<PathUse>,
     literals: Vec<Literal>,
@@ -162,7 +161,7 @@ impl Reader {
         };
         match tree {
             syn::UseTree::Path(path) => {
-                // `self` and `super` count only at the beginning.
+                // `self` and `super` have a meaning only at the beginning.
                 let mut names = before.to_vec();
                 names.push(path.ident.to_string());
                 self.add_tree(&path.tree, &names);
@@ -248,7 +247,7 @@ impl<'a> Visit<'a> for Reader {
 
     fn visit_attribute(&mut self, _attribute: &'a syn::Attribute) {}
 
-    /// What a macro is given is code or text as well.
+    /// Macro arguments are code or text as well.
     fn visit_macro(&mut self, call: &'a syn::Macro) {
         let given = syn::punctuated::Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
         if let Ok(arguments) = call.parse_body_with(given) {
@@ -262,7 +261,7 @@ impl<'a> Visit<'a> for Reader {
 
 #[cfg(test)]
 impl Source {
-    /// Reads a planted file.
+    /// Parses a planted file.
     pub fn new(path: &str, text: &str) -> Self {
         Self::read(path, text).unwrap()
     }

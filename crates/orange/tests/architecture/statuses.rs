@@ -1,9 +1,9 @@
-//! Status names are data: no code names one.
+//! Status names are data: no code contains one.
 
 use crate::source::Source;
 use crate::verdict::Violation;
 
-/// The names of the shipped workflows.
+/// The status names of the shipped workflows.
 const NAMES: &[&str] = &[
     "agent-review",
     "cancelled",
@@ -21,16 +21,16 @@ const NAMES: &[&str] = &[
     "working",
 ];
 
-/// Shipped names that are everyday words, so that code may say them and mean something else.
+/// Shipped names that are everyday words, so code may use them in another sense.
 const EVERYDAY: &[&str] = &["blocked", "new"];
 
-/// What version 1 assumes when a file leaves it out is written once, there.
+/// Only this file holds the defaults that version 1 assumes for missing keys.
 const DEFAULTS: &str = "crates/orange-engine/src/language/defaults.rs";
 
-/// What an agent seems to be doing has one word in common with a status.
+/// An agent's activity and a status have one word in common.
 const ACTIVITY: &str = "crates/orange-engine/src/activity.rs";
 
-/// Literals outside of tests that are exactly a status name.
+/// Literals outside of tests that exactly match a status name.
 pub fn check(source: &Source) -> Vec<Violation> {
     let is_code = source.path.starts_with("crates/orange") && source.path.contains("/src/");
     if !is_code || [DEFAULTS, ACTIVITY].contains(&source.path.as_str()) {
@@ -49,7 +49,7 @@ pub fn check(source: &Source) -> Vec<Violation> {
     violations.collect()
 }
 
-/// States of a workflow file that [`check`] would not look for.
+/// States of a workflow file that [`check`] would not search for.
 pub fn unlisted(path: &str, workflow: &str) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut in_states = false;

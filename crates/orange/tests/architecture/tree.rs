@@ -5,13 +5,13 @@ use std::{fs, io};
 
 use crate::source::Source;
 
-/// A file that is read as plain text.
+/// A file read as plain text.
 pub struct Text {
     pub path: String,
     pub content: String,
 }
 
-/// Everything the laws look at.
+/// Everything the rules read.
 pub struct Tree {
     pub sources: Vec<Source>,
     /// Sources of every kind: Rust, manifests, workflows, scripts.
@@ -33,7 +33,7 @@ impl Tree {
         for name in names.iter().filter(|name| is_text(name)) {
             let path = root.join(name);
             if path.is_file() {
-                // A fixture may hold bytes that are no text on purpose.
+                // A fixture may contain bytes that are not text on purpose.
                 let content = String::from_utf8_lossy(&fs::read(path)?).into_owned();
                 texts.push(Text {
                     path: name.clone(),
@@ -102,7 +102,7 @@ fn has_ending(path: &str, endings: &[&str]) -> bool {
         .is_some_and(|found| endings.iter().any(|ending| found == *ending))
 }
 
-/// Marks the files of modules that were declared for tests only.
+/// Marks the files of modules that are declared for tests only.
 fn mark_test_modules(sources: &mut [Source]) {
     let children: Vec<String> = sources
         .iter()

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fmt::Write as _;
 
-/// One rule about the tree; an exception is for one law in one file.
+/// One rule about the tree; an exception is for one rule in one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     Commands,
@@ -19,7 +19,7 @@ pub enum Law {
     Leftovers,
 }
 
-/// A place that breaks a law.
+/// A place that breaks a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Violation {
     pub path: String,
@@ -43,12 +43,12 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What one file may do although a law forbids it, and why.
+/// What one file may do although a rule forbids it, and why.
 #[derive(Debug)]
 pub struct Exception {
     pub law: Law,
     pub path: &'static str,
-    /// A part of the violation's rule, so that the rest of the file stays held.
+    /// A part of the violation's message, so that the rest of the file stays covered.
     pub what: &'static str,
     pub reason: &'static str,
 }
@@ -84,7 +84,7 @@ pub fn report(law: Law, violations: &[Violation], exceptions: &[Exception]) -> S
     report
 }
 
-/// Where violations stand, for the tests of a law on planted ones.
+/// The lines of the violations, for the tests of a rule on planted ones.
 #[cfg(test)]
 pub fn lines_of(violations: &[Violation]) -> Vec<usize> {
     violations.iter().map(|found| found.line).collect()

@@ -1,4 +1,4 @@
-//! `orange agent-event`: kept at once, shown, and never obeyed.
+//! `orange agent-event`: stored immediately, displayed, and never obeyed.
 
 use std::fs;
 use std::io::Write as _;
@@ -47,7 +47,7 @@ fn what_an_agent_tells_is_shown_and_decides_nothing() {
     let (_, listed) = told.stage.json(&["task", "list", "--json"]);
     assert_eq!(listed["tasks"][0]["doing"], "waiting-for-permission");
     assert!(told.stage.must(&["task", "list"]).contains("waiting"));
-    // Codex gives its hook an argument; flags win over what is found in it.
+    // Codex gives its hook an argument; flags override its content.
     told.tell(&["idle", "{\"thread-id\":\"x\"}", "--transcript", "/u"]);
     let activity = told.activity();
     assert_eq!(activity["doing"], "idle");
@@ -67,7 +67,7 @@ fn what_arrives_late_is_not_the_newest() {
     assert_eq!(told.activity()["doing"], "working");
     told.tell(&["idle"]);
     assert_eq!(told.activity()["doing"], "idle");
-    // A line that somebody died in is nobody's news.
+    // A line that a process died writing is ignored.
     let mut file = fs::OpenOptions::new()
         .append(true)
         .open(told.file())
@@ -107,7 +107,7 @@ fn what_cannot_be_kept_is_logged_and_disturbs_nobody() {
             "it was not told by an agent of orange",
         ]
     );
-    // Help is help, for who writes the hook.
+    // Authors of hooks get the help text.
     assert!(
         told.stage
             .must(&["agent-event", "--help"])
@@ -118,7 +118,7 @@ fn what_cannot_be_kept_is_logged_and_disturbs_nobody() {
 #[test]
 fn nothing_is_waited_for() {
     let told = Told::new();
-    // A standard input that nobody ever closes.
+    // A standard input that is never closed.
     let mut hook = told.hook(&["working"]);
     let mut child = hook.stdin(Stdio::piped()).spawn().unwrap();
     let open = child.stdin.take();
@@ -127,7 +127,7 @@ fn nothing_is_waited_for() {
     });
     drop(open);
     assert_eq!(told.activity()["doing"], "working");
-    // A database that somebody has for himself.
+    // A database that another process has locked exclusively.
     let database = rusqlite::Connection::open(told.stage.home().database()).unwrap();
     database.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let began = Stopwatch::start();
@@ -136,7 +136,7 @@ fn nothing_is_waited_for() {
     assert!(told.text().contains("idle"));
     drop(database);
     assert_eq!(told.activity()["doing"], "idle");
-    // More than is looked at breaks no pipe.
+    // More input than is read breaks no pipe.
     told.tell_with(&["working"], &vec![b'x'; 2 * 1024 * 1024]);
     assert_eq!(told.activity()["doing"], "working");
 }

@@ -53,7 +53,7 @@ fn what_needs_a_person_is_one_queue_with_what_waited_longest_first() {
     ] {
         assert!(shown.contains(words), "{shown}");
     }
-    // What an agent goes on with, and what has ended, needs nobody.
+    // An agent that continues, and a task that has ended, need no attention.
     told.tell(&["working"]);
     stage.must(&["task", "cancel", review.as_str(), "--yes"]);
     assert_eq!(queue(stage), [expected("question", &question, "attach")]);
@@ -82,7 +82,7 @@ fn expected_to_tell() -> Told {
     Told::on(stage)
 }
 
-/// The queue three minutes after the agent was started, if something is expected of it.
+/// The queue three minutes after the agent's start, if something is expected of the agent.
 fn after_three_minutes(told: &Told) -> Vec<(String, String, String)> {
     if let Ok(file) = File::options().append(true).open(told.file()) {
         let began = file.metadata().unwrap().modified().unwrap();

@@ -1,11 +1,11 @@
-//! `orange completions`, asked for by real shells.
+//! `orange completions`, tested in real shells.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::{Stage, Terminal};
 
-/// Asks as bash does when Tab is pressed.
+/// Completes the way bash does when Tab is pressed.
 const BASH: &str = r#"
 source <(orange completions bash)
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_TYPE=9; COMP_POINT=0
@@ -13,15 +13,15 @@ _clap_complete_orange orange "${@: -1}"
 printf '%s\n' "${COMPREPLY[@]}"
 "#;
 
-/// Asks as fish does.
+/// Completes the way fish does.
 const FISH: &str = "orange completions fish | source; complete -C \"$argv\"";
 
-/// What a person puts into `.zshrc`.
+/// What a user puts into `.zshrc`.
 const ZSH: &str = "autoload -U compinit && compinit -u -D && source <(orange completions zsh)";
 
 impl Stage {
-    /// Runs a script of a shell in which `orange` is the program under test; nothing when the shell
-    /// is not installed.
+    /// Runs a shell script in which `orange` is the program under test; `None` if the shell is not
+    /// installed.
     fn shell(&self, shell: &str, script: &str, words: &[&str]) -> Option<Vec<String>> {
         let mut command = Command::new(shell);
         command.arg("-c").arg(script);
@@ -44,14 +44,14 @@ impl Stage {
     }
 }
 
-/// Where a shell finds the program under test before any other.
+/// A `PATH` on which the program under test comes first.
 fn path_with_orange() -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_orange"));
     let path = std::env::var("PATH").unwrap();
     format!("{}:{path}", program.parent().unwrap().display())
 }
 
-/// A shell that is not there is no failure at somebody's desk, and one in the CI.
+/// A missing shell is no failure on a developer's machine, but it is one in the CI.
 fn skip(shell: &str) {
     let is_ci = std::env::var_os("CI").is_some();
     assert!(!is_ci, "{shell} is not installed; `.ci/run` installs it");
@@ -152,7 +152,7 @@ fn zsh_completes_ids_and_names_when_tab_is_pressed() {
         terminal.wait_for(&completed);
         terminal.press(&["C-u"]);
     }
-    // Every candidate is shown with what it is about.
+    // Every candidate is shown with its description.
     terminal.press(&["orange task show ", "Tab"]);
     terminal.wait_for(id.as_str());
     terminal.wait_for("Add a line");

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::support::{Stage, Terminal, environment, wait_for};
 
-/// A person with a home, and a folder for temporary files that nobody else uses.
+/// A user with a home, and a private folder for temporary files.
 struct Newcomer(TempDir);
 
 impl Newcomer {
@@ -18,7 +18,7 @@ impl Newcomer {
         for folder in ["home", "tmp"] {
             fs::create_dir(person.path(folder)).unwrap();
         }
-        // What a demo must never read: it would fail here.
+        // A file the demo must never read: reading it would fail.
         fs::write(person.path("home/.gitconfig"), "[nonsense\n").unwrap();
         person
     }
@@ -38,7 +38,7 @@ impl Newcomer {
         orange
     }
 
-    /// The folders of demos that are there.
+    /// The existing demo folders.
     fn folders(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path("tmp")).unwrap().flatten();
         entries.map(|entry| entry.path()).collect()
@@ -67,7 +67,7 @@ impl Drop for Newcomer {
     }
 }
 
-/// A folder for temporary files; what a failed test leaves running below it is ended.
+/// A temporary folder; processes that a failed test leaves running below it are killed.
 struct Temporary(PathBuf);
 
 impl Drop for Temporary {
@@ -82,7 +82,7 @@ fn end_all(temporary: &Path) {
     }
 }
 
-/// The processes whose home is below this folder, by what they are called.
+/// The processes whose home is below this folder, with their names.
 fn processes(temporary: &Path) -> Vec<(u32, String)> {
     let start = format!("HOME={}/", temporary.canonicalize().unwrap().display());
     let all = fs::read_dir("/proc").unwrap().flatten();
@@ -98,7 +98,7 @@ fn processes(temporary: &Path) -> Vec<(u32, String)> {
     own.collect()
 }
 
-/// The subjects of what is on the branch `main`.
+/// The commit subjects on the branch `main`.
 fn log(repository: &Path) -> Vec<String> {
     let mut git = Command::new("git");
     git.arg("-C").arg(repository);
@@ -107,7 +107,7 @@ fn log(repository: &Path) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Whether these stand in a text, one after the other.
+/// Asserts that a text contains these parts in this order.
 fn assert_in_order(text: &str, parts: &[&str]) {
     let mut rest = text;
     for part in parts {
@@ -183,13 +183,13 @@ fn what_is_kept_holds_what_was_merged_and_is_never_taken_again() {
     }
     let words = fs::read_to_string(folder.join("hello/words/fr")).unwrap();
     assert_eq!(words, "Bonjour\n");
-    // Whatever stands beside the command that it names can be looked at.
+    // The rest of the demo, besides the command that it names, can be inspected.
     let mut list = person.orange(&["task", "list", "--all", "--all-statuses"]);
     let list = list.env("ORANGE_HOME", folder.join("orange"));
     let listed = list.output().unwrap();
     let listed = String::from_utf8_lossy(&listed.stdout);
     assert!(listed.contains("french"), "{listed}");
-    // The next demo takes away what was left, but not what was kept.
+    // The next demo removes what was left behind, but not what was kept.
     let output = person.orange(&["demo", "--pause", "0"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(person.folders(), folders);
@@ -203,7 +203,7 @@ fn whoever_has_enough_finds_everything_gone() {
         let mut demo = person.orange(&["demo", "--pause", "1"]);
         let mut demo = demo.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let demo = demo.as_mut().unwrap();
-        // In the middle of it: both agents are there.
+        // In the middle of the demo: both agents are running.
         wait_for("agents", || {
             let own = person.processes();
             own.iter().filter(|(_, it)| it.contains("robot.sh")).count() >= 2
@@ -236,7 +236,7 @@ fn what_a_killed_demo_has_left_goes_with_the_next() {
     let left = person.folders();
     assert_eq!(left.len(), 1, "{left:?}");
     assert_ne!(person.processes(), []);
-    // What only looks like one is somebody else's.
+    // A folder that only looks like a demo belongs to someone else.
     let alike = person.path("tmp/orange-demo-mine");
     fs::create_dir(&alike).unwrap();
     fs::set_permissions(&alike, fs::Permissions::from_mode(0o700)).unwrap();
@@ -250,7 +250,7 @@ fn what_a_killed_demo_has_left_goes_with_the_next() {
     person.assert_untouched();
 }
 
-/// Where the folder of a demo at a terminal is made.
+/// Where a demo at a terminal creates its folder.
 fn at_a_terminal(stage: &mut Stage) -> Temporary {
     let temporary = stage.path("tmp");
     fs::create_dir(&temporary).unwrap();
@@ -297,7 +297,7 @@ fn at_a_terminal_the_dashboard_shows_it_and_the_person_merges() {
     let terminal = Terminal::start(&stage, "demo", 100, "orange demo --pause 0");
     terminal.wait_for("NEEDS YOU 2");
     terminal.wait_for("press Enter to start it");
-    // Reviewers have come and gone, and whoever is left is seen to be there.
+    // Reviewers have come and gone, and the remaining agents are shown as running.
     wait_for_row(&terminal, &["●", "reviewing", "Greet in French", "idle"]);
     wait_for_row(
         &terminal,
@@ -336,7 +336,7 @@ fn a_newcomer_creates_answers_wants_it_otherwise_and_merges_at_80_by_24() {
         assert!(terminal.screen().contains(key), "{}", terminal.screen());
     }
     terminal.press(&["Escape"]);
-    // Together the two would be one key.
+    // Sent together, the two would be read as one key.
     wait_for("the end of the help", || {
         !terminal.screen().contains("Keys, with")
     });
@@ -346,7 +346,7 @@ fn a_newcomer_creates_answers_wants_it_otherwise_and_merges_at_80_by_24() {
     terminal.press(&["C-s"]);
     wait_for_row(&terminal, &["reviewing", "Wave to"]);
 
-    // What was asked can be read while it is answered.
+    // The question stays readable while it is answered.
     choose(&terminal, "polite");
     terminal.wait_for("i answer");
     terminal.wait_for("Nicer how");
@@ -365,7 +365,7 @@ fn a_newcomer_creates_answers_wants_it_otherwise_and_merges_at_80_by_24() {
     terminal.wait_for("What should be different");
     terminal.press(&["-l", "With a full stop"]);
     terminal.press(&["C-s"]);
-    // A commit more, reviewed again.
+    // One more commit, reviewed again.
     wait_for_row(&terminal, &["reviewing", "Greet nicely", "2c "]);
 
     let folder = fs::read_dir(&temporary.0)
@@ -382,7 +382,7 @@ fn a_newcomer_creates_answers_wants_it_otherwise_and_merges_at_80_by_24() {
     wait_for("the first merge", || {
         has_merged("Spell it as the French do")
     });
-    // The default branch has moved on, and a key says what to do about that.
+    // The default branch has moved, and a key says what to do about that.
     choose(&terminal, "polite");
     terminal.press(&["m"]);
     terminal.wait_for("c merge commit");

@@ -1,4 +1,4 @@
-//! `orange doctor`: what it finds, and the command that mends it.
+//! `orange doctor`: what it finds, and the command that fixes it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::{Stage, wait_for};
 
-/// What the doctor found, and how it ended.
+/// The doctor's findings and its exit code.
 struct Findings {
     code: i32,
     all: Vec<Value>,
@@ -22,7 +22,7 @@ fn doctor(stage: &Stage) -> Findings {
 }
 
 impl Findings {
-    /// What was found about this that holds these words.
+    /// The finding about `what` that contains these words.
     fn about(&self, what: &str, words: &str) -> Option<&Value> {
         let found = |it: &&Value| {
             let text = it["found"].as_str().unwrap();
@@ -42,7 +42,7 @@ impl Findings {
     }
 }
 
-/// A process that is ended with the test.
+/// A process that is killed with the test.
 struct Ended(Child);
 
 impl Drop for Ended {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::support::Stage;
 
-/// A project with `minimal`, settings without a workflow, and an agent that keeps skills.
+/// A project with `minimal`, settings without a workflow, and an agent that supports skills.
 fn stage() -> Stage {
     let stage = Stage::new("minimal");
     define(&stage, "teachable", "/bin/sh");
@@ -118,7 +118,7 @@ fn one_that_stands_in_the_way_keeps_no_other_from_it() {
 fn a_folder_that_nobody_may_write_is_said_so() {
     let stage = stage();
     let mut orange = stage.orange(&["install", "--json"]);
-    // Not even root makes a folder there.
+    // Not even root can create a folder there.
     let output = orange.env("AGENT_HOME", "/sys").output().unwrap();
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(3), "{answer}");

@@ -1,4 +1,4 @@
-//! `orange log`: what it tells, and what it never does.
+//! `orange log`: what it prints, and what it never does.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -18,7 +18,7 @@ impl Stage {
     }
 }
 
-/// A line of the answer, which has the published shape.
+/// A line of the output, checked against the published schema.
 fn judged(line: &str) -> Value {
     let line: Value = serde_json::from_str(line).unwrap();
     assert_eq!(line["schema"], "orange.log/1");
@@ -56,7 +56,7 @@ fn one_who_follows_hears_every_writer() {
         assert_eq!(versions.len(), WRITES);
         assert!(versions.is_sorted(), "each once, in order: {versions:?}");
         assert!(versions.windows(2).all(|it| it[0] != it[1]), "{versions:?}");
-        // A task is named here as everywhere.
+        // Tasks are named here the same way as everywhere else.
         let branch = stage.task(task).branch.to_string();
         let named = stage.log(&["--task", &branch]);
         assert!(named.iter().all(|line| line["task"] == task.as_str()));
@@ -92,7 +92,7 @@ fn decisions_refusals_and_effects_are_told() {
     let said = stage.must(&["log"]);
     assert!(said.contains("effect=spawn_agent"), "{said}");
 
-    // No secret of a run is ever in it.
+    // The log never contains a run's secret.
     let text = fs::read_to_string(stage.home().log()).unwrap();
     let pid = stage.tmux(&["list-panes", "-a", "-F", "#{pane_pid}"]);
     let environment = fs::read(format!("/proc/{}/environ", pid.trim())).unwrap();

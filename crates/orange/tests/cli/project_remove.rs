@@ -30,7 +30,7 @@ fn a_project_goes_off_the_list_when_nothing_of_it_is_open() {
     assert!(stage.path("repo/.git").exists());
     let rescues = stage.git(&format!("for-each-ref refs/orange/rescue/{id}"));
     assert!(!rescues.stdout.is_empty(), "what was unsaved is kept");
-    // Registered again, it goes on with what is there.
+    // Registered again, the project continues with the existing tasks.
     stage.must(&["project", "add", "--name", "app", "--harness", "script"]);
     assert!(
         stage

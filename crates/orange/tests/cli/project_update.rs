@@ -88,7 +88,7 @@ fn what_a_project_cannot_be_changed_to_is_refused() {
         .map(|it| stage.transcript(&[&["project", "update"], *it].concat()));
     insta::assert_snapshot!(said.collect::<String>());
     assert_eq!(fs::read(&file).unwrap(), before);
-    // What is added is checked in the same way.
+    // `project add` makes the same checks.
     let (code, _) = stage.call(&["project", "add", "--name", "other", "--harness", "nobody"]);
     assert_eq!(code, 3);
     let (code, _) = stage.call(&["project", "add", "--name", "other", "--workflow", "nothing"]);

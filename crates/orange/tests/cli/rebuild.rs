@@ -1,4 +1,4 @@
-//! `orange rebuild`: what it restores and keeps, how life goes on.
+//! `orange rebuild`: what it restores and keeps, how tasks continue.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ fn a_database_that_is_there_is_in_the_way_and_then_kept() {
         assert_eq!(kept, id.as_str());
         assert_eq!(stage.task(&id), before);
     }
-    // A file that is no database is kept as well.
+    // A file that is not a database is kept as well.
     stage.lose_database();
     fs::write(stage.home().database(), "not a database").unwrap();
     let (code, said) = stage.call(&["task", "list"]);
@@ -90,7 +90,7 @@ fn with_live_agents_the_story_goes_on() {
     stage.wait_for_rest(&id);
     wait_for("the reviewer", || stage.path("scripts/reviews").exists());
     stage.rebuild(&id);
-    // The reviewer that was running is still the reviewer, by the same secret.
+    // The reviewer that was running is still the reviewer, with the same secret.
     stage.script("go", "");
     stage.wait_for_status(&id, "reviewing");
     stage.wait_for_rest(&id);
@@ -106,7 +106,7 @@ fn with_live_agents_the_story_goes_on() {
     stage.must(&["task", "cancel", id.as_str()]);
     stage.wait_for_rest(&id);
     assert_eq!(stage.panes(), [] as [&str; 0]);
-    // The worktree that was given back is not in the new database; another task still gets one.
+    // The released worktree is not in the new database; another task still gets one.
     stage.rebuild(&id);
     stage.script("worker-3", "commit other");
     stage.must(&["task", "spawn", other.as_str()]);

@@ -27,7 +27,7 @@ transitions:
     when: review_round <
 ";
 
-/// A workflow with nothing wrong.
+/// A workflow without problems.
 pub const SMALL: &str = "\
 name: small
 version: 1
@@ -46,7 +46,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// An empty working directory, a person's directory, and a home that does not exist.
+    /// An empty working directory, a user directory, and a home that does not exist.
     pub fn new() -> Self {
         let root = TempDir::with_prefix("orange-").unwrap();
         for folder in ["work", "person"] {
@@ -81,7 +81,7 @@ impl Sandbox {
         self
     }
 
-    /// The program, with nothing in its environment but a home.
+    /// The program, with only a home in its environment.
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_orange"));
         command
@@ -107,7 +107,7 @@ impl Sandbox {
         child.wait_with_output().unwrap()
     }
 
-    /// What a person would see: the command, its answer, its narration, its exit code.
+    /// What a user would see: the command, its answer, its narration, its exit code.
     pub fn transcript(&self, line: &str) -> String {
         self.transcript_of(line, &self.run(line))
     }
@@ -124,14 +124,14 @@ impl Sandbox {
         self.without_paths(&format!("$ {command}\n{answer}{narration}[exit {exit}]\n"))
     }
 
-    /// The text with what differs between runs replaced.
+    /// The text with run-specific paths replaced.
     pub fn without_paths(&self, text: &str) -> String {
         let home = self.home();
         text.replace(home.to_str().unwrap(), "[ORANGE_HOME]")
             .replace(self.root().to_str().unwrap(), "[ROOT]")
     }
 
-    /// The answer of a command that was asked for JSON, and its exit code.
+    /// The JSON answer of a command, and its exit code.
     pub fn json(&self, line: &str) -> (Value, i32) {
         let output = self.run(line);
         assert_eq!(utf8(&output.stderr), "", "narration beside JSON");
@@ -154,7 +154,7 @@ pub fn code(output: &Output) -> i32 {
     output.status.code().unwrap()
 }
 
-/// The keys of an object, in the order of the alphabet.
+/// The keys of an object, sorted alphabetically.
 pub fn keys(value: &Value) -> Vec<&str> {
     let mut keys: Vec<_> = value
         .as_object()

@@ -8,7 +8,7 @@ use orange_engine::names::TaskId;
 use crate::support::{Stage, wait_for};
 
 impl Stage {
-    /// The first run of a task has ended, whoever has noticed.
+    /// Waits until the first run of a task has ended, whether or not orange has noticed.
     pub fn wait_for_end(&self, id: &TaskId) {
         wait_for("the agent to go", || {
             let runs = self.store().runs(id).unwrap();
@@ -52,7 +52,7 @@ fn attaching_to_nobody_names_the_way_that_is_open() {
     assert!(!said.contains("spawn"), "an ended task has no way: {said}");
 }
 
-/// A terminal that a server of its own plays.
+/// A terminal emulated by a separate tmux server.
 struct Terminal<'a> {
     stage: &'a Stage,
 }
@@ -95,7 +95,7 @@ fn from_inside_the_same_server_the_terminal_is_turned_to_the_agent() {
     wait_for("the client", || {
         clients().trim() == format!("app/orange-tasks/{one}")
     });
-    // The person opens a window beside the agent and calls orange there.
+    // The user opens a window next to the agent and calls orange there.
     let session = stage.tmux(&["list-clients", "-F", "#{session_id}"]);
     let home = format!("ORANGE_HOME={}", stage.home().path().display());
     stage.tmux(&[
@@ -129,7 +129,7 @@ fn inside_another_tmux_it_is_said_how_to_leave() {
     wait_for("the client", || !stage.tmux(&["list-clients"]).is_empty());
     let said = fs::read_to_string(said).unwrap();
     assert!(said.contains("Ctrl-b Ctrl-b d"), "{said}");
-    // Without a terminal there is a clear answer too, and the agent is not disturbed.
+    // Without a terminal the answer is clear too, and the agent is not disturbed.
     let mut attach = stage.orange(&["task", "attach", id.as_str()]);
     let output = attach.env("TERM", "xterm").output().unwrap();
     assert!(!output.status.success());
@@ -144,7 +144,7 @@ fn a_person_can_look_at_an_agent() {
     let (code, said) = stage.call(&["task", "attach", id.as_str()]);
     assert_eq!(code, 4, "{said}");
     stage.must(&["task", "spawn", id.as_str()]);
-    // A terminal that another server plays.
+    // A terminal emulated by another tmux server.
     let outer = stage.path("outer");
     let orange = env!("CARGO_BIN_EXE_orange");
     let mut terminal = Command::new("tmux");

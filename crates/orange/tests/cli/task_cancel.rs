@@ -16,7 +16,7 @@ fn a_person_at_a_terminal_is_asked_before_a_task_is_cancelled() {
     let screen = confirmed.finish();
     assert!(screen.contains("[exit 0]"), "{screen}");
     assert_eq!(stage.task(&id).status.as_str(), "cancelled");
-    // Nobody is asked where nobody can answer.
+    // Without a terminal there is no confirmation prompt.
     let other = stage.create(&["other", "Another"]);
     stage.must(&["task", "cancel", "other"]);
     assert_eq!(stage.task(&other).status.as_str(), "cancelled");

@@ -1,4 +1,4 @@
-//! `orange task create`: what words mean, what is refused, how work starts.
+//! `orange task create`: argument meanings, refusals, and how work starts.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::Stage;
 use crate::task_spawn::{ABSENT, create, id, is_told, with_absent_agent};
 
-/// A harness that can be told everything.
+/// A harness that supports every option.
 const TUNED: &str = r#"name = "tuned"
 binary = "AGENT"
 [args]
@@ -35,7 +35,7 @@ impl Stage {
         listed["tasks"].as_array().map_or(0, Vec::len)
     }
 
-    /// What the runs of a role were started with, besides the prompt.
+    /// The arguments of a role's runs, without the prompt.
     fn arguments_of(&self, id: &TaskId, role: &str) -> Vec<String> {
         let runs = self.store().runs(id).unwrap();
         let run = runs.into_iter().find(|it| it.role.as_str() == role);
@@ -269,7 +269,7 @@ fn model_and_effort_reach_the_agents() {
         ["--model", "large", "--effort", "high"]
     );
     stage.rebuild(&id);
-    // Another agent reviews: neither model nor effort are words of its own.
+    // Another agent reviews: the model and the effort do not apply to it.
     let begun = [
         "there",
         "Look at it",
@@ -338,7 +338,7 @@ fn a_branch_is_one_tasks_at_a_time() {
             .unwrap()
             .contains(first.as_str())
     );
-    // Nor is it got by a rename.
+    // A rename cannot take the name either.
     stage.git("branch fix");
     let other = stage.create(&["other", "Mend it too"]);
     let (code, answer) = stage.json(&["task", "update", "other", "--branch", "fix", "--json"]);
@@ -401,7 +401,7 @@ fn the_first_task_registers_the_repository() {
     let registered = fs::read_to_string(stage.home().projects()).unwrap();
     assert!(!registered.contains("tea"));
 
-    // Without a harness that could be used nothing is registered.
+    // Without a usable harness nothing is registered.
     let definition = stage.path("home/harnesses/script.toml");
     let text = fs::read_to_string(&definition).unwrap();
     fs::remove_file(&definition).unwrap();
@@ -415,7 +415,7 @@ fn the_first_task_registers_the_repository() {
         fs::read_to_string(stage.home().projects()).unwrap(),
         registered
     );
-    // Nor is anything for a task that is refused.
+    // Neither is anything registered for a refused task.
     fs::write(&definition, text).unwrap();
     let (code, _, _) = at(&["task", "create", "fix", "Mend it", "--workflow", "nothing"]);
     assert_eq!(code, 4);
@@ -424,7 +424,7 @@ fn the_first_task_registers_the_repository() {
         registered
     );
 
-    // The first that is installed, by name; an own notice beside the answer.
+    // The first installed harness by name, with a separate notice next to the answer.
     fs::write(
         stage.path("home/harnesses/absent.toml"),
         "name = \"absent\"\nbinary = \"/nowhere/agent\"\n[args]\nfull = []\nreduced = []\n",
@@ -466,7 +466,7 @@ fn a_start_that_was_given_up_is_told_by_create_and_needs_you() {
     let stage = with_absent_agent();
     let (code, answer) = create(&stage, &["one", "Add a line", "--harness", "gone"]);
     is_told(&stage, code, &answer);
-    // The entry goes away with a start that succeeds.
+    // A successful start removes the entry.
     let id = id(&answer);
     let working = ABSENT.replace("/nowhere/agent", stage.path("agent").to_str().unwrap());
     fs::write(stage.path("home/harnesses/gone.toml"), working).unwrap();

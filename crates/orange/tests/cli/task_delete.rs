@@ -1,4 +1,4 @@
-//! `orange task delete`: what is refused, kept and brought back.
+//! `orange task delete`: what is refused, kept and restored.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {
         "{cancelled}"
     );
     stage.wait_for_rest(&id);
-    // Nobody is there to be asked.
+    // There is no terminal for a confirmation prompt.
     said.push_str(&stage.transcript(&["task", "delete", "fix"]));
     let directory = stage.home().tasks().join("app").join(id.as_str());
     assert!(directory.exists());
@@ -64,7 +64,7 @@ fn only_what_has_ended_is_deleted_and_all_of_it_is_kept() {
     assert_eq!(body(&after), body(&String::from_utf8(before).unwrap()));
     assert!(!trash.exists());
     stage.rebuild(&id);
-    // Deleted again and rebuilt, it stays out of sight and on the disk.
+    // Deleted again and rebuilt, it stays hidden and on the disk.
     stage.must(&["task", "delete", &name, "--yes"]);
     assert!(trash.exists());
     let (code, answer) = stage.json(&["rebuild", "--move-aside", "--json"]);
@@ -84,11 +84,11 @@ fn a_deletion_that_was_killed_half_way_is_finished_by_the_next() {
     stage.must(&["task", "delete", "fix", "--yes"]);
     let directory = stage.home().tasks().join("app").join(id.as_str());
     let trash = stage.home().path().join("trash/app").join(id.as_str());
-    // As if it had died between recording and moving.
+    // As if the deletion had died between recording and moving.
     fs::rename(&trash, &directory).unwrap();
     stage.must(&["task", "delete", id.as_str(), "--yes"]);
     assert!(trash.exists() && !directory.exists());
-    // As if bringing it back had died between moving and recording.
+    // As if the restore had died between moving and recording.
     fs::rename(&trash, &directory).unwrap();
     stage.must(&["task", "delete", id.as_str(), "--undo"]);
     assert!(directory.exists());

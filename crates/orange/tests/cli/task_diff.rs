@@ -54,13 +54,13 @@ fn the_difference_has_what_is_committed_and_apart_from_it_what_is_not() {
     assert_eq!(answer["uncommitted"]["files"], files);
     let now = stage.git_in(&worktree, "status --porcelain").stdout;
     assert_eq!(now, status, "looking changes nothing");
-    // A reviewer asks for its own task's.
+    // A reviewer asks for the diff of its own task.
     let inside = stage
         .orange(&["task", "diff", "--stat"])
         .current_dir(&worktree)
         .output();
     assert_eq!(String::from_utf8(inside.unwrap().stdout).unwrap(), stat);
-    // Without a worktree the commits are left.
+    // Without a worktree, the commits remain.
     stage.must(&["task", "cancel", id.as_str()]);
     stage.wait_for_rest(&id);
     let stat = stage.must(&["task", "diff", id.as_str(), "--stat"]);

@@ -7,7 +7,7 @@ use orange_engine::names::TaskId;
 
 use crate::support::{Stage, wait_for};
 
-/// A workflow in which a person is asked.
+/// A workflow with a status that waits for the user.
 const ASKING: &str = "
 name: asking
 version: 1
@@ -26,7 +26,7 @@ verbs:
 ";
 
 impl Stage {
-    /// The rows of a list, each with its sign, its task and the rest.
+    /// The rows of a list: the sign, the task and the rest.
     fn rows(&self, arguments: &[&str]) -> Vec<(String, String, String)> {
         let list = [&["task", "list"], arguments].concat();
         let said = self.must(&list);
@@ -126,7 +126,7 @@ fn inside_a_project_only_its_tasks_are_listed() {
     assert!(everywhere.contains("PROJECT"), "{everywhere}");
     assert_eq!(everywhere.lines().count(), 3, "{everywhere}");
     assert!(!list(&stage.path("repo")).contains("PROJECT"));
-    // A task's worktree lies in the home, and is of its project all the same.
+    // A task's worktree is inside the home, but still belongs to its project.
     stage.must(&["task", "spawn", here.as_str(), "--wait", "60"]);
     let inside = list(&stage.worktree(&here));
     assert!(
@@ -199,7 +199,7 @@ fn a_damaged_row_does_not_look_as_if_it_needed_nobody() {
         assert_eq!(code, 0, "{listed}");
         let told = listed["tasks"][0]["attention"].to_string();
         assert!(told.contains("damaged"), "{column}: {listed}");
-        // The next commit writes the row anew.
+        // The next commit rewrites the row.
         stage.must(&["task", "update", id.as_str(), "--summary", column]);
         let (_, listed) = stage.json(&["task", "list", "--json"]);
         assert_eq!(

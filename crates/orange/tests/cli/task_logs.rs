@@ -36,7 +36,7 @@ fn logs_show_the_pane_and_what_was_kept_of_it() {
         .tasks()
         .join(format!("app/{id}/runs/{run}/output.txt"));
     assert!(fs::read_to_string(&file).unwrap().contains("two"));
-    // What nobody kept is said to be gone.
+    // If nothing was kept, the answer says so.
     fs::remove_file(file).unwrap();
     let (code, said) = stage.call(&["task", "logs", "fix"]);
     assert_eq!(code, 4, "{said}");

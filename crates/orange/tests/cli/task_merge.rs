@@ -30,7 +30,7 @@ fn a_merge_is_answered_when_worktree_and_remote_branch_are_released() {
     drop(serving);
 }
 
-/// Long enough for a loaded machine; what is awaited usually takes less than a second.
+/// Long enough for a loaded machine; it usually takes less than a second.
 const PATIENT: [&str; 2] = ["--wait", "60"];
 
 impl Stage {
@@ -58,7 +58,7 @@ impl Stage {
         assert_eq!(self.task(id).status.as_str(), "done", "{}", self.told(id));
     }
 
-    /// What must not change when a merge is refused.
+    /// State that a refused merge must not change.
     pub fn untouched(&self) -> (String, String, Vec<u8>) {
         let refs = self.said("repo", "for-each-ref refs/heads");
         let status = self.said("repo", "status --porcelain=v2 --untracked-files=all");
@@ -89,7 +89,7 @@ fn a_reviewed_task_without_a_remote_is_merged_and_lets_go_of_everything() {
     assert!(stage.store().workspace_of(&id).unwrap().is_none());
     assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
     assert!(stage.task_text(&id).contains("status: done"));
-    // Asked again, it had happened.
+    // Asked again, the answer is that it has already happened.
     let (code, said) = stage.merge(&id, &[]);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("already"), "{said}");
@@ -121,7 +121,7 @@ fn with_a_remote_each_strategy_reaches_it_and_its_copy_of_the_branch_goes() {
             stage.said("remote.git", &format!("branch --list {branch}")),
             ""
         );
-        // What a squash leaves behind is nowhere else, so it stays here.
+        // The commits that a squash leaves behind exist nowhere else, so the branch stays.
         let kept = stage.said("repo", &format!("branch --list {branch}"));
         assert_eq!(kept.is_empty(), strategy != "squash", "{kept}");
         assert_eq!(stage.task(&id).attention, [] as [&str; 0]);
@@ -154,7 +154,7 @@ fn the_answer_says_what_is_where_now() {
         let short = commit.trim().get(..12).unwrap();
         let told = format!("\n  merged as {short} into `main`, {pushed}; {forwarded}\n");
         assert!(said.contains(&told), "{told}: {said}");
-        // Whoever asks again, or asks for the history, is told the same.
+        // A second merge request and the history report the same.
         let (code, answer) = stage.json(&["task", "merge", id.as_str(), "--json"]);
         assert_eq!((code, &answer["outcome"]), (0, &"already".into()));
         let merged = &answer["merged"];
@@ -201,7 +201,7 @@ fn a_remote_that_says_no_leaves_the_task_in_review_and_says_why() {
         task.attention
     );
     assert_eq!(stage.panes(), ["worker:0"], "the worker is still there");
-    // The next attempt is a new one, with the remote or without.
+    // The next attempt is independent, with the remote or without.
     stage.must_merge(&id, &["--local"]);
     assert_ne!(
         stage.said("remote.git", "rev-parse main"),
@@ -227,7 +227,7 @@ fn a_remote_that_moved_meanwhile_is_merged_with() {
     stage.said("other", "push -q origin main");
     let theirs = stage.said("other", "rev-parse main");
     let before = stage.untouched();
-    // It is seen before anything is decided: what was only forwarding is none any more.
+    // This is noticed before anything is decided: a fast-forward is no longer possible.
     let (code, said) = stage.merge(&id, &[]);
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("--strategy merge"), "{said}");
@@ -258,12 +258,12 @@ fn lesson_2_whatever_is_in_the_way_keeps_every_byte_and_the_status() {
         assert_eq!(task.attention.len(), 1, "{:?}", task.attention);
     };
     refused("`mine.txt`", &[]);
-    // Committed, it is no dirt any more, but the branch cannot be forwarded to.
+    // Once committed, the file is not dirty any more, but the branch cannot be fast-forwarded.
     stage.said("repo", "commit -q -m mine");
     refused("--strategy merge", &[]);
     fs::write(stage.path("repo/work.txt"), "untracked\n").unwrap();
     refused("`work.txt`", &["--strategy", "merge"]);
-    // The same file with another content is a conflict.
+    // The same file with different content is a conflict.
     stage.said("repo", "add work.txt");
     stage.said("repo", "commit -q -m work");
     refused("`work.txt`", &["--strategy", "squash"]);
@@ -300,7 +300,7 @@ fn lesson_47_a_committed_task_file_is_seen_before_the_merge() {
     assert!(!started, "nothing was begun");
     let out = stage.git_in(&worktree, "rm -q --cached TASK.md");
     assert!(out.status.success(), "as the hint says");
-    // Another commit does not take it out of the one before.
+    // Another commit does not remove it from the one before.
     assert!(stage.git_in(&worktree, "commit -q -m out").status.success());
     for strategy in ["ff", "squash"] {
         assert_eq!(stage.merge(&id, &["--strategy", strategy]).0, 3);
@@ -328,7 +328,7 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
     stage.must(&["task", "spawn", id.as_str()]);
     stage.wait_for_turn("worker-1");
     stage.wait_for_rest(&id);
-    // The worker asked for it, and got no further than asking.
+    // The worker asked for it and was refused.
     let calls = stage.calls();
     assert!(calls.contains("task merge --yes -> 3"), "{calls}");
     let before = stage.untouched();
@@ -341,9 +341,9 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
     assert_eq!(stage.untouched(), before);
     assert_eq!(stage.task(&id).status.as_str(), "working");
     let head = stage.said("repo", &format!("rev-parse {}", stage.task(&id).branch));
-    // At a terminal the person is asked, and may say no.
+    // At a terminal the user gets a prompt, and may say no.
     for (typed, status) in [("n", "working"), ("y", "done")] {
-        // A server that ends must not meet the next one.
+        // The old server, while exiting, must not get in the way of the next one.
         let outer = stage.path(&format!("outer-{typed}"));
         let tmux = |arguments: &[&str]| {
             let mut tmux = Command::new("tmux");
@@ -378,7 +378,7 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
         let mut shown = String::new();
         let is_asked = Deadline::after(SOON).wait_for(|| {
             shown = tmux(&["capture-pane", "-p"]);
-            // The question names the commit that it is about.
+            // The prompt names the commit.
             shown.contains(&format!("Force merge? ({}) [y/N]", head.get(..12).unwrap()))
         });
         assert!(is_asked, "{shown}");
@@ -398,8 +398,8 @@ fn what_was_not_reviewed_is_merged_only_when_a_person_says_yes() {
     assert_eq!(fs::read(stage.path("repo/work.txt")).unwrap(), b"one\n");
 }
 
-/// The performer dies before or after a call of git; the same command goes on to the end, and
-/// there is one merge.
+/// The performer dies before or after a git call; the same command then completes, and there is
+/// exactly one merge.
 fn performer_dies(moment: &str, is_after: bool) {
     let stage = Stage::new("default");
     stage.add_remote();
@@ -418,7 +418,7 @@ fn performer_dies(moment: &str, is_after: bool) {
          {deed}kill -9 $PPID; exit 1\nfi\nexec $git \"$@\"\n",
         deadly.display()
     );
-    // The call that names a person comes with an option of its own.
+    // The call that names a committer has an extra option.
     let script = script.replace("\"$2\" = commit-tree", "\"$4\" = commit-tree");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("git"), script).unwrap();
@@ -512,7 +512,7 @@ fn nothing_is_pushed_where_an_agent_pointed_the_remote() {
     );
     assert_eq!(stage.said("evil.git", "rev-parse main"), main);
     assert_eq!(stage.said("remote.git", "rev-parse main"), main);
-    // Who meant it says so, and the answer names the address.
+    // The user can accept the address explicitly, and the answer names it.
     let project = stage.task(&id).project;
     let accept = ["project", "update", project.as_str(), "--remote", &remote];
     let accept: Vec<&str> = accept.into_iter().chain(["--push-remote", &evil]).collect();
@@ -555,7 +555,7 @@ fn the_reviewed_commit_is_shown_and_what_a_merge_leaves_out_is_named() {
     stage.wait_for_rest(&id);
     let history = stage.must(&["task", "history", id.as_str()]);
     assert!(history.contains(left_out), "{history}");
-    // All of it is kept: the commit on its branch, the file as a rescue.
+    // Everything is kept: the commit on its branch, the file as a rescue.
     let subject = stage.said("repo", &format!("log -1 --format=%s orange-tasks/{id}"));
     assert_eq!(subject, "later");
     let rescues = stage.said(
@@ -611,7 +611,7 @@ fn lesson_32_a_branch_keeps_its_name_while_it_is_rebased() {
     stage.must(&["task", "update", id.as_str(), "--branch"]);
     assert_eq!(stage.task(&id).branch, branch);
     assert!(stage.git_in(&worktree, "rebase --abort").status.success());
-    // Without a branch there is no name to take.
+    // With a detached HEAD there is no branch name to use.
     assert!(
         stage
             .git_in(&worktree, "switch -q --detach")
@@ -625,7 +625,7 @@ fn lesson_32_a_branch_keeps_its_name_while_it_is_rebased() {
     stage.must_merge(&id, &[]);
 }
 
-/// A merge that runs until `go` is there, by the performer of its own.
+/// Starts a merge that runs until `go` exists, in its own performer.
 fn begin_merge(stage: &Stage, id: &TaskId) -> std::process::Child {
     let mut merge = stage.orange(&["task", "merge", id.as_str(), "--wait", "60"]);
     let merge = merge.stdout(Stdio::null()).stderr(Stdio::null());
@@ -644,7 +644,7 @@ fn a_cancel_stops_a_merge_before_anything_has_moved() {
     stage.add_remote();
     let id = stage.reviewed();
     let main = stage.said("repo", "rev-parse main");
-    // Somebody else merges into the repository, so that this one waits for its turn.
+    // Another process merges into the repository, so this merge waits for its turn.
     let lock = stage.path("repo/.git/orange-merge.lock");
     let lock = fs::File::create(lock).unwrap();
     lock.lock().unwrap();

@@ -38,7 +38,7 @@ ask task stuck -m help",
 #[test]
 fn retry_repeats_what_failed_and_leaves_the_status_alone() {
     let stage = Stage::new("default");
-    // Beginning in review needs a workspace at once, and nothing brings it back into a queue.
+    // A task created in review needs a workspace at once, and nothing puts it back into a queue.
     stage.configure("setup", &json!(["sh", "-c", "exit 7"]));
     let begin = [
         "task",
@@ -71,7 +71,7 @@ fn retry_repeats_what_failed_and_leaves_the_status_alone() {
     assert!(said.contains("leads nowhere"), "{said}");
 }
 
-/// A task of `minimal` whose work waits to be merged.
+/// A task of `minimal` whose work is ready to merge.
 pub fn reviewed(stage: &Stage) -> TaskId {
     stage.script(
         "worker-1",

@@ -34,7 +34,7 @@ fn a_start_that_fails_says_why_to_people_and_programs() {
     let error = given_up[0]["error"].as_str().unwrap();
     assert!(error.contains("setup.log"), "{error}");
 
-    // What went wrong before does not make a start fail that succeeds.
+    // An earlier failure does not make a successful start fail.
     stage.wait_for_rest(&id);
     stage.configure("setup", &json!([]));
     let (code, answer) = stage.json(&["task", "spawn", id.as_str(), "--wait", "60", "--json"]);
@@ -80,7 +80,7 @@ pub fn id(answer: &Value) -> TaskId {
     TaskId::new(answer["task"]["id"].as_str().unwrap())
 }
 
-/// The start has failed, everybody can see that, and the answer says what failed.
+/// The start has failed, the task shows that, and the answer says what failed.
 pub fn is_told(stage: &Stage, code: i32, answer: &Value) {
     assert_eq!(code, 6, "{answer}");
     assert_eq!(answer["outcome"], "failed", "{answer}");
@@ -136,7 +136,7 @@ fn a_task_waits_for_a_full_pool_and_starts_when_a_workspace_is_free() {
     assert_eq!(task.status.as_str(), "pending");
     assert_eq!(task.attention, [] as [&str; 0]);
     assert_eq!(task.entered.from, None, "no start was tried in vain");
-    // The end of the first starts it, without a supervisor.
+    // The end of the first task starts it, without a supervisor.
     stage.wait_for_turn("worker-1");
     let merge = ["task", "merge", "one", "--yes", "--wait", "60"];
     stage.must(&merge);

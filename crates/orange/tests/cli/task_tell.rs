@@ -10,7 +10,7 @@ use orange_engine::role::Role;
 
 use crate::support::{Stage, wait_for};
 
-/// A task that waits for a person, with a worker that does what the script says.
+/// A task that waits for the user, with a worker that follows the script.
 pub fn waiting(worker: &str) -> (Stage, TaskId) {
     waiting_on(Stage::new("default"), worker)
 }
@@ -110,7 +110,7 @@ fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
     };
     let driver = stage.driver();
     driver.requests.ask(&asked).unwrap();
-    // It is tried again a few times, and then left to the person, who is told.
+    // It is retried a few times, then left to the user and reported.
     wait_for("the end of trying", || {
         driver.performer.perform(&id).unwrap();
         !stage.task(&id).attention.is_empty()
@@ -126,7 +126,7 @@ fn lesson_25_an_agent_that_takes_nothing_in_is_shown_as_undelivered() {
     // The line was typed once, however often Enter was tried.
     let screen = stage.tmux(&["capture-pane", "-p", "-J"]);
     assert_eq!(screen.matches("Message from orange").count(), 1, "{screen}");
-    // The message is not lost: whoever comes next reads it.
+    // The message is not lost: the next agent reads it.
     let (_, inbox) = stage.json(&["inbox", id.as_str(), "--json"]);
     let text = inbox["messages"][0]["text"].as_str().unwrap();
     assert!(text.contains("two lines"), "{text}");
@@ -153,7 +153,7 @@ fn lesson_26_a_dialog_gets_no_second_enter() {
     wait_for("the dialog", || {
         stage.tmux(&["capture-pane", "-p"]).contains("Install")
     });
-    // Nothing is pending any more, so nobody will press anything.
+    // Nothing is pending any more, so no more keys are pressed.
     assert_eq!(enters(&stage), 1, "{}", stage.told(&id));
     assert!(undelivered(&stage, &id));
 }

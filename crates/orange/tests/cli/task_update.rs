@@ -24,7 +24,7 @@ fn another_workflow_is_taken_only_where_the_status_means_the_same() {
     let odd = "name: odd\nversion: 1\nstates:\n  pending: { kind: human }\n  shut: { kind: terminal }\n\
                transitions:\n  - { from: pending, to: shut, by: human }\n";
     own("odd", odd);
-    // A loop that never ends is found by the check.
+    // `lost` has no way out, which the check finds.
     let unsafe_text = "name: unsafe\nversion: 1\nstates:\n  pending: { kind: queued }\n  \
                        shut: { kind: terminal }\n  lost: { kind: human }\ntransitions:\n  \
                        - { from: pending, to: shut, by: human }\n  - { from: pending, to: lost, by: human }\n";
@@ -53,7 +53,7 @@ fn another_workflow_is_taken_only_where_the_status_means_the_same() {
         stored.workflow_text.contains("max_review_rounds: 1"),
         "also after a rebuild"
     );
-    // It goes on by it.
+    // The task continues with the new workflow.
     stage.must(&["task", "spawn", "fix", "--wait", "60"]);
     assert_eq!(stage.task(&id).status.as_str(), "planning");
     let said = stage.must(&["task", "update", "fix", "--branch", "other"]);
@@ -67,7 +67,7 @@ fn summary_branch_and_status_are_changed_together_or_not_at_all() {
     let id = TaskId::new(created["task"]["id"].as_str().unwrap());
     assert_eq!(stage.task(&id).status.as_str(), "clarification");
     stage.wait_for_rest(&id);
-    // Without a plan there is no way to `working`.
+    // Without a plan, `working` is not available.
     let asked = ["task", "update", "fix", "--summary", "Known now"];
     let (code, said) = stage.call(&[&asked[..], &["--status", "working"]].concat());
     assert_eq!(code, 3, "{said}");
@@ -85,7 +85,7 @@ fn summary_branch_and_status_are_changed_together_or_not_at_all() {
     assert_eq!(task.summary, "Known now");
     assert_eq!(task.branch.as_str(), "better");
 
-    // Asked for again, there is nothing left to do.
+    // Repeating the request changes nothing.
     let again = [&asked[..2], &["better"], &asked[3..], &both[2..]].concat();
     let said = stage.must(&again);
     assert!(said.contains("already"), "{said}");
@@ -113,7 +113,7 @@ fn a_branch_gets_the_name_that_is_given_and_its_session_too() {
     );
     assert_eq!(sessions().trim(), "app/new");
 
-    // A name that another task or branch has is not taken, and nothing is renamed.
+    // A name that another task or branch has is refused, and nothing is renamed.
     stage.create(&["taken", "Another"]);
     assert!(stage.git("branch exists").status.success());
     for name in ["taken", "exists", "main"] {
@@ -127,7 +127,7 @@ fn a_branch_gets_the_name_that_is_given_and_its_session_too() {
         );
         assert_eq!(stage.task(&id).branch.as_str(), "new");
     }
-    // What somebody renamed by hand is adopted, and the session follows.
+    // A branch renamed by hand is adopted, and the session follows.
     assert!(stage.git_in(&worktree, "branch -m byhand").status.success());
     stage.must(&["task", "update", id.as_str(), "--branch"]);
     assert_eq!(stage.task(&id).branch.as_str(), "byhand");

@@ -22,7 +22,7 @@ fn waiting_ends_when_it_is_reached_or_never_will_be() {
     let mut said = wait("pending,working", "60");
     said.push_str(&wait("human", "0"));
     said.push_str(&wait("nothing", "60"));
-    // The one who waits hears of what another does.
+    // A waiting call notices what another call does.
     let mut orange = stage.orange(&["task", "wait", "fix", "--until", "clarification,terminal"]);
     let child = orange
         .stdout(Stdio::piped())

@@ -7,7 +7,7 @@ use orange_engine::names::TaskId;
 use crate::support::{Stage, wait_for};
 
 impl Stage {
-    /// Everything a look could have changed: the task, and every file of its directory.
+    /// Everything that reading could have changed: the task, and every file of its directory.
     fn everything(&self, id: &TaskId) -> (u64, Vec<(String, Vec<u8>)>) {
         let directory = self.home().tasks().join("app").join(id.as_str());
         let mut files: Vec<(String, Vec<u8>)> = fs::read_dir(directory)
@@ -52,10 +52,10 @@ touch $SCRIPTS/planned",
     assert_eq!(working["missing"].as_array().unwrap().len(), 0, "{working}");
     let command = format!("orange task update {id} --status working");
     assert_eq!(working["command"], command.as_str());
-    // What it names can be run as it stands.
+    // The named command can be run as printed.
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     stage.must(&words);
-    // Nothing leads out of an end, and the merge asks about git.
+    // No edge leads out of an end, and the merge asks about git.
     stage.must(&["task", "cancel", "fix", "--wait", "60"]);
     insta::assert_snapshot!("why_at_an_end", stage.transcript(&["task", "why", "fix"]));
 }

@@ -120,7 +120,7 @@ fn a_file_that_may_not_be_read_is_a_problem_of_that_file() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     let output = sandbox.run("workflow check secret.yml");
     if fs::read(&path).is_ok() {
-        // Root may read everything.
+        // Root can read everything.
         assert_eq!(code(&output), 0);
     } else {
         let text = utf8(&output.stdout);
@@ -130,7 +130,7 @@ fn a_file_that_may_not_be_read_is_a_problem_of_that_file() {
     }
 }
 
-/// Loads, and is not safe: nothing is given back, and two agents can go on for ever.
+/// It loads but is not safe: nothing is released, and two agents can loop endlessly.
 const UNSAFE: &str = r#"name: unsafe
 version: 1
 states:
@@ -184,7 +184,7 @@ fn a_program_reads_the_same_story() {
     assert_eq!(told.last().unwrap()["status"], "done");
 }
 
-/// A warning is no refusal, unless somebody wants it to be one.
+/// A warning does not refuse a workflow unless asked to.
 #[test]
 fn warnings_refuse_only_where_asked() {
     let unused = format!("{SMALL}limits: {{ max_unused: 3 }}\n");

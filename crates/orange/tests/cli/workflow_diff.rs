@@ -6,7 +6,7 @@ use crate::sandbox::{BROKEN, SMALL, Sandbox, code, everything_below, keys, parse
 
 const MINIMAL: &str = include_str!("../../../../workflows/minimal.yml");
 
-/// The shipped `minimal` after some evening's work on it.
+/// The shipped `minimal` after an evening of edits.
 pub fn edited() -> String {
     let mut text = MINIMAL.to_owned();
     for (from, to) in [
@@ -42,7 +42,7 @@ pub fn edited() -> String {
     text
 }
 
-/// The same behaviour in other words.
+/// The same behaviour, worded differently.
 fn reworded() -> String {
     MINIMAL
         .replace("max_spawn_failures", "tries")

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::every_command::terminal::Terminal;
 use crate::sandbox::{BROKEN, SMALL, Sandbox, code, everything_below, keys, parse, utf8};
 
-/// A workflow whose gates ask for more than TASK.md.
+/// A workflow whose gates check more than TASK.md.
 const WORLDLY: &str = "\
 name: worldly
 version: 1
@@ -252,7 +252,7 @@ fn a_program_reads_every_step() {
     assert_eq!(steps[2]["refusal"]["codes"][0], "gate-failed");
     assert_eq!(steps[2]["refusal"]["missing"][0]["code"], "gate-failed");
     assert_eq!(steps[3]["step"], "undo");
-    // The refusal that nobody expected, and the status that is not so.
+    // The unexpected refusal, and the status that does not match.
     assert_eq!(answer["failed"].as_array().unwrap().len(), 2);
     assert_eq!(answer["failed"][1]["line"], 4);
     assert_eq!(answer["failed"][1]["found"], "it is in `planning`");
@@ -299,7 +299,7 @@ fn simulating_writes_nothing() {
     assert_eq!(everything_below(sandbox.root()), before);
 }
 
-/// Whether the prompt is the last that was shown.
+/// Whether the screen ends with the prompt.
 fn is_waiting(screen: &str) -> bool {
     screen.ends_with("\n>\n")
 }
@@ -330,7 +330,7 @@ fn a_dialogue_in_a_terminal() {
     terminal.finish();
     let screen = terminal.screen(&["-S", "-"]);
     assert_snapshot!(screen);
-    // A line that the terminal had to break is joined by `-J`.
+    // `-J` joins a line that the terminal had to wrap.
     assert_eq!(terminal.screen(&["-S", "-", "-J"]), screen);
 }
 
@@ -366,7 +366,7 @@ fn a_dialogue_can_be_piped() {
     ]));
 }
 
-/// The first of the menu is always the usual next step.
+/// The first menu entry is always the usual next step.
 #[test]
 fn ones_lead_through_every_shipped_workflow() {
     for name in ["default", "respawn", "minimal", "autopilot"] {
@@ -390,7 +390,7 @@ fn ones_lead_through_every_shipped_workflow() {
     }
 }
 
-/// What `script` prints is a script that holds.
+/// The output of `script` is a valid script.
 #[test]
 fn the_lines_so_far_are_a_script() {
     let typed = [

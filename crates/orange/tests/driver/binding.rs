@@ -1,4 +1,4 @@
-//! Only workflows without errors are bound to tasks and projects.
+//! Only workflows without errors can be bound to tasks and projects.
 
 use std::fs;
 
@@ -56,7 +56,7 @@ fn a_workflow_with_errors_is_bound_to_nothing() {
     stage.refuses_unsafe(&[&["project", "add", path], &bound[..]].concat());
     assert!(!stage.must(&["project", "list"]).contains("other"));
 
-    // What a file names as the default is bound by the task that is created.
+    // A new task binds the default that the settings file names.
     stage.must(&["project", "add", path]);
     let settings = stage.path("home/config.toml");
     fs::write(&settings, "workflow = \"mine\"\n").unwrap();
@@ -85,7 +85,7 @@ fn a_verdict_is_remembered_for_one_text_and_a_bound_task_keeps_its_workflow() {
     stage.create(&["A third"]);
     assert_eq!(known().len(), 1, "a shipped text needs no verdict");
 
-    // Another text of the same name has another verdict.
+    // A different text under the same name gets its own verdict.
     stage.own_workflow(&SAFE.replace(WAY_OUT, ""));
     let create = ["task", "create", "A fourth", "--no-spawn", "--workflow"];
     stage.refuses_unsafe(&[&create[..], &["mine"]].concat());
@@ -93,7 +93,7 @@ fn a_verdict_is_remembered_for_one_text_and_a_bound_task_keeps_its_workflow() {
     stage.must(&["task", "update", id.as_str(), "--status", "asked"]);
     stage.must(&["task", "complete", id.as_str()]);
 
-    // A list that cannot be read is written anew.
+    // An unreadable list is rewritten.
     fs::write(&list, "{").unwrap();
     stage.own_workflow(SAFE);
     stage.create(&["A fifth", "--workflow", "mine"]);

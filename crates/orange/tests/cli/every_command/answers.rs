@@ -1,4 +1,4 @@
-//! Every command once: done, done for a program, and refused.
+//! Every command once: in words, as JSON, and refused.
 
 use std::collections::BTreeSet;
 use std::process::Output;
@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::judging::judge;
 use crate::support::Stage;
 
-/// How a command is tried. All on one stage, in this order.
+/// How a command is tested. All run on one stage, in this order.
 struct Tried {
     command: &'static str,
-    /// What is typed behind it so that it answers; or why that is tried elsewhere.
+    /// The arguments for a successful answer; or which test covers that.
     done: Result<&'static str, &'static str>,
-    /// The same for a program; nothing where a program has nothing to read.
+    /// The same with JSON; `None` where there is no JSON to read.
     json: Option<&'static str>,
-    /// What is refused, and with which code.
+    /// The arguments of a refused call, and its error code.
     refused: (&'static str, &'static str),
 }
 
@@ -32,7 +32,7 @@ const fn tried(
     }
 }
 
-/// Answers in words only.
+/// A command that answers in words only.
 const fn in_words(
     command: &'static str,
     done: &'static str,
@@ -44,7 +44,7 @@ const fn in_words(
     }
 }
 
-/// Done in a test of this name, and judged by its schema there.
+/// Covered by a test of this name, which also checks the schema.
 const fn elsewhere(
     command: &'static str,
     test: &'static str,
@@ -199,10 +199,11 @@ const COMMANDS: &[Tried] = &[
     },
 ];
 
-/// Says nothing and refuses nothing, so that no agent is held up by it; tried in `agent_event`.
+/// It prints nothing and refuses nothing, so that it never delays an agent; tested in
+/// `agent_event`.
 const SILENT: &str = "agent-event";
 
-/// Tests that the table counts on.
+/// Tests that the table relies on.
 const TESTS: &[&str] = &[
     include_str!("../../effects/attach.rs"),
     include_str!("../../driver/dashboard/mod.rs"),
@@ -221,7 +222,7 @@ fn typed<'a>(command: &'a str, arguments: &'a str, more: &[&'a str]) -> Vec<&'a 
 
 fn answer(output: &Output) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
-    // A log has an answer in each line.
+    // A log has one answer per line.
     let first = text.lines().next().unwrap_or_default();
     let answer = serde_json::from_str(&text).or_else(|_| serde_json::from_str(first));
     let answer = answer.unwrap_or_else(|error| panic!("{error}: {output:?}"));
@@ -257,7 +258,7 @@ fn every_command_answers_people_and_programs_and_refuses() {
         let (line, output) = run(done, &[]);
         assert_eq!(output.status.code(), Some(0), "{line}: {output:?}");
         assert!(!output.stdout.is_empty(), "{line}");
-        // What its agent does next must be done before anybody asks for it.
+        // The agent's next turn must be complete before a call depends on it.
         let turn = match *command {
             "task spawn" => Some("worker-1"),
             "task request-changes" => Some("worker-2"),

@@ -1,4 +1,4 @@
-//! Errors that a program reads: each code, reached on real trouble.
+//! Machine-readable errors: each code, reached by a real failure.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::judging::judge;
 use crate::support::{COUNTED, Stage, staged, wait_for};
 
-/// What an error says to a program: its exit code and its code.
+/// The exit code and the error code in a JSON answer.
 #[track_caller]
 fn assert_code(output: &Output, exit: i32, code: &str) {
     let text = String::from_utf8_lossy(&output.stdout);
@@ -26,7 +26,7 @@ fn assert_code(output: &Output, exit: i32, code: &str) {
 }
 
 impl Stage {
-    /// Calls the program as a person does, with `--json`.
+    /// Calls the program as a user does, with `--json`.
     #[track_caller]
     fn expect(&self, line: &str, exit: i32, code: &str) {
         let output = self.asking(line).output().unwrap();
@@ -38,7 +38,7 @@ impl Stage {
         self.orange(&words)
     }
 
-    /// A program of this name that is found before every other.
+    /// A program of this name that comes first on the `PATH`.
     fn program(&self, name: &str, script: &str) -> String {
         let folder = self.path("programs");
         fs::create_dir_all(&folder).unwrap();
@@ -49,7 +49,7 @@ impl Stage {
         format!("{}:{path}", folder.display())
     }
 
-    /// A task whose worker runs, and the variables that the worker has.
+    /// A task with a running worker, and the worker's variables.
     fn with_worker(&self) -> (TaskId, [(&'static str, String); 3]) {
         let tells = "echo $ORANGE_RUN_ID > $SCRIPTS/run; echo $ORANGE_RUN_PROOF > $SCRIPTS/proof";
         self.script("worker-1", tells);
@@ -108,7 +108,7 @@ fn which_project_is_meant() {
     assert_code(&at("project add --name ä"), 2, "project-name-invalid");
     let output = at("project add");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    // An agent that is installed would be taken.
+    // An installed agent would be used instead.
     fs::remove_file(stage.path("home/harnesses/script.toml")).unwrap();
     assert_code(&at("task create fix Mend"), 2, "harness-unset");
     stage.expect(
@@ -140,7 +140,7 @@ fn who_asks() {
         3,
         "proof-invalid",
     );
-    // An empty variable counts as unset, so that this is an id without its proof.
+    // An empty variable counts as unset, so this is an id without its proof.
     assert_code(&as_worker("task cancel fix", Some("")), 3, "caller-unknown");
     assert_code(&as_worker("rebuild", None), 3, "for-a-person");
 }
@@ -157,7 +157,7 @@ fn what_a_worktree_holds() {
     fs::write(&file, "").unwrap();
     stage.expect("task update fix --status working", 3, "task-file-unknown");
     fs::write(&file, text).unwrap();
-    // What was never committed is kept, and does not come back over something else.
+    // Uncommitted work is kept, and restoring it does not overwrite anything.
     fs::write(worktree.join("unsaved.txt"), "unsaved").unwrap();
     stage.must(&["task", "cancel", "fix", "--wait", "60"]);
     let place = stage.path("place");
@@ -178,7 +178,7 @@ fn programs_that_fail() {
     assert_code(&output.unwrap(), 6, "program-failed");
     let output = stage.asking("task diff fix").env("PATH", "/").output();
     assert_code(&output.unwrap(), 6, "git-failed");
-    // The service manager would take the name for something else.
+    // The service manager would misread the name.
     let odd = stage.path("a b");
     let mut unit = stage.asking("serve --unit systemd");
     let output = unit.env("ORANGE_HOME", odd).output().unwrap();
@@ -244,7 +244,7 @@ fn somebody_else_is_at_it() {
     let (code, nobody) = stage.json(&["serve", "--stop", "--json"]);
     assert_eq!((code, &nobody["pid"]), (0, &Value::Null), "{nobody}");
 
-    // One that ends at once is noticed by who started it.
+    // A supervisor that exits at once is noticed by the process that started it.
     let config = stage.path("home/config.toml");
     fs::write(&config, "nonsense = 1\n").unwrap();
     stage.expect("serve --detach", 6, "not-supervising");
@@ -285,7 +285,7 @@ fn a_task_that_changes_all_the_time() {
     stage.wait_for_status(&id, "reviewing");
     stage.wait_for_rest(&id);
     stage.expect("task merge fix --head nowhere", 4, "commit-not-found");
-    // The branch has another name whenever somebody has looked at it, so that nothing is known of it.
+    // The branch is renamed after every check, so its state is never known.
     let git = Command::new("sh").args(["-c", "command -v git"]).output();
     let git = String::from_utf8(git.unwrap().stdout).unwrap();
     let asker = format!(
@@ -309,5 +309,5 @@ fn a_task_that_changes_all_the_time() {
 
 const WORKS: &str = "commit one; echo 'DONE: one' | section Handoff; ask task complete";
 
-/// What git is asked once whenever a decision about a branch is prepared.
+/// The git command that runs once whenever a decision about a branch is prepared.
 const MARK: &str = "ls-tree";

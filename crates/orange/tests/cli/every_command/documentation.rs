@@ -16,8 +16,8 @@ fn is_code(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_part)
 }
 
-/// Every code of an error with the kinds it is given: `Kind::Busy, "store-busy"` in the driver,
-/// `Exit::Usage, "usage"` in the commands.
+/// Every error code with its kinds: `Kind::Busy, "store-busy"` in the driver, `Exit::Usage,
+/// "usage"` in the commands.
 fn errors() -> BTreeSet<(String, String)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let folders = ["orange-driver/src/error", "orange/src/cli"].map(|it| crates.join(it));
@@ -39,8 +39,8 @@ fn errors() -> BTreeSet<(String, String)> {
     found
 }
 
-/// The codes that the sources give: those of errors, and the problems of a workflow, each as the
-/// right side of a `match`.
+/// The codes in the sources: those of errors, and the problems of a workflow, each as the right
+/// side of a `match`.
 fn given() -> BTreeSet<String> {
     let lines = SOURCES.iter().flat_map(|source| source.lines());
     let literals = lines.filter_map(|line| match line.split_once("=> \"") {
@@ -53,7 +53,7 @@ fn given() -> BTreeSet<String> {
     errors.chain(problems.map(str::to_owned)).collect()
 }
 
-/// What stands in the first column of the page's tables.
+/// The first column of the page's tables.
 fn first_columns() -> impl Iterator<Item = &'static str> {
     PAGE.lines().filter_map(|line| {
         let cell = line.strip_prefix("| `")?;
@@ -83,13 +83,13 @@ fn every_error_code_has_its_exit_code() {
     }
 }
 
-/// Codes that no program can read, with the test that reaches them by their words.
+/// Codes that never appear in JSON, with the test that reaches them by their text.
 const UNREAD: &[(&str, &str)] = &[(
     "answer-not-printed",
     "fn an_answer_that_cannot_be_printed_is_unexpected()",
 )];
 
-/// Every test and snapshot of the workspace, but this file, which names codes itself.
+/// Every test and snapshot of the workspace except this file, which names codes itself.
 fn tests() -> Vec<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let folders = fs::read_dir(crates).unwrap();
@@ -97,7 +97,7 @@ fn tests() -> Vec<String> {
     texts(folders.filter(|folder| folder.is_dir()).collect())
 }
 
-/// Every source and snapshot below these folders, but this file.
+/// Every source and snapshot below these folders, except this file.
 fn texts(mut folders: Vec<PathBuf>) -> Vec<String> {
     let mut texts = Vec::new();
     while let Some(folder) = folders.pop() {

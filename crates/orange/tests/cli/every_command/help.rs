@@ -1,4 +1,4 @@
-//! Help that a newcomer understands, in every way of asking.
+//! Help that a newcomer understands, however they ask for it.
 
 use insta::assert_snapshot;
 

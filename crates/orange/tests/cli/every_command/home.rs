@@ -1,4 +1,4 @@
-//! Where the person's own workflows are looked for.
+//! Where `orange` looks for the user's own workflows.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Where words go: pipes that break, full disks, colour.
+//! Where output goes: pipes that break, full disks, colour.
 
 use std::io;
 use std::process::Output;
@@ -22,7 +22,7 @@ const LINES: [&str; 14] = [
     "workflow simulate --json",
 ];
 
-/// A pipe that nobody reads any more.
+/// A pipe without a reader.
 fn broken_pipe() -> io::PipeWriter {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);

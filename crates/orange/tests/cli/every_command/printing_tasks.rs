@@ -1,4 +1,4 @@
-//! Every command that prints: narrow, piped, plain, coloured, unheard.
+//! Every command that prints: narrow, piped, plain, coloured, unread.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -28,7 +28,7 @@ const LINES: &[&str] = &[
     "config show",
 ];
 
-/// The others, with where they are tried or why they need not be.
+/// The other commands, with where they are tested or why they need not be.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("task create", "answers as `task update` does"),
     ("task respawn", "answers as `task update` does"),
@@ -70,14 +70,14 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("rebuild", "its transcript is in `rebuild`"),
 ];
 
-/// What other programs wrote is shown as they wrote it, byte for byte and line for line: a
-/// difference or a screen that is folded is another one.
+/// Output of other programs is shown unchanged, byte for byte and line for line: wrapping would
+/// alter a diff or a screen.
 const FOREIGN: &[&str] = &["task logs", "task diff"];
 
-/// From right to left, and not to be mixed up with what stands beside it.
+/// Right-to-left text, which must not mix with the text around it.
 const SUMMARY: &str = "שלום עולם, מימין לשמאל, ועוד הרבה מילים שאינן נכנסות בשורה אחת";
 
-/// A task with a branch, an agent, a history, and something kept.
+/// A task with a branch, an agent, a history, and stored output.
 fn stage() -> Stage {
     let stage = Stage::new("minimal");
     stage.script("worker-1", "echo I am here; commit one; ask task show");
@@ -155,7 +155,7 @@ fn nothing_is_cut_or_coloured_or_turned_in_a_pipe() {
     }
 }
 
-/// A sentence that has nothing to be coloured.
+/// A single sentence has nothing to colour.
 fn is_plain(text: &str) -> bool {
     text.lines().count() == 1
 }
@@ -166,7 +166,7 @@ fn a_locale_without_unicode_gets_only_signs_of_its_own() {
     for line in LINES {
         let output = run(&stage, line, &[("LANG", "C")]);
         let text = String::from_utf8(output.stdout).unwrap();
-        // What a person wrote stays as it is.
+        // The user's own text stays unchanged.
         let own = text.replace(SUMMARY, "");
         let strange: Vec<char> = own.chars().filter(|it| "●○✗…→·".contains(*it)).collect();
         assert!(strange.is_empty(), "{line}: {strange:?} in {text}");
@@ -192,14 +192,14 @@ fn a_reader_who_has_had_enough_is_no_failure() {
 #[test]
 fn every_answer_fits_into_sixty_columns() {
     let stage = stage();
-    // Paths are as long as they are, and a command that is folded cannot be copied.
+    // Paths cannot be shortened, and a wrapped command cannot be copied.
     let is_whole = |line: &str| line.contains('/') || line.contains("run: orange ");
     for (number, line) in LINES.iter().enumerate() {
         let name = format!("t{number}");
         let terminal = Terminal::start(&stage, &name, 60, &format!("orange {line}"));
         let screen = terminal.finish();
         assert!(screen.contains("[exit 0]"), "{line}: {screen}");
-        // A line that the terminal had to break is only whole when it is joined.
+        // A line that the terminal had to wrap is only whole when it is joined.
         let joined = terminal.joined();
         let is_foreign = FOREIGN.iter().any(|it| line.starts_with(it));
         let broken = joined.lines().filter(|it| !screen.contains(it));
@@ -210,7 +210,7 @@ fn every_answer_fits_into_sixty_columns() {
     }
 }
 
-/// Every line that holds something from right to left begins and ends what keeps it apart.
+/// Every line with right-to-left text opens and closes its isolation marks.
 fn assert_each_line_is_apart(line: &str, written: &str) {
     let turned = written.lines().filter(|it| it.contains(['ש', 'ה', 'א']));
     for shown in turned {

@@ -1,4 +1,4 @@
-//! `docs/cli.md` is what `--help` says, and so are the manual pages.
+//! `docs/cli.md` and the manual pages match `--help`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::sandbox::{Sandbox, code, utf8};
 
-/// Every command, as the help of the program lists them.
+/// Every command, as the program's help lists them.
 fn commands(sandbox: &Sandbox) -> Vec<String> {
     let help = utf8(&sandbox.run("--help").stdout);
     let lines = help.lines().skip_while(|line| *line != "Commands:");

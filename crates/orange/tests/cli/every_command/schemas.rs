@@ -1,4 +1,4 @@
-//! The published schemas are what the types say, and hold every answer.
+//! The published schemas match the types, and every answer satisfies them.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The program in a real terminal, which is tmux.
+//! The program in a real terminal, namely tmux.
 
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -14,20 +14,20 @@ use crate::workflow_diff::edited;
 /// Far longer than a run takes, so that only a hang reaches it.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// A command line in a tmux server of its own, which ends with it.
+/// A command line in its own tmux server, which ends with it.
 pub struct Terminal {
     sandbox: Sandbox,
 }
 
 impl Terminal {
-    /// Runs a shell's line, in which `orange` is the program under test, to its end.
+    /// Runs a shell line, in which `orange` is the program under test, to completion.
     fn run(columns: usize, line: &str) -> Self {
         let terminal = Self::start(columns, line);
         terminal.finish();
         terminal
     }
 
-    /// Starts a shell's line, in which `orange` is the program under test.
+    /// Starts a shell line, in which `orange` is the program under test.
     pub fn start(columns: usize, line: &str) -> Self {
         let terminal = Self { sandbox: sandbox() };
         let program = format!("'{}'", env!("CARGO_BIN_EXE_orange"));
@@ -40,7 +40,7 @@ impl Terminal {
         terminal
     }
 
-    /// Waits until the line has run to its end.
+    /// Waits until the line has finished.
     pub fn finish(&self) {
         self.tmux(&["wait-for", "finished"]);
     }
@@ -50,7 +50,7 @@ impl Terminal {
         self.tmux(&[&["send-keys"], keys].concat());
     }
 
-    /// Waits until everything that was shown is as wanted.
+    /// Waits until the whole output satisfies the condition.
     pub fn wait_until(&self, is_so: impl Fn(&str) -> bool) {
         let began = Instant::now();
         loop {
@@ -63,7 +63,7 @@ impl Terminal {
         }
     }
 
-    /// What the screen shows, with further options of `capture-pane`.
+    /// The screen's content, with further options for `capture-pane`.
     pub fn screen(&self, options: &[&str]) -> String {
         let captured = self.tmux(&[&["capture-pane", "-p"], options].concat());
         let text = utf8(&captured.stdout);
@@ -102,7 +102,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Runs a program to its end, or fails the test at the deadline.
+/// Runs a program to completion, or fails the test at the deadline.
 fn succeed(mut command: Command) -> Output {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();
@@ -138,7 +138,7 @@ fn everything_fits_into_a_terminal() {
             let terminal = Terminal::run(columns, line);
             let screen = terminal.screen(&[]);
             assert_snapshot!(format!("{name}_in_{columns}_columns"), screen);
-            // A line that the terminal had to break is joined by `-J`.
+            // `-J` joins a line that the terminal had to wrap.
             assert_eq!(terminal.screen(&["-J"]), screen, "{line}");
         }
     }
@@ -156,7 +156,7 @@ fn a_terminal_has_colour_unless_it_is_refused() {
     }
 }
 
-/// Tasks in a repository, made by the real commands.
+/// Creates tasks in a repository with the real commands.
 const TASKS: &str = "git init -q . && git -c user.name=a -c user.email=a@example.org commit -q \
     --allow-empty -m x && mkdir -p \"$ORANGE_HOME/harnesses\" && \
     printf 'name=\"me\"\\nbinary=\"sh\"\\n[args]\\nfull=[]\\n' \

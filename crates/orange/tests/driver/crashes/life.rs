@@ -29,10 +29,10 @@ const PASS: &str = "\n## Review\n\nVerdict: PASS\nfine\n";
 
 const FAIL: &str = "\n## Review\n\nVerdict: FAIL\nnot enough\n";
 
-/// How long it may take until nothing is left; with a death in between it never comes.
+/// How long it may take until nothing is pending; after a death in between, this never happens.
 const SETTLED: Duration = Duration::from_secs(15);
 
-/// What a call answers that was killed.
+/// The exit code of a call that was killed.
 pub const KILLED: i32 = -1;
 
 /// A task in its scene.
@@ -40,17 +40,17 @@ pub struct Life {
     pub stage: Stage,
     pub id: TaskId,
     scene: Scene,
-    /// The variables by which the asker is known.
+    /// The variables that identify the caller.
     speaks: Vec<(String, String)>,
 }
 
 impl Life {
-    /// Brings a task to where the scene begins, with everything at hand that it asks for.
+    /// Brings a task to where the scene begins, with everything that the scene needs.
     pub fn begin(scene: &Scene) -> Life {
         let stage = Stage::new(scene.workflow);
         without_pauses(&stage, scene.workflow);
         for turn in 2..=4 {
-            // A box that is empty again shows at once that a message was sent.
+            // An emptied input box shows at once that a message was sent.
             stage.script(&format!("worker-{turn}"), "printf '\\033[2J\\033[H'");
         }
         if scene.how == How::DiedAfterWriting(Role::Reviewer) {
@@ -60,7 +60,7 @@ impl Life {
         let is_vague = scene.from == "clarification" && scene.how == How::NoHarness
             || (scene.from, scene.to) == ("pending", "clarification");
         let mut new = work(if is_vague { "" } else { "Add a line" });
-        // A vague task would begin in clarification by itself.
+        // A vague task would start in clarification.
         new.status = is_vague.then(|| Status::new("pending"));
         let id = remembering_proofs(&stage, || create(&driver, &new));
         let mut life = Life {
@@ -116,8 +116,8 @@ impl Life {
         }
     }
 
-    /// The verdict of a reviewer that ended counts if a call of its own stands for it, here one that
-    /// is refused: the branch is not where it was handed over, or there is another round.
+    /// The verdict of a reviewer that ended counts if the reviewer made a call with it, here a
+    /// refused one: the branch has moved since the handoff, or it is another round.
     fn stand_for_verdict(&self, driver: &Driver) {
         let head = format!("refs/heads/orange-tasks/{}", self.id);
         let is_pass = self.scene.to == "reviewing";
@@ -139,7 +139,7 @@ impl Life {
             && scene.how == How::Asked(Role::Reviewer)
     }
 
-    /// Brings the task into a status by the usual way, without any death.
+    /// Brings the task into a status by the usual path, without any deaths.
     fn reach(&self, driver: &Driver, status: &str) {
         let asked = |role: Role, status: &str| done(ask(driver, &self.id, role, to(status)));
         let spawned = || done(ask(driver, &self.id, Role::Human, Ask::Verb(Verb::Spawn)));
@@ -190,8 +190,7 @@ impl Life {
         }
     }
 
-    /// Something to hand over and to merge; a task in the queue may be about a branch that is there
-    /// already.
+    /// Something to hand over and to merge; a queued task may be about an existing branch.
     fn commit_once(&self) {
         let head = format!("refs/heads/orange-tasks/{}", self.id);
         let read = |words: &str| String::from_utf8(self.stage.git(words).stdout).unwrap();
@@ -203,7 +202,7 @@ impl Life {
         self.move_branch(&head);
     }
 
-    /// Adds an empty commit to a branch; one that is not there yet starts at the default branch.
+    /// Adds an empty commit to a branch; a new branch starts at the default branch.
     fn move_branch(&self, head: &str) {
         let read = |words: &str| String::from_utf8(self.stage.git(words).stdout).unwrap();
         let is_there = !read(&format!("for-each-ref {head}")).is_empty();
@@ -239,7 +238,7 @@ impl Life {
         }
     }
 
-    /// Ends an agent as a crash does, and waits until that can be seen.
+    /// Kills an agent as a crash would, and waits until that is visible.
     fn kill_agent(&self, role: &Role) {
         let runs = self.stage.store().runs(&self.id).unwrap();
         let run = runs.iter().rev().find(|run| run.role == *role).unwrap();
@@ -259,7 +258,7 @@ impl Life {
         wait_for("the agent's death", || self.stage.panes().contains(&dead));
     }
 
-    /// Looks until the death was judged: a TASK.md that was just written to is waited for.
+    /// Polls until the death was judged: a TASK.md that was just written delays that.
     fn notice_death(&self, driver: &Driver) {
         let before = self.stage.task(&self.id).version;
         wait_for("the death to be judged", || {
@@ -272,7 +271,7 @@ impl Life {
         driver.performer.perform(&self.id).unwrap();
     }
 
-    /// A reviewer comes back by itself once its death was seen, a worker when it is asked for.
+    /// A reviewer is respawned automatically once its death was seen, a worker on request.
     fn bring_back(&self, driver: &Driver, role: &Role) {
         if *role == Role::Reviewer {
             self.notice_death(driver);
@@ -283,7 +282,7 @@ impl Life {
         assert!(self.stage.task(&self.id).is_live(role));
     }
 
-    /// What an agent has in its environment, so that a call is known as its own.
+    /// The variables of an agent, so that a call counts as its own.
     fn variables_of(&self, role: &Role) -> Vec<(String, String)> {
         let runs = self.stage.store().runs(&self.id).unwrap();
         let Some(run) = runs.iter().rev().find(|run| run.role == *role) else {
@@ -291,7 +290,7 @@ impl Life {
         };
         let pid = run.place.as_ref().unwrap().process.pid;
         let mut environment = String::new();
-        // A process that is just becoming another program shows none.
+        // A process in the middle of an exec shows none.
         wait_for("the agent's variables", || {
             environment = fs::read_to_string(format!("/proc/{pid}/environ")).unwrap_or_default();
             environment.contains("ORANGE_RUN_PROOF=")
@@ -320,11 +319,11 @@ impl Life {
         words.into_iter().map(str::to_owned).collect()
     }
 
-    /// Asks; who got no answer because it was killed asks again, as often as there are deaths.
+    /// Asks; a caller that was killed before an answer asks again, as often as there are deaths.
     pub fn ask_until_answered(&self, deaths: usize) {
         for _ in 0..=deaths {
             let words = self.command();
-            // What failed by itself after all was answered is not asked for a second time.
+            // A request that was answered and then failed is not repeated.
             if self.has_failed_by_itself() {
                 return;
             }
@@ -334,7 +333,7 @@ impl Life {
             let output = asking.output().unwrap();
             match output.status.signal() {
                 Some(9) => continue,
-                // The plan ends the agent, and this call with it.
+                // The plan kills the agent, and this call with it.
                 Some(_) => return,
                 None => {}
             }
@@ -342,7 +341,8 @@ impl Life {
             let code = output.status.code().unwrap();
             let is_agent = !self.speaks.is_empty();
             if code == 143 || is_agent && said.contains("was ended by signal 15") {
-                // The same, seen in time to say so, by this call or by what it was starting.
+                // The same, noticed in time to report it, by this call or by the process it was
+                // starting.
                 return;
             }
             // A start that cannot be says so; everything else happens or is on its way.
